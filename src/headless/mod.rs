@@ -1,0 +1,384 @@
+//! The command line: what `thalweg` does without a window, and how the window is asked for.
+
+mod bench;
+mod build;
+
+use std::{
+    io::{IsTerminal, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use serde_json::json;
+
+use crate::{
+    io::{
+        Error, heightmap,
+        scene::{BUILT_IN, DEFAULT, Session},
+    },
+    params::{Parameter, ParamError, Value, nearest, walk},
+};
+
+/// Interactive terrain sandbox: droplets shape one shared terrain, live in a window or without one.
+#[derive(Parser)]
+#[command(name = "thalweg", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// A built-in scene, a scene file (.ron) or a heightmap (.png, .exr, .r16, .r32, .asc) to open in the window
+    input: Option<String>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate without a window and write the results
+    Build(build::Build),
+    /// Measure the speed of each process on this machine
+    Bench(bench::Bench),
+    /// List the built-in scenes
+    Scenes {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List every parameter with key, range, default, unit, symbol and source
+    Params {
+        /// As a Markdown table
+        #[arg(long, conflicts_with = "json")]
+        markdown: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What to start from and with which parameters.
+#[derive(Args, Default)]
+struct Start {
+    /// A built-in scene, a scene file (.ron) or a heightmap (.png, .exr, .r16, .r32, .asc)
+    input: Option<String>,
+    /// Ticks to run; without it, as many as make the scene
+    #[arg(long)]
+    ticks: Option<u64>,
+    /// Seed of terrain and processes
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Cells of the result, N or WxH; for raw input without sidecar, of the file
+    #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
+    size: Option<(usize, usize)>,
+    /// Side of a cell, in metres
+    #[arg(long, value_name = "M", value_parser = parse_length)]
+    cell_size: Option<f32>,
+    /// Height of an integer format's smallest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    min_height: Option<f32>,
+    /// Height of an integer format's largest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    max_height: Option<f32>,
+    /// Set a parameter; may be given many times
+    #[arg(long = "set", value_name = "GROUP.PARAM=VALUE")]
+    set: Vec<String>,
+    /// Run exactly these processes
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    enable: Vec<String>,
+    /// Don't run these
+    #[arg(long, value_name = "C", value_delimiter = ',')]
+    disable: Vec<String>,
+    /// Start with a sand layer of this thickness, in metres
+    #[arg(long, value_name = "M")]
+    sand: Option<f32>,
+    /// Sand thickness from a map: integer formats cover 0 to 10 m unless their sidecar says otherwise
+    #[arg(long, value_name = "FILE")]
+    sand_map: Option<PathBuf>,
+    /// Softness of the bedrock from a map, 0 (hard) to 1 (soft)
+    #[arg(long, value_name = "FILE")]
+    softness_map: Option<PathBuf>,
+    /// Where rain falls, from a map: twice the value is twice the rain
+    #[arg(long, value_name = "FILE")]
+    rain_map: Option<PathBuf>,
+    /// Threads to use; results don't depend on it
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// Why the program ends without having done what it was asked for: a sentence and an exit code.
+struct Failure {
+    sentence: String,
+    code: u8,
+}
+
+impl Failure {
+    fn bad_input(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), code: 2 }
+    }
+
+    fn while_running(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), code: 1 }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { sentence: error.to_string(), code: error.exit_code() }
+    }
+}
+
+impl From<ParamError> for Failure {
+    fn from(error: ParamError) -> Self {
+        Self::bad_input(error.to_string())
+    }
+}
+
+/// Parses the command line and does what it says. `window` opens a session in a window; its error is one sentence.
+pub fn run(window: impl FnOnce(Session) -> Result<(), String>) -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            print(&error.to_string());
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return report(&Failure::bad_input(first_lines(&error.to_string()))),
+    };
+    let done = match cli.command {
+        None => open(cli.input, window),
+        Some(Command::Build(build)) => build.run(),
+        Some(Command::Bench(bench)) => bench.run(),
+        Some(Command::Scenes { json }) => list_scenes(json),
+        Some(Command::Params { markdown, json }) => list_params(markdown, json),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure),
+    }
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    eprintln!("thalweg: {}", failure.sentence);
+    ExitCode::from(failure.code)
+}
+
+/// Prints to standard output; a reader that has gone away is no failure.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// The command-line parser's message as one line, without the usage that follows it.
+fn first_lines(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().take_while(|line| !line.starts_with("Usage")).map(str::trim).collect();
+    let text = lines.join(" ");
+    let text = text.trim().trim_start_matches("error: ");
+    format!("{}; see thalweg --help", text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn open(input: Option<String>, window: impl FnOnce(Session) -> Result<(), String>) -> Result<(), Failure> {
+    let name = input.as_deref().unwrap_or(DEFAULT);
+    let session = Session::open(name, &heightmap::Options::default())?;
+    match (window(session), input) {
+        (Ok(()), _) => Ok(()),
+        (Err(reason), Some(_)) => Err(Failure::bad_input(format!(
+            "{reason}; \"thalweg build\" works without a display"
+        ))),
+        (Err(reason), None) => {
+            eprintln!("thalweg: {reason}; building {DEFAULT} into ./thalweg-out instead");
+            build::Build::of_scene(DEFAULT, Path::new("thalweg-out")).run()
+        }
+    }
+}
+
+impl Start {
+    /// Opens the input and applies all options.
+    fn session(&self) -> Result<Session, Failure> {
+        let options = heightmap::Options {
+            size: self.size,
+            cell_size: self.cell_size,
+            min_m: self.min_height,
+            max_m: self.max_height,
+        };
+        let sides = 32..=4096;
+        if self.size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
+            return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
+        }
+        let mut session = Session::open(self.input.as_deref().unwrap_or(DEFAULT), &options)?;
+        for assignment in &self.set {
+            let Some((path, value)) = assignment.split_once('=') else {
+                return Err(Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE")));
+            };
+            session.set(path.trim(), value)?;
+        }
+        if let Some(sand) = self.sand {
+            session.set("terrain.sand", &sand.to_string())?;
+        }
+        let known: Vec<&str> = session.simulation.slots.iter().map(|slot| slot.key()).collect();
+        if let Some(unknown) = self.enable.iter().chain(&self.disable).find(|key| !known.contains(&key.as_str())) {
+            let near = nearest(unknown, known.iter().copied()).map(|near| format!(", and the nearest is {near}"));
+            return Err(Failure::bad_input(format!(
+                "there is no process \"{unknown}\"; the processes are {}{}",
+                known.join(", "),
+                near.unwrap_or_default()
+            )));
+        }
+        if !self.enable.is_empty() {
+            session.enable(&self.enable.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        for key in &self.disable {
+            if let Some(slot) = session.simulation.slot_mut(key) {
+                slot.enabled = false;
+            }
+        }
+        let size = match &session.heightmap {
+            Some(map) => (map.heights.width(), map.heights.height()),
+            None => (session.terrain.width as usize, session.terrain.height as usize),
+        };
+        let mut load = |file: &Option<PathBuf>, range| -> Result<_, Failure> {
+            let Some(path) = file else { return Ok(None) };
+            let (grid, warnings) = heightmap::read_layer(path, size, range)?;
+            session.warnings.extend(warnings);
+            Ok(Some(grid))
+        };
+        session.maps.sand = load(&self.sand_map, (0.0, 10.0))?.or(session.maps.sand);
+        session.maps.softness = load(&self.softness_map, (0.0, 1.0))?.or(session.maps.softness);
+        session.maps.rain = load(&self.rain_map, (0.0, 1.0))?.or(session.maps.rain);
+        session.maps.check().map_err(Failure::bad_input)?;
+        let threads = self.threads.map_or(0, usize::from);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
+        session.restart(self.seed.unwrap_or_else(|| session.simulation.seed()));
+        session.simulation = session.simulation.with_pool(Arc::new(pool));
+        for warning in &session.warnings {
+            eprintln!("thalweg: warning: {warning}");
+        }
+        Ok(session)
+    }
+
+    /// Runs a session for its ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
+    fn simulate(&self, session: &mut Session) -> Result<(), Failure> {
+        let interrupted = interrupted();
+        let ticks = self.ticks.unwrap_or(session.ticks);
+        let bar = if std::io::stderr().is_terminal() { indicatif::ProgressBar::new(ticks) } else { indicatif::ProgressBar::hidden() };
+        if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
+            bar.set_style(style);
+        }
+        for _ in 0..ticks {
+            session.simulation.tick();
+            bar.inc(1);
+            if interrupted.load(Ordering::Relaxed) {
+                bar.abandon();
+                return Err(Failure::while_running("stopped by Ctrl+C; nothing was written"));
+            }
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+}
+
+/// A flag that Ctrl+C sets. The first call takes the signal over.
+fn interrupted() -> Arc<AtomicBool> {
+    static FLAG: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
+    FLAG.get_or_init(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let set = Arc::clone(&flag);
+        // Without the handler Ctrl+C ends the program at once, which leaves no half file either.
+        let _ = ctrlc::set_handler(move || set.store(true, Ordering::Relaxed));
+        flag
+    })
+    .clone()
+}
+
+fn parse_size(text: &str) -> Result<(usize, usize), String> {
+    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| "write N or WxH, for example 512 or 512x256");
+    match text.split_once(['x', 'X', '×']) {
+        Some((width, height)) => Ok((number(width)?, number(height)?)),
+        None => number(text).map(|side| (side, side)).map_err(str::to_owned),
+    }
+}
+
+fn parse_length(text: &str) -> Result<f32, String> {
+    text.parse().ok().filter(|length: &f32| length.is_finite() && *length > 0.0).ok_or("a length in metres, more than 0".into())
+}
+
+fn list_scenes(as_json: bool) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for (name, _) in BUILT_IN {
+        let session = Session::open(name, &heightmap::Options::default())?;
+        rows.push((name, session.title, session.about, session.ticks));
+    }
+    let text = if as_json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(name, title, about, ticks)| json!({"name": name, "title": title, "about": about, "ticks": ticks}))
+            .collect();
+        format!("{:#}\n", json!(rows))
+    } else {
+        rows.iter().map(|(name, title, about, _)| format!("{name:<16} {title}: {about}\n")).collect()
+    };
+    print(&text);
+    Ok(())
+}
+
+/// Every parameter there is, at its default.
+fn all_parameters() -> Result<Vec<Parameter>, Failure> {
+    let mut session = Session::open(DEFAULT, &heightmap::Options::default())?;
+    session.terrain = Default::default();
+    session.look = Default::default();
+    session.simulation.slots = crate::sim::Simulation::new(session.simulation.terrain.clone(), 1).slots;
+    Ok(session.groups().into_iter().flat_map(walk).collect())
+}
+
+fn list_params(markdown: bool, as_json: bool) -> Result<(), Failure> {
+    let all = all_parameters()?;
+    let text = if as_json {
+        let rows: Vec<_> = all
+            .iter()
+            .map(|parameter| {
+                let knob = &parameter.knob;
+                let number = matches!(parameter.value, Value::Number(_) | Value::Color(_));
+                json!({
+                    "key": parameter.path, "min": number.then_some(knob.min), "max": number.then_some(knob.max),
+                    "default": match &parameter.value {
+                        Value::Number(number) => json!(number),
+                        Value::Switch(on) => json!(on),
+                        Value::Choice(name) => json!(name),
+                        Value::Color(color) => json!(color),
+                    },
+                    "choices": parameter.choices, "unit": knob.unit, "symbol": knob.symbol, "source": knob.source,
+                    "doc": one_paragraph(parameter.doc),
+                })
+            })
+            .collect();
+        format!("{:#}\n", json!(rows))
+    } else {
+        let mut text = String::new();
+        if markdown {
+            text.push_str("| key | range | default | unit | symbol | meaning | source |\n|---|---|---|---|---|---|---|\n");
+        }
+        for parameter in &all {
+            let knob = &parameter.knob;
+            let range = match parameter.value {
+                Value::Number(_) | Value::Color(_) => format!("{}–{}", knob.min, knob.max),
+                Value::Switch(_) => "true, false".to_owned(),
+                Value::Choice(_) => parameter.choices.join(", "),
+            };
+            let doc = one_paragraph(parameter.doc);
+            text.push_str(&if markdown {
+                format!(
+                    "| `{}` | {range} | {} | {} | {} | {doc} | {} |\n",
+                    parameter.path, parameter.value, knob.unit, knob.symbol, knob.source
+                )
+            } else {
+                format!("{:<28} {} {} [{range}]\n    {doc}\n", parameter.path, parameter.value, knob.unit)
+            });
+        }
+        text
+    };
+    print(&text);
+    Ok(())
+}
+
+fn one_paragraph(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,270 @@
+//! ESRI ASCII grids: a header of names and numbers, then heights in metres, row by row from the north.
+
+use std::{io::Read, path::Path};
+
+use super::{
+    Error,
+    raster::{CellSize, Expected, Raster, all_finite, open},
+};
+use crate::sim::grid::Grid;
+
+/// The header lies within the first bytes; a file whose header is longer is none of this kind.
+const HEADER_BYTES: u64 = 4096;
+/// No way of writing a number takes more bytes than this, blanks included.
+const BYTES_PER_CELL: u64 = 64;
+/// What a cell without data holds if the header does not say it.
+const NODATA: f32 = -9999.0;
+/// Length of a degree of latitude on a sphere of the Earth's mean radius (6371.0088 km), in metres.
+const METRES_PER_DEGREE: f64 = 111_195.08;
+
+/// Reads heights; cells without data are filled from the nearest that have some.
+///
+/// # Errors
+/// Header or values are no numbers or are too few or too many, the size is refused, no cell holds data, or one is not
+/// a finite number.
+pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+    let mut file = open(path)?;
+    let unreadable = |error: std::io::Error| Error::unreadable(path, &error);
+    let mut text = Vec::new();
+    file.by_ref().take(HEADER_BYTES).read_to_end(&mut text).map_err(unreadable)?;
+    let header = Header::parse(path, &text)?;
+    let (width, height) = expected.admit(path, header.columns, header.rows)?;
+    let count = width * height;
+    file.take(count as u64 * BYTES_PER_CELL).read_to_end(&mut text).map_err(unreadable)?;
+
+    let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
+    for word in words(&text[header.length..]) {
+        if values.len() == count {
+            return Err(malformed(path, format!("it has more values than its {width} × {height} cells")));
+        }
+        let Some(value) = number::<f32>(word) else {
+            let (column, row) = (values.len() % width, values.len() / width);
+            let wrong = format!("column {column}, row {row} (counted from 0) holds \"{}\"", shown(word));
+            return Err(malformed(path, wrong));
+        };
+        values.push(value);
+    }
+    if values.len() < count {
+        let wrong = format!("it is cut off: it has {} values for {width} × {height} cells", values.len());
+        return Err(malformed(path, wrong));
+    }
+
+    let mut cells = Grid::from_cells(width, height, values);
+    let missing = |value: f32| value == header.nodata || (value.is_nan() && header.nodata.is_nan());
+    let mut warnings = Vec::new();
+    match fill(&mut cells, missing) {
+        0 => {}
+        filled if filled == count => {
+            let wrong = format!("all of its {count} cells hold NODATA ({})", header.nodata);
+            return Err(Error::input(path, wrong, "at least one cell needs a height"));
+        }
+        filled => warnings.push(format!(
+            "{filled} of its {count} cells hold NODATA ({}) and are filled from the nearest that have a height",
+            header.nodata
+        )),
+    }
+    all_finite(path, &cells)?;
+    Ok(Raster { cells, full_scale: None, cell_size: header.cell_size_in_metres(), warnings })
+}
+
+fn malformed(path: &Path, wrong: String) -> Error {
+    Error::input(path, wrong, "an ESRI ASCII grid states ncols, nrows and cellsize, then one number for each cell")
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
+    std::str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// The beginning of a word, fit for a message.
+fn shown(word: &[u8]) -> String {
+    String::from_utf8_lossy(word).chars().take(20).map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
+
+/// Header of a grid. Lengths are in the file's own unit, degrees or metres.
+#[derive(Debug, Default)]
+struct Header {
+    columns: u64,
+    rows: u64,
+    /// West and south edge, if stated.
+    west: Option<f64>,
+    south: Option<f64>,
+    cell_size: Option<f64>,
+    nodata: f32,
+    /// How many bytes it takes.
+    length: usize,
+}
+
+impl Header {
+    fn parse(path: &Path, text: &[u8]) -> Result<Self, Error> {
+        let mut header = Self { nodata: NODATA, ..Self::default() };
+        let (mut centred_x, mut centred_y) = (false, false);
+        let mut pairs = words(text);
+        while let (Some(name), Some(value)) = (pairs.next(), pairs.next()) {
+            // The first number ends the header; "nan" is a number, but no name begins so.
+            if number::<f64>(name).is_some() {
+                break;
+            }
+            let name = name.to_ascii_lowercase();
+            let Some(parsed) = number::<f64>(value) else {
+                return Err(malformed(path, format!("\"{} {}\" is no header line", shown(&name), shown(value))));
+            };
+            match name.as_slice() {
+                b"ncols" | b"nrows" => {
+                    let Some(count) = number::<u64>(value) else {
+                        return Err(malformed(path, format!("{} is {parsed}, no count", shown(&name))));
+                    };
+                    *(if name == b"ncols" { &mut header.columns } else { &mut header.rows }) = count;
+                }
+                b"xllcorner" | b"xllcenter" => (header.west, centred_x) = (Some(parsed), name == b"xllcenter"),
+                b"yllcorner" | b"yllcenter" => (header.south, centred_y) = (Some(parsed), name == b"yllcenter"),
+                b"cellsize" if parsed.is_finite() && parsed > 0.0 => header.cell_size = Some(parsed),
+                b"cellsize" => return Err(malformed(path, format!("cellsize is {parsed}"))),
+                b"nodata_value" | b"nodata" => header.nodata = parsed as f32,
+                b"dx" | b"dy" => return Err(malformed(path, "its cells are not square (it states dx and dy)".into())),
+                _ => return Err(malformed(path, format!("\"{}\" is no name of a header line", shown(&name)))),
+            }
+            // Both words lie in `text`, so this is where the value ends.
+            header.length = value.as_ptr_range().end as usize - text.as_ptr() as usize;
+        }
+        if header.length == 0 {
+            return Err(malformed(path, "it has no header".into()));
+        }
+        let half = header.cell_size.unwrap_or(0.0) / 2.0;
+        header.west = header.west.map(|west| if centred_x { west - half } else { west });
+        header.south = header.south.map(|south| if centred_y { south - half } else { south });
+        Ok(header)
+    }
+
+    /// The side of a cell in metres. Small cells on a place that exists on the globe are taken as degrees; a map at
+    /// exactly (0, 0) has local coordinates.
+    fn cell_size_in_metres(&self) -> Option<CellSize> {
+        let size = self.cell_size?;
+        let metres = CellSize { metres: size as f32, warning: None };
+        let (Some(west), Some(south)) = (self.west, self.south) else { return Some(metres) };
+        let (east, north) = (west + size * self.columns as f64, south + size * self.rows as f64);
+        let on_the_globe = west >= -180.0 && east <= 360.0 && south >= -90.0 && north <= 90.0;
+        if size >= 0.1 || !on_the_globe || (west == 0.0 && south == 0.0) {
+            return Some(metres);
+        }
+        let latitude = (south + north) / 2.0;
+        let (tall, wide) = (size * METRES_PER_DEGREE, size * METRES_PER_DEGREE * latitude.to_radians().cos());
+        // The side of the square of the same area, so that volumes are right.
+        let side = (tall * wide).sqrt();
+        let warning = format!(
+            "its cell size of {size} is taken as degrees: at latitude {latitude:.2}° a cell is {wide:.1} m wide and {tall:.1} m tall, \
+             so squares of {side:.1} m are used; state the metres with --cell-size or cell_size_m in a sidecar"
+        );
+        Some(CellSize { metres: side as f32, warning: Some(warning) })
+    }
+}
+
+/// Fills missing cells ring by ring from their neighbours that have a value, each with the mean of those nearer to one.
+/// Returns how many were missing; if all were, nothing is changed.
+fn fill(cells: &mut Grid, missing: impl Fn(f32) -> bool) -> usize {
+    const UNREACHED: u32 = u32::MAX;
+    let (width, height) = (cells.width(), cells.height());
+    let mut distance: Vec<u32> = cells.iter().map(|&value| if missing(value) { UNREACHED } else { 0 }).collect();
+    let count = distance.iter().filter(|&&steps| steps == UNREACHED).count();
+    if count == 0 || count == cells.len() {
+        return count;
+    }
+    let neighbours = |index: usize| {
+        let (x, y) = (index % width, index / width);
+        let columns = x.saturating_sub(1)..(x + 2).min(width);
+        (y.saturating_sub(1)..(y + 2).min(height)).flat_map(move |y| columns.clone().map(move |x| y * width + x))
+    };
+    let mut ring: Vec<usize> = (0..cells.len()).filter(|&index| distance[index] == 0).collect();
+    for steps in 1.. {
+        let mut next = Vec::new();
+        for &index in &ring {
+            for neighbour in neighbours(index) {
+                if distance[neighbour] == UNREACHED {
+                    distance[neighbour] = steps;
+                    next.push(neighbour);
+                }
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        for &index in &next {
+            let nearer = neighbours(index).filter(|&other| distance[other] < steps);
+            let (sum, values) = nearer.fold((0.0, 0), |(sum, values), other| (sum + f64::from(cells[other]), values + 1));
+            cells[index] = (sum / f64::from(values)) as f32;
+        }
+        ring = next;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sidecar::Sidecar;
+
+    fn read_text(text: &str) -> Result<Raster, Error> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.asc");
+        std::fs::write(&path, text).expect("it is writable");
+        read(&path, &Expected { sidecar: Sidecar::default(), size: None, sides: (1, 4096) })
+    }
+
+    #[test]
+    fn a_grid_in_metres_is_read_row_by_row() {
+        let text = "NCOLS 3\r\nnrows 2\r\nxllcorner 500000\r\nyllcorner 4e6\r\ncellsize 30\r\n1 2 3\r\n4 5.5 -6e1\r\n";
+        let read = read_text(text).expect("it is a grid");
+        assert_eq!(read.cells, Grid::from_cells(3, 2, vec![1.0, 2.0, 3.0, 4.0, 5.5, -60.0]));
+        let size = read.cell_size.expect("it is stated");
+        assert_eq!((size.metres, size.warning, read.warnings.len()), (30.0, None, 0));
+    }
+
+    #[test]
+    fn degrees_become_metres_at_the_middle_latitude() {
+        let at = |place: &str| {
+            let text = format!("ncols 2\nnrows 2\n{place}\ncellsize 0.001\n1 2 3 4");
+            read_text(&text).expect("it is a grid").cell_size.expect("it is stated")
+        };
+        let north = at("xllcenter 10.0005\nyllcenter 59.9995");
+        assert!((north.metres - (111.195_f32 * 111.195 / 2.0).sqrt()).abs() < 0.01, "{}", north.metres);
+        assert!(north.warning.expect("it was converted").contains("latitude 60.00°"));
+        for metric in ["xllcorner 0\nyllcorner 0", "xllcorner 700\nyllcorner 40", ""] {
+            assert_eq!(at(metric).metres, 0.001, "{metric}");
+        }
+    }
+
+    #[test]
+    fn cells_without_data_are_filled_from_the_nearest() {
+        let read = read_text("ncols 5 nrows 1 cellsize 1 NODATA_value -1  4 -1 -1 -1 8").expect("it is a grid");
+        assert_eq!(read.cells.to_vec(), [4.0, 4.0, 6.0, 8.0, 8.0]);
+        assert!(read.warnings[0].starts_with("3 of its 5 cells hold NODATA (-1)"), "{:?}", read.warnings);
+        let read = read_text("ncols 2 nrows 1 cellsize 1 NODATA_value nan nan 8").expect("it is a grid");
+        assert_eq!(read.cells.to_vec(), [8.0, 8.0]);
+    }
+
+    #[test]
+    fn what_is_no_grid_is_refused_with_the_reason() {
+        let cases = [
+            ("", "no header"),
+            ("1 2 3 4", "no header"),
+            ("Once upon a time", "\"once upon\" is no header line"),
+            ("ncols 2 nrows 2 color 7 1 2 3 4", "\"color\" is no name"),
+            ("ncols 2.5 nrows 2 1 2 3 4", "ncols is 2.5"),
+            ("ncols 0 nrows 2 cellsize 1", "0 × 2 cells"),
+            ("ncols 20000 nrows 20000 cellsize 1 5", "20000 × 20000 cells"),
+            ("ncols 2 nrows 2 cellsize -1 1 2 3 4", "cellsize is -1"),
+            ("ncols 2 nrows 2 cellsize 1 1 2 3", "3 values for 2 × 2"),
+            ("ncols 2 nrows 2 cellsize 1 1 2 3 4 5", "more values"),
+            ("ncols 2 nrows 2 cellsize 1 1 2 3 four", "column 1, row 1 (counted from 0) holds \"four\""),
+            ("ncols 2 nrows 2 cellsize 1 1 2 inf 4", "column 0, row 1 (counted from 0) is inf"),
+            ("ncols 2 nrows 2 cellsize 1 NODATA_value 7 7 7 7 7", "all of its 4 cells hold NODATA (7)"),
+        ];
+        for (text, part) in cases {
+            let error = read_text(text).err().expect(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

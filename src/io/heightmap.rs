@@ -1,0 +1,181 @@
+//! Heightmaps and layer maps from files, whatever the format, on a common footing: metres on a grid.
+//!
+//! What the command line says wins over the sidecar, and the sidecar over the file. What nobody says is assumed, and a
+//! warning tells what was assumed and how to state it.
+
+use std::path::Path;
+
+use super::{
+    Error, asc, exr, png,
+    raster::{Expected, Raster, open},
+    raw,
+    sidecar::Sidecar,
+};
+use crate::sim::grid::Grid;
+
+/// Shortest and longest side of a terrain, in cells.
+const SIDES: (usize, usize) = (32, 4096);
+/// Side of a cell where nobody states it, in metres.
+const ASSUMED_CELL_SIZE: f32 = 1.0;
+/// Relief of an integer format where nobody states it, as a share of the shorter side: that of the published terrain.
+const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
+
+/// What the command line says of a heightmap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// (columns, rows) of the result; also those of a raw file that has no sidecar.
+    pub size: Option<(usize, usize)>,
+    /// Side of a cell of the result, in metres.
+    pub cell_size: Option<f32>,
+    /// Height of the value 0 of an integer format, in metres.
+    pub min_m: Option<f32>,
+    /// Height of the largest value of an integer format, in metres.
+    pub max_m: Option<f32>,
+}
+
+/// A terrain's heights, as read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heightmap {
+    /// Heights in metres, all finite; the first row is the northern one.
+    pub heights: Grid,
+    /// Side of a cell, in metres.
+    pub cell_size: f32,
+    /// What was assumed, filled or converted: a sentence each, with the file's name.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32` or `.asc`, with its sidecar if there is one.
+///
+/// # Errors
+/// One sentence, if the file or its sidecar cannot be used as the options ask, or if an option is out of range.
+pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
+    options.check(path)?;
+    let expected = Expected { sidecar: Sidecar::of(path)?, size: options.size, sides: SIDES };
+    let Raster { mut cells, full_scale, cell_size, mut warnings } = load(path, &expected)?;
+    let sidecar = &expected.sidecar;
+
+    let (old_width, old_height) = (cells.width(), cells.height());
+    if let Some((width, height)) = options.size {
+        cells = cells.resampled(width, height);
+    }
+    let (width, height) = (cells.width(), cells.height());
+    let (wider, taller) = (old_width as f32 / width as f32, old_height as f32 / height as f32);
+    if (wider / taller - 1.0).abs() > 0.02 {
+        warnings.push(format!(
+            "{old_width} × {old_height} cells are resampled to {width} × {height}, which changes the map's proportions"
+        ));
+    }
+    let beside = Sidecar::beside(path);
+    let cell_size = match (options.cell_size, sidecar.cell_size_m, cell_size) {
+        (Some(metres), ..) => metres,
+        (None, Some(metres), _) => metres * wider,
+        (None, None, Some(stated)) => {
+            warnings.extend(stated.warning);
+            stated.metres * wider
+        }
+        (None, None, None) => {
+            warnings.push(format!(
+                "its cell size is not stated, so cells of {ASSUMED_CELL_SIZE} m are assumed; state it with --cell-size or as \
+                 cell_size_m in {}",
+                beside.display()
+            ));
+            ASSUMED_CELL_SIZE * wider
+        }
+    };
+    let stated_range = (options.min_m.or(sidecar.min_m), options.max_m.or(sidecar.max_m));
+    if let Some(full_scale) = full_scale {
+        let relief = ASSUMED_RELIEF * width.min(height) as f32 * cell_size;
+        let min = stated_range.0.unwrap_or(0.0);
+        let max = stated_range.1.unwrap_or(min + relief);
+        if min > max {
+            let wrong = format!("its lowest height {min} m is above its highest {max} m");
+            return Err(Error::input(path, wrong, "--min-height (min_m) must not be above --max-height (max_m)"));
+        }
+        if stated_range.0.is_none() || stated_range.1.is_none() {
+            warnings.push(format!(
+                "its range of heights is not stated, so {min} m to {max} m is assumed; state it with --min-height and \
+                 --max-height or as min_m and max_m in {}",
+                beside.display()
+            ));
+        }
+        scale(&mut cells, full_scale, (min, max));
+    } else if options.min_m.is_some() || options.max_m.is_some() {
+        warnings.push("its values are metres already, so --min-height and --max-height do nothing".to_owned());
+    }
+    Ok(Heightmap { heights: cells, cell_size, warnings: with_name(path, warnings) })
+}
+
+/// Reads a map of sand, softness or rain and resamples it to `size` (columns, rows). The values of integer formats span
+/// `range` unless a sidecar states min_m and max_m; those of other formats are taken as they are.
+///
+/// Returns the map and the warnings, a sentence each.
+///
+/// # Errors
+/// One sentence, if the file or its sidecar cannot be used.
+pub fn read_layer(path: &Path, size: (usize, usize), range: (f32, f32)) -> Result<(Grid, Vec<String>), Error> {
+    let expected = Expected { sidecar: Sidecar::of(path)?, size: Some(size), sides: SIDES };
+    let Raster { cells, full_scale, warnings, .. } = load(path, &expected)?;
+    let mut cells = cells.resampled(size.0, size.1);
+    if let Some(full_scale) = full_scale {
+        let (min, max) = (expected.sidecar.min_m.unwrap_or(range.0), expected.sidecar.max_m.unwrap_or(range.1));
+        if min > max {
+            let wrong = format!("its lowest value {min} is above its highest {max}");
+            return Err(Error::input(path, wrong, "state both min_m and max_m in the sidecar"));
+        }
+        scale(&mut cells, full_scale, (min, max));
+    }
+    Ok((cells, with_name(path, warnings)))
+}
+
+impl Options {
+    fn check(&self, path: &Path) -> Result<(), Error> {
+        let (shortest, longest) = SIDES;
+        if let Some((width, height)) = self.size
+            && ![width, height].iter().all(|side| (shortest..=longest).contains(side))
+        {
+            let wrong = format!("it cannot have the size {width} × {height}");
+            return Err(Error::input(path, wrong, format!("each side of --size ranges from {shortest} to {longest}")));
+        }
+        if let Some(metres) = self.cell_size.filter(|metres| !(metres.is_finite() && *metres > 0.0)) {
+            let wrong = format!("its cells cannot be {metres} m wide");
+            return Err(Error::input(path, wrong, "--cell-size is a finite number of metres above 0"));
+        }
+        if let Some(metres) = self.min_m.into_iter().chain(self.max_m).find(|metres| !metres.is_finite()) {
+            let wrong = format!("its heights cannot reach {metres} m");
+            return Err(Error::input(path, wrong, "--min-height and --max-height are finite numbers of metres"));
+        }
+        Ok(())
+    }
+}
+
+fn load(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    match extension.as_str() {
+        "png" => png::read(path, expected),
+        "exr" => exr::read(path, expected),
+        "r16" => raw::read_r16(path, expected),
+        "r32" => raw::read_r32(path, expected),
+        "asc" => asc::read(path, expected),
+        _ => {
+            open(path)?;
+            let wrong = format!("a name that ends in \"{extension}\" tells no format");
+            Err(Error::input(path, wrong, "heightmaps are .png, .exr, .r16, .r32 or .asc"))
+        }
+    }
+}
+
+/// Turns steps from 0 to `full_scale` into values from `min` to `max`.
+fn scale(cells: &mut Grid, full_scale: f32, (min, max): (f32, f32)) {
+    let (min, max) = (f64::from(min), f64::from(max));
+    let step = (max - min) / f64::from(full_scale);
+    for cell in cells.iter_mut() {
+        *cell = (min + f64::from(*cell) * step) as f32;
+    }
+}
+
+fn with_name(path: &Path, warnings: Vec<String>) -> Vec<String> {
+    warnings.into_iter().map(|warning| format!("{}: {warning}", path.display())).collect()
+}
+
+#[cfg(test)]
+mod tests;

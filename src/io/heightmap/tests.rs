@@ -1,0 +1,212 @@
+//! Facts about reading that hold across the formats.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::io::{write_exr, write_png16, write_r32, write_sidecar};
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn hills(width: usize, height: usize) -> Grid {
+    Grid::from_fn(width, height, |x, y| 100.0 + 40.0 * (x as f32 * 0.2).sin() + 30.0 * (y as f32 * 0.3).cos())
+}
+
+/// A folder with the same hills, 40 × 36 cells, in every format.
+fn every_format() -> (TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let map = hills(40, 36);
+    let at = |name: &str| folder.path().join(name);
+    write_png16(&at("png.png"), &map, map.min_max()).expect("it is writable");
+    write_exr(&at("exr.exr"), &map).expect("it is writable");
+    write_r32(&at("r32.r32"), &map).expect("it is writable");
+    fs::write(at("r16.r16"), map.iter().flat_map(|v| (*v as u16).to_le_bytes()).collect::<Vec<_>>()).expect("it is writable");
+    let rows: Vec<String> = map.chunks(40).map(|row| row.iter().map(|v| format!("{v} ")).collect()).collect();
+    let header = "ncols 40\nnrows 36\nxllcorner 10\nyllcorner 50\ncellsize 0.001\nNODATA_value -9999\n";
+    fs::write(at("asc.asc"), format!("{header}{}\n", rows.join("\n"))).expect("it is writable");
+    for name in ["r16.json", "r32.json"] {
+        write_sidecar(&at(name), (40, 36), 2.0, (0.0, 65535.0)).expect("it is writable");
+    }
+    let paths = ["png.png", "exr.exr", "r16.r16", "r32.r32", "asc.asc"].map(at).to_vec();
+    (folder, paths)
+}
+
+fn message(result: Result<Heightmap, Error>) -> String {
+    let error = result.expect_err("it is bad input");
+    assert_eq!(error.exit_code(), 2);
+    let text = error.to_string();
+    assert!(!text.contains('\n') && text.contains("; ") && !text.ends_with('.'), "one sentence: {text}");
+    text
+}
+
+#[test]
+fn jacksboro_reads_as_its_sidecar_says_from_png_and_asc_alike() {
+    let png = read(&sample("jacksboro.png"), &Options::default()).expect("it is good");
+    let asc = read(&sample("jacksboro.asc"), &Options::default()).expect("it is good");
+    assert_eq!((png.heights.width(), png.heights.height(), png.cell_size), (403, 344, 90.0));
+    assert_eq!(png.heights.min_max(), (236.0, 1076.0));
+    assert!(png.warnings.is_empty() && asc.warnings.is_empty(), "{:?} {:?}", png.warnings, asc.warnings);
+    let half_step = 0.5 * (1076.0 - 236.0) / 65535.0;
+    assert!(png.heights.iter().zip(asc.heights.iter()).all(|(a, b)| (a - b).abs() <= half_step + 1e-4));
+    assert_eq!(asc.cell_size, 90.0);
+}
+
+#[test]
+fn every_format_holds_the_same_hills() {
+    let (_folder, paths) = every_format();
+    for path in paths {
+        let map = read(&path, &Options { min_m: Some(30.0), max_m: Some(170.0), ..Options::default() });
+        let map = map.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((map.heights.width(), map.heights.height()), (40, 36), "{}", path.display());
+        let integer = path.extension().is_some_and(|extension| extension == "r16");
+        let near = map.heights.iter().zip(hills(40, 36).iter()).all(|(a, b)| (a - b).abs() < 0.5);
+        assert!(near || integer, "{}", path.display());
+    }
+}
+
+#[test]
+fn options_win_over_the_sidecar_and_the_sidecar_over_the_file() {
+    let (folder, paths) = every_format();
+    let (png, asc) = (&paths[0], &paths[4]);
+    let map = read(png, &Options::default()).expect("it is good");
+    assert_eq!(map.cell_size, 1.0);
+    assert_eq!(map.heights.min_max(), (0.0, 60.0 / 256.0 * 36.0));
+    assert_eq!(map.warnings.len(), 2, "{:?}", map.warnings);
+    assert!(map.warnings[1].contains("--min-height") && map.warnings[1].contains("png.json"), "{:?}", map.warnings);
+
+    fs::write(folder.path().join("png.json"), r#"{"cell_size_m": 4, "min_m": -10, "max_m": 20}"#).expect("writable");
+    let map = read(png, &Options { max_m: Some(40.0), ..Options::default() }).expect("it is good");
+    assert_eq!((map.cell_size, map.heights.min_max(), map.warnings.len()), (4.0, (-10.0, 40.0), 0));
+    let map = read(png, &Options { cell_size: Some(7.0), ..Options::default() }).expect("it is good");
+    assert_eq!((map.cell_size, map.heights.min_max()), (7.0, (-10.0, 20.0)));
+    let map = read(png, &Options { min_m: Some(20.0), ..Options::default() }).expect("flat is good");
+    assert_eq!(map.heights.min_max(), (20.0, 20.0));
+    let text = message(read(png, &Options { min_m: Some(21.0), ..Options::default() }));
+    assert!(text.contains("lowest height 21 m is above its highest 20 m"), "{text}");
+
+    let degrees = read(asc, &Options::default()).expect("it is good");
+    assert!(degrees.cell_size > 80.0 && degrees.warnings[0].contains("degrees"), "{:?}", degrees.warnings);
+    fs::write(folder.path().join("asc.json"), r#"{"cell_size_m": 90}"#).expect("writable");
+    let stated = read(asc, &Options::default()).expect("it is good");
+    assert_eq!((stated.cell_size, stated.warnings.len()), (90.0, 0));
+
+    fs::write(folder.path().join("png.json"), r#"{"width": 41}"#).expect("writable");
+    let text = message(read(png, &Options::default()));
+    assert!(text.contains("it has 40 × 36 cells, but") && text.contains("png.json states width 41;"), "{text}");
+}
+
+#[test]
+fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
+    let (folder, paths) = every_format();
+    let options = Options { size: Some((80, 72)), ..Options::default() };
+    let map = read(&paths[3], &options).expect("it is good");
+    assert_eq!((map.heights.width(), map.heights.height(), map.cell_size), (80, 72, 1.0));
+    let map = read(&paths[3], &Options { cell_size: Some(5.0), ..options.clone() }).expect("it is good");
+    assert_eq!(map.cell_size, 5.0);
+    let map = read(&paths[3], &Options { size: Some((64, 64)), ..options }).expect("it is good");
+    assert!(map.warnings[0].contains("changes the map's proportions"), "{:?}", map.warnings);
+
+    fs::remove_file(folder.path().join("r32.json")).expect("it was there");
+    let map = read(&paths[3], &Options { size: Some((40, 36)), ..Options::default() }).expect("the size is that of the file");
+    assert_eq!(map.heights, hills(40, 36));
+}
+
+#[test]
+fn sizes_outside_the_limits_say_how_to_resample() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("map.png");
+    write_png16(&path, &hills(16, 48), (0.0, 200.0)).expect("it is writable");
+    let text = message(read(&path, &Options::default()));
+    assert!(text.contains("16 × 48 cells; a side needs at least 32, and --size"), "{text}");
+    write_png16(&path, &hills(5000, 40), (0.0, 200.0)).expect("it is writable");
+    let text = message(read(&path, &Options::default()));
+    assert!(text.contains("at most 4096, and --size 4096x33 resamples it"), "{text}");
+    let map = read(&path, &Options { size: Some((4096, 33)), ..Options::default() }).expect("it fits now");
+    assert_eq!(map.heights.width(), 4096);
+    let text = message(read(&path, &Options { size: Some((31, 64)), ..Options::default() }));
+    assert!(text.contains("each side of --size ranges from 32 to 4096"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_in_one_sentence() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).expect("it is writable");
+        message(read(&path, &Options::default()))
+    };
+    assert!(message(read(&folder.path().join("gone.png"), &Options::default())).contains("there is no such file"));
+    fs::create_dir(folder.path().join("dir.exr")).expect("it is writable");
+    assert!(message(read(&folder.path().join("dir.exr"), &Options::default())).contains("it is a folder"));
+    assert!(at("map.tiff", b"II*").contains("\"tiff\" tells no format"));
+    for extension in ["png", "exr", "asc"] {
+        at(&format!("text.{extension}"), b"This is no heightmap, whatever its name says.");
+        at(&format!("empty.{extension}"), b"");
+    }
+    assert!(at("empty.r16", b"").contains("0 × 0 cells"));
+    assert!(at("odd.r32", b"12345").contains("5 bytes are no square of 4-byte cells"));
+    assert!(at("nan.r32", &f32::NAN.to_le_bytes().repeat(32 * 32)).contains("column 0, row 0 (counted from 0) is NaN"));
+    let bad_option = Options { cell_size: Some(f32::NAN), ..Options::default() };
+    assert!(message(read(&sample("jacksboro.png"), &bad_option)).contains("--cell-size"));
+}
+
+#[test]
+fn layer_maps_take_any_size_and_span_the_range_asked_for() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("rain.png");
+    let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
+    write_png16(&path, &ramp, (0.0, 7.0)).expect("it is writable");
+    let (layer, warnings) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
+    assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 2.0), 0));
+    fs::write(folder.path().join("rain.json"), r#"{"min_m": 1, "max_m": 3}"#).expect("it is writable");
+    let (layer, _) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
+    assert_eq!(layer.min_max(), (1.0, 3.0));
+    let path = folder.path().join("sand.exr");
+    write_exr(&path, &ramp).expect("it is writable");
+    let (layer, _) = read_layer(&path, (8, 8), (0.0, 2.0)).expect("it is good");
+    assert_eq!(layer, ramp);
+}
+
+/// Damages each format a few hundred times, always in the same ways; the answer is a map or an error, never a panic.
+#[test]
+fn no_bytes_make_a_reader_panic() {
+    let (folder, paths) = every_format();
+    // SplitMix64, so that the cases are the same on every machine.
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % below as u64) as usize
+    };
+    for path in paths {
+        let sound = fs::read(&path).expect("it was just written");
+        let extension = path.extension().expect("every format has one").to_string_lossy().into_owned();
+        let damaged = folder.path().join(format!("damaged.{extension}"));
+        let mut refused = 0;
+        for case in 0..400 {
+            let mut bytes = sound.clone();
+            // The header is where a wrong byte does most.
+            let reach = if case % 2 == 0 { bytes.len().min(512) } else { bytes.len() };
+            for _ in 0..1 + case % 3 {
+                let place = random(reach);
+                bytes[place] = random(256) as u8;
+            }
+            if case % 5 == 0 {
+                bytes.truncate(random(sound.len()));
+            }
+            fs::write(&damaged, bytes).expect("it is writable");
+            if let Err(error) = read(&damaged, &Options::default()) {
+                assert!(error.to_string().contains(&format!("damaged.{extension}")), "{error}");
+                refused += 1;
+            }
+        }
+        assert!(refused >= 80, "{extension}: at least what is cut off is refused, but only {refused} were");
+    }
+}

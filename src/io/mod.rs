@@ -1,0 +1,132 @@
+//! Data in, data out: heightmaps, layer maps, pictures, scene files. Knows nothing of windows.
+//!
+//! A reader takes any bytes and answers with data or with an [`Error`] of one sentence; it never panics and never
+//! makes room for more cells than the header's size allows. A writer writes the path that it is given; [`output`] makes
+//! sure that what stood there before is replaced whole or not at all.
+
+mod asc;
+mod exr;
+pub mod heightmap;
+pub mod hillshade;
+pub mod output;
+mod png;
+mod raster;
+mod raw;
+pub mod scene;
+mod sidecar;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+pub use self::{
+    exr::write_exr,
+    png::{write_png16, write_rgb8},
+    raw::write_r32,
+    sidecar::write_sidecar,
+};
+use crate::params::nearest;
+
+/// Why a file could not be read or written. The message is one sentence: which file, what is wrong, what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// What the user gave cannot be used: a file that is missing or damaged, options that contradict it.
+    #[error("{}: {wrong}; {right}", .path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        wrong: String,
+        /// What would be right.
+        right: String,
+    },
+    /// Results could not be written.
+    #[error("{}: {wrong}; {right}", .path.display())]
+    Output {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        wrong: String,
+        /// What would be right.
+        right: String,
+    },
+}
+
+impl Error {
+    /// Bad input: what is wrong with `path`, and what would be right.
+    pub fn input(path: &Path, wrong: impl Into<String>, right: impl Into<String>) -> Self {
+        Self::Input { path: path.to_owned(), wrong: one_line(wrong), right: one_line(right) }
+    }
+
+    /// A failure while writing: what is wrong with `path`, and what would be right.
+    pub fn output(path: &Path, wrong: impl Into<String>, right: impl Into<String>) -> Self {
+        Self::Output { path: path.to_owned(), wrong: one_line(wrong), right: one_line(right) }
+    }
+
+    /// The operating system does not let a file be read.
+    pub fn unreadable(path: &Path, cause: &io::Error) -> Self {
+        let (wrong, right) = match cause.kind() {
+            io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the name and the folder"),
+            io::ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in it"),
+            io::ErrorKind::PermissionDenied => ("it may not be read".to_owned(), "give yourself the right to read it"),
+            io::ErrorKind::InvalidData => (format!("it is not text ({cause})"), "a text file in UTF-8 is needed"),
+            _ => (format!("it cannot be read ({cause})"), "check the disk or copy the file elsewhere"),
+        };
+        Self::input(path, wrong, right)
+    }
+
+    /// The operating system does not let a file be written.
+    pub fn unwritable(path: &Path, cause: &io::Error) -> Self {
+        Self::output(path, format!("it cannot be written ({cause})"), "choose a folder with room and the right to write")
+    }
+
+    /// There is neither a scene nor a file called `name`; `scenes` are the names that exist.
+    pub fn unknown_scene(name: &str, scenes: &[&str]) -> Self {
+        let mut right = format!("the built-in scenes are {}", scenes.join(", "));
+        if let Some(near) = nearest(name, scenes.iter().copied()) {
+            right.push_str(&format!(", and the nearest is {near}"));
+        }
+        Self::input(Path::new(name), "there is no such scene or file", right)
+    }
+
+    /// A scene file that cannot be used, for the reason given.
+    pub fn bad_scene(path: &Path, reason: &str) -> Self {
+        Self::input(path, reason, "a built-in scene is a good example to copy from")
+    }
+
+    /// What the program exits with: 2 for bad input, 1 for a failure while writing.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Input { .. } => 2,
+            Self::Output { .. } => 1,
+        }
+    }
+}
+
+/// Messages of other crates may span lines or end in a full stop; a sentence of ours does not.
+fn one_line(text: impl Into<String>) -> String {
+    let text = text.into();
+    text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_sentence_with_its_exit_code() {
+        let bad = Error::input(Path::new("hills.png"), "it is\n empty.", "a picture is needed");
+        assert_eq!(bad.to_string(), "hills.png: it is empty; a picture is needed");
+        assert_eq!(bad.exit_code(), 2);
+        let failed = Error::unwritable(Path::new("out"), &io::Error::other("disk full"));
+        assert!(failed.to_string().starts_with("out: it cannot be written (disk full); "));
+        assert_eq!(failed.exit_code(), 1);
+    }
+
+    #[test]
+    fn a_mistyped_scene_is_answered_with_the_nearest() {
+        let error = Error::unknown_scene("round-hil", &["alpine-valley", "round-hill"]);
+        assert!(error.to_string().ends_with("are alpine-valley, round-hill, and the nearest is round-hill"), "{error}");
+    }
+}

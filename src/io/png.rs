@@ -1,0 +1,181 @@
+//! PNG pictures: heightmaps of 16 (or 8) bits in, heightmaps of 16 bits and coloured pictures out.
+
+use std::{
+    fs::File,
+    io::{BufWriter, ErrorKind},
+    path::Path,
+};
+
+use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError, Transformations};
+
+use super::{
+    Error,
+    raster::{Expected, Raster, open},
+};
+use crate::sim::grid::Grid;
+
+/// Share of red, green and blue in luminance (ITU-R BT.709).
+const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
+
+/// Reads a picture as heights: grey as it is, colours by their luminance; transparency does not count.
+///
+/// # Errors
+/// It is no PNG, it is damaged or cut off, or its size is refused.
+pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+    let bad = |error: DecodingError| unusable(path, &error);
+    let mut decoder = Decoder::new(open(path)?);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    // Palettes become colours, and less than 8 bits become 8.
+    decoder.set_transformations(Transformations::EXPAND);
+    let (width, height) = decoder.read_header_info().map_err(bad)?.size();
+    let (width, height) = expected.admit(path, u64::from(width), u64::from(height))?;
+    let mut reader = decoder.read_info().map_err(bad)?;
+    let bytes = reader.output_buffer_size().ok_or_else(|| unusable(path, &DecodingError::LimitsExceeded))?;
+    let mut pixels = vec![0; bytes];
+    let frame = reader.next_frame(&mut pixels).map_err(bad)?;
+    pixels.truncate(frame.buffer_size());
+
+    let mut warnings = Vec::new();
+    let samples: Vec<f32> = if frame.bit_depth == BitDepth::Sixteen {
+        pixels.as_chunks().0.iter().map(|&sample| f32::from(u16::from_be_bytes(sample))).collect()
+    } else {
+        warnings.push("it has 8 bits, so slopes are stepped; 16-bit grey keeps them smooth".to_owned());
+        pixels.iter().map(|&sample| f32::from(sample)).collect()
+    };
+    let full_scale = if frame.bit_depth == BitDepth::Sixteen { u16::MAX.into() } else { u8::MAX.into() };
+    let channels = frame.color_type.samples();
+    let values: Vec<f32> = if channels < 3 {
+        samples.chunks_exact(channels).map(|pixel| pixel[0]).collect()
+    } else {
+        warnings.push("it is in colour, so heights are its luminance; 16-bit grey states them exactly".to_owned());
+        samples.chunks_exact(channels).map(|pixel| LUMINANCE.iter().zip(pixel).map(|(share, part)| share * part).sum()).collect()
+    };
+    if values.len() != width * height {
+        return Err(Error::input(path, "its first frame is not the whole picture", "a still PNG is needed"));
+    }
+    Ok(Raster { cells: Grid::from_cells(width, height, values), full_scale: Some(full_scale), cell_size: None, warnings })
+}
+
+fn unusable(path: &Path, error: &DecodingError) -> Error {
+    let wrong = match error {
+        DecodingError::IoError(cause) if cause.kind() == ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+        DecodingError::IoError(cause) => return Error::unreadable(path, cause),
+        _ => format!("it is no whole PNG picture ({error})"),
+    };
+    Error::input(path, wrong, "a PNG of 16-bit grey is needed")
+}
+
+/// Writes heights as 16-bit grey, linear between `min` (0) and `max` (65535), in metres; outside heights are clamped.
+///
+/// A flat range, `min = max`, makes a picture of zeros, which reads back as that height.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_png16(path: &Path, grid: &Grid, (min, max): (f32, f32)) -> Result<(), Error> {
+    let range = f64::from(max) - f64::from(min);
+    let full = f64::from(u16::MAX);
+    let scale = if range > 0.0 { full / range } else { 0.0 };
+    let bytes: Vec<u8> = grid
+        .iter()
+        .flat_map(|&height| (((f64::from(height) - f64::from(min)) * scale).round() as u16).to_be_bytes())
+        .collect();
+    write(path, grid.width(), grid.height(), ColorType::Grayscale, BitDepth::Sixteen, &bytes)
+}
+
+/// Writes a picture: `width × height` pixels of red, green and blue, sRGB, rows from top to bottom.
+///
+/// # Errors
+/// The file cannot be written, or the number of bytes is not `width * height * 3`.
+pub fn write_rgb8(path: &Path, width: usize, height: usize, pixels: &[u8]) -> Result<(), Error> {
+    write(path, width, height, ColorType::Rgb, BitDepth::Eight, pixels)
+}
+
+fn write(
+    path: &Path,
+    width: usize,
+    height: usize,
+    color: ColorType,
+    depth: BitDepth,
+    bytes: &[u8],
+) -> Result<(), Error> {
+    let file = File::create(path).map_err(|error| Error::unwritable(path, &error))?;
+    let mut encoder = Encoder::new(BufWriter::new(file), width as u32, height as u32);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    if color == ColorType::Rgb {
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    }
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(bytes)?;
+        writer.finish()
+    });
+    written.map_err(|error| match error {
+        EncodingError::IoError(cause) => Error::unwritable(path, &cause),
+        other => Error::output(path, format!("it cannot be made ({other})"), "as many pixels as its size are needed"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sidecar::Sidecar;
+
+    fn expecting() -> Expected {
+        Expected { sidecar: Sidecar::default(), size: None, sides: (1, 4096) }
+    }
+
+    fn path() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.png");
+        (folder, path)
+    }
+
+    #[test]
+    fn sixteen_bits_come_back_within_half_a_step() {
+        let (_folder, path) = path();
+        let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
+        let (min, max) = grid.min_max();
+        write_png16(&path, &grid, (min, max)).expect("it is writable");
+        let read = read(&path, &expecting()).expect("it was just written");
+        assert_eq!((read.full_scale, read.warnings.len()), (Some(65535.0), 0));
+        for (before, step) in grid.iter().zip(read.cells.iter()) {
+            let after = f64::from(min) + f64::from(*step) * f64::from(max - min) / 65535.0;
+            assert!((f64::from(*before) - after).abs() <= 0.5 / 65535.0 * f64::from(max - min) * 1.001);
+        }
+    }
+
+    #[test]
+    fn a_flat_map_is_all_zeros() {
+        let (_folder, path) = path();
+        write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0)).expect("it is writable");
+        assert_eq!(read(&path, &expecting()).expect("it was just written").cells, Grid::filled(3, 2, 0.0));
+    }
+
+    #[test]
+    fn eight_bit_colours_are_read_by_luminance_and_say_so() {
+        let (_folder, path) = path();
+        write_rgb8(&path, 2, 1, &[255, 255, 255, 0, 255, 0]).expect("it is writable");
+        let read = read(&path, &expecting()).expect("it was just written");
+        assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
+        assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_wrong_number_of_pixels_is_an_error_of_the_writer() {
+        let (_folder, path) = path();
+        assert_eq!(write_rgb8(&path, 2, 2, &[0; 7]).expect_err("12 are needed").exit_code(), 1);
+    }
+
+    #[test]
+    fn a_giant_is_refused_from_its_header() {
+        let (_folder, path) = path();
+        // Written without pixels: had it been read past its header, the answer would be that it is cut off.
+        let file = File::create(&path).expect("it is writable");
+        let mut encoder = Encoder::new(file, 20_000, 20_000);
+        encoder.set_depth(BitDepth::Sixteen);
+        drop(encoder.write_header().expect("it is writable"));
+        let error = read(&path, &Expected { size: Some((64, 64)), ..expecting() }).err().expect("too large").to_string();
+        assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
+    }
+}

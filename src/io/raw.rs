@@ -1,0 +1,134 @@
+//! Raw cells without a header, row by row, little-endian: `.r16` (unsigned steps) and `.r32` (float, metres).
+
+use std::{fs, io::Read, path::Path};
+
+use super::{
+    Error,
+    raster::{Expected, Raster, all_finite, open},
+};
+use crate::sim::grid::Grid;
+
+/// Reads 16-bit unsigned cells.
+///
+/// # Errors
+/// No size fits the file's length, or the size is refused.
+pub(super) fn read_r16(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+    read(path, expected, Some(f32::from(u16::MAX)), |[low, high]| f32::from(u16::from_le_bytes([low, high])))
+}
+
+/// Reads 32-bit float cells.
+///
+/// # Errors
+/// No size fits the file's length, the size is refused, or a cell is not a finite number.
+pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error> {
+    let raster = read(path, expected, None, f32::from_le_bytes)?;
+    all_finite(path, &raster.cells)?;
+    Ok(raster)
+}
+
+fn read<const BYTES: usize>(
+    path: &Path,
+    expected: &Expected,
+    full_scale: Option<f32>,
+    value: fn([u8; BYTES]) -> f32,
+) -> Result<Raster, Error> {
+    let file = open(path)?;
+    let bytes = file.get_ref().metadata().map_err(|error| Error::unreadable(path, &error))?.len();
+    let mut warnings = Vec::new();
+    let (width, height) = size(path, expected, bytes, BYTES as u64, &mut warnings)?;
+    let (width, height) = expected.admit(path, width, height)?;
+    let mut content = Vec::with_capacity(width * height * BYTES);
+    // The file may grow or shrink while it is read.
+    file.take((width * height * BYTES) as u64)
+        .read_to_end(&mut content)
+        .map_err(|error| Error::unreadable(path, &error))?;
+    let (values, _) = content.as_chunks::<BYTES>();
+    if values.len() != width * height {
+        return Err(Error::input(path, "it was cut off while it was read", "wait until it is written, and try again"));
+    }
+    let cells = Grid::from_cells(width, height, values.iter().map(|&bytes| value(bytes)).collect());
+    Ok(Raster { cells, full_scale, cell_size: None, warnings })
+}
+
+/// The size that fits a file of so many bytes: from the sidecar, else from the options, else a square.
+fn size(
+    path: &Path,
+    expected: &Expected,
+    bytes: u64,
+    cell_bytes: u64,
+    warnings: &mut Vec<String>,
+) -> Result<(u64, u64), Error> {
+    let count = bytes / cell_bytes;
+    let stated = match (expected.sidecar.width, expected.sidecar.height) {
+        (Some(width), Some(height)) => Some((width, height)),
+        _ => expected.size,
+    };
+    let square = count.isqrt();
+    let length = |width: u64, height: u64| width.checked_mul(height).and_then(|cells| cells.checked_mul(cell_bytes));
+    match stated.map(|(width, height)| (width as u64, height as u64)) {
+        Some((width, height)) if length(width, height) != Some(bytes) => {
+            let wrong = format!("it has {bytes} bytes, which are not {width} × {height} cells of {cell_bytes} bytes");
+            Err(Error::input(path, wrong, "state its true size with --size WxH or as width and height in a sidecar"))
+        }
+        Some(size) => Ok(size),
+        None if length(square, square) == Some(bytes) => {
+            warnings.push(format!(
+                "its size is not stated, so it is taken as {square} × {square} cells; state it with --size or in a sidecar"
+            ));
+            Ok((square, square))
+        }
+        None => {
+            let wrong = format!("its size is not stated, and {bytes} bytes are no square of {cell_bytes}-byte cells");
+            Err(Error::input(path, wrong, "state it with --size WxH or as width and height in a sidecar"))
+        }
+    }
+}
+
+/// Writes a grid as `.r32`: little-endian 32-bit floats, row by row, every bit kept.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_r32(path: &Path, grid: &Grid) -> Result<(), Error> {
+    let bytes: Vec<u8> = grid.iter().flat_map(|value| value.to_le_bytes()).collect();
+    fs::write(path, bytes).map_err(|error| Error::unwritable(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::sidecar::Sidecar;
+
+    fn expecting(size: Option<(usize, usize)>, width: Option<usize>, height: Option<usize>) -> Expected {
+        Expected { sidecar: Sidecar { width, height, ..Default::default() }, size, sides: (1, 4096) }
+    }
+
+    #[test]
+    fn every_bit_comes_back() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.r32");
+        let grid = Grid::from_fn(7, 5, |x, y| f32::from_bits(0x3f00_0001 + (x * 977 + y * 131_071) as u32) - 0.7);
+        write_r32(&path, &grid).expect("it is writable");
+        let read = read_r32(&path, &expecting(None, Some(7), Some(5))).expect("it was just written");
+        assert!(read.cells.iter().zip(grid.iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
+        assert_eq!((read.cells.width(), read.warnings.len()), (7, 0));
+    }
+
+    #[test]
+    fn the_size_comes_from_the_sidecar_then_the_option_then_a_square() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.r16");
+        fs::write(&path, [1, 2].repeat(36)).expect("it is writable");
+        let size = |expected: Expected| {
+            read_r16(&path, &expected).map(|read| (read.cells.width(), read.cells.height(), read.warnings.len()))
+        };
+        assert_eq!(size(expecting(Some((4, 9)), Some(12), Some(3))), Ok((12, 3, 0)));
+        assert_eq!(size(expecting(Some((4, 9)), None, None)), Ok((4, 9, 0)));
+        assert_eq!(size(expecting(None, None, None)), Ok((6, 6, 1)));
+        let error = size(expecting(Some((5, 9)), None, None)).expect_err("45 cells are not 36").to_string();
+        assert!(error.contains("72 bytes, which are not 5 × 9 cells of 2 bytes"), "{error}");
+        fs::write(&path, [0; 70]).expect("it is writable");
+        let error = size(expecting(None, None, None)).expect_err("35 is no square").to_string();
+        assert!(error.contains("no square"), "{error}");
+        assert_eq!(read_r16(&path, &expecting(Some((5, 7)), None, None)).map(|read| read.full_scale), Ok(Some(65535.0)));
+    }
+}

@@ -1,0 +1,129 @@
+//! The small JSON file beside a heightmap that states what its format cannot: size, cell size, range of heights.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+
+/// What a sidecar states; every field may be missing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sidecar {
+    /// Columns.
+    pub width: Option<usize>,
+    /// Rows.
+    pub height: Option<usize>,
+    /// Side of a cell, in metres.
+    pub cell_size_m: Option<f32>,
+    /// Height that the value 0 of an integer format stands for, in metres.
+    pub min_m: Option<f32>,
+    /// Height that the largest value of an integer format stands for, in metres.
+    pub max_m: Option<f32>,
+}
+
+impl Sidecar {
+    /// Where the sidecar of a file lies: same stem, `.json`.
+    pub(super) fn beside(path: &Path) -> PathBuf {
+        path.with_extension("json")
+    }
+
+    /// Reads the sidecar of a heightmap. Without one, every field is missing.
+    ///
+    /// # Errors
+    /// It is there but unreadable, no JSON, has a field that is not known, or states what cannot be.
+    pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
+        let path = Self::beside(heightmap);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Error::unreadable(&path, &error)),
+        };
+        let refuse = |wrong: String, right: &str| Err(Error::input(&path, wrong, right));
+        let sidecar: Self = match serde_json::from_slice(&bytes) {
+            Ok(sidecar) => sidecar,
+            Err(error) => {
+                let right = "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m";
+                return refuse(format!("it is no sidecar of a heightmap ({error})"), right);
+            }
+        };
+        for (name, value) in [("min_m", sidecar.min_m), ("max_m", sidecar.max_m)] {
+            if let Some(value) = value.filter(|value| !value.is_finite()) {
+                return refuse(format!("{name} is {value}"), "a finite number of metres is needed");
+            }
+        }
+        if let Some(size) = sidecar.cell_size_m.filter(|size| !(size.is_finite() && *size > 0.0)) {
+            return refuse(format!("cell_size_m is {size}"), "a cell has a finite side of more than 0 m");
+        }
+        if let (Some(min), Some(max)) = (sidecar.min_m, sidecar.max_m)
+            && min > max
+        {
+            return refuse(format!("min_m {min} is above max_m {max}"), "exchange the two");
+        }
+        Ok(sidecar)
+    }
+}
+
+/// Writes the sidecar of a map: (columns, rows), side of a cell in metres, (lowest, highest) height in metres.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_sidecar(
+    path: &Path,
+    (width, height): (usize, usize),
+    cell_size: f32,
+    (min, max): (f32, f32),
+) -> Result<(), Error> {
+    let sidecar = Sidecar {
+        width: Some(width),
+        height: Some(height),
+        cell_size_m: Some(cell_size),
+        min_m: Some(min),
+        max_m: Some(max),
+    };
+    let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error.into()))?;
+    fs::write(path, text + "\n").map_err(|error| Error::unwritable(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let map = folder.path().join("hills.png");
+        assert_eq!(Sidecar::of(&map).expect("it may be missing"), Sidecar::default());
+        write_sidecar(&Sidecar::beside(&map), (403, 344), 0.1, (-3.25, 1076.4)).expect("it is writable");
+        let read = Sidecar::of(&map).expect("it was just written");
+        assert_eq!((read.width, read.height, read.cell_size_m), (Some(403), Some(344), Some(0.1)));
+        assert_eq!((read.min_m, read.max_m), (Some(-3.25), Some(1076.4)));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_and_a_flat_range_is_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let map = folder.path().join("hills.png");
+        let read = |text: &str| {
+            fs::write(Sidecar::beside(&map), text).expect("it is writable");
+            Sidecar::of(&map)
+        };
+        let cases = [
+            ("", "EOF"),
+            ("heights", "expected value"),
+            (r#"{"width": -4}"#, "expected usize"),
+            (r#"{"cellsize": 4}"#, "unknown field `cellsize`"),
+            (r#"{"cell_size_m": 0}"#, "cell_size_m is 0;"),
+            (r#"{"max_m": 1e39}"#, "max_m is inf;"),
+            (r#"{"min_m": 5, "max_m": 4}"#, "min_m 5 is above max_m 4;"),
+        ];
+        for (text, part) in cases {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains("hills.json: ") && error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(read(r#"{"min_m": 5, "max_m": 5}"#).expect("a flat map is a map").max_m, Some(5.0));
+    }
+}

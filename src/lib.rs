@@ -1,0 +1,14 @@
+//! Thalweg: an interactive terrain sandbox.
+//!
+//! Data flows one way: parameters → simulation → reading and writing → runtime → view and panels.
+//!
+//! - [`params`]: what a parameter is; [`look`]: the parameters of light and colour
+//! - [`sim`]: terrain, processes, clock and ledger; knows nothing of windows and files
+//! - [`io`]: heightmaps, pictures and scene files
+//! - [`headless`]: the command line
+
+pub mod headless;
+pub mod io;
+pub mod look;
+pub mod params;
+pub mod sim;

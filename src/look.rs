@@ -1,0 +1,83 @@
+//! How the ground is lit and coloured: the numbers that the window, `shot` and the hillshade share.
+
+use bevy_reflect::Reflect;
+
+use crate::params::{choice, knob};
+
+/// Source of the published colours and of the light's strength.
+const D1: &str = "SimpleErosion (McDonald 2020)";
+
+/// Light and colour.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Look {
+    /// Colour of flat ground.
+    #[reflect(@knob(0.0..=1.0).source(D1).main())]
+    pub flat_color: [f32; 3],
+    /// Colour of steep ground.
+    #[reflect(@knob(0.0..=1.0).source(D1).main())]
+    pub steep_color: [f32; 3],
+    /// Colour of loose sand, mixed in where it lies thick enough to hide the ground.
+    #[reflect(@knob(0.0..=1.0).source("ours").main())]
+    pub sand_color: [f32; 3],
+    /// Vertical part of the surface normal below which ground counts as steep. Higher: more of the map looks like rock.
+    /// Lower: only cliffs do.
+    #[reflect(@knob(0.0..=1.0).symbol("n_y").source(D1).main())]
+    pub steep_threshold: f32,
+    /// Width of the change between the two colours, in the same measure. 0 gives the article's hard border; wide
+    /// values blur the slopes together.
+    #[reflect(@knob(0.0..=0.5).source("ours"))]
+    pub threshold_softness: f32,
+    /// Compass direction from which the sun shines, clockwise from the top of the map. Light from the side shows
+    /// relief best; light from behind the camera flattens it.
+    #[reflect(@knob(0.0..=360.0).unit("°").source("ours").main())]
+    pub sun_azimuth: f32,
+    /// Height of the sun above the horizon. Low: long shadows. High: flat, even light.
+    #[reflect(@knob(3.0..=90.0).unit("°").source("ours").main())]
+    pub sun_elevation: f32,
+    /// Strength of the sunlight. Too high washes the colours out; too low leaves only the sky's light.
+    #[reflect(@knob(0.0..=4.0).source(D1).main())]
+    pub sun_strength: f32,
+    /// Phong: light that reaches every face, from sky and ground. Too high flattens; too low turns shadows black.
+    #[reflect(@knob(0.0..=1.0).source("Phong 1975"))]
+    pub ambient: f32,
+    /// Phong: strength of the highlight. 0 is dry rock, 1 looks wet.
+    #[reflect(@knob(0.0..=1.0).source("Phong 1975"))]
+    pub specular: f32,
+    /// Phong: sharpness of the highlight. Higher is a smaller, harder spot.
+    #[reflect(@knob(1.0..=128.0).source("Phong 1975").log())]
+    pub shininess: f32,
+    /// Whether the terrain casts shadows on itself.
+    #[reflect(@choice().source(D1))]
+    pub shadows: bool,
+    /// How dark hollows are for the sky's light they cannot see. 0 is off; too high makes dirty edges.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub occlusion: f32,
+    /// How thick the air is: the share of light lost over the map's width. 0 is clear air.
+    #[reflect(@knob(0.0..=1.0).source(D1))]
+    pub fog: f32,
+    /// Heights are drawn this many times as large. 1 is true to scale; the numbers of the simulation don't change.
+    #[reflect(@knob(0.1..=10.0).unit("×").source("ours").log().main())]
+    pub vertical_exaggeration: f32,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            flat_color: [0.27, 0.64, 0.27],
+            steep_color: [0.7, 0.7, 0.7],
+            sand_color: [0.80, 0.68, 0.46],
+            steep_threshold: 0.8,
+            threshold_softness: 0.06,
+            sun_azimuth: 295.0,
+            sun_elevation: 32.0,
+            sun_strength: 1.4,
+            ambient: 0.35,
+            specular: 0.08,
+            shininess: 16.0,
+            shadows: true,
+            occlusion: 0.6,
+            fog: 0.15,
+            vertical_exaggeration: 1.0,
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! What a parameter is: one field of one struct, declared once.
+//!
+//! A field carries its meaning as doc comment, its range, unit, symbol and source as a [`Knob`], and its default in
+//! `Default` of the struct. Sliders, tooltips, `--set`, scene files, range checks and the tables in the
+//! documentation are all made from that declaration by the functions here.
+//!
+//! A group of parameters is a flat struct; the path of a parameter is `group.field`, for example `droplets.dt`.
+
+use std::{fmt, ops::RangeInclusive};
+
+use bevy_reflect::{PartialReflect, Reflect, ReflectMut, ReflectRef, TypeInfo, enums::DynamicEnum, structs::Struct};
+
+/// Range, unit, symbol and source of a parameter. Built with [`knob`] or [`choice`] in a field's `#[reflect(@…)]`.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Knob {
+    /// Smallest allowed value; 0 for switches and choices.
+    pub min: f64,
+    /// Largest allowed value; 1 for switches, the last index for choices is not stated here.
+    pub max: f64,
+    /// Unit as printed behind the number; empty for a pure number.
+    pub unit: &'static str,
+    /// Symbol in the equations of the source; empty if it has none.
+    pub symbol: &'static str,
+    /// Where the parameter and its range come from: paper, article or "ours".
+    pub source: &'static str,
+    /// True where equal ratios matter, not equal differences: sliders are then logarithmic.
+    pub log: bool,
+    /// True for the few parameters that a panel shows first.
+    pub main: bool,
+}
+
+/// A number between two bounds, both included.
+pub const fn knob(range: RangeInclusive<f64>) -> Knob {
+    Knob { min: *range.start(), max: *range.end(), unit: "", symbol: "", source: "", log: false, main: false }
+}
+
+/// A switch or a choice among the variants of an enum: it has no range.
+pub const fn choice() -> Knob {
+    knob(0.0..=1.0)
+}
+
+impl Knob {
+    /// Sets the unit.
+    pub const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Sets the symbol.
+    pub const fn symbol(mut self, symbol: &'static str) -> Self {
+        self.symbol = symbol;
+        self
+    }
+
+    /// Sets the source.
+    pub const fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Equal ratios matter.
+    pub const fn log(mut self) -> Self {
+        self.log = true;
+        self
+    }
+
+    /// Shown first.
+    pub const fn main(mut self) -> Self {
+        self.main = true;
+        self
+    }
+}
+
+/// The value of a parameter, free of its Rust type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `f32`, `u32`, `u64` and `usize` fields.
+    Number(f64),
+    /// `bool` fields.
+    Switch(bool),
+    /// Fields of a unit-variant enum: the variant's name in kebab-case.
+    Choice(String),
+    /// `[f32; 3]` fields: linear red, green, blue.
+    Color([f32; 3]),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Switch(on) => write!(f, "{on}"),
+            Value::Choice(name) => f.write_str(name),
+            Value::Color([r, g, b]) => write!(f, "{r},{g},{b}"),
+        }
+    }
+}
+
+/// Everything that is known of one parameter.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Group and field: `droplets.dt`.
+    pub path: String,
+    /// The field's name alone.
+    pub name: &'static str,
+    /// What it does and what too high and too low do.
+    pub doc: &'static str,
+    /// Range, unit, symbol, source.
+    pub knob: Knob,
+    /// The present value.
+    pub value: Value,
+    /// The names to choose from, in kebab-case; empty unless the value is a choice.
+    pub choices: Vec<String>,
+    /// True for whole numbers.
+    pub whole: bool,
+}
+
+/// A named group of parameters.
+pub type Group<'a> = (&'static str, &'a dyn Struct);
+/// A named group of parameters that can be changed.
+pub type GroupMut<'a> = (&'static str, &'a mut dyn Struct);
+
+/// Why a parameter was not set. The message is one sentence for a person.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParamError {
+    /// No group or field of that name.
+    #[error("there is no parameter \"{path}\"{}", suggestion(.nearest))]
+    Unknown {
+        /// What was asked for.
+        path: String,
+        /// The existing path most like it, if any is near.
+        nearest: Option<String>,
+    },
+    /// The text is no value of this parameter.
+    #[error("{path} cannot be \"{text}\": it takes {expected}")]
+    Malformed {
+        /// The parameter.
+        path: String,
+        /// The value as given.
+        text: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// The number lies outside the range.
+    #[error("{path} cannot be {value}: it ranges from {min} to {max}{}", space_before(.unit))]
+    OutOfRange {
+        /// The parameter.
+        path: String,
+        /// The value as given.
+        value: f64,
+        /// Smallest allowed value.
+        min: f64,
+        /// Largest allowed value.
+        max: f64,
+        /// Unit of all three.
+        unit: &'static str,
+    },
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; the nearest is \"{name}\"")).unwrap_or_default()
+}
+
+fn space_before(unit: &str) -> String {
+    if unit.is_empty() { String::new() } else { format!(" {unit}") }
+}
+
+/// All parameters of a group, in the order of their declaration.
+pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
+    let Some(TypeInfo::Struct(info)) = fields.get_represented_type_info() else { return Vec::new() };
+    let mut found = Vec::with_capacity(fields.field_len());
+    for (index, declared) in info.iter().enumerate() {
+        let (Some(knob), Some(field)) = (declared.get_attribute::<Knob>(), fields.field_at(index)) else { continue };
+        let Some((value, choices, whole)) = read(field) else { continue };
+        found.push(Parameter {
+            path: format!("{group}.{}", declared.name()),
+            name: declared.name(),
+            doc: declared.docs().unwrap_or_default().trim(),
+            knob: knob.clone(),
+            value,
+            choices,
+            whole,
+        });
+    }
+    found
+}
+
+/// The parameter at a path.
+///
+/// # Errors
+/// [`ParamError::Unknown`] with the nearest existing path.
+pub fn get(groups: &[Group<'_>], path: &str) -> Result<Parameter, ParamError> {
+    let all: Vec<Parameter> = groups.iter().flat_map(|&group| walk(group)).collect();
+    let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str())).map(str::to_owned);
+    all.into_iter()
+        .find(|parameter| parameter.path == path)
+        .ok_or_else(|| ParamError::Unknown { path: path.to_owned(), nearest })
+}
+
+/// Sets the parameter at a path from its text, the way `--set` does.
+///
+/// # Errors
+/// Unknown path, malformed text, or a number outside the range; nothing is changed then.
+pub fn set(groups: &mut [GroupMut<'_>], path: &str, text: &str) -> Result<(), ParamError> {
+    let seen: Vec<Group<'_>> = groups.iter().map(|(name, fields)| (*name, &**fields)).collect();
+    let parameter = get(&seen, path)?;
+    let value = parse(&parameter, text.trim())?;
+    let group = path.split('.').next().unwrap_or_default();
+    if let Some((_, fields)) = groups.iter_mut().find(|(name, _)| *name == group) {
+        write(*fields, parameter.name, &value);
+    }
+    Ok(())
+}
+
+/// Writes a value that is already known to fit into a field of a group.
+///
+/// Returns false, and changes nothing, if there is no such field or the value is of another kind.
+pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
+    let Some(field) = fields.field_mut(name) else { return false };
+    if let (Value::Choice(chosen), ReflectMut::Enum(_)) = (value, field.reflect_mut()) {
+        let Some(TypeInfo::Enum(info)) = field.get_represented_type_info() else { return false };
+        let Some(variant) = info.variant_names().iter().find(|variant| kebab(variant) == *chosen) else { return false };
+        return field.try_apply(&DynamicEnum::new(*variant, ())).is_ok();
+    }
+    macro_rules! assign {
+        ($value:expr, $($kind:ty),*) => {
+            { $(if let Some(place) = field.try_downcast_mut::<$kind>() { *place = $value as $kind; return true; })* }
+        };
+    }
+    match value {
+        Value::Number(number) => assign!(*number, f32, u32, u64, usize),
+        Value::Switch(on) => assign!(*on, bool),
+        Value::Color(color) => {
+            if let Some(place) = field.try_downcast_mut::<[f32; 3]>() {
+                *place = *color;
+                return true;
+            }
+        }
+        Value::Choice(_) => {}
+    }
+    false
+}
+
+/// Reads a value of one parameter from text and checks it against the range.
+///
+/// # Errors
+/// [`ParamError::Malformed`] or [`ParamError::OutOfRange`].
+pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
+    let malformed = |expected: String| ParamError::Malformed {
+        path: parameter.path.clone(),
+        text: text.to_owned(),
+        expected,
+    };
+    let in_range = |number: f64| {
+        if number >= parameter.knob.min && number <= parameter.knob.max {
+            Ok(number)
+        } else {
+            Err(ParamError::OutOfRange {
+                path: parameter.path.clone(),
+                value: number,
+                min: parameter.knob.min,
+                max: parameter.knob.max,
+                unit: parameter.knob.unit,
+            })
+        }
+    };
+    match &parameter.value {
+        Value::Number(_) => {
+            let number: f64 = text.parse().ok().filter(|number: &f64| !number.is_nan()).ok_or_else(|| {
+                malformed(if parameter.whole { "a whole number" } else { "a number" }.to_owned())
+            })?;
+            if parameter.whole && number.fract() != 0.0 {
+                return Err(malformed("a whole number".to_owned()));
+            }
+            in_range(number).map(Value::Number)
+        }
+        Value::Switch(_) => match text {
+            "true" | "on" | "yes" | "1" => Ok(Value::Switch(true)),
+            "false" | "off" | "no" | "0" => Ok(Value::Switch(false)),
+            _ => Err(malformed("true or false".to_owned())),
+        },
+        Value::Choice(_) => {
+            if parameter.choices.iter().any(|name| name == text) {
+                Ok(Value::Choice(text.to_owned()))
+            } else {
+                Err(malformed(format!("one of {}", parameter.choices.join(", "))))
+            }
+        }
+        Value::Color(_) => {
+            let parts: Vec<f32> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+            let color: [f32; 3] =
+                parts.try_into().map_err(|_| malformed("three numbers, red, green, blue, with commas between".into()))?;
+            for part in color {
+                in_range(f64::from(part))?;
+            }
+            Ok(Value::Color(color))
+        }
+    }
+}
+
+/// The name among `names` that is most like `wanted`, if any is near enough to be meant.
+pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|name| (strsim::jaro_winkler(wanted, name), name))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// `MassTransfer` as `mass-transfer`.
+pub fn kebab(variant: &str) -> String {
+    let mut name = String::with_capacity(variant.len() + 4);
+    for (index, letter) in variant.char_indices() {
+        if letter.is_ascii_uppercase() && index > 0 {
+            name.push('-');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
+}
+
+/// Value, choices and whether it is a whole number; `None` for a type that no parameter can have.
+fn read(field: &dyn PartialReflect) -> Option<(Value, Vec<String>, bool)> {
+    if let ReflectRef::Enum(value) = field.reflect_ref() {
+        let info = value.get_represented_enum_info()?;
+        let choices = info.variant_names().iter().map(|name| kebab(name)).collect();
+        return Some((Value::Choice(kebab(value.variant_name())), choices, false));
+    }
+    if let Some(on) = field.try_downcast_ref::<bool>() {
+        return Some((Value::Switch(*on), Vec::new(), false));
+    }
+    if let Some(color) = field.try_downcast_ref::<[f32; 3]>() {
+        return Some((Value::Color(*color), Vec::new(), false));
+    }
+    if let Some(number) = field.try_downcast_ref::<f32>() {
+        // Through the shortest decimal text, so that 0.1 is shown and compared as 0.1.
+        return Some((Value::Number(number.to_string().parse().ok()?), Vec::new(), false));
+    }
+    let whole = field
+        .try_downcast_ref::<u32>()
+        .map(|number| f64::from(*number))
+        .or_else(|| field.try_downcast_ref::<u64>().map(|number| *number as f64))
+        .or_else(|| field.try_downcast_ref::<usize>().map(|number| *number as f64))?;
+    Some((Value::Number(whole), Vec::new(), true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Reflect, Clone, Default, PartialEq, Debug)]
+    enum Kind {
+        #[default]
+        Plain,
+        VeryFancy,
+    }
+
+    /// A group for these tests.
+    #[derive(Reflect, Clone, PartialEq, Debug)]
+    struct Sample {
+        /// Speed.
+        #[reflect(@knob(0.1..=5.0).unit("m/s"))]
+        speed: f32,
+        /// Count.
+        #[reflect(@knob(1.0..=10.0))]
+        count: u32,
+        /// Kind.
+        #[reflect(@choice())]
+        kind: Kind,
+        /// Switch.
+        #[reflect(@choice())]
+        on: bool,
+        /// Colour.
+        #[reflect(@knob(0.0..=1.0))]
+        tint: [f32; 3],
+    }
+
+    fn sample() -> Sample {
+        Sample { speed: 0.1, count: 2, kind: Kind::Plain, on: false, tint: [0.0; 3] }
+    }
+
+    #[test]
+    fn every_kind_of_value_is_set_from_text() {
+        let mut group = sample();
+        for (path, text) in
+            [("s.speed", "2.5"), ("s.count", "7"), ("s.kind", "very-fancy"), ("s.on", "true"), ("s.tint", "0.1, 0.2,0.3")]
+        {
+            set(&mut [("s", &mut group)], path, text).unwrap_or_else(|error| panic!("{error}"));
+        }
+        assert_eq!(group, Sample { speed: 2.5, count: 7, kind: Kind::VeryFancy, on: true, tint: [0.1, 0.2, 0.3] });
+    }
+
+    #[test]
+    fn bad_values_change_nothing_and_say_what_would_be_right() {
+        let mut group = sample();
+        let cases = [
+            ("s.sped", "1", "there is no parameter \"s.sped\"; the nearest is \"s.speed\""),
+            ("s.speed", "9", "s.speed cannot be 9: it ranges from 0.1 to 5 m/s"),
+            ("s.speed", "NaN", "s.speed cannot be \"NaN\": it takes a number"),
+            ("s.count", "2.5", "s.count cannot be \"2.5\": it takes a whole number"),
+            ("s.kind", "fancy", "s.kind cannot be \"fancy\": it takes one of plain, very-fancy"),
+            ("s.tint", "1,2", "s.tint cannot be \"1,2\": it takes three numbers, red, green, blue, with commas between"),
+        ];
+        for (path, text, sentence) in cases {
+            let error = set(&mut [("s", &mut group)], path, text).expect_err(path);
+            assert_eq!(error.to_string(), sentence);
+        }
+        assert_eq!(group, sample());
+    }
+}

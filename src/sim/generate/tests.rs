@@ -1,0 +1,149 @@
+//! What every starting terrain promises.
+
+use rayon::ThreadPoolBuilder;
+
+use super::*;
+
+const RANDOM: [Generator; 7] = [
+    Generator::Perlin,
+    Generator::Simplex,
+    Generator::Fbm,
+    Generator::Ridged,
+    Generator::Billow,
+    Generator::DiamondSquare,
+    Generator::Faulting,
+];
+const SIZES: [(u32, u32); 5] = [(64, 64), (100, 100), (32, 257), (130, 47), (1, 1)];
+
+fn params(generator: Generator, (width, height): (u32, u32)) -> TerrainParams {
+    TerrainParams { generator, width, height, ..Default::default() }
+}
+
+fn all() -> impl Iterator<Item = Generator> {
+    use Generator::*;
+    let fields = [Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill];
+    RANDOM.into_iter().chain(fields)
+}
+
+/// Pearson's coefficient between the cells of two maps of the same size.
+pub(super) fn correlation(a: &Grid, b: &Grid) -> f64 {
+    let count = a.len() as f64;
+    let (mean_a, mean_b) = (a.total() / count, b.total() / count);
+    let sum = |term: fn(f64, f64) -> f64| -> f64 {
+        a.iter().zip(b.iter()).map(|(&a, &b)| term(f64::from(a) - mean_a, f64::from(b) - mean_b)).sum()
+    };
+    sum(|a, b| a * b) / (sum(|a, _| a * a) * sum(|_, b| b * b)).sqrt()
+}
+
+#[test]
+fn random_ground_fills_the_relief_exactly_and_fields_stay_within_it() {
+    for generator in all() {
+        for size in SIZES {
+            for seed in [1, 77] {
+                let params = params(generator, size);
+                let terrain = generate(&params, seed);
+                assert_eq!((terrain.width(), terrain.height()), (size.0 as usize, size.1 as usize));
+                assert!(terrain.bedrock.iter().all(|height| height.is_finite()), "{generator:?} {size:?}");
+                let (low, high) = terrain.bedrock.min_max();
+                let expected = if size == (1, 1) { (0.0, 0.0) } else { (0.0, params.relief) };
+                if RANDOM.contains(&generator) {
+                    assert_eq!((low, high), expected, "{generator:?} {size:?}");
+                } else {
+                    assert!(low >= 0.0 && high <= params.relief, "{generator:?} {size:?}: {low} to {high}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn extremes_of_every_knob_give_finite_ground() {
+    for generator in RANDOM {
+        let extremes = [
+            TerrainParams {
+                octaves: 1,
+                frequency: 0.25,
+                persistence: 0.1,
+                hurst: 0.2,
+                faults: 1,
+                ..params(generator, (40, 33))
+            },
+            TerrainParams { octaves: 20, frequency: 16.0, persistence: 0.9, hurst: 1.5, ..params(generator, (32, 32)) },
+            TerrainParams { lacunarity: 1.5, faults: 1000, relief: 0.0, ..params(generator, (33, 32)) },
+            TerrainParams { lacunarity: 4.0, relief: 10_000.0, ..params(generator, (64, 32)) },
+        ];
+        for params in extremes {
+            let terrain = generate(&params, 4);
+            assert!(terrain.bedrock.iter().all(|height| height.is_finite()));
+            assert_eq!(terrain.bedrock.min_max(), (0.0, params.relief), "{params:?}");
+        }
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_gives_others() {
+    let on_threads = |count, params: &TerrainParams, seed| {
+        let pool = ThreadPoolBuilder::new().num_threads(count).build().expect("threads can be started");
+        pool.install(|| generate(params, seed))
+    };
+    for generator in all() {
+        let params = TerrainParams { softness: Softness::Noise, ..params(generator, (90, 61)) };
+        let terrain = on_threads(1, &params, 5);
+        assert_eq!(terrain, on_threads(4, &params, 5), "{generator:?}");
+        if RANDOM.contains(&generator) {
+            let other = generate(&params, 6);
+            assert!(correlation(&terrain.bedrock, &other.bedrock).abs() < 0.9, "{generator:?}");
+        }
+    }
+}
+
+#[test]
+fn twice_the_resolution_shows_the_same_mountains() {
+    for generator in RANDOM {
+        for (small, large) in [((128, 128), (256, 256)), ((150, 100), (300, 200))] {
+            let coarse = generate(&params(generator, small), 9).bedrock;
+            let fine = generate(&params(generator, large), 9).bedrock;
+            let found = correlation(&coarse, &fine.resampled(coarse.width(), coarse.height()));
+            assert!(found > 0.98, "{generator:?} {small:?}: {found}");
+        }
+    }
+}
+
+#[test]
+fn random_ground_is_as_steep_along_x_as_along_y() {
+    for generator in RANDOM {
+        let (mut along_x, mut along_y) = (0.0, 0.0);
+        for seed in 0..24 {
+            let ground = generate(&params(generator, (96, 96)), seed).bedrock;
+            for y in 1..96 {
+                for x in 1..96 {
+                    along_x += f64::from(ground.at(x, y) - ground.at(x - 1, y)).powi(2);
+                    along_y += f64::from(ground.at(x, y) - ground.at(x, y - 1)).powi(2);
+                }
+            }
+        }
+        let ratio = (along_x / along_y).sqrt();
+        assert!((ratio - 1.0).abs() < 0.1, "{generator:?}: {ratio}");
+    }
+}
+
+#[test]
+fn sand_lies_on_the_bedrock_and_belongs_to_the_start() {
+    for generator in [Generator::SandSheet, Generator::Perlin] {
+        let terrain = generate(&TerrainParams { sand: 3.0, ..params(generator, (40, 40)) }, 1);
+        assert!(terrain.sand.iter().all(|&sand| sand == 3.0));
+        assert_eq!(terrain.start, terrain.ground());
+        assert_eq!(generator == Generator::SandSheet, terrain.bedrock.iter().all(|&height| height == 0.0));
+    }
+}
+
+#[test]
+fn every_parameter_is_declared_and_its_default_is_in_range() {
+    let params = TerrainParams::default();
+    let declared = crate::params::walk(("terrain", &params));
+    assert_eq!(declared.len(), bevy_reflect::structs::Struct::field_len(&params));
+    for parameter in declared {
+        assert!(!parameter.doc.is_empty() && !parameter.knob.source.is_empty(), "{}", parameter.path);
+        crate::params::parse(&parameter, &parameter.value.to_string()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}

@@ -1,0 +1,72 @@
+//! Where every cubic metre went.
+
+use std::collections::BTreeMap;
+
+/// What one process did, all in cubic metres and summed in f64.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Σ|change of ground|, counting every single transfer.
+    pub moved: f64,
+    /// Taken off the ground, as a positive number.
+    pub eroded: f64,
+    /// Laid on the ground.
+    pub deposited: f64,
+    /// Left over an open edge.
+    pub outflow: f64,
+    /// Destroyed by the model as published, under its own name: a default mode leaves it at 0.
+    pub lost: f64,
+    /// On its way in particles at this moment.
+    pub carried: f64,
+}
+
+/// One substance: what there was, what came and went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Volume at the start.
+    pub start: f64,
+    /// Volume added (or, negative, removed) by hand since.
+    pub edits: f64,
+    /// What each process did, by its key.
+    pub rows: BTreeMap<&'static str, Row>,
+}
+
+impl Account {
+    /// The row of a process.
+    pub fn row(&mut self, process: &'static str) -> &mut Row {
+        self.rows.entry(process).or_default()
+    }
+
+    /// The sum over all processes of one column.
+    pub fn sum(&self, column: impl Fn(&Row) -> f64) -> f64 {
+        self.rows.values().map(column).sum()
+    }
+
+    /// What the ground and the particles hold too much (positive) or too little, given the volume now on the map.
+    /// Zero but for rounding.
+    pub fn residual(&self, now: f64) -> f64 {
+        now + self.sum(|row| row.carried + row.outflow + row.lost) - self.edits - self.start
+    }
+}
+
+/// The accounts of the substances that are conserved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// Bedrock, sand and sediment.
+    pub solid: Account,
+    /// Water.
+    pub water: Account,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_residual_is_what_no_row_accounts_for() {
+        let mut account = Account { start: 100.0, edits: 5.0, ..Account::default() };
+        *account.row("droplets") = Row { outflow: 10.0, carried: 2.0, ..Row::default() };
+        account.row("wind").lost = 3.0;
+        assert_eq!(account.residual(90.0), 0.0);
+        assert_eq!(account.residual(91.5), 1.5);
+    }
+}

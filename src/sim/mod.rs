@@ -1,0 +1,205 @@
+//! The simulation core: terrain, processes, clock and ledger as one value.
+//!
+//! It knows nothing of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and
+//! in a benchmark; several can live side by side.
+
+pub mod generate;
+pub mod grid;
+pub mod ledger;
+pub mod process;
+pub mod real;
+pub mod rng;
+pub mod team;
+pub mod terrain;
+
+use std::{sync::Arc, time::Instant};
+
+use rayon::ThreadPool;
+
+use crate::params::{Group, GroupMut};
+use ledger::Ledger;
+use process::{Context, Process, Progress, catalogue};
+use terrain::Terrain;
+
+/// A process with its switch and the time it has taken.
+pub struct Slot {
+    /// The process.
+    pub process: Box<dyn Process>,
+    /// Whether ticks run it.
+    pub enabled: bool,
+    /// Wall time spent in it since the start, in seconds.
+    pub seconds: f64,
+}
+
+impl Slot {
+    /// The process's key.
+    pub fn key(&self) -> &'static str {
+        self.process.info().key
+    }
+}
+
+impl Clone for Slot {
+    fn clone(&self) -> Self {
+        Self { process: self.process.boxed_clone(), ..*self }
+    }
+}
+
+/// Where in a tick the simulation stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cursor {
+    process: usize,
+    stage: usize,
+}
+
+/// Terrain, processes, clock and ledger.
+#[derive(Clone)]
+pub struct Simulation {
+    /// The shared terrain.
+    pub terrain: Terrain,
+    /// All processes in catalogue order.
+    pub slots: Vec<Slot>,
+    /// Where every cubic metre went.
+    pub ledger: Ledger,
+    seed: u64,
+    tick: u64,
+    cursor: Option<Cursor>,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+impl Simulation {
+    /// A run at its start, with every process of the catalogue at its defaults and off.
+    pub fn new(terrain: Terrain, seed: u64) -> Self {
+        let slots =
+            catalogue().into_iter().map(|process| Slot { process, enabled: false, seconds: 0.0 }).collect();
+        let mut ledger = Ledger::default();
+        ledger.solid.start = terrain.solid_volume();
+        ledger.water.start = terrain.water_volume();
+        Self { terrain, slots, ledger, seed, tick: 0, cursor: None, pool: None }
+    }
+
+    /// Starts again from another terrain and seed; parameters and switches stay.
+    pub fn restart(&mut self, terrain: Terrain, seed: u64) {
+        let mut fresh = Self::new(terrain, seed);
+        for (slot, old) in fresh.slots.iter_mut().zip(&self.slots) {
+            slot.process.params_mut().apply(old.process.params().as_partial_reflect());
+            slot.enabled = old.enabled;
+        }
+        fresh.pool = self.pool.take();
+        *self = fresh;
+    }
+
+    /// Runs on these threads instead of rayon's global pool. Results don't depend on it.
+    pub fn with_pool(mut self, pool: Arc<ThreadPool>) -> Self {
+        self.pool = Some(pool);
+        self
+    }
+
+    /// Seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Number of finished ticks.
+    pub fn ticks(&self) -> u64 {
+        self.tick
+    }
+
+    /// True between ticks: then the terrain is what the last tick left.
+    pub fn between_ticks(&self) -> bool {
+        self.cursor.is_none()
+    }
+
+    /// The slot of the process with that key.
+    pub fn slot_mut(&mut self, key: &str) -> Option<&mut Slot> {
+        self.slots.iter_mut().find(|slot| slot.key() == key)
+    }
+
+    /// The parameters of all processes, as groups named by their keys.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        self.slots.iter().map(|slot| (slot.key(), slot.process.params())).collect()
+    }
+
+    /// The parameters of all processes, to be changed.
+    pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
+        self.slots.iter_mut().map(|slot| (slot.key(), slot.process.params_mut())).collect()
+    }
+
+    /// Finishes the present tick, or runs a whole one.
+    pub fn tick(&mut self) {
+        self.begin_tick();
+        for process in 0..self.slots.len() {
+            while !self.advance(process) {}
+        }
+        self.end_tick();
+    }
+
+    /// Starts a tick unless one has begun.
+    pub fn begin_tick(&mut self) {
+        if self.cursor.is_none() {
+            self.cursor = Some(Cursor::default());
+        }
+    }
+
+    /// Works on the present tick's part of one process, until its stage pauses or ends. True when the process has
+    /// finished its part, is not its turn's, or is off.
+    ///
+    /// Calling it for every process in catalogue order, each until it returns true, then [`Self::end_tick`], is a tick.
+    pub fn advance(&mut self, process: usize) -> bool {
+        let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
+        let slot = &mut self.slots[process];
+        if !slot.enabled {
+            self.cursor = Some(Cursor { process: process + 1, stage: 0 });
+            return true;
+        }
+        let started = Instant::now();
+        let mut context =
+            Context { terrain: &mut self.terrain, ledger: &mut self.ledger, seed: self.seed, tick: self.tick + 1 };
+        let progress = match &self.pool {
+            Some(pool) => pool.install(|| slot.process.step(cursor.stage, &mut context)),
+            None => slot.process.step(cursor.stage, &mut context),
+        };
+        slot.seconds += started.elapsed().as_secs_f64();
+        if progress == Progress::Again {
+            return false;
+        }
+        let finished = cursor.stage + 1 == slot.process.info().stages.len();
+        self.cursor = Some(if finished {
+            Cursor { process: process + 1, stage: 0 }
+        } else {
+            Cursor { process, stage: cursor.stage + 1 }
+        });
+        finished
+    }
+
+    /// Ends the tick if every process has done its part. True if it did.
+    pub fn end_tick(&mut self) -> bool {
+        let finished = self.cursor.is_some_and(|cursor| cursor.process == self.slots.len());
+        if finished {
+            self.cursor = None;
+            self.tick += 1;
+        }
+        finished
+    }
+
+    /// The process and stage that will run next; `None` between ticks.
+    pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
+        let cursor = self.cursor?;
+        let info = self.slots.get(cursor.process)?.process.info();
+        Some((info.title, info.stages.get(cursor.stage)?.name))
+    }
+
+    /// Simulated time since the start, in seconds: the sum over all processes that have a clock of their own.
+    pub fn simulated_seconds(&self) -> f64 {
+        self.slots.iter().map(|slot| slot.process.counts().seconds).sum()
+    }
+
+    /// What the solid account cannot explain, in cubic metres.
+    pub fn solid_residual(&self) -> f64 {
+        self.ledger.solid.residual(self.terrain.solid_volume())
+    }
+
+    /// What the water account cannot explain, in cubic metres.
+    pub fn water_residual(&self) -> f64 {
+        self.ledger.water.residual(self.terrain.water_volume())
+    }
+}

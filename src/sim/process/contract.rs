@@ -1,0 +1,258 @@
+//! What every process of the catalogue promises, tested for each.
+
+use std::sync::Arc;
+
+use bevy_reflect::structs::Struct;
+
+use super::{catalogue, droplets};
+use crate::{
+    params::{self, Parameter, Value, walk},
+    sim::{
+        Simulation,
+        generate::{Generator, TerrainParams, generate},
+        grid::Grid,
+        terrain::{Edge, Layer, Terrain},
+    },
+};
+
+/// Ticks that make a short run.
+const SHORT: usize = 8;
+
+fn hills(side: u32, edge: Edge) -> Terrain {
+    let params = TerrainParams { width: side, height: side, edge, sand: 2.0, ..TerrainParams::default() };
+    let params = TerrainParams { cell_size: 10.0 * 256.0 / side as f32, ..params };
+    generate(&params, 3)
+}
+
+fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simulation {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+    let mut simulation = Simulation::new(terrain.clone(), 11).with_pool(Arc::new(pool));
+    simulation.slot_mut(key).expect("it is in the catalogue").enabled = true;
+    simulation
+}
+
+fn set(simulation: &mut Simulation, path: &str, value: &str) {
+    params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Every process in every mode and law that it has.
+fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
+    let mut variants = Vec::new();
+    for process in catalogue() {
+        let key = process.info().key;
+        let all = walk((key, process.params()));
+        let choices = |name: &str| -> Vec<Option<(String, String)>> {
+            match all.iter().find(|parameter| parameter.name == name) {
+                Some(found) => found.choices.iter().map(|choice| Some((found.path.clone(), choice.clone()))).collect(),
+                None => vec![None],
+            }
+        };
+        for mode in choices("mode") {
+            for law in choices("law") {
+                variants.push((key, mode.iter().chain(&law).cloned().collect()));
+            }
+        }
+    }
+    variants
+}
+
+fn run(terrain: &Terrain, key: &str, settings: &[(String, String)], ticks: usize, threads: usize) -> Simulation {
+    let mut simulation = simulation(terrain, key, threads);
+    for (path, value) in settings {
+        set(&mut simulation, path, value);
+    }
+    (0..ticks).for_each(|_| simulation.tick());
+    simulation
+}
+
+fn bits(simulation: &Simulation) -> Vec<u32> {
+    Layer::ALL.iter().flat_map(|&layer| simulation.terrain.layer(layer).iter().map(|value| value.to_bits())).collect()
+}
+
+fn assert_healthy(simulation: &Simulation, what: &str) {
+    for layer in Layer::ALL {
+        let grid = simulation.terrain.layer(layer);
+        assert!(grid.iter().all(|value| value.is_finite()), "{what}: {} is not finite", layer.key());
+        if layer != Layer::Bedrock {
+            assert!(grid.iter().all(|&value| value >= 0.0), "{what}: {} is negative", layer.key());
+        }
+    }
+}
+
+#[test]
+fn the_ledger_closes() {
+    for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
+        let terrain = hills(64, edge);
+        for (key, settings) in variants() {
+            let simulation = run(&terrain, key, &settings, SHORT, 2);
+            let solid = &simulation.ledger.solid;
+            let (moved, lost) = (solid.sum(|row| row.moved), solid.sum(|row| row.lost));
+            assert!(moved > 0.0, "{key} {settings:?} moved nothing");
+            let residual = simulation.solid_residual().abs();
+            assert!(residual <= 1e-5 * moved, "{key} {settings:?} {edge:?}: {residual} of {moved}");
+            if settings.iter().any(|(path, value)| path.ends_with(".mode") && value == "default") {
+                assert_eq!(lost, 0.0, "{key} {settings:?} loses mass");
+            }
+            let flows = solid.sum(|row| row.eroded - row.deposited - row.outflow - row.lost - row.carried);
+            assert!(flows.abs() <= 2e-5 * moved, "{key} {settings:?}: what was dug is not what was laid or left: {flows}");
+        }
+    }
+}
+
+#[test]
+fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
+    for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
+        let terrain = hills(64, edge);
+        for (key, settings) in variants() {
+            let simulation = run(&terrain, key, &settings, SHORT, 2);
+            assert_healthy(&simulation, &format!("{key} {settings:?}"));
+            let writes = catalogue().into_iter().find(|process| process.info().key == key).expect("listed").info().writes;
+            for layer in Layer::ALL.into_iter().filter(|layer| !writes.contains(layer)) {
+                assert_eq!(simulation.terrain.layer(layer), terrain.layer(layer), "{key} changed {}", layer.key());
+            }
+        }
+    }
+}
+
+#[test]
+fn flat_bare_bedrock_stays_flat() {
+    let terrain = Terrain::bare(Grid::filled(48, 40, 100.0), 10.0, Edge::Open);
+    for (key, settings) in variants() {
+        let simulation = run(&terrain, key, &settings, SHORT, 1);
+        assert_eq!(simulation.terrain.ground(), terrain.ground(), "{key} {settings:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_others() {
+    let terrain = hills(128, Edge::Open);
+    for (key, settings) in variants() {
+        let one = run(&terrain, key, &settings, 3, 1);
+        for threads in [2, 4] {
+            let other = run(&terrain, key, &settings, 3, threads);
+            assert!(bits(&one) == bits(&other), "{key} {settings:?} differs on {threads} threads");
+            assert_eq!(one.ledger, other.ledger, "{key} {settings:?} on {threads} threads");
+        }
+        let mut other = Simulation::new(terrain.clone(), 12);
+        other.slot_mut(key).expect("listed").enabled = true;
+        settings.iter().for_each(|(path, value)| set(&mut other, path, value));
+        (0..3).for_each(|_| other.tick());
+        assert!(bits(&one) != bits(&other), "{key} does not depend on the seed");
+    }
+}
+
+#[test]
+fn every_knob_can_stand_at_both_ends_of_its_range() {
+    let terrain = hills(32, Edge::Open);
+    for (key, settings) in variants() {
+        let simulation = simulation(&terrain, key, 1);
+        let numbers: Vec<Parameter> = simulation
+            .groups()
+            .into_iter()
+            .filter(|(group, _)| *group == key)
+            .flat_map(walk)
+            .filter(|parameter| matches!(parameter.value, Value::Number(_)))
+            .collect();
+        for parameter in numbers {
+            for end in [parameter.knob.min, parameter.knob.max] {
+                // A hundred thousand droplets a tick on a thousand cells are the same as a few thousand over many.
+                let (per_tick, ticks) = if parameter.name == "per_tick" { (end, 2) } else { (8.0, 200) };
+                let mut settings = settings.clone();
+                settings.push((format!("{key}.per_tick"), per_tick.to_string()));
+                settings.push((parameter.path.clone(), end.to_string()));
+                let what = format!("{settings:?}");
+                let simulation = run(&terrain, key, &settings, ticks, 1);
+                assert_healthy(&simulation, &what);
+                if settings.iter().all(|(_, value)| value != "published") {
+                    let (low, high) = terrain.ground().min_max();
+                    let (lowest, highest) = simulation.terrain.ground().min_max();
+                    let room = 0.05 * (high - low);
+                    assert!(lowest > low - room && highest < high + room, "{what}: {lowest}..{highest} from {low}..{high}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_process_that_is_off_does_nothing() {
+    let terrain = hills(32, Edge::Open);
+    let mut simulation = Simulation::new(terrain.clone(), 1);
+    (0..5).for_each(|_| simulation.tick());
+    assert_eq!(simulation.terrain, terrain);
+    assert_eq!(simulation.ticks(), 5);
+}
+
+#[test]
+fn stepping_stage_by_stage_is_the_same_as_whole_ticks() {
+    let terrain = hills(64, Edge::Open);
+    for (key, settings) in variants() {
+        let whole = run(&terrain, key, &settings, 2, 1);
+        let mut staged = run(&terrain, key, &settings, 0, 1);
+        while staged.ticks() < 2 {
+            staged.begin_tick();
+            for process in 0..staged.slots.len() {
+                while !staged.advance(process) {
+                    assert!(!staged.between_ticks());
+                }
+            }
+            staged.end_tick();
+        }
+        assert!(bits(&whole) == bits(&staged), "{key}");
+    }
+}
+
+#[test]
+fn a_copy_goes_on_as_the_original() {
+    let terrain = hills(64, Edge::Open);
+    for (key, settings) in variants() {
+        let mut original = run(&terrain, key, &settings, 2, 1);
+        let mut copy = original.clone();
+        original.tick();
+        copy.tick();
+        assert!(bits(&original) == bits(&copy), "{key}");
+    }
+}
+
+/// Every parameter is declared fully, has its default inside its range and comes back from its text.
+#[test]
+fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
+    let mut terrain = TerrainParams::default();
+    let mut look = crate::look::Look::default();
+    assert_declared("terrain", &mut terrain);
+    assert_declared("look", &mut look);
+    for mut process in catalogue() {
+        assert_declared(process.info().key, process.params_mut());
+    }
+    assert_eq!(terrain, TerrainParams::default());
+    assert_eq!(look, crate::look::Look::default());
+    assert_eq!(droplets::Params::default(), droplets::Droplets::default().params);
+    assert_eq!(terrain.generator, Generator::Perlin);
+}
+
+fn assert_declared(group: &'static str, fields: &mut dyn Struct) {
+    let declared = walk((group, fields));
+    assert_eq!(declared.len(), fields.field_len(), "{group}: a field has no knob, or a type that no knob can have");
+    for parameter in declared {
+        let path = &parameter.path;
+        assert!(!parameter.doc.is_empty(), "{path} has no doc comment");
+        assert!(!parameter.knob.source.is_empty(), "{path} has no source");
+        assert!(parameter.knob.min < parameter.knob.max, "{path} has an empty range");
+        assert!(!parameter.knob.log || parameter.knob.min > 0.0, "{path} is logarithmic from {}", parameter.knob.min);
+        let value = params::parse(&parameter, &parameter.value.to_string());
+        assert_eq!(value.as_ref(), Ok(&parameter.value), "{path}: its default does not come back or is out of range");
+        if let Value::Number(_) = parameter.value {
+            let doc = parameter.doc.to_lowercase();
+            let range = format!("{}–{}", parameter.knob.min, parameter.knob.max);
+            assert!(!doc.contains(&range) && !doc.contains("default"), "{path}: its prose repeats a default or range");
+            for end in [parameter.knob.min, parameter.knob.max] {
+                params::set(&mut [(group, &mut *fields)], path, &end.to_string()).unwrap_or_else(|e| panic!("{e}"));
+                let Value::Number(back) = params::get(&[(group, &*fields)], path).expect("it exists").value else {
+                    panic!("{path} is a number")
+                };
+                assert!((back - end).abs() <= 1e-6 * end.abs(), "{path}: {end} came back as {back}");
+            }
+            params::set(&mut [(group, &mut *fields)], path, &parameter.value.to_string()).expect("its default fits");
+        }
+    }
+}

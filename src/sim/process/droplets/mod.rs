@@ -1,0 +1,270 @@
+//! Hydraulic erosion by droplets: each runs downhill, digs where it speeds up and drops its load where it slows down.
+//!
+//! Two laws, each as published ([`published`]) and in the cured default. All droplets of a wave move in step and see
+//! the ground as the last round left it, so the result does not depend on the number of threads.
+
+pub mod banks;
+pub mod cured;
+pub mod published;
+pub mod settling;
+#[cfg(test)]
+mod tests;
+pub mod wave;
+
+use bevy_reflect::{Reflect, structs::Struct};
+
+use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
+use crate::{
+    params::{choice, knob},
+    sim::{
+        real::Lanes,
+        rng::Stream,
+        terrain::{Layer, Terrain},
+    },
+};
+use cured::Droplet;
+use published::{Capacity, MassTransfer, State, Step};
+
+const D1: &str = "SimpleErosion (McDonald 2020)";
+const D3: &str = "ours; the law is Chiba 1998 as in UIUC CS 418";
+
+/// How a droplet moves and what it can carry.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Law {
+    /// Capacity follows speed and fall; one rate for both directions.
+    #[default]
+    MassTransfer,
+    /// Capacity follows speed and water; own rates for lifting and settling.
+    Capacity,
+}
+
+/// Parameters of the droplets.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Cured, or as the article prints it.
+    #[reflect(@choice().source(D1))]
+    pub mode: Mode,
+    /// Which of the two models moves the droplets.
+    #[reflect(@choice().source("McDonald 2020; Chiba 1998"))]
+    pub law: Law,
+    /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
+    #[reflect(@knob(1.0..=100_000.0).source(D1).log().main())]
+    pub per_tick: u32,
+    /// Time step. Long steps make fast, noisy erosion; short ones take longer for the same work.
+    #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log())]
+    pub dt: f32,
+    /// Inertia of the water. Heavy droplets speed up slowly and overshoot bends; light ones follow every furrow.
+    #[reflect(@knob(0.1..=5.0).symbol("ρ").source(D1).log())]
+    pub density: f32,
+    /// Share of the speed lost per unit of time. High keeps droplets slow and erosion weak; low lets them race.
+    #[reflect(@knob(0.001..=0.5).symbol("μ").source(D1).log().main())]
+    pub friction: f32,
+    /// How fast the load follows the capacity. High cuts deep and drops quickly; low spreads the work along the way.
+    #[reflect(@knob(0.01..=1.0).symbol("Kd").source(D1).log().main())]
+    pub deposition_rate: f32,
+    /// Share of the water lost per unit of time. High ends droplets on the slopes; low lets them reach the plain.
+    #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main())]
+    pub evaporation_rate: f32,
+    /// Share of its water at which a droplet ends. Higher ends it sooner.
+    #[reflect(@knob(0.0001..=0.1).source(D1).log())]
+    pub min_volume: f32,
+    /// Law "capacity": gain of speed per step on a slope. High makes fast, straight-running droplets.
+    #[reflect(@knob(0.1..=5.0).unit("cells/step").symbol("Ka").source(D3).log())]
+    pub acceleration: f32,
+    /// Law "capacity": share of the speed lost per step. High keeps droplets slow.
+    #[reflect(@knob(0.0..=0.5).symbol("Kf").source(D3))]
+    pub drag: f32,
+    /// Law "capacity": sediment that a full droplet carries at a speed of one cell per step, in hundredths of the cell
+    /// size. High digs deep and lays thick deposits.
+    #[reflect(@knob(0.1..=10.0).unit("% of a cell").symbol("Kc").source(D3).log().main())]
+    pub capacity: f32,
+    /// Law "capacity": share of the excess that settles per step. High drops the load at once.
+    #[reflect(@knob(0.0..=1.0).symbol("Kd").source(D3))]
+    pub settling: f32,
+    /// Law "capacity": share of the missing load that is lifted per step. High digs at once.
+    #[reflect(@knob(0.0..=1.0).symbol("Ks").source(D3))]
+    pub suspension: f32,
+    /// Law "capacity": water of a fresh droplet. More lives longer and carries more.
+    #[reflect(@knob(0.1..=5.0).symbol("w").source(D3).log())]
+    pub start_water: f32,
+    /// Law "capacity": water lost per step. High ends droplets early.
+    #[reflect(@knob(0.0005..=0.1).unit("1/step").source(D3).log())]
+    pub evaporation: f32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Default,
+            law: Law::MassTransfer,
+            per_tick: 1000,
+            dt: 1.2,
+            density: 1.0,
+            friction: 0.05,
+            deposition_rate: 0.1,
+            evaporation_rate: 0.001,
+            min_volume: 0.01,
+            acceleration: 1.0,
+            drag: 0.05,
+            capacity: 1.0,
+            settling: 0.1,
+            suspension: 0.1,
+            start_water: 1.0,
+            evaporation: 0.005,
+        }
+    }
+}
+
+const INFO: Info = Info {
+    key: "droplets",
+    title: "Droplets",
+    about: "Drops of rain run downhill, dig where they speed up and drop their load where they slow down.",
+    source: "SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in UIUC CS 418",
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness],
+    writes: &[Layer::Bedrock, Layer::Sand],
+    stages: &[
+        Stage { name: "rain", about: "Droplets appear, evenly or where the rain map has rain." },
+        Stage { name: "run", about: "They run downhill, dig and drop, until each has ended; what they still carry settles." },
+    ],
+};
+
+/// Rain falls in waves of at most one droplet for so many cells: droplets of a wave hardly meet.
+const CELLS_PER_DROPLET: usize = 64;
+
+/// The process: parameters, the rain that has not run yet, and counts.
+#[derive(Clone, Default)]
+pub struct Droplets {
+    /// Its parameters.
+    pub params: Params,
+    waiting: Vec<[f32; 2]>,
+    counts: Counts,
+}
+
+impl Process for Droplets {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn params(&self) -> &dyn Struct {
+        &self.params
+    }
+
+    fn params_mut(&mut self) -> &mut dyn Struct {
+        &mut self.params
+    }
+
+    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
+        match (self.params.mode, self.params.law) {
+            // Beyond it a droplet exchanges more than the difference, and the load oscillates.
+            (Mode::Published, Law::MassTransfer) => 1.0 / self.params.deposition_rate,
+            _ => f32::INFINITY,
+        }
+    }
+
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+        if stage == 0 {
+            let mut stream = Stream::new(context.seed, INFO.key, context.tick);
+            self.waiting = rain(context.terrain, self.params.per_tick as usize, &mut stream);
+            // Waves are taken from the end.
+            self.waiting.reverse();
+            return Progress::Done;
+        }
+        let wave = (context.terrain.bedrock.len() / CELLS_PER_DROPLET).max(1).min(self.waiting.len());
+        let starts: Vec<[f32; 2]> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
+        match (self.params.mode, self.params.law) {
+            (Mode::Default, _) => self.run_cured(context, &starts),
+            (Mode::Published, Law::MassTransfer) => {
+                self.run_published(context, &starts, 1.0, &MassTransfer::new(&self.params));
+            }
+            (Mode::Published, Law::Capacity) => {
+                let law = Capacity::new(&self.params, context.terrain.cell_size);
+                self.run_published(context, &starts, self.params.start_water, &law);
+            }
+        }
+        if self.waiting.is_empty() { Progress::Done } else { Progress::Again }
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Process> {
+        Box::new(self.clone())
+    }
+}
+
+impl Droplets {
+    /// The process with these parameters.
+    pub fn new(params: Params) -> Self {
+        Self { params, ..Self::default() }
+    }
+
+    fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
+        let volume = if self.params.law == Law::Capacity { self.params.start_water } else { 1.0 };
+        let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
+        let outcome = cured::run(context.terrain, &self.params, &mut droplets);
+        let laid = settling::settle(context.terrain, &droplets);
+        let fallen = banks::collapse(context.terrain);
+        self.counts.substeps += outcome.steps;
+        let area = context.terrain.cell_area();
+        let row = context.ledger.solid.row(INFO.key);
+        row.eroded += outcome.eroded * area;
+        row.deposited += (outcome.deposited + laid) * area;
+        row.moved += (outcome.eroded + outcome.deposited + laid + fallen) * area;
+        row.outflow += outcome.outflow * area;
+    }
+
+    /// The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
+    fn run_published<S: Step<Lanes>>(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]], volume: f32, law: &S) {
+        let terrain = &mut *context.terrain;
+        let (width, height) = (terrain.width(), terrain.height());
+        let mut ground = terrain.ground();
+        // A droplet that starts in the outermost ring has left before its first step.
+        let droplets: Vec<State<f32>> = starts
+            .iter()
+            .map(|[x, y]| (x.floor(), y.floor()))
+            .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < (width - 1) as f32 && y < (height - 1) as f32)
+            .map(|(x, y)| State::at(x + 0.5, y + 0.5, volume))
+            .collect();
+        let before = terrain.bedrock.total() + terrain.sand.total();
+        let outcome = wave::run(&mut ground, terrain.cell_size, law, droplets);
+        for ((bedrock, sand), &ground) in terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut()).zip(ground.iter()) {
+            let change = ground - (*bedrock + *sand);
+            if change != 0.0 {
+                *sand = (*sand + change.min(0.0)).max(0.0);
+                *bedrock = ground - *sand;
+            }
+        }
+        let net = before - (terrain.bedrock.total() + terrain.sand.total());
+        self.counts.substeps += outcome.steps;
+        let area = terrain.cell_area();
+        let row = context.ledger.solid.row(INFO.key);
+        row.moved += outcome.moved * area;
+        row.eroded += 0.5 * (outcome.moved + net) * area;
+        row.deposited += 0.5 * (outcome.moved - net) * area;
+        row.outflow += outcome.outflow * area;
+        row.lost += (net - outcome.outflow) * area;
+    }
+}
+
+/// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map.
+fn rain(terrain: &Terrain, count: usize, stream: &mut Stream) -> Vec<[f32; 2]> {
+    let (width, height) = (terrain.width(), terrain.height());
+    let sums: Vec<f64> = terrain.rain.iter().flat_map(|map| map.iter()).scan(0.0, |sum, &weight| {
+        *sum += f64::from(weight.max(0.0));
+        Some(*sum)
+    }).collect();
+    let total = sums.last().copied().unwrap_or_default();
+    (0..count)
+        .map(|_| {
+            let cell = if total > 0.0 {
+                let drawn = (f64::from(stream.unit()) + f64::from(stream.unit()) / f64::from(1 << 24)) * total;
+                sums.partition_point(|&sum| sum <= drawn).min(sums.len() - 1)
+            } else {
+                stream.below(width * height)
+            };
+            let place = |cell: usize, part: f32| (cell as f32 + part).min((cell as f32 + 1.0).next_down());
+            [place(cell % width, stream.unit()), place(cell / width, stream.unit())]
+        })
+        .collect()
+}

@@ -1,0 +1,255 @@
+//! The checks of the droplet models: against published results, and what the default form promises.
+
+use std::fs;
+
+use super::*;
+use crate::sim::{
+    Simulation,
+    generate::{Generator, TerrainParams, generate},
+    grid::Grid,
+    terrain::Edge,
+};
+
+fn data(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn reference(name: &str) -> Vec<f32> {
+    data(name).chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect()
+}
+
+fn reference_starts() -> Vec<[f64; 2]> {
+    let json: serde_json::Value = serde_json::from_slice(&data("droplets.json")).expect("it is JSON");
+    serde_json::from_value(json["positions"].clone()).expect("pairs of numbers")
+}
+
+/// Runs the reference droplets one after the other on normalised heights with the reference's height scale of 60.
+fn run_reference<R>(count: usize) -> Vec<R>
+where
+    R: crate::sim::real::Real + PartialOrd + Into<f64> + Sync,
+{
+    let law = MassTransfer::<R>::new(&Params::default());
+    let mut ground: Vec<R> = reference("droplet_h0.f32").iter().map(|&height| R::splat(f64::from(height))).collect();
+    for [x, y] in &reference_starts()[..count] {
+        let droplet = State::at(R::splat(*x), R::splat(*y), R::splat(1.0));
+        published::run_alone(&mut ground, 64, R::splat(60.0), &law, droplet);
+    }
+    ground
+}
+
+#[test]
+fn ten_published_droplets_in_f64_dig_what_the_reference_dug() {
+    let worst = run_reference::<f64>(10)
+        .iter()
+        .zip(reference("droplet_after10.f32"))
+        .map(|(ours, theirs)| (ours - f64::from(theirs)).abs())
+        .fold(0.0, f64::max);
+    assert!(worst <= 2e-6, "{worst}");
+}
+
+#[test]
+fn two_hundred_in_f32_agree_with_the_reference_statistically() {
+    let start: Vec<f64> = reference("droplet_h0.f32").iter().map(|&height| f64::from(height)).collect();
+    let theirs: Vec<f64> = reference("droplet_after200.f32").iter().map(|&height| f64::from(height)).collect();
+    let ours: Vec<f64> = run_reference::<f32>(200).iter().map(|&height| f64::from(height)).collect();
+    let squares: f64 = ours.iter().zip(&theirs).map(|(a, b)| (a - b) * (a - b)).sum();
+    let rms = (squares / ours.len() as f64).sqrt();
+    let loss = |after: &[f64]| start.iter().sum::<f64>() - after.iter().sum::<f64>();
+    assert!(rms <= 6e-4, "{rms}");
+    assert!((loss(&ours) / loss(&theirs) - 1.0).abs() <= 0.05, "{} against {}", loss(&ours), loss(&theirs));
+}
+
+fn perlin(side: u32, seed: u64) -> Terrain {
+    let params = TerrainParams::default();
+    let cell_size = params.cell_size * params.width as f32 / side as f32;
+    generate(&TerrainParams { width: side, height: side, cell_size, ..params }, seed)
+}
+
+fn erode(terrain: &Terrain, params: &Params, ticks: usize, seed: u64) -> Simulation {
+    let mut simulation = Simulation::new(terrain.clone(), seed);
+    for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == INFO.key) {
+        slot.process = Box::new(Droplets::new(params.clone()));
+        slot.enabled = true;
+    }
+    (0..ticks).for_each(|_| simulation.tick());
+    simulation
+}
+
+fn eroded(simulation: &Simulation) -> f64 {
+    simulation.ledger.solid.rows[INFO.key].eroded
+}
+
+/// The mean of the eight neighbours of every inner cell, with the lowest of them.
+fn neighbours(ground: &Grid) -> impl Iterator<Item = (f32, f32, f32)> + '_ {
+    (1..ground.height() - 1).flat_map(move |y| {
+        (1..ground.width() - 1).map(move |x| {
+            let (mut sum, mut lowest) = (0.0, f32::INFINITY);
+            for (dx, dy) in [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2), (2, 2)] {
+                let height = ground.at(x + dx - 1, y + dy - 1);
+                sum += height;
+                lowest = lowest.min(height);
+            }
+            (ground.at(x, y), sum / 8.0, lowest)
+        })
+    })
+}
+
+fn pits(ground: &Grid) -> usize {
+    neighbours(ground).filter(|(here, _, lowest)| here < lowest).count()
+}
+
+fn roughest(ground: &Grid) -> f32 {
+    neighbours(ground).map(|(here, mean, _)| (here - mean).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn a_wave_of_the_published_law_erodes_as_droplets_one_by_one() {
+    let terrain = perlin(256, 5);
+    let params = Params { mode: Mode::Published, ..Params::default() };
+    let waves = erode(&terrain, &params, 20, 1);
+    let law = MassTransfer::<f32>::new(&params);
+    let mut ground = terrain.ground();
+    let mut moved = 0.0;
+    let mut stream = Stream::new(99, "alone", 0);
+    for _ in 0..20_000 {
+        let mut place = || stream.below(256) as f32 + 0.5;
+        let droplet = State::at(place(), place(), 1.0);
+        moved += published::run_alone(&mut ground, 256, 1.0 / terrain.cell_size, &law, droplet).1.moved;
+    }
+    let moved = moved * terrain.cell_area();
+    let ratio = waves.ledger.solid.rows[INFO.key].moved / moved;
+    assert!((ratio - 1.0).abs() <= 0.05, "gross erosion differs by a factor of {ratio}");
+    let ratio = pits(&waves.terrain.ground()) as f64 / pits(&ground) as f64;
+    assert!((ratio - 1.0).abs() <= 0.05, "the number of pits differs by a factor of {ratio}");
+}
+
+#[test]
+fn waves_of_the_default_law_erode_as_droplets_one_by_one() {
+    let terrain = perlin(256, 5);
+    let params = Params::default();
+    let waves = erode(&terrain, &params, 20, 1);
+    let mut alone = terrain.clone();
+    let (mut outcome, mut stream) = (0.0, Stream::new(99, "alone", 0));
+    for count in 1..=20_000 {
+        let mut droplets = vec![Droplet::at(256.0 * stream.unit(), 256.0 * stream.unit(), 1.0)];
+        outcome += cured::run(&mut alone, &params, &mut droplets).eroded;
+        settling::settle(&mut alone, &droplets);
+        if count % 1000 == 0 {
+            banks::collapse(&mut alone);
+        }
+    }
+    let ratio = eroded(&waves) / (outcome * terrain.cell_area());
+    assert!((ratio - 1.0).abs() <= 0.05, "gross erosion differs by a factor of {ratio}");
+    let ratio = pits(&waves.terrain.ground()) as f64 / pits(&alone.ground()) as f64;
+    assert!((ratio - 1.0).abs() <= 0.05, "the number of pits differs by a factor of {ratio}");
+}
+
+#[test]
+fn a_round_hill_erodes_alike_on_all_sides() {
+    for law in [Law::MassTransfer, Law::Capacity] {
+        let params = Params { law, ..Params::default() };
+        let (mut x, mut y, mut total) = (0.0, 0.0, 0.0);
+        for seed in 1..=3 {
+            let height = |x: usize, y: usize| {
+                let (dx, dy) = (x as f32 - 64.0, y as f32 - 64.0);
+                60.0 * (-(dx * dx + dy * dy) / (2.0 * 22.0 * 22.0)).exp()
+            };
+            let terrain = Terrain::bare(Grid::from_fn(129, 129, height), 1.0, Edge::Open);
+            let after = erode(&terrain, &params, 20, seed).terrain.ground();
+            for (index, (now, start)) in after.iter().zip(terrain.start.iter()).enumerate() {
+                let lost = f64::from((start - now).max(0.0));
+                x += lost * (index % 129) as f64;
+                y += lost * (index / 129) as f64;
+                total += lost;
+            }
+        }
+        let (x, y) = (x / total - 64.0, y / total - 64.0);
+        assert!(x.hypot(y) <= 0.4, "{law:?}: the centre of what was eroded lies off by {x}, {y}");
+    }
+}
+
+#[test]
+fn turning_the_start_by_a_right_angle_turns_the_statistics() {
+    let slopes = |ground: &Grid| {
+        let (mut along_x, mut along_y) = (0.0, 0.0);
+        for y in 1..ground.height() - 1 {
+            for x in 1..ground.width() - 1 {
+                along_x += f64::from(ground.at(x + 1, y) - ground.at(x - 1, y)).powi(2);
+                along_y += f64::from(ground.at(x, y + 1) - ground.at(x, y - 1)).powi(2);
+            }
+        }
+        (along_x.sqrt(), along_y.sqrt())
+    };
+    let terrain = perlin(128, 2);
+    let turned = Grid::from_fn(128, 128, |x, y| terrain.bedrock.at(y, 127 - x));
+    let turned = Terrain::bare(turned, terrain.cell_size, terrain.edge);
+    let mean = |terrain: &Terrain| {
+        let runs = [1, 2, 3].map(|seed| slopes(&erode(terrain, &Params::default(), 20, seed).terrain.ground()));
+        runs.iter().fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1))
+    };
+    let (straight, turned) = (mean(&terrain), mean(&turned));
+    assert!((straight.0 / turned.1 - 1.0).abs() <= 0.03, "{straight:?} {turned:?}");
+    assert!((straight.1 / turned.0 - 1.0).abs() <= 0.03, "{straight:?} {turned:?}");
+}
+
+#[test]
+fn a_finished_map_has_no_more_pits_than_its_start_and_no_needles() {
+    for law in [Law::MassTransfer, Law::Capacity] {
+        let terrain = perlin(256, 7);
+        let after = erode(&terrain, &Params { law, ..Params::default() }, 200, 7).terrain;
+        let ground = after.ground();
+        assert!(pits(&ground) <= pits(&terrain.ground()), "{law:?}: {} pits", pits(&ground));
+        let most = 0.5 * terrain.cell_size;
+        assert!(roughest(&ground) <= most, "{law:?}: a cell stands {} m off its neighbours", roughest(&ground));
+    }
+}
+
+#[test]
+fn the_time_step_does_not_change_the_work() {
+    let terrain = perlin(256, 4);
+    let gross = |dt: f32| eroded(&erode(&terrain, &Params { dt, ..Params::default() }, 10, 1));
+    let usual = gross(Params::default().dt);
+    for factor in [0.5, 2.0] {
+        let ratio = gross(Params::default().dt * factor) / usual;
+        assert!((ratio - 1.0).abs() <= 0.1, "a time step {factor} times as long erodes {ratio} times as much");
+    }
+}
+
+#[test]
+fn the_same_rain_erodes_a_finer_grid_of_the_same_map_as_much() {
+    for law in [Law::MassTransfer, Law::Capacity] {
+        let coarse = perlin(256, 4);
+        let fine = Terrain::bare(coarse.bedrock.resampled(512, 512), 0.5 * coarse.cell_size, coarse.edge);
+        let params = Params { law, ..Params::default() };
+        // A droplet is the rain of one cell, so the finer grid needs four times as many.
+        let finer = Params { per_tick: 4 * params.per_tick, ..params.clone() };
+        let ratio = eroded(&erode(&fine, &finer, 20, 1)) / eroded(&erode(&coarse, &params, 20, 1));
+        assert!((ratio - 1.0).abs() <= 0.15, "{law:?}: the finer grid loses {ratio} times as much");
+    }
+}
+
+#[test]
+fn soft_ground_erodes_more_than_hard_ground_and_sand_before_rock() {
+    let mut terrain = perlin(64, 1);
+    let with_softness = |terrain: &Terrain, softness: f32| {
+        let mut terrain = terrain.clone();
+        terrain.softness.fill(softness);
+        erode(&terrain, &Params::default(), 1, 1)
+    };
+    let (hard, soft) = (with_softness(&terrain, 0.1), with_softness(&terrain, 1.0));
+    assert!(eroded(&soft) > 2.0 * eroded(&hard), "{} {}", eroded(&soft), eroded(&hard));
+    terrain.spread_sand(1000.0);
+    let sandy = erode(&terrain, &Params::default(), 3, 1);
+    assert_eq!(sandy.terrain.bedrock, terrain.bedrock, "rock was cut under deep sand");
+    assert!(sandy.terrain.sand != terrain.sand);
+}
+
+#[test]
+fn rain_falls_where_the_map_has_rain() {
+    let mut terrain = perlin(64, 1);
+    terrain.rain = Some(Grid::from_fn(64, 64, |x, _| if x < 16 { 1.0 } else if x < 32 { 3.0 } else { 0.0 }));
+    let places = rain(&terrain, 20_000, &mut Stream::new(1, "rain", 1));
+    let share = |from: f32, to: f32| places.iter().filter(|[x, _]| *x >= from && *x < to).count() as f64 / 2e4;
+    assert!((share(0.0, 16.0) - 0.25).abs() < 0.02 && (share(16.0, 32.0) - 0.75).abs() < 0.02);
+}

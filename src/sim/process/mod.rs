@@ -1,0 +1,119 @@
+//! The contract of a process, and the catalogue of all processes.
+//!
+//! To add one: write a file here that implements [`Process`] for a type, and add its line to [`catalogue`].
+
+#[cfg(test)]
+mod contract;
+pub mod droplets;
+
+use bevy_reflect::{Reflect, structs::Struct};
+
+use super::{
+    ledger::Ledger,
+    terrain::{Layer, Terrain},
+};
+
+/// Every process, in the order in which a tick runs them.
+pub fn catalogue() -> Vec<Box<dyn Process>> {
+    vec![
+        Box::new(droplets::Droplets::default()), //
+    ]
+}
+
+/// Whether a process computes what its source prints, or the cured form of it.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// With the known faults of the published form cured; conserves mass.
+    #[default]
+    Default,
+    /// As the source prints it, faults included, for comparison.
+    Published,
+}
+
+/// What a process says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Name in scripts, scene files and the ledger.
+    pub key: &'static str,
+    /// Name shown to the user.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+    /// The paper or article it is made from.
+    pub source: &'static str,
+    /// Layers it reads.
+    pub reads: &'static [Layer],
+    /// Layers it changes; no other layer is touched.
+    pub writes: &'static [Layer],
+    /// The parts of a step, in order: what step mode stops between.
+    pub stages: &'static [Stage],
+}
+
+/// A named part of a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// Short name.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub about: &'static str,
+}
+
+/// Whether a stage is finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Call the same stage again: it stopped only so that a frame can be drawn.
+    Again,
+    /// The stage is finished.
+    Done,
+}
+
+/// What a step works on.
+pub struct Context<'a> {
+    /// The shared terrain.
+    pub terrain: &'a mut Terrain,
+    /// Where every transfer is booked, under the process's key.
+    pub ledger: &'a mut Ledger,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Number of the tick, from 1.
+    pub tick: u64,
+}
+
+/// A process that shapes the terrain.
+///
+/// One tick calls every stage in turn, each until it is [`Progress::Done`]. Parallel work uses rayon's current pool
+/// and gives the same bits for every number of threads.
+pub trait Process: Send + Sync {
+    /// What the process says of itself.
+    fn info(&self) -> &'static Info;
+
+    /// Its parameters: a flat struct whose fields each have a [`Knob`](crate::params::Knob).
+    fn params(&self) -> &dyn Struct;
+
+    /// Its parameters, to be changed between ticks.
+    fn params_mut(&mut self) -> &mut dyn Struct;
+
+    /// The largest time step for which the scheme is stable on this terrain, in the unit of its own `dt`; infinite if
+    /// every step is.
+    fn largest_stable_dt(&self, terrain: &Terrain) -> f32;
+
+    /// Works on a stage of the present tick.
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress;
+
+    /// How often guards acted and how many sub-steps were taken since the start.
+    fn counts(&self) -> Counts;
+
+    /// A copy in the same state.
+    fn boxed_clone(&self) -> Box<dyn Process>;
+}
+
+/// What a process counted since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Steps within ticks: particle steps, or sub-steps of a grid scheme.
+    pub substeps: u64,
+    /// How often a guard had to act. Zero in a healthy run.
+    pub guards: u64,
+    /// Simulated time, in seconds; 0 for a process whose time has no unit.
+    pub seconds: f64,
+}

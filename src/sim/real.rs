@@ -1,0 +1,170 @@
+//! Arithmetic that is the same for one number and for eight at once.
+//!
+//! A published step is written once over [`Real`] and runs in f64 (against reference results), in f32 (as the plain
+//! yardstick) and in [`Lanes`] (eight particles in lock-step). Every operation is one IEEE operation per lane, without
+//! fused multiply-add, so a vector unit and plain code give the same bits.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A number, or a fixed bundle of independent numbers.
+pub trait Real:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// The same number in every lane.
+    fn splat(value: f64) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// The larger of two numbers, lane by lane.
+    fn max(self, other: Self) -> Self;
+    /// `inside` where this number is at least zero, else `below`, lane by lane.
+    fn if_positive(self, inside: Self, below: Self) -> Self;
+}
+
+macro_rules! real {
+    ($($float:ty),*) => {$(
+        impl Real for $float {
+            #[inline(always)]
+            fn splat(value: f64) -> Self {
+                value as $float
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$float>::sqrt(self)
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn if_positive(self, inside: Self, below: Self) -> Self {
+                if self >= 0.0 { inside } else { below }
+            }
+        }
+    )*};
+}
+real!(f32, f64);
+
+/// Number of particles that move in lock-step.
+pub const LANES: usize = 8;
+
+/// Eight f32 numbers. Compiled to vector instructions inside a function that enables them, see [`with_vector_unit`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(32))]
+pub struct Lanes(pub [f32; LANES]);
+
+macro_rules! lanes_operator {
+    ($($trait:ident $method:ident),*) => {$(
+        impl $trait for Lanes {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                let mut out = self;
+                for lane in 0..LANES {
+                    out.0[lane] = self.0[lane].$method(other.0[lane]);
+                }
+                out
+            }
+        }
+    )*};
+}
+lanes_operator!(Add add, Sub sub, Mul mul, Div div);
+
+impl Neg for Lanes {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(self.0.map(|value| -value))
+    }
+}
+
+impl Real for Lanes {
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        Self([value as f32; LANES])
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.map(f32::sqrt))
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] > other.0[lane] { self.0[lane] } else { other.0[lane] };
+        }
+        out
+    }
+    #[inline(always)]
+    fn if_positive(self, inside: Self, below: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] >= 0.0 { inside.0[lane] } else { below.0[lane] };
+        }
+        out
+    }
+}
+
+/// Work that is compiled twice, for the widest vector unit that this program knows and for any machine.
+///
+/// `run` must be `#[inline(always)]`, so that it becomes part of the function that has the vector unit enabled.
+pub trait Kernel {
+    /// What the work returns.
+    type Output;
+    /// Does the work.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a kernel with the vector unit that the machine has. The bits don't depend on which one it is.
+#[inline]
+pub fn with_vector_unit<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn vectored<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has just said that it has AVX2.
+            return unsafe { vectored(kernel) };
+        }
+    }
+    kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All operations of the trait on one input.
+    #[inline(always)]
+    fn all<R: Real>(a: R, b: R) -> [R; 8] {
+        [a + b, a - b, a * b, a / b, -a, (a * a).sqrt(), a.max(b), a.if_positive(b, a)]
+    }
+
+    struct All(Lanes, Lanes);
+
+    impl Kernel for All {
+        type Output = [Lanes; 8];
+        #[inline(always)]
+        fn run(self) -> [Lanes; 8] {
+            all(self.0, self.1)
+        }
+    }
+
+    #[test]
+    fn lanes_give_the_bits_of_single_numbers_with_and_without_a_vector_unit() {
+        let mut stream = crate::sim::rng::Stream::new(3, "lanes", 0);
+        for _ in 0..1000 {
+            let mut draw = || Lanes([(); LANES].map(|()| (stream.unit() - 0.5) * 10.0 / (stream.unit() + 1e-6)));
+            let (a, b) = (draw(), draw());
+            let (plain, vector) = (All(a, b).run(), with_vector_unit(All(a, b)));
+            for (operation, (plain, vector)) in plain.iter().zip(&vector).enumerate() {
+                for lane in 0..LANES {
+                    let single = all(a.0[lane], b.0[lane])[operation];
+                    assert_eq!(plain.0[lane].to_bits(), single.to_bits());
+                    assert_eq!(vector.0[lane].to_bits(), single.to_bits());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A few threads that work on one thing in short phases.
+//!
+//! Rayon starts a parallel loop in microseconds; particles in lock-step need a new phase every few microseconds. So a
+//! team's threads live as long as the whole job and wait for each other by spinning.
+
+use std::{
+    cell::UnsafeCell,
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+/// One thread's view of its team.
+pub struct Member<'a> {
+    index: usize,
+    size: usize,
+    barrier: &'a Barrier,
+}
+
+impl Member<'_> {
+    /// Number of this member, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// This member's share of `count` things: contiguous, and all shares together are everything.
+    pub fn share(&self, count: usize) -> Range<usize> {
+        count * self.index / self.size..count * (self.index + 1) / self.size
+    }
+
+    /// Waits until every member has come here. What others wrote before is then visible.
+    pub fn wait(&self) {
+        self.barrier.wait(self.size);
+    }
+}
+
+#[derive(Default)]
+struct Barrier {
+    arrived: AtomicUsize,
+    phase: AtomicUsize,
+}
+
+impl Barrier {
+    fn wait(&self, size: usize) {
+        if size == 1 {
+            return;
+        }
+        let phase = self.phase.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.phase.store(phase + 1, Ordering::Release);
+            return;
+        }
+        let mut spins = 0_u32;
+        while self.phase.load(Ordering::Acquire) == phase {
+            spins += 1;
+            if spins < 4096 {
+                std::hint::spin_loop();
+            } else {
+                // More threads want to run than there are cores.
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Runs `work` on `size` threads at once, the calling one among them, and returns when all are done.
+pub fn run(size: usize, work: impl Fn(&Member<'_>) + Sync) {
+    let barrier = Barrier::default();
+    let member = |index| Member { index, size, barrier: &barrier };
+    std::thread::scope(|scope| {
+        for index in 1..size {
+            let (work, member) = (&work, &member);
+            scope.spawn(move || work(&member(index)));
+        }
+        work(&member(0));
+    });
+}
+
+/// A slice that several threads read and write, each place by one thread between two waits.
+pub struct Shared<'a, T>(&'a [UnsafeCell<T>]);
+
+impl<T> Clone for Shared<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<'_, T> {}
+
+// SAFETY: access goes through `get` and `get_mut`, whose callers promise that no place is written by one thread while
+// another one uses it.
+unsafe impl<T: Send + Sync> Sync for Shared<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Send for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    /// Takes a slice over for as long as it is shared.
+    pub fn new(slice: &'a mut [T]) -> Self {
+        // SAFETY: `UnsafeCell<T>` has the layout of `T`, and the exclusive borrow is held for 'a.
+        Self(unsafe { &*(std::ptr::from_mut(slice) as *const [UnsafeCell<T>]) })
+    }
+
+    /// Number of places.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True if there are no places.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads a place.
+    ///
+    /// # Safety
+    /// No thread writes this place between the waits around the call.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    #[inline(always)]
+    pub unsafe fn get(&self, index: usize) -> &'a T {
+        // SAFETY: the caller promises that nobody writes it.
+        unsafe { &*self.0[index].get() }
+    }
+
+    /// Writes a place.
+    ///
+    /// # Safety
+    /// No other thread uses this place between the waits around the call, and the caller holds no other reference to it.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "the cell is what makes it possible, the promise what makes it right")]
+    pub unsafe fn get_mut(&self, index: usize) -> &'a mut T {
+        // SAFETY: the caller promises that it is the only one.
+        unsafe { &mut *self.0[index].get() }
+    }
+
+    /// All places, for reading.
+    ///
+    /// # Safety
+    /// No thread writes any place while the slice is used.
+    pub unsafe fn slice(&self) -> &'a [T] {
+        // SAFETY: `UnsafeCell<T>` has the layout of `T`; the caller promises that nobody writes.
+        unsafe { &*(std::ptr::from_ref(self.0) as *const [T]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_sees_what_the_others_wrote_before_the_wait() {
+        for size in [1, 2, 5] {
+            let mut numbers = vec![0_usize; 1000];
+            let shared = Shared::new(&mut numbers);
+            run(size, |member| {
+                for round in 1..=50 {
+                    for index in member.share(shared.len()) {
+                        // SAFETY: shares don't overlap, and nobody reads before the wait.
+                        unsafe { *shared.get_mut(index) = round * index };
+                    }
+                    member.wait();
+                    // SAFETY: nobody writes before the next wait.
+                    let total: usize = unsafe { shared.slice() }.iter().sum();
+                    assert_eq!(total, round * 999 * 1000 / 2);
+                    member.wait();
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The shared terrain: five layers over one grid, and the maps that go with them.
+
+use bevy_reflect::Reflect;
+
+use super::grid::Grid;
+
+/// What happens at the map's border.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edge {
+    /// Nothing crosses; particles are reflected.
+    Wall,
+    /// What crosses is counted as outflow; beyond lies the edge cell's starting ground.
+    #[default]
+    Open,
+    /// Periodic: what leaves on one side comes in on the other.
+    Wrap,
+}
+
+/// The layers that processes read and write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// Solid ground, in metres; does not move by itself.
+    Bedrock,
+    /// Loose material on top of it, thickness in metres.
+    Sand,
+    /// Depth of standing or flowing water, in metres.
+    Water,
+    /// Sediment carried by the water, as the thickness in metres that it would have if settled.
+    Suspended,
+    /// How easily bedrock erodes: 0 = hard, 1 = soft, 0.5 = neutral.
+    Softness,
+}
+
+impl Layer {
+    /// All five, in the order in which they are saved.
+    pub const ALL: [Layer; 5] = [Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness];
+
+    /// The name used on the command line and in reports.
+    pub fn key(self) -> &'static str {
+        match self {
+            Layer::Bedrock => "bedrock",
+            Layer::Sand => "sand",
+            Layer::Water => "water",
+            Layer::Suspended => "suspended",
+            Layer::Softness => "softness",
+        }
+    }
+}
+
+/// The terrain that all processes share. All layers have the same size; see [`Layer`] for their units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terrain {
+    /// Solid ground.
+    pub bedrock: Grid,
+    /// Loose material on the bedrock.
+    pub sand: Grid,
+    /// Water on the ground.
+    pub water: Grid,
+    /// Sediment in the water.
+    pub suspended: Grid,
+    /// Softness of the bedrock.
+    pub softness: Grid,
+    /// Where rain falls, as a share of the mean; `None` means everywhere alike.
+    pub rain: Option<Grid>,
+    /// The ground (bedrock + sand) as it was at the start: the base level beyond open edges and what "change" is measured from.
+    pub start: Grid,
+    /// Side of a cell, in metres.
+    pub cell_size: f32,
+    /// What happens at the border.
+    pub edge: Edge,
+}
+
+impl Terrain {
+    /// Bare dry bedrock of neutral softness; heights and cell size in metres.
+    pub fn bare(heights: Grid, cell_size: f32, edge: Edge) -> Self {
+        let (width, height) = (heights.width(), heights.height());
+        let empty = Grid::filled(width, height, 0.0);
+        Self {
+            start: heights.clone(),
+            bedrock: heights,
+            sand: empty.clone(),
+            water: empty.clone(),
+            suspended: empty,
+            softness: Grid::filled(width, height, 0.5),
+            rain: None,
+            cell_size,
+            edge,
+        }
+    }
+
+    /// Number of columns.
+    pub fn width(&self) -> usize {
+        self.bedrock.width()
+    }
+
+    /// Number of rows.
+    pub fn height(&self) -> usize {
+        self.bedrock.height()
+    }
+
+    /// Area of a cell, in square metres.
+    pub fn cell_area(&self) -> f64 {
+        f64::from(self.cell_size) * f64::from(self.cell_size)
+    }
+
+    /// The layer of that name.
+    pub fn layer(&self, layer: Layer) -> &Grid {
+        match layer {
+            Layer::Bedrock => &self.bedrock,
+            Layer::Sand => &self.sand,
+            Layer::Water => &self.water,
+            Layer::Suspended => &self.suspended,
+            Layer::Softness => &self.softness,
+        }
+    }
+
+    /// Height of the ground surface, bedrock + sand, in metres.
+    pub fn ground(&self) -> Grid {
+        let cells = self.bedrock.iter().zip(self.sand.iter()).map(|(bedrock, sand)| bedrock + sand).collect();
+        Grid::from_cells(self.width(), self.height(), cells)
+    }
+
+    /// Bedrock, sand and suspended sediment together, in cubic metres.
+    pub fn solid_volume(&self) -> f64 {
+        (self.bedrock.total() + self.sand.total() + self.suspended.total()) * self.cell_area()
+    }
+
+    /// Water on the ground, in cubic metres.
+    pub fn water_volume(&self) -> f64 {
+        self.water.total() * self.cell_area()
+    }
+
+    /// Lays a sheet of sand on the whole map and makes the result the start. Thickness in metres.
+    pub fn spread_sand(&mut self, thickness: f32) {
+        self.sand.iter_mut().for_each(|sand| *sand += thickness);
+        self.start = self.ground();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ground_is_bedrock_and_sand_and_volume_counts_the_cell_area() {
+        let mut terrain = Terrain::bare(Grid::filled(4, 3, 10.0), 2.0, Edge::Open);
+        terrain.spread_sand(0.5);
+        assert!(terrain.ground().iter().all(|&ground| ground == 10.5));
+        assert_eq!(terrain.solid_volume(), 12.0 * 10.5 * 4.0);
+        assert_eq!(terrain.start, terrain.ground());
+    }
+}
