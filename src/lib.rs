@@ -6,9 +6,14 @@
 //! - [`sim`]: terrain, processes, clock and ledger; knows nothing of windows and files
 //! - [`io`]: heightmaps, pictures and scene files
 //! - [`headless`]: the command line
+//! - [`runtime`]: the simulation in the app; [`view`] draws it, [`ui`] asks for changes; [`app`] puts them in order
 
+pub mod app;
 pub mod headless;
 pub mod io;
 pub mod look;
 pub mod params;
+pub mod runtime;
 pub mod sim;
+pub mod ui;
+pub mod view;

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use thalweg::{app, headless};
+
 fn main() -> ExitCode {
-    thalweg::headless::run(|_| Err("there is no window yet".to_owned()))
+    headless::run(headless::Graphics { window: app::open_window, picture: app::shot })
 }

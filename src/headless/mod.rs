@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod shot;
 
 use std::{
     io::{IsTerminal, Write},
@@ -40,6 +41,8 @@ enum Command {
     Build(build::Build),
     /// Measure the speed of each process on this machine
     Bench(bench::Bench),
+    /// Render one picture off-screen
+    Shot(shot::Shot),
     /// List the built-in scenes
     Scenes {
         /// As JSON
@@ -134,8 +137,33 @@ impl From<ParamError> for Failure {
     }
 }
 
-/// Parses the command line and does what it says. `window` opens a session in a window; its error is one sentence.
-pub fn run(window: impl FnOnce(Session) -> Result<(), String>) -> ExitCode {
+/// What needs the graphics card, given by whoever has one: their errors are one sentence.
+pub struct Graphics<W, P> {
+    /// Opens a session in a window and returns when it is closed.
+    pub window: W,
+    /// Takes a picture of a session.
+    pub picture: P,
+}
+
+/// A picture to take.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// PNG file to write.
+    pub out: PathBuf,
+    /// Width and height in pixels.
+    pub resolution: (u32, u32),
+    /// Name of a camera.
+    pub camera: Option<String>,
+    /// Whether panels are in the picture.
+    pub ui: bool,
+}
+
+/// Parses the command line and does what it says.
+pub fn run<W, P>(graphics: Graphics<W, P>) -> ExitCode
+where
+    W: FnOnce(Session) -> Result<(), String>,
+    P: FnOnce(Session, &Picture) -> Result<(), String>,
+{
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -145,9 +173,10 @@ pub fn run(window: impl FnOnce(Session) -> Result<(), String>) -> ExitCode {
         Err(error) => return report(&Failure::bad_input(first_lines(&error.to_string()))),
     };
     let done = match cli.command {
-        None => open(cli.input, window),
+        None => open(cli.input, graphics.window),
         Some(Command::Build(build)) => build.run(),
         Some(Command::Bench(bench)) => bench.run(),
+        Some(Command::Shot(shot)) => shot.run(graphics.picture),
         Some(Command::Scenes { json }) => list_scenes(json),
         Some(Command::Params { markdown, json }) => list_params(markdown, json),
     };

@@ -5,8 +5,9 @@
 //! frequencies is divided into (Ebert et al. 2003, chapter 16). Ridged squares 1 − |n| and weights every octave by the
 //! one before; billow sums |n|.
 //!
-//! Every octave is turned and shifted against the others, so that their lattices don't add up to visible rows, and
-//! noise is cut from a solid (the plane z = constant), because plane Perlin noise vanishes at every lattice point.
+//! Every octave is turned and shifted against the others, so that their lattices don't add up to visible rows. Perlin
+//! noise is a cut through solid noise, because plane Perlin noise of this crate has only four gradients and vanishes at
+//! every lattice point; simplex noise is plane.
 //!
 //! Octaves that the cells cannot show are faded out. For Perlin a period of two cells is still whole: at sizes that are
 //! powers of two this leaves exactly what the first article's program shows, which samples finer octaves at their
@@ -19,8 +20,8 @@ use crate::sim::{grid::Grid, rng::Stream};
 
 /// Weight of a ridged octave per height of the one before (Ebert et al. 2003).
 const RIDGED_GAIN: f64 = 2.0;
-/// Simplex noise is read this much more slowly, which makes its bumps as wide as Perlin's.
-const SIMPLEX_STRETCH: f64 = 1.5;
+/// Simplex noise is read this much more slowly, which makes its bumps about as wide as Perlin's.
+const SIMPLEX_STRETCH: f64 = 1.3;
 
 /// The octaves of a sum, before a map's cells limit them.
 struct Series {
@@ -37,6 +38,9 @@ struct Series {
     /// Cells per period at which an octave is gone; at twice as many it is whole.
     finest: f64,
 }
+
+/// Simplex noise times this is about as high as the Perlin noise that the ridged gain is meant for.
+const SIMPLEX_HEIGHT: f64 = 0.75;
 
 /// One layer of noise.
 struct Octave {
@@ -62,7 +66,7 @@ impl Series {
     fn octaves(&self, frame: Frame, stream: &mut Stream) -> Vec<Octave> {
         let mut octaves = Vec::new();
         let (mut frequency, mut height) = (self.frequency, 1.0);
-        let (mut cosine, mut sine) = (1.0, 0.0);
+        let (mut cosine, mut sine) = (0.8, 0.6);
         for index in 0..self.count {
             let cells_per_period = frame.shorter() as f64 / frequency;
             let shown = if index == 0 { 1.0 } else { (cells_per_period / self.finest - 1.0).clamp(0.0, 1.0) };
@@ -88,6 +92,7 @@ impl Series {
 pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let mut stream = Stream::new(seed, "terrain.fractal", 0);
     let table = stream.bits();
+    let (perlin, simplex) = (Perlin::new(table), Simplex::new(table));
     let lacunarity = params.lacunarity.into();
     let gain = match params.generator {
         Generator::Perlin | Generator::Simplex => params.persistence.into(),
@@ -98,10 +103,10 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
         Series { frequency: params.frequency.into(), lacunarity, gain, count: params.octaves, stretch, finest }
             .octaves(frame, &mut stream);
     match params.generator {
-        Generator::Perlin => summed(Perlin::new(table), &octaves, frame, |noise| noise),
-        Generator::Ridged => ridged(Simplex::new(table), &octaves, frame),
-        Generator::Billow => summed(Simplex::new(table), &octaves, frame, f64::abs),
-        _ => summed(Simplex::new(table), &octaves, frame, |noise| noise),
+        Generator::Perlin => summed(&octaves, frame, |place| perlin.get(place)),
+        Generator::Ridged => ridged(&octaves, frame, |[x, y, _]| SIMPLEX_HEIGHT * simplex.get([x, y])),
+        Generator::Billow => summed(&octaves, frame, |[x, y, _]| simplex.get([x, y]).abs()),
+        _ => summed(&octaves, frame, |[x, y, _]| simplex.get([x, y])),
     }
 }
 
@@ -110,23 +115,18 @@ pub(super) fn grain(frequency: f64, frame: Frame, stream: &mut Stream) -> Grid {
     let simplex = Simplex::new(stream.bits());
     let series =
         Series { frequency, lacunarity: 2.0, gain: 1.0, count: u32::MAX, stretch: SIMPLEX_STRETCH, finest: 2.0 };
-    summed(simplex, &series.octaves(frame, stream), frame, |noise| noise)
+    summed(&series.octaves(frame, stream), frame, |[x, y, _]| simplex.get([x, y]))
 }
 
-fn summed(
-    noise: impl NoiseFn<f64, 3> + Sync,
-    octaves: &[Octave],
-    frame: Frame,
-    fold: impl Fn(f64) -> f64 + Sync,
-) -> Grid {
-    frame.sample(|u, v| octaves.iter().map(|octave| octave.amplitude * fold(noise.get(octave.place(u, v)))).sum())
+fn summed(octaves: &[Octave], frame: Frame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
+    frame.sample(|u, v| octaves.iter().map(|octave| octave.amplitude * noise(octave.place(u, v))).sum())
 }
 
-fn ridged(noise: impl NoiseFn<f64, 3> + Sync, octaves: &[Octave], frame: Frame) -> Grid {
+fn ridged(octaves: &[Octave], frame: Frame, noise: impl Fn([f64; 3]) -> f64 + Sync) -> Grid {
     frame.sample(|u, v| {
         let (mut sum, mut weight) = (0.0, 1.0);
         for octave in octaves {
-            let crest = 1.0 - noise.get(octave.place(u, v)).abs();
+            let crest = 1.0 - noise(octave.place(u, v)).abs();
             let signal = crest * crest * weight;
             sum += octave.amplitude * signal;
             weight = (RIDGED_GAIN * signal).clamp(0.0, 1.0);

@@ -1,0 +1,105 @@
+//! A panel made from the declarations of a parameter group: nothing here knows which parameters there are.
+
+use bevy_egui::egui::{self, RichText, Ui};
+
+use super::style;
+use crate::params::{Group, Knob, Parameter, Value, walk};
+
+/// Shows a group; `defaults` is the same group untouched. Returns what the user changed, by the parameter's name.
+///
+/// Main parameters come first, the others under "Advanced". Changed values are bold; a right click resets.
+pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>) -> Vec<(&'static str, Value)> {
+    let defaults = walk(defaults);
+    let (main, advanced): (Vec<_>, Vec<_>) =
+        walk(group).into_iter().zip(&defaults).partition(|(parameter, _)| parameter.knob.main);
+    let mut changes = Vec::new();
+    for (parameter, default) in &main {
+        parameter_ui(ui, parameter, &default.value, &mut changes);
+    }
+    if !advanced.is_empty() {
+        egui::CollapsingHeader::new("Advanced").id_salt(group.0).show(ui, |ui| {
+            for (parameter, default) in &advanced {
+                parameter_ui(ui, parameter, &default.value, &mut changes);
+            }
+        });
+    }
+    changes
+}
+
+fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, changes: &mut Vec<(&'static str, Value)>) {
+    let changed = parameter.value != *default;
+    let mut value = parameter.value.clone();
+    let row = ui.horizontal(|ui| {
+        let title = title(parameter.name);
+        let text = if changed { RichText::new(&title).strong() } else { RichText::new(&title) };
+        let name = ui
+            .allocate_ui_with_layout(
+                egui::vec2(style::NAME_WIDTH, ui.spacing().interact_size.y),
+                egui::Layout::left_to_right(egui::Align::Center),
+                |ui| {
+                    ui.set_min_width(style::NAME_WIDTH);
+                    ui.add(egui::Label::new(text).truncate().sense(egui::Sense::click()))
+                },
+            )
+            .inner;
+        let field = value_ui(ui, parameter, &mut value).labelled_by(name.id);
+        name | field
+    });
+    let response = row.inner.on_hover_ui(|ui| tooltip_ui(ui, parameter, default));
+    if changed && response.secondary_clicked() {
+        value = default.clone();
+    }
+    if value != parameter.value {
+        changes.push((parameter.name, value));
+    }
+}
+
+fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Response {
+    let Knob { min, max, log, unit, .. } = parameter.knob;
+    match value {
+        Value::Number(number) => {
+            let suffix = if unit.is_empty() || unit.len() > 3 { String::new() } else { format!(" {unit}") };
+            let mut slider = egui::Slider::new(number, min..=max).logarithmic(log).suffix(suffix).max_decimals(4);
+            if parameter.whole {
+                slider = slider.integer();
+            }
+            ui.add(slider)
+        }
+        Value::Switch(on) => ui.checkbox(on, ""),
+        Value::Choice(name) => {
+            egui::ComboBox::from_id_salt(&parameter.path)
+                .width(140.0)
+                .selected_text(title(name))
+                .show_ui(ui, |ui| {
+                    for choice in &parameter.choices {
+                        ui.selectable_value(name, choice.clone(), title(choice));
+                    }
+                })
+                .response
+        }
+        Value::Color(color) => ui.color_edit_button_rgb(color),
+    }
+}
+
+fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value) {
+    ui.set_max_width(320.0);
+    ui.label(parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "));
+    let knob = &parameter.knob;
+    let symbol = if knob.symbol.is_empty() { String::new() } else { format!("{} · ", knob.symbol) };
+    let range = match parameter.value {
+        Value::Number(_) => format!("{} to {} {} · ", knob.min, knob.max, knob.unit),
+        _ => String::new(),
+    };
+    ui.small(format!("{symbol}{range}default {default}"));
+    ui.small(format!("{} · source: {}", parameter.path, knob.source));
+    if parameter.value != *default {
+        ui.small("Right-click to reset.");
+    }
+}
+
+/// `sun_azimuth` and `diamond-square` as a person writes them.
+pub fn title(name: &str) -> String {
+    let spaced = name.replace(['_', '-'], " ");
+    let mut letters = spaced.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

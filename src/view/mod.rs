@@ -1,0 +1,40 @@
+//! What is seen: the ground, the sky and the light, the camera.
+
+pub mod camera;
+mod surface;
+
+use std::path::{Path, PathBuf};
+
+use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
+
+/// Length of the map's shorter side in world units, whatever it is in metres.
+pub const SIDE: f32 = 256.0;
+
+/// The order in which the view follows the simulation.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ViewSystems {
+    /// Heights, light and colours of the last finished tick go to the graphics card.
+    Show,
+}
+
+/// Shaders that others import; they must stay loaded.
+#[derive(Resource)]
+struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
+
+/// The shaders, compiled into the program: path below `shaders/`, text.
+const SHADERS: [(&str, &[u8]); 3] = [
+    ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
+    ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
+    ("sky.wgsl", include_bytes!("../../shaders/sky.wgsl")),
+];
+
+pub(super) fn plugin(app: &mut App) {
+    let registry = app.world().resource::<EmbeddedAssetRegistry>();
+    for (name, text) in SHADERS {
+        registry.insert_asset(PathBuf::from(name), &Path::new("thalweg/shaders").join(name), text);
+    }
+    let server = app.world().resource::<AssetServer>();
+    let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
+    let shared = SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
+    app.insert_resource(shared).add_plugins((surface::plugin, camera::plugin));
+}
