@@ -38,6 +38,23 @@ fn world_height(metres: f32) -> f32 {
     return (metres - scene.grid.w) * scene.extent.z;
 }
 
+// Share of the sky that a cell sees, from how far the ground around rises above it at three distances.
+fn openness(cell: vec2<i32>) -> f32 {
+    let here = texel(cell).r;
+    var hidden = 0.0;
+    for (var ring = 0; ring < 3; ring++) {
+        let reach = array(2, 5, 12)[ring];
+        let diagonal = array(1, 4, 8)[ring];
+        var rise = max(texel(cell + vec2(reach, 0)).r - here, 0.0) + max(texel(cell - vec2(reach, 0)).r - here, 0.0);
+        rise += max(texel(cell + vec2(0, reach)).r - here, 0.0) + max(texel(cell - vec2(0, reach)).r - here, 0.0);
+        rise += max(texel(cell + vec2(diagonal)).r - here, 0.0) + max(texel(cell - vec2(diagonal)).r - here, 0.0);
+        rise += max(texel(cell + vec2(diagonal, -diagonal)).r - here, 0.0);
+        rise += max(texel(cell + vec2(-diagonal, diagonal)).r - here, 0.0);
+        hidden += rise * scene.extent.z / (8.0 * f32(reach) * scene.grid.z);
+    }
+    return 1.0 / (1.0 + 1.3 * hidden);
+}
+
 @vertex
 fn vertex(in: Vertex) -> VertexOutput {
     var out: VertexOutput;
@@ -54,10 +71,11 @@ fn vertex(in: Vertex) -> VertexOutput {
     out.position.z = min(out.position.z, 1.0);
 #endif
 #else
-    // A wall is marked by its outward normal, the surface by none: its normal is found per pixel.
+    // A wall has its outward normal; the surface, whose normal is found per pixel, brings the share of sky upright in it.
     let border = abs(place.xz) / (0.5 * scene.extent.xy);
     let outward = select(vec3(sign(place.x), 0.0, 0.0), vec3(0.0, 0.0, sign(place.z)), border.y > border.x);
-    out.world_normal = select(vec3(0.0), outward, kind > 0.5);
+    let open = openness(vec2<i32>(round(cell_at(place.xz))));
+    out.world_normal = select(vec3(0.0, open, 0.0), outward, kind > 0.5);
 #endif
 #ifdef VERTEX_OUTPUT_INSTANCE_INDEX
     out.instance_index = in.instance_index;
@@ -79,21 +97,6 @@ fn surface_normal(cell: vec2<f32>) -> vec3<f32> {
     let below = mix(gradient(first + vec2(0, 1)), gradient(first + vec2(1, 1)), part.x);
     let slope = mix(above, below, part.y);
     return normalize(vec3(-slope.x, 1.0, -slope.y));
-}
-
-// Share of the sky that a place sees, from how far the ground around rises above it at three distances.
-fn openness(cell: vec2<f32>) -> f32 {
-    let here = bilinear(cell).r;
-    var hidden = 0.0;
-    for (var ring = 0; ring < 3; ring++) {
-        let reach = exp2(1.3 * f32(ring)) * 1.5;
-        let diagonal = 0.7071 * reach;
-        var rise = max(bilinear(cell + vec2(reach, 0.0)).r - here, 0.0) + max(bilinear(cell - vec2(reach, 0.0)).r - here, 0.0);
-        rise += max(bilinear(cell + vec2(0.0, reach)).r - here, 0.0) + max(bilinear(cell - vec2(0.0, reach)).r - here, 0.0);
-        rise += max(bilinear(cell + vec2(diagonal)).r - here, 0.0) + max(bilinear(cell - vec2(diagonal)).r - here, 0.0);
-        hidden += rise * scene.extent.z / (6.0 * reach * scene.grid.z);
-    }
-    return 1.0 / (1.0 + 1.1 * hidden);
 }
 
 fn hash(place: vec2<f32>) -> f32 {
@@ -125,7 +128,7 @@ fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32
 fn fragment(in: VertexOutput) -> FragmentOutput {
     let place = in.world_position.xyz;
     let cell = cell_at(place.xz);
-    let wall = dot(in.world_normal, in.world_normal) > 0.25;
+    let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
     var normal = in.world_normal;
     var color: vec3<f32>;
     var open = 1.0;
@@ -134,13 +137,13 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         color = wall_color(place, cell, normal);
         open = mix(0.45, 1.0, smoothstep(scene.extent.w, 0.0, place.y));
     } else {
+        open = mix(1.0, in.world_normal.y, scene.ground.z);
         normal = surface_normal(cell);
         let width = max(scene.ground.y, fwidth(normal.y) * 0.5 + 1e-4);
         let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, normal.y);
         let sandy = clamp(bilinear(cell).g / scene.sand_color.a, 0.0, 1.0) * (1.0 - 0.65 * steep);
         color = mix(mix(scene.flat_color.rgb, scene.steep_color.rgb, steep), scene.sand_color.rgb, sandy);
         color *= 0.94 + 0.12 * noise(place.xz * 0.8) + 0.05 * (noise(place.xz * 4.1) - 0.5);
-        open = mix(1.0, openness(cell), scene.ground.z);
     }
     let sun = scene.sun.xyz;
     let eye = view.world_position.xyz - place;
@@ -154,11 +157,11 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         lit = shadows::fetch_directional_shadow(0u, in.world_position, normal, depth, in.position.xy);
     }
     let low = 1.0 - clamp(sun.y * 1.5, 0.0, 1.0);
-    let sunlight = mix(vec3(1.0, 0.96, 0.90), vec3(1.0, 0.80, 0.60), low) * scene.sun.w * 1.25;
+    let sunlight = mix(vec3(1.0, 0.96, 0.90), vec3(1.0, 0.80, 0.60), low) * scene.sun.w * 1.9;
     let sky = mix(vec3(0.42, 0.36, 0.30), vec3(0.62, 0.80, 1.15), 0.5 + 0.5 * normal.y) * scene.phong.x;
     let half_way = normalize(sun + towards_eye);
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
-    let direct = sunlight * lit * mix(open, 1.0, 0.55);
+    let direct = sunlight * lit * mix(open, 1.0, 0.4);
     var light = color * (direct * facing + sky * open) + direct * highlight;
     let haze = haze_amount(distance, max(scene.extent.x, scene.extent.y), scene.ground.w);
     light = mix(light, sky_color(normalize(vec3(-towards_eye.x, 0.04, -towards_eye.z)), sun), haze);

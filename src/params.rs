@@ -80,7 +80,7 @@ pub enum Value {
     Switch(bool),
     /// Fields of a unit-variant enum: the variant's name in kebab-case.
     Choice(String),
-    /// `[f32; 3]` fields: linear red, green, blue.
+    /// `[f32; 3]` fields: red, green, blue as display values (sRGB), 0 to 1.
     Color([f32; 3]),
 }
 

@@ -133,7 +133,8 @@ pub(super) fn plugin(app: &mut App) {
 /// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
 fn run_due_ticks(world: &mut World) {
     let elapsed = world.resource::<Time>().delta_secs_f64();
-    let budget = world.resource::<FrameBudget>().0;
+    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame.
+    let budget = world.resource::<FrameBudget>().0.max(Duration::from_secs_f64(elapsed.min(0.4) * 0.25));
     let mut transport = *world.resource::<Transport>();
     if transport.playing {
         let rate = TICKS_PER_SECOND * f64::from(transport.speed);

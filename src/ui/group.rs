@@ -77,7 +77,15 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
                 })
                 .response
         }
-        Value::Color(color) => ui.color_edit_button_rgb(color),
+        Value::Color(color) => {
+            // Display values: what the button shows is what the ground has in full light.
+            let mut bytes = color.map(|part| (part * 255.0).round() as u8);
+            let response = ui.color_edit_button_srgb(&mut bytes);
+            if response.changed() {
+                *color = bytes.map(|part| f32::from(part) / 255.0);
+            }
+            response
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::runtime::{Command, PointerOverView};
 
 /// Named views for pictures: name, yaw and pitch in degrees, distance in map sides.
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
-    [("default", 32.0, 30.0, 1.32), ("front", 0.0, 24.0, 1.35), ("high", 32.0, 55.0, 1.45), ("low", 60.0, 14.0, 1.1)];
+    [("default", 28.0, 32.0, 1.72), ("front", 0.0, 24.0, 1.7), ("high", 28.0, 58.0, 1.8), ("low", 55.0, 13.0, 1.4)];
 
 /// Radians per second of the slow turn.
 const TURN: f32 = 0.06;
@@ -53,7 +53,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// The point that the camera looks at.
-const FOCUS: Vec3 = Vec3::new(0.0, 0.06 * SIDE, 0.0);
+const FOCUS: Vec3 = Vec3::new(0.0, 0.02 * SIDE, 0.0);
 
 fn spawn_camera(
     mut commands: Commands,
@@ -81,7 +81,7 @@ fn spawn_camera(
         Camera3d::default(),
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
-        Tonemapping::AgX,
+        Tonemapping::AcesFitted,
         Projection::from(PerspectiveProjection { fov: 0.72, near: 0.5, far: 100.0 * SIDE, ..default() }),
         if is_software(&adapter) && target.is_none() { Msaa::Off } else { Msaa::Sample4 },
     ));

@@ -27,7 +27,7 @@ use crate::{
 /// Vertices on a side of the ground mesh, at most; finer maps are sampled between.
 const MOST_VERTICES: usize = 1024;
 /// Height of the block below the lowest ground, as a share of its shorter side.
-const BASE: f32 = 0.10;
+const BASE: f32 = 0.05;
 
 const TERRAIN_SHADER: &str = "embedded://thalweg/shaders/terrain.wgsl";
 const SKY_SHADER: &str = "embedded://thalweg/shaders/sky.wgsl";

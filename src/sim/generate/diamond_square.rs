@@ -31,7 +31,7 @@ fn lattice(levels: u32, hurst: f64, seed: u64) -> Grid {
     let key = u64::from(Stream::new(seed, "terrain.diamond-square", 0).bits());
     let side = 1_usize << levels;
     let mut points = Grid::filled(side + 1, side + 1, 0.0);
-    let normal = |x: usize, y: usize| gaussian(((x as u64) << (32 - levels)) | ((y as u64) << (64 - levels)), key);
+    let normal = |x: usize, y: usize| gaussian(((x as u64) << (31 - levels)) | ((y as u64) << (63 - levels)), key);
     for (x, y) in [(0, 0), (side, 0), (0, side), (side, side)] {
         let index = points.index(x, y);
         points[index] = normal(x, y);
@@ -104,6 +104,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn opposite_borders_differ() {
+        let points = lattice(5, 0.9, 2);
+        assert!((0..=32).all(|x| points.at(x, 0) != points.at(x, 32)), "top and bottom");
+        assert!((0..=32).all(|y| points.at(0, y) != points.at(32, y)), "left and right");
     }
 
     #[test]

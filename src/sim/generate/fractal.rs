@@ -22,6 +22,8 @@ use crate::sim::{grid::Grid, rng::Stream};
 const RIDGED_GAIN: f64 = 2.0;
 /// Simplex noise is read this much more slowly, which makes its bumps about as wide as Perlin's.
 const SIMPLEX_STRETCH: f64 = 1.3;
+/// Simplex noise times this is about as high as the Perlin noise that the ridged gain is meant for.
+const SIMPLEX_HEIGHT: f64 = 0.75;
 
 /// The octaves of a sum, before a map's cells limit them.
 struct Series {
@@ -38,9 +40,6 @@ struct Series {
     /// Cells per period at which an octave is gone; at twice as many it is whole.
     finest: f64,
 }
-
-/// Simplex noise times this is about as high as the Perlin noise that the ridged gain is meant for.
-const SIMPLEX_HEIGHT: f64 = 0.75;
 
 /// One layer of noise.
 struct Octave {
