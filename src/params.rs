@@ -245,11 +245,8 @@ pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
 /// # Errors
 /// [`ParamError::Malformed`] or [`ParamError::OutOfRange`].
 pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
-    let malformed = |expected: String| ParamError::Malformed {
-        path: parameter.path.clone(),
-        text: text.to_owned(),
-        expected,
-    };
+    let malformed =
+        |expected: String| ParamError::Malformed { path: parameter.path.clone(), text: text.to_owned(), expected };
     let in_range = |number: f64| {
         if number >= parameter.knob.min && number <= parameter.knob.max {
             Ok(number)
@@ -265,9 +262,11 @@ pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
     };
     match &parameter.value {
         Value::Number(_) => {
-            let number: f64 = text.parse().ok().filter(|number: &f64| !number.is_nan()).ok_or_else(|| {
-                malformed(if parameter.whole { "a whole number" } else { "a number" }.to_owned())
-            })?;
+            let number: f64 = text
+                .parse()
+                .ok()
+                .filter(|number: &f64| !number.is_nan())
+                .ok_or_else(|| malformed(if parameter.whole { "a whole number" } else { "a number" }.to_owned()))?;
             if parameter.whole && number.fract() != 0.0 {
                 return Err(malformed("a whole number".to_owned()));
             }
@@ -287,8 +286,9 @@ pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
         }
         Value::Color(_) => {
             let parts: Vec<f32> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
-            let color: [f32; 3] =
-                parts.try_into().map_err(|_| malformed("three numbers, red, green, blue, with commas between".into()))?;
+            let color: [f32; 3] = parts
+                .try_into()
+                .map_err(|_| malformed("three numbers, red, green, blue, with commas between".into()))?;
             for part in color {
                 in_range(f64::from(part))?;
             }
@@ -381,9 +381,13 @@ mod tests {
     #[test]
     fn every_kind_of_value_is_set_from_text() {
         let mut group = sample();
-        for (path, text) in
-            [("s.speed", "2.5"), ("s.count", "7"), ("s.kind", "very-fancy"), ("s.on", "true"), ("s.tint", "0.1, 0.2,0.3")]
-        {
+        for (path, text) in [
+            ("s.speed", "2.5"),
+            ("s.count", "7"),
+            ("s.kind", "very-fancy"),
+            ("s.on", "true"),
+            ("s.tint", "0.1, 0.2,0.3"),
+        ] {
             set(&mut [("s", &mut group)], path, text).unwrap_or_else(|error| panic!("{error}"));
         }
         assert_eq!(group, Sample { speed: 2.5, count: 7, kind: Kind::VeryFancy, on: true, tint: [0.1, 0.2, 0.3] });
@@ -398,7 +402,11 @@ mod tests {
             ("s.speed", "NaN", "s.speed cannot be \"NaN\": it takes a number"),
             ("s.count", "2.5", "s.count cannot be \"2.5\": it takes a whole number"),
             ("s.kind", "fancy", "s.kind cannot be \"fancy\": it takes one of plain, very-fancy"),
-            ("s.tint", "1,2", "s.tint cannot be \"1,2\": it takes three numbers, red, green, blue, with commas between"),
+            (
+                "s.tint",
+                "1,2",
+                "s.tint cannot be \"1,2\": it takes three numbers, red, green, blue, with commas between",
+            ),
         ];
         for (path, text, sentence) in cases {
             let error = set(&mut [("s", &mut group)], path, text).expect_err(path);

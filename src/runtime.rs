@@ -143,7 +143,8 @@ fn run_due_ticks(world: &mut World) {
     }
     let started = Instant::now();
     world.resource_mut::<Deadline>().0 = started + budget;
-    while (transport.due >= 1.0 || !world.resource::<Live>().0.simulation.between_ticks()) && started.elapsed() < budget {
+    while (transport.due >= 1.0 || !world.resource::<Live>().0.simulation.between_ticks()) && started.elapsed() < budget
+    {
         let pass = Instant::now();
         world.resource_mut::<Live>().0.simulation.begin_tick();
         world.run_schedule(SimTick);

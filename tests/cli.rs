@@ -62,7 +62,10 @@ fn a_real_map_is_eroded_and_its_results_come_back() {
         serde_json::from_slice::<Value>(&output.stdout).expect("the report is JSON")
     };
     let (one, two) = (run("one", "1"), run("two", "2"));
-    assert_eq!(names(&folder.path().join("one")), ["height.json", "height.png", "height.r32", "hillshade.png", "report.json"]);
+    assert_eq!(
+        names(&folder.path().join("one")),
+        ["height.json", "height.png", "height.r32", "hillshade.png", "report.json"]
+    );
     assert_eq!(one["layers"], two["layers"], "the number of threads changed the result");
     assert_eq!((&one["size"][0], &one["size"][1], &one["cell_size_m"]), (&403.into(), &344.into(), &90.0.into()));
     let solid = &one["ledger"]["solid"];
@@ -166,7 +169,8 @@ fn modules_are_used_in_one_direction_only() {
             let text = fs::read_to_string(&file).expect("source is text");
             for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
                 for (other, _) in allowed {
-                    let uses = line.contains(&format!("crate::{other}")) || line.trim_start().starts_with(&format!("{other}::"));
+                    let uses = line.contains(&format!("crate::{other}"))
+                        || line.trim_start().starts_with(&format!("{other}::"));
                     let own_child = text.contains(&format!("mod {other};"));
                     assert!(
                         !uses || other == module || below.contains(&other) || own_child,
@@ -175,7 +179,11 @@ fn modules_are_used_in_one_direction_only() {
                     );
                 }
                 let engine = line.contains("bevy::") || line.contains("bevy_egui");
-                assert!(!engine || ["runtime", "view", "ui", "app"].contains(&module), "{} uses Bevy's engine", file.display());
+                assert!(
+                    !engine || ["runtime", "view", "ui", "app"].contains(&module),
+                    "{} uses Bevy's engine",
+                    file.display()
+                );
             }
         }
     }

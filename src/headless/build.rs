@@ -12,7 +12,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Failure, Start, interrupted, print};
 use crate::{
-    io::{Error, hillshade::hillshade, output::Output, scene::Session, write_exr, write_png16, write_r32, write_rgb8, write_sidecar},
+    io::{
+        Error, hillshade::hillshade, output::Output, scene::Session, write_exr, write_png16, write_r32, write_rgb8,
+        write_sidecar,
+    },
     params::nearest,
     sim::{grid::Grid, ledger::Account, terrain::Layer},
 };

@@ -22,7 +22,7 @@ use crate::{
         Error, heightmap,
         scene::{BUILT_IN, DEFAULT, Session},
     },
-    params::{Parameter, ParamError, Value, nearest, walk},
+    params::{ParamError, Parameter, Value, nearest, walk},
 };
 
 /// Interactive terrain sandbox: droplets shape one shared terrain, live in a window or without one.
@@ -209,9 +209,9 @@ fn open(input: Option<String>, window: impl FnOnce(Session) -> Result<(), String
     let session = Session::open(name, &heightmap::Options::default())?;
     match (window(session), input) {
         (Ok(()), _) => Ok(()),
-        (Err(reason), Some(_)) => Err(Failure::bad_input(format!(
-            "{reason}; \"thalweg build\" works without a display"
-        ))),
+        (Err(reason), Some(_)) => {
+            Err(Failure::bad_input(format!("{reason}; \"thalweg build\" works without a display")))
+        }
         (Err(reason), None) => {
             eprintln!("thalweg: {reason}; building {DEFAULT} into ./thalweg-out instead");
             build::Build::of_scene(DEFAULT, Path::new("thalweg-out")).run()
@@ -288,7 +288,11 @@ impl Start {
     fn simulate(&self, session: &mut Session) -> Result<(), Failure> {
         let interrupted = interrupted();
         let ticks = self.ticks.unwrap_or(session.ticks);
-        let bar = if std::io::stderr().is_terminal() { indicatif::ProgressBar::new(ticks) } else { indicatif::ProgressBar::hidden() };
+        let bar = if std::io::stderr().is_terminal() {
+            indicatif::ProgressBar::new(ticks)
+        } else {
+            indicatif::ProgressBar::hidden()
+        };
         if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
             bar.set_style(style);
         }
@@ -327,7 +331,10 @@ fn parse_size(text: &str) -> Result<(usize, usize), String> {
 }
 
 fn parse_length(text: &str) -> Result<f32, String> {
-    text.parse().ok().filter(|length: &f32| length.is_finite() && *length > 0.0).ok_or("a length in metres, more than 0".into())
+    text.parse()
+        .ok()
+        .filter(|length: &f32| length.is_finite() && *length > 0.0)
+        .ok_or("a length in metres, more than 0".into())
 }
 
 fn list_scenes(as_json: bool) -> Result<(), Failure> {
@@ -383,7 +390,9 @@ fn list_params(markdown: bool, as_json: bool) -> Result<(), Failure> {
     } else {
         let mut text = String::new();
         if markdown {
-            text.push_str("| key | range | default | unit | symbol | meaning | source |\n|---|---|---|---|---|---|---|\n");
+            text.push_str(
+                "| key | range | default | unit | symbol | meaning | source |\n|---|---|---|---|---|---|---|\n",
+            );
         }
         for parameter in &all {
             let knob = &parameter.knob;

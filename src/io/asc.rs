@@ -81,7 +81,11 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
 
 /// The beginning of a word, fit for a message.
 fn shown(word: &[u8]) -> String {
-    String::from_utf8_lossy(word).chars().take(20).map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+    String::from_utf8_lossy(word)
+        .chars()
+        .take(20)
+        .map(|letter| if letter.is_control() { '?' } else { letter })
+        .collect()
 }
 
 /// Header of a grid. Lengths are in the file's own unit, degrees or metres.
@@ -193,7 +197,8 @@ fn fill(cells: &mut Grid, missing: impl Fn(f32) -> bool) -> usize {
         }
         for &index in &next {
             let nearer = neighbours(index).filter(|&other| distance[other] < steps);
-            let (sum, values) = nearer.fold((0.0, 0), |(sum, values), other| (sum + f64::from(cells[other]), values + 1));
+            let (sum, values) =
+                nearer.fold((0.0, 0), |(sum, values), other| (sum + f64::from(cells[other]), values + 1));
             cells[index] = (sum / f64::from(values)) as f32;
         }
         ring = next;

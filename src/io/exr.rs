@@ -30,7 +30,11 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     }
     let Some((header, channel)) = chunks.headers().iter().find_map(|header| Some((header, height_channel(header)?)))
     else {
-        return Err(Error::input(path, "it has no layer of plain pixels", "a channel named Y of 32-bit floats is needed"));
+        return Err(Error::input(
+            path,
+            "it has no layer of plain pixels",
+            "a channel named Y of 32-bit floats is needed",
+        ));
     };
     let Vec2(width, height) = header.layer_size;
     let mut warnings = Vec::new();
@@ -77,7 +81,11 @@ fn height_channel(header: &Header) -> Option<String> {
 fn unusable(path: &Path, error: &exr::error::Error) -> Error {
     match error {
         exr::error::Error::Io(cause) => Error::unreadable(path, cause),
-        other => Error::input(path, format!("it is no whole EXR picture ({other})"), "a channel named Y of 32-bit floats is needed"),
+        other => Error::input(
+            path,
+            format!("it is no whole EXR picture ({other})"),
+            "a channel named Y of 32-bit floats is needed",
+        ),
     }
 }
 
@@ -134,8 +142,14 @@ mod tests {
         let halves = FlatSamples::F16([9.5, 1.0, 2.0, 3.0, 4.0, 5.0].map(f16::from_f32).to_vec());
         let whole = FlatSamples::U32(vec![7, 1, 2, 3, 4, 5]);
         let first = |channels| read_channels(channels).map(|read| (read.cells[0], read.cells[5], read.warnings.len()));
-        assert_eq!(first(vec![AnyChannel::new("B", floats(1.5)), AnyChannel::new("Z", floats(2.5))]), Ok((2.5, 5.0, 0)));
-        assert_eq!(first(vec![AnyChannel::new("A", floats(1.5)), AnyChannel::new("R", floats(2.5))]), Ok((2.5, 5.0, 1)));
+        assert_eq!(
+            first(vec![AnyChannel::new("B", floats(1.5)), AnyChannel::new("Z", floats(2.5))]),
+            Ok((2.5, 5.0, 0))
+        );
+        assert_eq!(
+            first(vec![AnyChannel::new("A", floats(1.5)), AnyChannel::new("R", floats(2.5))]),
+            Ok((2.5, 5.0, 1))
+        );
         assert_eq!(first(vec![AnyChannel::new("depth", halves)]), Ok((9.5, 5.0, 0)));
         assert_eq!(first(vec![AnyChannel::new("id", whole)]), Ok((7.0, 5.0, 0)));
     }

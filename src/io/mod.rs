@@ -78,7 +78,11 @@ impl Error {
 
     /// The operating system does not let a file be written.
     pub fn unwritable(path: &Path, cause: &io::Error) -> Self {
-        Self::output(path, format!("it cannot be written ({cause})"), "choose a folder with room and the right to write")
+        Self::output(
+            path,
+            format!("it cannot be written ({cause})"),
+            "choose a folder with room and the right to write",
+        )
     }
 
     /// There is neither a scene nor a file called `name`; `scenes` are the names that exist.

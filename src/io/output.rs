@@ -68,7 +68,11 @@ impl Output {
         for target in &targets {
             match fs::metadata(target) {
                 Ok(found) if found.is_dir() => {
-                    return Err(Error::output(target, "there is a folder of this name", "move it away or write elsewhere"));
+                    return Err(Error::output(
+                        target,
+                        "there is a folder of this name",
+                        "move it away or write elsewhere",
+                    ));
                 }
                 Ok(found) if found.permissions().readonly() => {
                     return Err(Error::output(target, "it is write-protected", "unprotect it or write elsewhere"));
@@ -195,7 +199,9 @@ mod tests {
     fn a_folder_that_cannot_be_made_is_an_error() {
         let around = tempfile::tempdir().expect("a temporary folder");
         put(&around.path().join("file"), "").expect("it is writable");
-        assert!(Output::new(&around.path().join("file")).expect_err("it is a file").to_string().contains("it is a file"));
+        assert!(
+            Output::new(&around.path().join("file")).expect_err("it is a file").to_string().contains("it is a file")
+        );
         assert!(Output::new(&around.path().join("file/out")).is_err());
     }
 }

@@ -49,12 +49,20 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         samples.chunks_exact(channels).map(|pixel| pixel[0]).collect()
     } else {
         warnings.push("it is in colour, so heights are its luminance; 16-bit grey states them exactly".to_owned());
-        samples.chunks_exact(channels).map(|pixel| LUMINANCE.iter().zip(pixel).map(|(share, part)| share * part).sum()).collect()
+        samples
+            .chunks_exact(channels)
+            .map(|pixel| LUMINANCE.iter().zip(pixel).map(|(share, part)| share * part).sum())
+            .collect()
     };
     if values.len() != width * height {
         return Err(Error::input(path, "its first frame is not the whole picture", "a still PNG is needed"));
     }
-    Ok(Raster { cells: Grid::from_cells(width, height, values), full_scale: Some(full_scale), cell_size: None, warnings })
+    Ok(Raster {
+        cells: Grid::from_cells(width, height, values),
+        full_scale: Some(full_scale),
+        cell_size: None,
+        warnings,
+    })
 }
 
 fn unusable(path: &Path, error: &DecodingError) -> Error {
@@ -175,7 +183,8 @@ mod tests {
         let mut encoder = Encoder::new(file, 20_000, 20_000);
         encoder.set_depth(BitDepth::Sixteen);
         drop(encoder.write_header().expect("it is writable"));
-        let error = read(&path, &Expected { size: Some((64, 64)), ..expecting() }).err().expect("too large").to_string();
+        let error =
+            read(&path, &Expected { size: Some((64, 64)), ..expecting() }).err().expect("too large").to_string();
         assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
     }
 }

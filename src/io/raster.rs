@@ -54,7 +54,10 @@ impl Expected {
             return refuse(found, "a map needs at least one column and one row".into());
         }
         if width.max(height) > LONGEST_SIDE {
-            return refuse(found, format!("at most {LONGEST_SIDE} on a side can be read, so make it smaller or cut it"));
+            return refuse(
+                found,
+                format!("at most {LONGEST_SIDE} on a side can be read, so make it smaller or cut it"),
+            );
         }
         // Both sides are at most LONGEST_SIDE from here on.
         let (width, height) = (width as usize, height as usize);

@@ -129,6 +129,9 @@ mod tests {
         fs::write(&path, [0; 70]).expect("it is writable");
         let error = size(expecting(None, None, None)).expect_err("35 is no square").to_string();
         assert!(error.contains("no square"), "{error}");
-        assert_eq!(read_r16(&path, &expecting(Some((5, 7)), None, None)).map(|read| read.full_scale), Ok(Some(65535.0)));
+        assert_eq!(
+            read_r16(&path, &expecting(Some((5, 7)), None, None)).map(|read| read.full_scale),
+            Ok(Some(65535.0))
+        );
     }
 }

@@ -75,7 +75,9 @@ impl Maps {
         }
         let (least, most) = range(&self.rain);
         if least < 0.0 || most <= 0.0 {
-            return Err("the rain map has negative rain or none at all; rain is 0 or more, and somewhere more".to_owned());
+            return Err(
+                "the rain map has negative rain or none at all; rain is 0 or more, and somewhere more".to_owned()
+            );
         }
         Ok(())
     }
@@ -269,7 +271,10 @@ mod tests {
     #[test]
     fn another_size_keeps_the_extent_and_the_relief() {
         let open = |size| {
-            Session::open(DEFAULT, &heightmap::Options { size, ..Default::default() }).expect("built in").simulation.terrain
+            Session::open(DEFAULT, &heightmap::Options { size, ..Default::default() })
+                .expect("built in")
+                .simulation
+                .terrain
         };
         let (small, large) = (open(Some((64, 64))), open(Some((128, 128))));
         assert_eq!(small.cell_size, 2.0 * large.cell_size);

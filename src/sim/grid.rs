@@ -120,9 +120,10 @@ fn resampled_lines(cells: &[f32], from: usize, lines: usize, to: usize) -> Vec<f
             } else {
                 let (start, end) = (index as f64 * step, (index + 1) as f64 * step);
                 let mut sum = 0.0;
-                for cell in start as usize..(end.ceil() as usize).min(from) {
+                let cells = start as usize..(end.ceil() as usize).min(from);
+                for (cell, &value) in cells.clone().zip(&line[cells]) {
                     let covered = (end.min((cell + 1) as f64) - start.max(cell as f64)).max(0.0);
-                    sum += covered * f64::from(line[cell]);
+                    sum += covered * f64::from(value);
                 }
                 out.push((sum / step) as f32);
             }
@@ -173,8 +174,8 @@ mod tests {
             let mean = |grid: &Grid| grid.total() / grid.len() as f64;
             assert!((mean(&other) - mean(&plane)).abs() < 0.02, "{width} × {height}");
             let (x, y) = (width / 2, height / 2);
-            let expected = (x as f32 + 0.5) * 40.0 / width as f32 - 0.5
-                + 2.0 * ((y as f32 + 0.5) * 30.0 / height as f32 - 0.5);
+            let expected =
+                (x as f32 + 0.5) * 40.0 / width as f32 - 0.5 + 2.0 * ((y as f32 + 0.5) * 30.0 / height as f32 - 0.5);
             assert!((other.at(x, y) - expected).abs() < 1e-3, "{width} × {height}: {}", other.at(x, y));
         }
     }

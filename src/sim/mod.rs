@@ -69,8 +69,7 @@ pub struct Simulation {
 impl Simulation {
     /// A run at its start, with every process of the catalogue at its defaults and off.
     pub fn new(terrain: Terrain, seed: u64) -> Self {
-        let slots =
-            catalogue().into_iter().map(|process| Slot { process, enabled: false, seconds: 0.0 }).collect();
+        let slots = catalogue().into_iter().map(|process| Slot { process, enabled: false, seconds: 0.0 }).collect();
         let mut ledger = Ledger::default();
         ledger.solid.start = terrain.solid_volume();
         ledger.water.start = terrain.water_volume();

@@ -27,6 +27,13 @@ impl Member<'_> {
         count * self.index / self.size..count * (self.index + 1) / self.size
     }
 
+    /// Goes on with fewer members. Every member must say the same number after the same wait; false tells this one to
+    /// return, because it is no longer needed.
+    pub fn shrink(&mut self, size: usize) -> bool {
+        self.size = size.clamp(1, self.size);
+        self.index < self.size
+    }
+
     /// Waits until every member has come here. What others wrote before is then visible.
     pub fn wait(&self) {
         self.barrier.wait(self.size);
@@ -53,7 +60,7 @@ impl Barrier {
         let mut spins = 0_u32;
         while self.phase.load(Ordering::Acquire) == phase {
             spins += 1;
-            if spins < 4096 {
+            if spins < 2048 {
                 std::hint::spin_loop();
             } else {
                 // More threads want to run than there are cores.
@@ -64,15 +71,15 @@ impl Barrier {
 }
 
 /// Runs `work` on `size` threads at once, the calling one among them, and returns when all are done.
-pub fn run(size: usize, work: impl Fn(&Member<'_>) + Sync) {
+pub fn run(size: usize, work: impl Fn(Member<'_>) + Sync) {
     let barrier = Barrier::default();
     let member = |index| Member { index, size, barrier: &barrier };
     std::thread::scope(|scope| {
         for index in 1..size {
             let (work, member) = (&work, &member);
-            scope.spawn(move || work(&member(index)));
+            scope.spawn(move || work(member(index)));
         }
-        work(&member(0));
+        work(member(0));
     });
 }
 
@@ -131,10 +138,16 @@ impl<'a, T> Shared<'a, T> {
     /// # Panics
     /// If there is no such place.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "the cell is what makes it possible, the promise what makes it right")]
     pub unsafe fn get_mut(&self, index: usize) -> &'a mut T {
         // SAFETY: the caller promises that it is the only one.
         unsafe { &mut *self.0[index].get() }
+    }
+
+    /// The address of the first place, for loops that check their bounds once. Using it asks for the same promises as
+    /// [`Self::get`] and [`Self::get_mut`].
+    #[inline(always)]
+    pub fn pointer(&self) -> *mut T {
+        UnsafeCell::raw_get(self.0.as_ptr())
     }
 
     /// All places, for reading.
@@ -144,6 +157,15 @@ impl<'a, T> Shared<'a, T> {
     pub unsafe fn slice(&self) -> &'a [T] {
         // SAFETY: `UnsafeCell<T>` has the layout of `T`; the caller promises that nobody writes.
         unsafe { &*(std::ptr::from_ref(self.0) as *const [T]) }
+    }
+
+    /// All places, for writing.
+    ///
+    /// # Safety
+    /// No other thread uses any place while the slice is used.
+    pub unsafe fn slice_mut(&self) -> &'a mut [T] {
+        // SAFETY: the caller promises that it is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.len()) }
     }
 }
 

@@ -71,8 +71,13 @@ pub fn transport_ui(ui: &mut Ui, transport: &Transport) -> Vec<Command> {
             }
         };
         button(ui, "⏮ Restart", "From the start with the same seed (R)", Command::Restart);
-        let (sign, help) = if transport.playing { ("⏸ Pause", "Pause (Space)") } else { ("▶ Play", "Play (Space)") };
-        if ui.add(egui::Button::new(RichText::new(sign).strong()).fill(ACCENT.gamma_multiply(0.55))).on_hover_text(help).clicked() {
+        let (sign, help) =
+            if transport.playing { ("⏸ Pause", "Pause (Space)") } else { ("▶ Play", "Play (Space)") };
+        if ui
+            .add(egui::Button::new(RichText::new(sign).strong()).fill(ACCENT.gamma_multiply(0.55)))
+            .on_hover_text(help)
+            .clicked()
+        {
             commands.push(Command::TogglePlay);
         }
         let mut button = |ui: &mut Ui, text: &str, help: &str, command: Command| {
@@ -118,8 +123,9 @@ pub fn status_ui(ui: &mut Ui, session: &Session, timing: &Timing) {
         let moved = solid.sum(|row| row.moved);
         let residual = simulation.solid_residual();
         let share = if moved > 0.0 { residual / moved } else { 0.0 };
-        ui.small(format!("ledger: {moved:.3e} m³ moved, residual {residual:+.1e} m³ ({share:+.0e})"))
-            .on_hover_text("Solids: what the layers hold, plus what left and was lost, minus what there was at the start.");
+        ui.small(format!("ledger: {moved:.3e} m³ moved, residual {residual:+.1e} m³ ({share:+.0e})")).on_hover_text(
+            "Solids: what the layers hold, plus what left and was lost, minus what there was at the start.",
+        );
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             ui.label(RichText::new("right drag orbit · middle drag pan · wheel zoom · H hides panels").small().weak());
         });
@@ -135,7 +141,9 @@ pub fn window_ui(
 ) -> (Vec<Command>, egui::Rect) {
     let mut commands = Vec::new();
     egui::Panel::bottom("status").exact_size(24.0).show_inside(root, |ui| status_ui(ui, session, timing));
-    egui::Panel::bottom("transport").exact_size(42.0).show_inside(root, |ui| commands.extend(transport_ui(ui, transport)));
+    egui::Panel::bottom("transport")
+        .exact_size(42.0)
+        .show_inside(root, |ui| commands.extend(transport_ui(ui, transport)));
     egui::Panel::right("parameters").default_size(style::PANEL_WIDTH).resizable(true).show_inside(root, |ui| {
         commands.extend(parameters_ui(ui, session));
     });

@@ -76,7 +76,8 @@ fn spawn_camera(
         trackpad_pinch_to_zoom_enabled: true,
         ..default()
     };
-    let place = FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * viewpoint.distance;
+    let place =
+        FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * viewpoint.distance;
     let mut camera = commands.spawn((
         Camera3d::default(),
         orbit,

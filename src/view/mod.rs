@@ -35,6 +35,7 @@ pub(super) fn plugin(app: &mut App) {
     }
     let server = app.world().resource::<AssetServer>();
     let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
-    let shared = SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
+    let shared =
+        SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
     app.insert_resource(shared).add_plugins((surface::plugin, camera::plugin));
 }

@@ -9,8 +9,8 @@ use bevy::{
     prelude::*,
     render::{
         render_resource::{
-            AsBindGroup, Extent3d, RenderPipelineDescriptor, ShaderType, SpecializedMeshPipelineError, TextureDimension,
-            TextureFormat,
+            AsBindGroup, Extent3d, RenderPipelineDescriptor, ShaderType, SpecializedMeshPipelineError,
+            TextureDimension, TextureFormat,
         },
         renderer::RenderAdapterInfo,
     },
@@ -185,7 +185,9 @@ fn build_scene(
         .spawn((Mesh3d(meshes.add(block_mesh(terrain))), MeshMaterial3d(ground.clone()), NoFrustumCulling))
         .id();
     commands.spawn((
-        Mesh3d(meshes.add(Sphere::new(40.0 * SIDE).mesh().ico(5).unwrap_or_else(|_| Sphere::new(40.0 * SIDE).mesh().uv(48, 24)))),
+        Mesh3d(meshes.add(
+            Sphere::new(40.0 * SIDE).mesh().ico(5).unwrap_or_else(|_| Sphere::new(40.0 * SIDE).mesh().uv(48, 24)),
+        )),
         MeshMaterial3d(sky.clone()),
         NotShadowCaster,
         NotShadowReceiver,
@@ -292,7 +294,8 @@ fn block_mesh(terrain: &Terrain) -> Mesh {
         let share = |index: usize, count: usize| index as f32 / (count - 1) as f32 - 0.5;
         [share(column, columns) * extent.x, kind, share(row, rows) * extent.y]
     };
-    let mut positions: Vec<[f32; 3]> = (0..rows * columns).map(|index| place(index % columns, index / columns, 0.0)).collect();
+    let mut positions: Vec<[f32; 3]> =
+        (0..rows * columns).map(|index| place(index % columns, index / columns, 0.0)).collect();
     let mut indices = Vec::with_capacity(6 * rows * columns);
     for row in 0..rows - 1 {
         for column in 0..columns - 1 {

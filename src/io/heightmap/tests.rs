@@ -26,7 +26,8 @@ fn every_format() -> (TempDir, Vec<PathBuf>) {
     write_png16(&at("png.png"), &map, map.min_max()).expect("it is writable");
     write_exr(&at("exr.exr"), &map).expect("it is writable");
     write_r32(&at("r32.r32"), &map).expect("it is writable");
-    fs::write(at("r16.r16"), map.iter().flat_map(|v| (*v as u16).to_le_bytes()).collect::<Vec<_>>()).expect("it is writable");
+    fs::write(at("r16.r16"), map.iter().flat_map(|v| (*v as u16).to_le_bytes()).collect::<Vec<_>>())
+        .expect("it is writable");
     let rows: Vec<String> = map.chunks(40).map(|row| row.iter().map(|v| format!("{v} ")).collect()).collect();
     let header = "ncols 40\nnrows 36\nxllcorner 10\nyllcorner 50\ncellsize 0.001\nNODATA_value -9999\n";
     fs::write(at("asc.asc"), format!("{header}{}\n", rows.join("\n"))).expect("it is writable");
@@ -113,7 +114,8 @@ fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
     assert!(map.warnings[0].contains("changes the map's proportions"), "{:?}", map.warnings);
 
     fs::remove_file(folder.path().join("r32.json")).expect("it was there");
-    let map = read(&paths[3], &Options { size: Some((40, 36)), ..Options::default() }).expect("the size is that of the file");
+    let map =
+        read(&paths[3], &Options { size: Some((40, 36)), ..Options::default() }).expect("the size is that of the file");
     assert_eq!(map.heights, hills(40, 36));
 }
 

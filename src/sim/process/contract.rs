@@ -84,7 +84,7 @@ fn the_ledger_closes() {
     for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
         let terrain = hills(64, edge);
         for (key, settings) in variants() {
-            let simulation = run(&terrain, key, &settings, SHORT, 2);
+            let simulation = run(&terrain, key, &settings, SHORT, 1);
             let solid = &simulation.ledger.solid;
             let (moved, lost) = (solid.sum(|row| row.moved), solid.sum(|row| row.lost));
             assert!(moved > 0.0, "{key} {settings:?} moved nothing");
@@ -94,7 +94,10 @@ fn the_ledger_closes() {
                 assert_eq!(lost, 0.0, "{key} {settings:?} loses mass");
             }
             let flows = solid.sum(|row| row.eroded - row.deposited - row.outflow - row.lost - row.carried);
-            assert!(flows.abs() <= 2e-5 * moved, "{key} {settings:?}: what was dug is not what was laid or left: {flows}");
+            assert!(
+                flows.abs() <= 2e-5 * moved,
+                "{key} {settings:?}: what was dug is not what was laid or left: {flows}"
+            );
         }
     }
 }
@@ -104,9 +107,10 @@ fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
     for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
         let terrain = hills(64, edge);
         for (key, settings) in variants() {
-            let simulation = run(&terrain, key, &settings, SHORT, 2);
+            let simulation = run(&terrain, key, &settings, SHORT, 1);
             assert_healthy(&simulation, &format!("{key} {settings:?}"));
-            let writes = catalogue().into_iter().find(|process| process.info().key == key).expect("listed").info().writes;
+            let writes =
+                catalogue().into_iter().find(|process| process.info().key == key).expect("listed").info().writes;
             for layer in Layer::ALL.into_iter().filter(|layer| !writes.contains(layer)) {
                 assert_eq!(simulation.terrain.layer(layer), terrain.layer(layer), "{key} changed {}", layer.key());
             }
@@ -133,7 +137,9 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_o
             assert!(bits(&one) == bits(&other), "{key} {settings:?} differs on {threads} threads");
             assert_eq!(one.ledger, other.ledger, "{key} {settings:?} on {threads} threads");
         }
-        let mut other = Simulation::new(terrain.clone(), 12);
+        let mut other = Simulation::new(terrain.clone(), 12).with_pool(Arc::new(
+            rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started"),
+        ));
         other.slot_mut(key).expect("listed").enabled = true;
         settings.iter().for_each(|(path, value)| set(&mut other, path, value));
         (0..3).for_each(|_| other.tick());
@@ -167,7 +173,10 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
                     let (low, high) = terrain.ground().min_max();
                     let (lowest, highest) = simulation.terrain.ground().min_max();
                     let room = 0.05 * (high - low);
-                    assert!(lowest > low - room && highest < high + room, "{what}: {lowest}..{highest} from {low}..{high}");
+                    assert!(
+                        lowest > low - room && highest < high + room,
+                        "{what}: {lowest}..{highest} from {low}..{high}"
+                    );
                 }
             }
         }

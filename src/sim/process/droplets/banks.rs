@@ -70,7 +70,7 @@ fn exchange(gives: &Grid, y: usize, change: &mut [f32], ground: &mut [f32], star
     let (width, last) = (gives.width(), gives.height() - 1);
     // Nothing comes from outside, and nothing is given by the outermost rows and columns: the first row stands for both.
     let [above, here, below] =
-        [y.checked_sub(1).unwrap_or(0), y, if y == last { 0 } else { y + 1 }].map(|y| &gives[y * width..][..width]);
+        [y.saturating_sub(1), y, if y == last { 0 } else { y + 1 }].map(|y| &gives[y * width..][..width]);
     for x in 0..width {
         let (left, right) = (x.saturating_sub(1), (x + 1).min(width - 1));
         let sides = (above[x] + below[x]) + (here[left] + here[right]);

@@ -18,8 +18,14 @@
 //! Every round all droplets see the ground that the last round left; then each thread changes its own rows, in the order
 //! of the droplets. So the result is the same for every number of threads.
 
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use super::{Law, Params};
 use crate::sim::{
+    real::{Kernel, with_vector_unit},
     team::{self, Member, Shared},
     terrain::{Edge, Terrain},
 };
@@ -109,7 +115,7 @@ impl Droplet {
 
     /// Takes on board what three rows of the ground gave in the last round.
     #[inline(always)]
-    fn receive(&mut self, given: &mut [f32; 3]) {
+    fn receive(&mut self, given: [f32; 3]) {
         let taken = (given[0] + given[2]) + given[1];
         self.mass += taken;
         if taken > 0.0 {
@@ -118,49 +124,80 @@ impl Droplet {
             self.account.deposited -= f64::from(taken);
         }
         self.change.amount = 0.0;
-        *given = [0.0; 3];
     }
 }
 
-/// Runs droplets until each has ended. Returns what they did and, in `droplets`, those that hold sediment to be settled.
+/// Runs droplets until each has ended. Returns what they did and leaves in `droplets` those that hold sediment to be
+/// settled.
 pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) -> Outcome {
-    let mut outcome = Outcome::default();
-    let mut ended = Vec::new();
     let law = Constants::new(params, terrain);
-    while !droplets.is_empty() {
-        droplets.sort_by_key(|droplet| droplet.y as u32);
-        let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
-        let ground = Ground {
-            width: terrain.bedrock.width() as i32,
-            height: terrain.bedrock.height() as i32,
-            edge: terrain.edge,
-            softness: &terrain.softness,
-            start: &terrain.start,
-            bedrock: Shared::new(&mut terrain.bedrock),
-            sand: Shared::new(&mut terrain.sand),
-        };
-        let mut given = vec![0.0; 3 * droplets.len()];
-        let (shared, shared_given) = (Shared::new(droplets), Shared::new(&mut given));
-        team::run(threads, |member| law.rounds(&ground, shared, shared_given, member));
-        let mut given = given.chunks_exact(3);
-        droplets.retain_mut(|droplet| {
-            droplet.receive(&mut given.next().map_or([0.0; 3], |rows| [rows[0], rows[1], rows[2]]));
-            if droplet.fate == Fate::Runs {
-                return true;
+    droplets.sort_by_key(|droplet| droplet.y as u32);
+    let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
+    let (count, ended) = (AtomicUsize::new(droplets.len()), Mutex::new((Outcome::default(), Vec::new())));
+    let mut given = vec![0.0; 3 * droplets.len()];
+    let ground = Ground {
+        width: terrain.bedrock.width() as i32,
+        height: terrain.bedrock.height() as i32,
+        edge: terrain.edge,
+        softness: &terrain.softness,
+        start: &terrain.start,
+        bedrock: Shared::new(&mut terrain.bedrock),
+        sand: Shared::new(&mut terrain.sand),
+    };
+    let (droplets_shared, given) = (Shared::new(droplets), Shared::new(&mut given));
+    team::run(threads, |mut member| {
+        loop {
+            let running = count.load(Ordering::Relaxed);
+            if running == 0 || !member.shrink(running / DROPLETS_PER_THREAD) {
+                break;
             }
-            outcome.eroded += droplet.account.eroded;
-            outcome.deposited += droplet.account.deposited;
-            outcome.steps += droplet.account.steps;
-            if droplet.fate == Fate::Leaves {
-                outcome.outflow += f64::from(droplet.mass);
-            } else if droplet.mass > 0.0 {
-                ended.push(*droplet);
+            with_vector_unit(Rounds {
+                law: &law,
+                ground: &ground,
+                droplets: droplets_shared,
+                given,
+                running,
+                member: &member,
+            });
+            if member.index() == 0 {
+                // SAFETY: the others wait until the droplets are sorted.
+                let (droplets, given) = unsafe { (droplets_shared.slice_mut(), given.slice_mut()) };
+                let (droplets, given) = (&mut droplets[..running], &mut given[..3 * running]);
+                count.store(sort(droplets, given, &ended), Ordering::Relaxed);
             }
-            false
-        });
-    }
+            member.wait();
+        }
+    });
+    let (outcome, ended) = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     *droplets = ended;
     outcome
+}
+
+/// Takes out the droplets that have ended and sorts the others by row. Returns their number.
+fn sort(droplets: &mut [Droplet], given: &mut [f32], ended: &Mutex<(Outcome, Vec<Droplet>)>) -> usize {
+    let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+    let (outcome, holding) = &mut *ended;
+    let mut left = 0;
+    for index in 0..droplets.len() {
+        let mut droplet = droplets[index];
+        droplet.receive([0, 1, 2].map(|line| given[3 * index + line]));
+        if droplet.fate == Fate::Runs {
+            droplets[left] = droplet;
+            left += 1;
+            continue;
+        }
+        outcome.eroded += droplet.account.eroded;
+        outcome.deposited += droplet.account.deposited;
+        outcome.steps += droplet.account.steps;
+        if droplet.fate == Fate::Leaves {
+            outcome.outflow += f64::from(droplet.mass);
+        } else if droplet.mass > 0.0 {
+            holding.push(droplet);
+        }
+    }
+    given.fill(0.0);
+    droplets[..left].sort_by_key(|droplet| droplet.y as u32);
+    left
 }
 
 /// The layers as the threads share them.
@@ -205,7 +242,9 @@ impl Ground<'_> {
             if column >= 0 && row >= 0 && column + 1 < self.width && row + 1 < self.height {
                 let first = (row * self.width + column) as usize;
                 let second = first + self.width as usize;
-                [first, first + 1, second, second + 1].map(|index| *self.bedrock.get(index) + *self.sand.get(index))
+                let (bedrock, sand) = (self.bedrock.pointer(), self.sand.pointer());
+                let at = |index: usize| *bedrock.add(index) + *sand.add(index);
+                [at(first), at(first + 1), at(second), at(second + 1)]
             } else {
                 [
                     self.height(column, row),
@@ -228,6 +267,30 @@ impl Ground<'_> {
     unsafe fn apply_row(&self, change: &Change, line: usize, row: i32) -> f32 {
         let share = change.amount * change.weights_y[line];
         let mut taken = 0.0;
+        let inner = change.column > 1 && row > 0 && change.column + 2 < self.width && row + 1 < self.height;
+        if inner {
+            let first = (row * self.width + change.column - 1) as usize;
+            for offset in 0..3 {
+                let amount = share * change.weights_x[offset];
+                // SAFETY: an inner cell of the map, used as promised by the caller.
+                let (bedrock, sand, softness) = unsafe {
+                    let index = first + offset;
+                    (
+                        &mut *self.bedrock.pointer().add(index),
+                        &mut *self.sand.pointer().add(index),
+                        self.softness.get_unchecked(index),
+                    )
+                };
+                let (old_bedrock, old_sand) = (*bedrock, *sand);
+                // Negative, what is laid down is all loose.
+                let loose = amount.min(old_sand);
+                let solid = (amount - loose) * 2.0 * softness;
+                *sand = old_sand - loose;
+                *bedrock = old_bedrock - solid;
+                taken += (old_sand - *sand) + (old_bedrock - *bedrock);
+            }
+            return taken;
+        }
         for offset in 0..3 {
             let mut column = change.column + offset as i32 - 1;
             if self.edge == Edge::Wrap {
@@ -259,6 +322,70 @@ impl Ground<'_> {
             taken += (old_sand - *sand) + (old_bedrock - *bedrock);
         }
         taken
+    }
+}
+
+/// One thread's part of the rounds between two sortings.
+struct Rounds<'a> {
+    law: &'a Constants,
+    ground: &'a Ground<'a>,
+    droplets: Shared<'a, Droplet>,
+    given: Shared<'a, f32>,
+    running: usize,
+    member: &'a Member<'a>,
+}
+
+impl Kernel for Rounds<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { law, ground, droplets, given, running, member } = self;
+        let own = member.share(running);
+        // SAFETY: nobody writes before the first wait.
+        let row_of = |index: usize| unsafe { droplets.get(index) }.y as i32;
+        let from = if own.start == 0 { 0 } else { row_of(own.start) };
+        let to = if own.end == running { ground.height } else { row_of(own.end) };
+        member.wait();
+        for _ in 0..ROUNDS_PER_SORT {
+            for index in own.clone() {
+                // SAFETY: shares don't overlap, and nobody writes the layers before the wait.
+                unsafe {
+                    let droplet = droplets.get_mut(index);
+                    if droplet.change.amount != 0.0 {
+                        droplet.receive([*given.get(3 * index), *given.get(3 * index + 1), *given.get(3 * index + 2)]);
+                        (0..3).for_each(|line| *given.get_mut(3 * index + line) = 0.0);
+                    }
+                    if droplet.fate == Fate::Runs {
+                        law.step(ground, droplet);
+                    }
+                }
+            }
+            member.wait();
+            for index in 0..running {
+                // SAFETY: droplets are only read until the next wait, and each row of the layers, with what it gives,
+                // belongs to one thread.
+                unsafe {
+                    let change = &droplets.get(index).change;
+                    if change.amount == 0.0 || change.row + 1 < from || change.row > to {
+                        // Rows of a map that wraps may lie on its other side.
+                        if change.amount == 0.0 || ground.edge != Edge::Wrap {
+                            continue;
+                        }
+                    }
+                    for line in 0..3 {
+                        let mut row = change.row + line as i32 - 1;
+                        if ground.edge == Edge::Wrap {
+                            row = row.rem_euclid(ground.height);
+                        }
+                        if row >= from && row < to {
+                            *given.get_mut(3 * index + line) = ground.apply_row(change, line, row);
+                        }
+                    }
+                }
+            }
+            member.wait();
+        }
     }
 }
 
@@ -354,64 +481,12 @@ impl Constants {
         }
     }
 
-    /// One thread's part of the rounds between two sortings.
-    fn rounds(
-        &self,
-        ground: &Ground<'_>,
-        droplets: Shared<'_, Droplet>,
-        given: Shared<'_, f32>,
-        member: &Member<'_>,
-    ) {
-        let own = member.share(droplets.len());
-        // SAFETY: nobody writes before the first wait.
-        let row_of = |index: usize| unsafe { droplets.get(index) }.y as i32;
-        let from = if own.start == 0 { 0 } else { row_of(own.start) };
-        let to = if own.end == droplets.len() { ground.height } else { row_of(own.end) };
-        member.wait();
-        for _ in 0..ROUNDS_PER_SORT {
-            for index in own.clone() {
-                // SAFETY: shares don't overlap, and nobody writes the layers before the wait.
-                unsafe {
-                    let droplet = droplets.get_mut(index);
-                    let mut rows = [0, 1, 2].map(|line| *given.get(3 * index + line));
-                    droplet.receive(&mut rows);
-                    (0..3).for_each(|line| *given.get_mut(3 * index + line) = rows[line]);
-                    self.step(ground, droplet);
-                }
-            }
-            member.wait();
-            for index in 0..droplets.len() {
-                // SAFETY: droplets are only read until the next wait, and each row of the layers, with what it gives,
-                // belongs to one thread.
-                unsafe {
-                    let change = &droplets.get(index).change;
-                    if change.amount == 0.0 {
-                        continue;
-                    }
-                    for line in 0..3 {
-                        let mut row = change.row + line as i32 - 1;
-                        if ground.edge == Edge::Wrap {
-                            row = row.rem_euclid(ground.height);
-                        }
-                        if row >= from && row < to {
-                            *given.get_mut(3 * index + line) = ground.apply_row(change, line, row);
-                        }
-                    }
-                }
-            }
-            member.wait();
-        }
-    }
-
     /// One step of one droplet; what it wants of the ground is noted in its change.
     ///
     /// # Safety
     /// No thread writes the layers meanwhile.
     #[inline(always)]
     unsafe fn step(&self, ground: &Ground<'_>, droplet: &mut Droplet) {
-        if droplet.fate != Fate::Runs {
-            return;
-        }
         // SAFETY: as promised by the caller.
         let (here, along_x, along_y) = unsafe { ground.sample(droplet.x, droplet.y) };
         let (slope_x, slope_y) = (along_x * self.steepness, along_y * self.steepness);
@@ -427,11 +502,8 @@ impl Constants {
             let before = droplet.vx * droplet.vx + droplet.vy * droplet.vy;
             before.max(after).sqrt() * self.cells
         };
-        let (time, decays) = if pace * self.dt <= 1.0 {
-            (self.dt, self.full_step)
-        } else {
-            (1.0 / pace, self.decays(1.0 / pace))
-        };
+        let (time, decays) =
+            if pace * self.dt <= 1.0 { (self.dt, self.full_step) } else { (1.0 / pace, self.decays(1.0 / pace)) };
         // ∫ e^(−f·t) dt over the step; for small f·τ the quotient would lose its digits.
         let gained = if self.friction * time > 1e-3 { (1.0 - decays.speed) / self.friction } else { time };
         droplet.vx = droplet.vx * decays.speed + push_x * gained;
@@ -490,7 +562,13 @@ impl Constants {
             Edge::Open => return false,
             Edge::Wrap => {
                 let wrap = |position: f32, side: f32| {
-                    if position < 0.0 { position + side } else if position >= side { position - side } else { position }
+                    if position < 0.0 {
+                        position + side
+                    } else if position >= side {
+                        position - side
+                    } else {
+                        position
+                    }
                 };
                 droplet.x = inside(wrap(droplet.x, right), right);
                 droplet.y = inside(wrap(droplet.y, bottom), bottom);
@@ -520,13 +598,7 @@ impl Change {
             [0.5 * (0.5 - t) * (0.5 - t), 0.75 - t * t, 0.5 * (0.5 + t) * (0.5 + t)]
         };
         let (column, row) = (x as i32, y as i32);
-        Self {
-            column,
-            row,
-            weights_x: spline(x - column as f32),
-            weights_y: spline(y - row as f32),
-            amount,
-        }
+        Self { column, row, weights_x: spline(x - column as f32), weights_y: spline(y - row as f32), amount }
     }
 }
 

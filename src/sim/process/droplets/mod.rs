@@ -124,7 +124,10 @@ const INFO: Info = Info {
     writes: &[Layer::Bedrock, Layer::Sand],
     stages: &[
         Stage { name: "rain", about: "Droplets appear, evenly or where the rain map has rain." },
-        Stage { name: "run", about: "They run downhill, dig and drop, until each has ended; what they still carry settles." },
+        Stage {
+            name: "run",
+            about: "They run downhill, dig and drop, until each has ended; what they still carry settles.",
+        },
     ],
 };
 
@@ -250,10 +253,15 @@ impl Droplets {
 /// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map.
 fn rain(terrain: &Terrain, count: usize, stream: &mut Stream) -> Vec<[f32; 2]> {
     let (width, height) = (terrain.width(), terrain.height());
-    let sums: Vec<f64> = terrain.rain.iter().flat_map(|map| map.iter()).scan(0.0, |sum, &weight| {
-        *sum += f64::from(weight.max(0.0));
-        Some(*sum)
-    }).collect();
+    let sums: Vec<f64> = terrain
+        .rain
+        .iter()
+        .flat_map(|map| map.iter())
+        .scan(0.0, |sum, &weight| {
+            *sum += f64::from(weight.max(0.0));
+            Some(*sum)
+        })
+        .collect();
     let total = sums.last().copied().unwrap_or_default();
     (0..count)
         .map(|_| {

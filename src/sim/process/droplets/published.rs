@@ -243,7 +243,13 @@ pub struct Tally {
 /// Runs one droplet to its end on the live ground: the published program's own loop, and the plain yardstick.
 ///
 /// `ground` is row-major, in metres (or any unit that `steepness` fits).
-pub fn run_alone<R, S>(ground: &mut [R], width: usize, steepness: R, law: &S, mut droplet: State<R>) -> (State<R>, Tally)
+pub fn run_alone<R, S>(
+    ground: &mut [R],
+    width: usize,
+    steepness: R,
+    law: &S,
+    mut droplet: State<R>,
+) -> (State<R>, Tally)
 where
     R: Real + PartialOrd + Into<f64>,
     S: Step<R>,

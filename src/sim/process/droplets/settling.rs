@@ -72,9 +72,11 @@ fn fill_hollow(terrain: &mut Terrain, x: isize, y: isize, load: f64, cells: &mut
             break;
         }
     }
-    cells.iter().take_while(|(ground, _)| *ground < level).map(|&(ground, index)| {
-        add(terrain, index, f64::from(level) - f64::from(ground))
-    }).sum()
+    cells
+        .iter()
+        .take_while(|(ground, _)| *ground < level)
+        .map(|&(ground, index)| add(terrain, index, f64::from(level) - f64::from(ground)))
+        .sum()
 }
 
 /// Lays a load down as a fan whose thickness falls off to its border; wide enough to be low.

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 use crate::sim::{
     Simulation,
-    generate::{Generator, TerrainParams, generate},
+    generate::{TerrainParams, generate},
     grid::Grid,
     terrain::Edge,
 };
@@ -66,8 +66,10 @@ fn perlin(side: u32, seed: u64) -> Terrain {
     generate(&TerrainParams { width: side, height: side, cell_size, ..params }, seed)
 }
 
+/// On one thread: results don't depend on it, and tests run beside each other.
 fn erode(terrain: &Terrain, params: &Params, ticks: usize, seed: u64) -> Simulation {
-    let mut simulation = Simulation::new(terrain.clone(), seed);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
+    let mut simulation = Simulation::new(terrain.clone(), seed).with_pool(std::sync::Arc::new(pool));
     for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == INFO.key) {
         slot.process = Box::new(Droplets::new(params.clone()));
         slot.enabled = true;
@@ -248,7 +250,15 @@ fn soft_ground_erodes_more_than_hard_ground_and_sand_before_rock() {
 #[test]
 fn rain_falls_where_the_map_has_rain() {
     let mut terrain = perlin(64, 1);
-    terrain.rain = Some(Grid::from_fn(64, 64, |x, _| if x < 16 { 1.0 } else if x < 32 { 3.0 } else { 0.0 }));
+    terrain.rain = Some(Grid::from_fn(64, 64, |x, _| {
+        if x < 16 {
+            1.0
+        } else if x < 32 {
+            3.0
+        } else {
+            0.0
+        }
+    }));
     let places = rain(&terrain, 20_000, &mut Stream::new(1, "rain", 1));
     let share = |from: f32, to: f32| places.iter().filter(|[x, _]| *x >= from && *x < to).count() as f64 / 2e4;
     assert!((share(0.0, 16.0) - 0.25).abs() < 0.02 && (share(16.0, 32.0) - 0.75).abs() < 0.02);

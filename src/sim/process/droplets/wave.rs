@@ -7,6 +7,16 @@
 //! applies, in the order of the droplets, what concerns its own rows. So each cell sees the same sums in the same order
 //! for every number of threads.
 
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+
+use std::{
+    ops::Range,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
 use rayon::prelude::*;
 
 use super::published::{State, Step, facet_normal};
@@ -32,15 +42,15 @@ struct Cell {
     ground: f32,
 }
 
-/// Eight droplets and what they did since the last exchange.
+/// Eight droplets and what they did since the last sorting.
 #[derive(Clone, Copy)]
 struct Bundle {
     droplets: State<Lanes>,
     cells: [[u32; LANES]; ROUNDS],
     taken: [Lanes; ROUNDS],
-    moved: f64,
-    steps: u64,
-    outflow: f64,
+    moved: Lanes,
+    outflow: Lanes,
+    steps: [u32; LANES],
 }
 
 /// What a wave did.
@@ -60,26 +70,52 @@ where
     S: Step<Lanes>,
 {
     let mut cells = with_normals(ground, cell_size, law);
-    let mut outcome = Outcome::default();
-    while !droplets.is_empty() {
-        droplets.sort_by_key(|droplet| droplet.y as u32);
-        let mut bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
-        let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
-        let (shared, width, height) = (Shared::new(&mut cells), ground.width(), ground.height());
-        let bundles_shared = Shared::new(&mut bundles);
-        team::run(threads, |member| {
-            with_vector_unit(Exchanges { cells: shared, bundles: bundles_shared, width, height, law, member });
-        });
-        droplets.clear();
-        for bundle in &bundles {
-            outcome.moved += bundle.moved;
-            outcome.outflow += bundle.outflow;
-            outcome.steps += bundle.steps;
-            droplets.extend(bundle.living(law));
+    droplets.sort_by_key(|droplet| droplet.y as u32);
+    let mut bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
+    let (count, outcome) = (AtomicUsize::new(droplets.len()), Mutex::new(Outcome::default()));
+    let wave = Wave {
+        cells: Shared::new(&mut cells),
+        bundles: Shared::new(&mut bundles),
+        width: ground.width(),
+        height: ground.height(),
+        law,
+    };
+    let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
+    team::run(threads, |mut member| {
+        loop {
+            let running = count.load(Ordering::Relaxed);
+            if running == 0 || !member.shrink(running / DROPLETS_PER_THREAD) {
+                break;
+            }
+            with_vector_unit(Exchanges { wave: &wave, bundles: running.div_ceil(LANES), member: &member });
+            if member.index() == 0 {
+                // SAFETY: the others wait until the droplets are sorted.
+                let bundles = unsafe { wave.bundles.slice_mut() };
+                let left = sort(&mut bundles[..running.div_ceil(LANES)], law, &outcome);
+                count.store(left, Ordering::Relaxed);
+            }
+            member.wait();
         }
-    }
+    });
     ground.iter_mut().zip(&cells).for_each(|(ground, cell)| *ground = cell.ground);
-    outcome
+    outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds up what the bundles did, drops the droplets that have ended and sorts the others by row. Returns their number.
+fn sort<S: Step<Lanes>>(bundles: &mut [Bundle], law: &S, outcome: &Mutex<Outcome>) -> usize {
+    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut droplets = Vec::with_capacity(bundles.len() * LANES);
+    for bundle in &*bundles {
+        outcome.moved += bundle.moved.0.iter().map(|&part| f64::from(part)).sum::<f64>();
+        outcome.outflow += bundle.outflow.0.iter().map(|&part| f64::from(part)).sum::<f64>();
+        outcome.steps += bundle.steps.iter().map(|&part| u64::from(part)).sum::<u64>();
+        droplets.extend(bundle.living(law));
+    }
+    droplets.sort_by_key(|droplet| droplet.y as u32);
+    for (bundle, droplets) in bundles.iter_mut().zip(droplets.chunks(LANES)) {
+        *bundle = Bundle::of(droplets);
+    }
+    droplets.len()
 }
 
 /// Every cell with its height and the drive that a droplet feels there; none in the outermost ring.
@@ -119,9 +155,15 @@ impl<S: Step<Lanes>> Kernel for NormalsOfRow<'_, S> {
                 lanes
             };
             let around = [
-                load(0, 0), load(0, 1), load(0, 2),
-                load(1, 0), load(1, 1), load(1, 2),
-                load(2, 0), load(2, 1), load(2, 2),
+                load(0, 0),
+                load(0, 1),
+                load(0, 2),
+                load(1, 0),
+                load(1, 1),
+                load(1, 2),
+                load(2, 0),
+                load(2, 1),
+                load(2, 2),
             ];
             let [x, y] = self.law.drive(facet_normal(around, self.steepness));
             for (lane, cell) in self.row[first..first + count].iter_mut().enumerate() {
@@ -149,9 +191,9 @@ impl Bundle {
             },
             cells: [[0; LANES]; ROUNDS],
             taken: [Lanes::default(); ROUNDS],
-            moved: 0.0,
-            steps: 0,
-            outflow: 0.0,
+            moved: Lanes::default(),
+            outflow: Lanes::default(),
+            steps: [0; LANES],
         }
     }
 
@@ -169,13 +211,19 @@ impl Bundle {
     }
 }
 
-/// One thread's part of the rounds between two sortings.
-struct Exchanges<'a, S> {
+/// What the threads of a wave share.
+struct Wave<'a, S> {
     cells: Shared<'a, Cell>,
     bundles: Shared<'a, Bundle>,
     width: usize,
     height: usize,
     law: &'a S,
+}
+
+/// One thread's part of the rounds between two sortings.
+struct Exchanges<'a, S> {
+    wave: &'a Wave<'a, S>,
+    bundles: usize,
     member: &'a Member<'a>,
 }
 
@@ -184,86 +232,106 @@ impl<S: Step<Lanes>> Kernel for Exchanges<'_, S> {
 
     #[inline(always)]
     fn run(self) {
-        let own = self.member.share(self.bundles.len());
+        let Self { wave, bundles, member } = self;
+        let own = member.share(bundles);
         // SAFETY: nobody writes before the first wait.
-        let rows_from = |bundle: usize| unsafe { self.bundles.get(bundle) }.droplets.y.0[0] as usize;
-        let from = if own.start == 0 { 0 } else { rows_from(own.start) };
-        let to = if own.end == self.bundles.len() { self.height } else { rows_from(own.end) };
-        let owned = (from * self.width) as u32..(to * self.width) as u32;
-        self.member.wait();
+        let row_of = |bundle: usize| unsafe { wave.bundles.get(bundle) }.droplets.y.0[0] as usize;
+        let from = if own.start == 0 { 0 } else { row_of(own.start) };
+        let to = if own.end == bundles { wave.height } else { row_of(own.end) };
+        let owned = (from * wave.width) as u32..(to * wave.width) as u32;
+        member.wait();
         for _ in 0..EXCHANGES_PER_SORT {
             for round in 0..ROUNDS {
                 for index in own.clone() {
                     // SAFETY: shares of bundles don't overlap; cells are only read until the wait.
-                    unsafe { self.move_once(self.bundles.get_mut(index), round) };
+                    unsafe { wave.move_once(wave.bundles.get_mut(index), round) };
                 }
             }
-            self.member.wait();
+            member.wait();
             for round in 0..ROUNDS {
-                for index in 0..self.bundles.len() {
+                for index in 0..bundles {
                     // SAFETY: bundles are only read until the next wait, and every cell is in one thread's rows.
-                    unsafe {
-                        let bundle = self.bundles.get(index);
-                        for (&cell, &taken) in bundle.cells[round].iter().zip(&bundle.taken[round].0) {
-                            if owned.contains(&cell) {
-                                self.cells.get_mut(cell as usize).ground -= taken;
-                            }
-                        }
-                    }
+                    unsafe { wave.apply(wave.bundles.get(index), round, &owned) };
                 }
             }
-            self.member.wait();
+            member.wait();
         }
     }
 }
 
-impl<S: Step<Lanes>> Exchanges<'_, S> {
+impl<S: Step<Lanes>> Wave<'_, S> {
+    /// Takes off the cells in `owned` what eight droplets noted in a round.
+    ///
+    /// # Safety
+    /// No other thread uses these cells meanwhile.
+    #[inline(always)]
+    unsafe fn apply(&self, bundle: &Bundle, round: usize, owned: &Range<u32>) {
+        let (cells, taken) = (&bundle.cells[round], &bundle.taken[round].0);
+        let inside = cells.map(|cell| u32::from(cell.wrapping_sub(owned.start) < owned.end - owned.start));
+        let count: u32 = inside.iter().sum();
+        if count == 0 {
+            return;
+        }
+        let ground = self.cells.pointer();
+        for lane in 0..LANES {
+            if count == LANES as u32 || inside[lane] == 1 {
+                // SAFETY: `cell_of` gives only cells of the map; nobody else uses this one.
+                unsafe { (*ground.add(cells[lane] as usize)).ground -= taken[lane] };
+            }
+        }
+    }
+
     /// Moves eight droplets one step and notes what they take.
     ///
     /// # Safety
     /// No thread writes cells meanwhile.
     #[inline(always)]
     unsafe fn move_once(&self, bundle: &mut Bundle, round: usize) {
-        let droplets = &mut bundle.droplets;
-        let alive = self.law.remaining(droplets);
-        let old = self.cell_of(droplets);
+        let mut droplets = bundle.droplets;
+        let alive = self.law.remaining(&droplets);
+        let old = self.cell_of(&droplets);
         let (mut x, mut y, mut left) = (Lanes::default(), Lanes::default(), Lanes::default());
+        let cells = self.cells.pointer().cast_const();
         for lane in 0..LANES {
-            // SAFETY: as promised by the caller.
-            let cell = unsafe { self.cells.get(old[lane] as usize) };
+            // SAFETY: `cell_of` gives only cells of the map, and nobody writes them, as promised by the caller.
+            let cell = unsafe { &*cells.add(old[lane] as usize) };
             (x.0[lane], y.0[lane], left.0[lane]) = (cell.drive[0], cell.drive[1], cell.ground);
         }
-        let cargo_before = self.law.cargo(droplets);
-        self.law.travel(droplets, [x, y]);
-        let new = self.cell_of(droplets);
+        let cargo_before = self.law.cargo(&droplets);
+        self.law.travel(&mut droplets, [x, y]);
+        let new = self.cell_of(&droplets);
         let mut reached = Lanes::default();
         for lane in 0..LANES {
-            // SAFETY: as promised by the caller.
-            reached.0[lane] = unsafe { self.cells.get(new[lane] as usize) }.ground;
+            // SAFETY: as above.
+            reached.0[lane] = unsafe { (*cells.add(new[lane] as usize)).ground };
         }
-        let taken = self.law.exchange(droplets, left, reached);
+        let taken = self.law.exchange(&mut droplets, left, reached);
         // One that has left the map exchanged nothing on its last step.
-        let cargo = self.law.cargo(droplets);
+        let cargo = self.law.cargo(&droplets);
         let (right, bottom) = (self.width as f32, self.height as f32);
-        let (mut outflow, mut moved, mut steps) = (0.0_f32, 0.0_f32, 0_u32);
+        // All ones or all zeros for each droplet: whether it runs, changes the ground, leaves.
+        let mask = |on: bool| if on { u32::MAX } else { 0 };
+        let (mut runs, mut acts, mut leaves) = ([0; LANES], [0; LANES], [0; LANES]);
         for lane in 0..LANES {
             let (x, y) = (droplets.x.0[lane], droplets.y.0[lane]);
-            let living = alive.0[lane] > 0.0;
-            let on_map = x >= 0.0 && y >= 0.0 && x < right && y < bottom;
-            let inside = x >= 1.0 && y >= 1.0 && x < right - 1.0 && y < bottom - 1.0;
-            let acts = living && on_map;
-            let leaves = living && !inside;
-            let amount = if acts { taken.0[lane] } else { 0.0 };
-            steps += u32::from(living);
-            outflow += if leaves { if acts { cargo.0[lane] } else { cargo_before.0[lane] } } else { 0.0 };
-            moved += amount.abs();
-            bundle.cells[round][lane] = if S::AT_ARRIVAL { new[lane] } else { old[lane] };
-            bundle.taken[round].0[lane] = amount;
-            droplets.volume.0[lane] = if leaves || !living { 0.0 } else { droplets.volume.0[lane] };
+            let on_map = (x >= 0.0) & (y >= 0.0) & (x < right) & (y < bottom);
+            let inside = (x >= 1.0) & (y >= 1.0) & (x < right - 1.0) & (y < bottom - 1.0);
+            runs[lane] = mask(alive.0[lane] > 0.0);
+            acts[lane] = runs[lane] & mask(on_map);
+            leaves[lane] = runs[lane] & !mask(inside);
         }
-        bundle.steps += u64::from(steps);
-        bundle.moved += f64::from(moved);
-        bundle.outflow += f64::from(outflow);
+        let masked = |value: f32, mask: u32| f32::from_bits(value.to_bits() & mask);
+        for lane in 0..LANES {
+            let amount = masked(taken.0[lane], acts[lane]);
+            bundle.taken[round].0[lane] = amount;
+            bundle.moved.0[lane] += amount.abs();
+            let carried = masked(cargo.0[lane], acts[lane]) + masked(cargo_before.0[lane], !acts[lane]);
+            bundle.outflow.0[lane] += masked(carried, leaves[lane]);
+            bundle.steps[lane] += runs[lane] & 1;
+            droplets.volume.0[lane] = masked(droplets.volume.0[lane], runs[lane] & !leaves[lane]);
+        }
+        bundle.cells[round] = if S::AT_ARRIVAL { new } else { old };
+        bundle.droplets = droplets;
     }
 
     /// The cells that droplets are on; for one outside, the nearest.
@@ -272,9 +340,13 @@ impl<S: Step<Lanes>> Exchanges<'_, S> {
         let (right, bottom) = ((self.width - 1) as f32, (self.height - 1) as f32);
         let mut cells = [0; LANES];
         for lane in 0..LANES {
-            let x = droplets.x.0[lane].max(0.0).min(right);
-            let y = droplets.y.0[lane].max(0.0).min(bottom);
-            // SAFETY: both lie between 0 and a grid's side (`max` and `min` turn a NaN into a bound).
+            // A NaN is neither below nor above a bound: it becomes the first.
+            let clamped = |value: f32, last: f32| {
+                let value = if value > 0.0 { value } else { 0.0 };
+                if value < last { value } else { last }
+            };
+            let (x, y) = (clamped(droplets.x.0[lane], right), clamped(droplets.y.0[lane], bottom));
+            // SAFETY: both lie between 0 and a grid's side.
             let (x, y): (i32, i32) = unsafe { (x.to_int_unchecked(), y.to_int_unchecked()) };
             cells[lane] = (y * self.width as i32 + x) as u32;
         }
