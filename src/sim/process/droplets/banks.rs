@@ -4,9 +4,15 @@
 //! them, in equal parts; one that lies as far below takes it from them. All cells exchange at once, from the old
 //! ground; what one gives another gets, so nothing is lost, and no direction is preferred.
 
+#![expect(clippy::needless_range_loop, reason = "loops over equally long slices are what the vector unit understands")]
+
 use rayon::prelude::*;
 
-use crate::sim::{grid::Grid, terrain::Terrain};
+use crate::sim::{
+    grid::Grid,
+    real::{Kernel, with_vector_unit},
+    terrain::Terrain,
+};
 
 /// Farthest that a cell may stand above or below the mean of its neighbours, in cell sizes.
 const FARTHEST: f32 = 0.42;
@@ -30,12 +36,22 @@ pub fn collapse(terrain: &mut Terrain) -> f64 {
     let mut change = Grid::filled(width, height, 0.0);
     for _ in 0..MOST_SWEEPS {
         let rows = gives.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2);
-        let worst = rows.map(|(y, gives)| excess(&ground, y, limit, gives)).reduce(|| 0.0, f32::max);
+        let worst = rows.map(|(y, gives)| {
+            let rows = [y - 1, y, y + 1].map(|y| &ground[y * width..][..width]);
+            with_vector_unit(Excess { rows, limit, gives })
+        });
+        let worst = worst.reduce(|| 0.0, f32::max);
         if worst <= TOLERANCE * terrain.cell_size {
             break;
         }
+        let all_gives = &gives;
         let rows = change.par_chunks_exact_mut(width).zip(ground.par_chunks_exact_mut(width)).enumerate();
-        rows.for_each(|(y, (change, ground))| exchange(&gives, y, change, ground, &start[y * width..]));
+        rows.for_each(|(y, (change, ground))| {
+            // Nothing comes from outside, and the outermost rows give nothing: the first row stands for both.
+            let gives = [y.saturating_sub(1), y, if y + 1 == height { 0 } else { y + 1 }];
+            let gives = gives.map(|y| &all_gives[y * width..][..width]);
+            with_vector_unit(Exchange { gives, change, ground, start: &start[y * width..][..width] });
+        });
     }
     let layers = terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut());
     let mut fallen = 0.0;
@@ -48,35 +64,71 @@ pub fn collapse(terrain: &mut Terrain) -> f64 {
     fallen
 }
 
-/// What each cell of a row gives to every single neighbour (negative: takes). Returns the largest
-/// excess, in metres. Border cells are neighbours, but give nothing of their own.
-fn excess(ground: &Grid, y: usize, limit: f32, gives: &mut [f32]) -> f32 {
-    let width = ground.width();
-    let [above, here, below] = [y - 1, y, y + 1].map(|y| &ground[y * width..][..width]);
-    let mut most = 0.0_f32;
-    for x in 1..width - 1 {
-        let sides = (above[x] + below[x]) + (here[x - 1] + here[x + 1]);
-        let corners = (above[x - 1] + below[x + 1]) + (above[x + 1] + below[x - 1]);
-        let high = here[x] - (sides + corners) * 0.125;
-        let beyond = (high - limit).max(0.0) + (high + limit).min(0.0);
-        gives[x] = beyond * (SHARE / 8.0);
-        most = most.max(beyond.abs());
+/// The inner cells of a row with their neighbours on both sides: the row without its last two, without its ends, without
+/// its first two cells.
+fn with_sides(row: &[f32]) -> [&[f32]; 3] {
+    [&row[..row.len() - 2], &row[1..row.len() - 1], &row[2..]]
+}
+
+/// What each cell of a row gives to every single neighbour (negative: takes). Returns the largest excess, in metres.
+/// Border cells are neighbours, but give nothing of their own.
+struct Excess<'a> {
+    rows: [&'a [f32]; 3],
+    limit: f32,
+    gives: &'a mut [f32],
+}
+
+impl Kernel for Excess<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<const VECTOR: bool>(self) -> f32 {
+        let [[nw, n, ne], [w, here, e], [sw, s, se]] = self.rows.map(with_sides);
+        let inner = here.len();
+        let gives = &mut self.gives[1..inner + 1];
+        // The bits of a number that is not negative are ordered like the number.
+        let mut most = 0_u32;
+        for x in 0..inner {
+            let sides = (n[x] + s[x]) + (w[x] + e[x]);
+            let corners = (nw[x] + se[x]) + (ne[x] + sw[x]);
+            let high = here[x] - (sides + corners) * 0.125;
+            let above = if high > self.limit { high - self.limit } else { 0.0 };
+            let below = if high < -self.limit { high + self.limit } else { 0.0 };
+            gives[x] = (above + below) * (SHARE / 8.0);
+            most = most.max((above - below).to_bits());
+        }
+        f32::from_bits(most)
     }
-    most
 }
 
 /// Adds up what the cells of a row get from their neighbours and give to them.
-fn exchange(gives: &Grid, y: usize, change: &mut [f32], ground: &mut [f32], start: &[f32]) {
-    let (width, last) = (gives.width(), gives.height() - 1);
-    // Nothing comes from outside, and nothing is given by the outermost rows and columns: the first row stands for both.
-    let [above, here, below] =
-        [y.saturating_sub(1), y, if y == last { 0 } else { y + 1 }].map(|y| &gives[y * width..][..width]);
-    for x in 0..width {
-        let (left, right) = (x.saturating_sub(1), (x + 1).min(width - 1));
-        let sides = (above[x] + below[x]) + (here[left] + here[right]);
-        let corners = (above[left] + below[right]) + (above[right] + below[left]);
-        let own = if x == left || x == right { 0.0 } else { here[x] };
-        change[x] += (sides + corners) - 8.0 * own;
-        ground[x] = start[x] + change[x];
+struct Exchange<'a> {
+    gives: [&'a [f32]; 3],
+    change: &'a mut [f32],
+    ground: &'a mut [f32],
+    start: &'a [f32],
+}
+
+impl Kernel for Exchange<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const VECTOR: bool>(self) {
+        let [[nw, n, ne], [w, here, e], [sw, s, se]] = self.gives.map(with_sides);
+        let (inner, last) = (here.len(), self.change.len() - 1);
+        let change = &mut self.change[1..inner + 1];
+        for x in 0..inner {
+            let sides = (n[x] + s[x]) + (w[x] + e[x]);
+            let corners = (nw[x] + se[x]) + (ne[x] + sw[x]);
+            change[x] += (sides + corners) - 8.0 * here[x];
+        }
+        // The outermost columns have neighbours on one side only, and give nothing.
+        let [above, middle, below] = self.gives;
+        for (x, next) in [(0, 1), (last, last - 1)] {
+            self.change[x] += middle[next] + (above[next] + below[next]);
+        }
+        for ((ground, start), change) in self.ground.iter_mut().zip(self.start).zip(&*self.change) {
+            *ground = start + change;
+        }
     }
 }

@@ -40,6 +40,9 @@ const PUBLISHED_SIDE: f32 = 256.0;
 const PATIENCE: f32 = 20.0;
 /// Rounds between two sortings by row, which also drop the droplets that have ended.
 const ROUNDS_PER_SORT: usize = 24;
+/// Droplets whose changes are looked at together: a thread reads only blocks that concern its rows, because what another
+/// thread has just written is slow to read.
+const BLOCK: usize = 16;
 /// Below this many droplets a second thread costs more than it does.
 const DROPLETS_PER_THREAD: usize = 48;
 
@@ -135,6 +138,7 @@ pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) 
     let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
     let (count, ended) = (AtomicUsize::new(droplets.len()), Mutex::new((Outcome::default(), Vec::new())));
     let mut given = vec![0.0; 3 * droplets.len()];
+    let mut reaches = vec![Reach::default(); droplets.len().div_ceil(BLOCK)];
     let ground = Ground {
         width: terrain.bedrock.width() as i32,
         height: terrain.bedrock.height() as i32,
@@ -144,7 +148,7 @@ pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) 
         bedrock: Shared::new(&mut terrain.bedrock),
         sand: Shared::new(&mut terrain.sand),
     };
-    let (droplets_shared, given) = (Shared::new(droplets), Shared::new(&mut given));
+    let (droplets_shared, given, reaches) = (Shared::new(droplets), Shared::new(&mut given), Shared::new(&mut reaches));
     team::run(threads, |mut member| {
         loop {
             let running = count.load(Ordering::Relaxed);
@@ -156,6 +160,7 @@ pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) 
                 ground: &ground,
                 droplets: droplets_shared,
                 given,
+                reaches,
                 running,
                 member: &member,
             });
@@ -331,6 +336,7 @@ struct Rounds<'a> {
     ground: &'a Ground<'a>,
     droplets: Shared<'a, Droplet>,
     given: Shared<'a, f32>,
+    reaches: Shared<'a, Reach>,
     running: usize,
     member: &'a Member<'a>,
 }
@@ -339,53 +345,92 @@ impl Kernel for Rounds<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
-        let Self { law, ground, droplets, given, running, member } = self;
-        let own = member.share(running);
+    fn run<const VECTOR: bool>(self) {
+        let Self { law, ground, droplets, given, reaches, running, member } = self;
+        let blocks = running.div_ceil(BLOCK);
+        let own = member.share(blocks);
+        let members = |block: usize| block * BLOCK..((block + 1) * BLOCK).min(running);
         // SAFETY: nobody writes before the first wait.
-        let row_of = |index: usize| unsafe { droplets.get(index) }.y as i32;
+        let row_of = |block: usize| unsafe { droplets.get(block * BLOCK) }.y as i32;
         let from = if own.start == 0 { 0 } else { row_of(own.start) };
-        let to = if own.end == running { ground.height } else { row_of(own.end) };
+        let to = if own.end == blocks { ground.height } else { row_of(own.end) };
         member.wait();
         for _ in 0..ROUNDS_PER_SORT {
-            for index in own.clone() {
-                // SAFETY: shares don't overlap, and nobody writes the layers before the wait.
-                unsafe {
-                    let droplet = droplets.get_mut(index);
-                    if droplet.change.amount != 0.0 {
-                        droplet.receive([*given.get(3 * index), *given.get(3 * index + 1), *given.get(3 * index + 2)]);
-                        (0..3).for_each(|line| *given.get_mut(3 * index + line) = 0.0);
-                    }
-                    if droplet.fate == Fate::Runs {
-                        law.step(ground, droplet);
+            for block in own.clone() {
+                let mut reach = Reach::default();
+                for index in members(block) {
+                    // SAFETY: shares don't overlap, and nobody writes the layers before the wait.
+                    unsafe {
+                        let droplet = droplets.get_mut(index);
+                        if droplet.change.amount != 0.0 {
+                            let rows = [0, 1, 2].map(|line| given.get_mut(3 * index + line));
+                            droplet.receive([*rows[0], *rows[1], *rows[2]]);
+                            rows.map(|row| *row = 0.0);
+                        }
+                        if droplet.fate == Fate::Runs {
+                            law.step(ground, droplet);
+                        }
+                        reach.include(&droplet.change);
                     }
                 }
+                // SAFETY: shares don't overlap.
+                unsafe { *reaches.get_mut(block) = reach };
             }
             member.wait();
-            for index in 0..running {
-                // SAFETY: droplets are only read until the next wait, and each row of the layers, with what it gives,
-                // belongs to one thread.
+            for block in 0..blocks {
+                // SAFETY: droplets and reaches are only read until the next wait, and each row of the layers, with what
+                // it gives, belongs to one thread.
                 unsafe {
-                    let change = &droplets.get(index).change;
-                    if change.amount == 0.0 || change.row + 1 < from || change.row > to {
-                        // Rows of a map that wraps may lie on its other side.
-                        if change.amount == 0.0 || ground.edge != Edge::Wrap {
+                    if !reaches.get(block).meets(from, to, ground) {
+                        continue;
+                    }
+                    for index in members(block) {
+                        let change = &droplets.get(index).change;
+                        if change.amount == 0.0 {
                             continue;
                         }
-                    }
-                    for line in 0..3 {
-                        let mut row = change.row + line as i32 - 1;
-                        if ground.edge == Edge::Wrap {
-                            row = row.rem_euclid(ground.height);
-                        }
-                        if row >= from && row < to {
-                            *given.get_mut(3 * index + line) = ground.apply_row(change, line, row);
+                        for line in 0..3 {
+                            let mut row = change.row + line as i32 - 1;
+                            if ground.edge == Edge::Wrap {
+                                row = row.rem_euclid(ground.height);
+                            }
+                            if row >= from && row < to {
+                                *given.get_mut(3 * index + line) = ground.apply_row(change, line, row);
+                            }
                         }
                     }
                 }
             }
             member.wait();
         }
+    }
+}
+
+/// First and last row of the places around which a block of droplets changes the ground.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    first: i32,
+    last: i32,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self { first: i32::MAX, last: i32::MIN }
+    }
+}
+
+impl Reach {
+    fn include(&mut self, change: &Change) {
+        if change.amount != 0.0 {
+            self.first = self.first.min(change.row);
+            self.last = self.last.max(change.row);
+        }
+    }
+
+    /// Whether a change may touch rows in from..to. Changes at the border of a map that wraps touch its other side.
+    fn meets(&self, from: i32, to: i32, ground: &Ground<'_>) -> bool {
+        let wraps = ground.edge == Edge::Wrap && (self.first == 0 || self.last == ground.height - 1);
+        self.first <= self.last && (wraps || (self.last + 1 >= from && self.first <= to))
     }
 }
 

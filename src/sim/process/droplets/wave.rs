@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use super::published::{State, Step, facet_normal};
 use crate::sim::{
     grid::Grid,
-    real::{Kernel, LANES, Lanes, Real, with_vector_unit},
+    real::{Kernel, LANES, Lanes, Real, gather, with_vector_unit},
     team::{self, Member, Shared},
 };
 
@@ -34,19 +34,11 @@ const EXCHANGES_PER_SORT: usize = 64;
 /// Below this many droplets a second thread costs more than it does.
 const DROPLETS_PER_THREAD: usize = 128;
 
-/// What a droplet needs to know of a cell, side by side in memory.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(16))]
-struct Cell {
-    drive: [f32; 2],
-    ground: f32,
-}
-
 /// Eight droplets and what they did since the last sorting.
 #[derive(Clone, Copy)]
 struct Bundle {
     droplets: State<Lanes>,
-    cells: [[u32; LANES]; ROUNDS],
+    cells: [[i32; LANES]; ROUNDS],
     taken: [Lanes; ROUNDS],
     moved: Lanes,
     outflow: Lanes,
@@ -69,17 +61,13 @@ pub fn run<S>(ground: &mut Grid, cell_size: f32, law: &S, mut droplets: Vec<Stat
 where
     S: Step<Lanes>,
 {
-    let mut cells = with_normals(ground, cell_size, law);
+    let drives = drives(ground, cell_size, law);
+    let (width, height) = (ground.width(), ground.height());
     droplets.sort_by_key(|droplet| droplet.y as u32);
     let mut bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
     let (count, outcome) = (AtomicUsize::new(droplets.len()), Mutex::new(Outcome::default()));
-    let wave = Wave {
-        cells: Shared::new(&mut cells),
-        bundles: Shared::new(&mut bundles),
-        width: ground.width(),
-        height: ground.height(),
-        law,
-    };
+    let wave =
+        Wave { drives: &drives, ground: Shared::new(ground), bundles: Shared::new(&mut bundles), width, height, law };
     let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
     team::run(threads, |mut member| {
         loop {
@@ -97,7 +85,6 @@ where
             member.wait();
         }
     });
-    ground.iter_mut().zip(&cells).for_each(|(ground, cell)| *ground = cell.ground);
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -118,34 +105,34 @@ fn sort<S: Step<Lanes>>(bundles: &mut [Bundle], law: &S, outcome: &Mutex<Outcome
     droplets.len()
 }
 
-/// Every cell with its height and the drive that a droplet feels there; none in the outermost ring.
-fn with_normals<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<Cell> {
+/// The drive along columns and rows that a droplet feels in every cell, in pairs; none in the outermost ring.
+fn drives<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<f32> {
     let (width, height) = (ground.width(), ground.height());
-    let mut cells: Vec<Cell> = ground.iter().map(|&ground| Cell { drive: [0.0; 2], ground }).collect();
+    let mut drives = vec![0.0; 2 * ground.len()];
     if width < 3 || height < 3 {
-        return cells;
+        return drives;
     }
     let steepness = Lanes::splat(1.0 / f64::from(cell_size));
-    cells.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
+    drives.par_chunks_exact_mut(2 * width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
         let lines = [y - 1, y, y + 1].map(|line| &ground[line * width..(line + 1) * width]);
-        with_vector_unit(NormalsOfRow { lines, row, steepness, law });
+        with_vector_unit(DrivesOfRow { lines, row, steepness, law });
     });
-    cells
+    drives
 }
 
-struct NormalsOfRow<'a, S> {
+struct DrivesOfRow<'a, S> {
     lines: [&'a [f32]; 3],
-    row: &'a mut [Cell],
+    row: &'a mut [f32],
     steepness: Lanes,
     law: &'a S,
 }
 
-impl<S: Step<Lanes>> Kernel for NormalsOfRow<'_, S> {
+impl<S: Step<Lanes>> Kernel for DrivesOfRow<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
-        let inner = self.row.len() - 2;
+    fn run<const VECTOR: bool>(self) {
+        let inner = self.lines[0].len() - 2;
         for first in (1..=inner).step_by(LANES) {
             let count = LANES.min(inner + 1 - first);
             let load = |line: usize, offset: usize| {
@@ -154,20 +141,10 @@ impl<S: Step<Lanes>> Kernel for NormalsOfRow<'_, S> {
                 lanes.0[..count].copy_from_slice(&self.lines[line][start..start + count]);
                 lanes
             };
-            let around = [
-                load(0, 0),
-                load(0, 1),
-                load(0, 2),
-                load(1, 0),
-                load(1, 1),
-                load(1, 2),
-                load(2, 0),
-                load(2, 1),
-                load(2, 2),
-            ];
+            let around = std::array::from_fn(|place| load(place / 3, place % 3));
             let [x, y] = self.law.drive(facet_normal(around, self.steepness));
-            for (lane, cell) in self.row[first..first + count].iter_mut().enumerate() {
-                cell.drive = [x.0[lane], y.0[lane]];
+            for (lane, pair) in self.row[2 * first..2 * (first + count)].chunks_exact_mut(2).enumerate() {
+                pair.copy_from_slice(&[x.0[lane], y.0[lane]]);
             }
         }
     }
@@ -213,7 +190,8 @@ impl Bundle {
 
 /// What the threads of a wave share.
 struct Wave<'a, S> {
-    cells: Shared<'a, Cell>,
+    drives: &'a [f32],
+    ground: Shared<'a, f32>,
     bundles: Shared<'a, Bundle>,
     width: usize,
     height: usize,
@@ -231,20 +209,20 @@ impl<S: Step<Lanes>> Kernel for Exchanges<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<const VECTOR: bool>(self) {
         let Self { wave, bundles, member } = self;
         let own = member.share(bundles);
         // SAFETY: nobody writes before the first wait.
         let row_of = |bundle: usize| unsafe { wave.bundles.get(bundle) }.droplets.y.0[0] as usize;
         let from = if own.start == 0 { 0 } else { row_of(own.start) };
         let to = if own.end == bundles { wave.height } else { row_of(own.end) };
-        let owned = (from * wave.width) as u32..(to * wave.width) as u32;
+        let owned = (from * wave.width) as i32..(to * wave.width) as i32;
         member.wait();
         for _ in 0..EXCHANGES_PER_SORT {
             for round in 0..ROUNDS {
                 for index in own.clone() {
-                    // SAFETY: shares of bundles don't overlap; cells are only read until the wait.
-                    unsafe { wave.move_once(wave.bundles.get_mut(index), round) };
+                    // SAFETY: shares of bundles don't overlap; heights are only read until the wait.
+                    unsafe { wave.move_once::<VECTOR>(wave.bundles.get_mut(index), round) };
                 }
             }
             member.wait();
@@ -265,18 +243,18 @@ impl<S: Step<Lanes>> Wave<'_, S> {
     /// # Safety
     /// No other thread uses these cells meanwhile.
     #[inline(always)]
-    unsafe fn apply(&self, bundle: &Bundle, round: usize, owned: &Range<u32>) {
+    unsafe fn apply(&self, bundle: &Bundle, round: usize, owned: &Range<i32>) {
         let (cells, taken) = (&bundle.cells[round], &bundle.taken[round].0);
-        let inside = cells.map(|cell| u32::from(cell.wrapping_sub(owned.start) < owned.end - owned.start));
+        let inside = cells.map(|cell| u32::from((cell >= owned.start) & (cell < owned.end)));
         let count: u32 = inside.iter().sum();
         if count == 0 {
             return;
         }
-        let ground = self.cells.pointer();
+        let ground = self.ground.pointer();
         for lane in 0..LANES {
             if count == LANES as u32 || inside[lane] == 1 {
                 // SAFETY: `cell_of` gives only cells of the map; nobody else uses this one.
-                unsafe { (*ground.add(cells[lane] as usize)).ground -= taken[lane] };
+                unsafe { *ground.add(cells[lane] as usize) -= taken[lane] };
             }
         }
     }
@@ -284,27 +262,27 @@ impl<S: Step<Lanes>> Wave<'_, S> {
     /// Moves eight droplets one step and notes what they take.
     ///
     /// # Safety
-    /// No thread writes cells meanwhile.
+    /// No thread writes heights meanwhile.
     #[inline(always)]
-    unsafe fn move_once(&self, bundle: &mut Bundle, round: usize) {
+    unsafe fn move_once<const VECTOR: bool>(&self, bundle: &mut Bundle, round: usize) {
         let mut droplets = bundle.droplets;
         let alive = self.law.remaining(&droplets);
         let old = self.cell_of(&droplets);
-        let (mut x, mut y, mut left) = (Lanes::default(), Lanes::default(), Lanes::default());
-        let cells = self.cells.pointer().cast_const();
-        for lane in 0..LANES {
-            // SAFETY: `cell_of` gives only cells of the map, and nobody writes them, as promised by the caller.
-            let cell = unsafe { &*cells.add(old[lane] as usize) };
-            (x.0[lane], y.0[lane], left.0[lane]) = (cell.drive[0], cell.drive[1], cell.ground);
-        }
+        // SAFETY: nobody writes heights meanwhile, as promised by the caller.
+        let ground = unsafe { self.ground.slice() };
+        // SAFETY: `cell_of` gives only cells of the map; there are two drives and one height for each.
+        let (x, y, left) = unsafe {
+            (
+                gather::<VECTOR, 2>(self.drives, old, 0),
+                gather::<VECTOR, 2>(self.drives, old, 1),
+                gather::<VECTOR, 1>(ground, old, 0),
+            )
+        };
         let cargo_before = self.law.cargo(&droplets);
         self.law.travel(&mut droplets, [x, y]);
         let new = self.cell_of(&droplets);
-        let mut reached = Lanes::default();
-        for lane in 0..LANES {
-            // SAFETY: as above.
-            reached.0[lane] = unsafe { (*cells.add(new[lane] as usize)).ground };
-        }
+        // SAFETY: as above.
+        let reached = unsafe { gather::<VECTOR, 1>(ground, new, 0) };
         let taken = self.law.exchange(&mut droplets, left, reached);
         // One that has left the map exchanged nothing on its last step.
         let cargo = self.law.cargo(&droplets);
@@ -336,7 +314,7 @@ impl<S: Step<Lanes>> Wave<'_, S> {
 
     /// The cells that droplets are on; for one outside, the nearest.
     #[inline(always)]
-    fn cell_of(&self, droplets: &State<Lanes>) -> [u32; LANES] {
+    fn cell_of(&self, droplets: &State<Lanes>) -> [i32; LANES] {
         let (right, bottom) = ((self.width - 1) as f32, (self.height - 1) as f32);
         let mut cells = [0; LANES];
         for lane in 0..LANES {
@@ -348,7 +326,7 @@ impl<S: Step<Lanes>> Wave<'_, S> {
             let (x, y) = (clamped(droplets.x.0[lane], right), clamped(droplets.y.0[lane], bottom));
             // SAFETY: both lie between 0 and a grid's side.
             let (x, y): (i32, i32) = unsafe { (x.to_int_unchecked(), y.to_int_unchecked()) };
-            cells[lane] = (y * self.width as i32 + x) as u32;
+            cells[lane] = y * self.width as i32 + x;
         }
         cells
     }
