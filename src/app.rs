@@ -1,6 +1,6 @@
 //! The plugins and the order of their systems, in a window or off-screen; nothing else.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use bevy::{
     app::ScheduleRunnerPlugin,
@@ -19,8 +19,10 @@ use bevy::{
 };
 
 use crate::{
-    headless::Picture,
-    io::{self, scene::Session},
+    io::{
+        self, Error,
+        scene::{Picture, Session},
+    },
     runtime::{self, Live, SimSystems, Transport},
     ui::{self, UiVisible},
     view::{
@@ -58,13 +60,14 @@ pub fn open_window(session: Session) -> Result<(), String> {
 ///
 /// # Errors
 /// One sentence, if there is no graphics driver, no such camera, or the file cannot be written.
-pub fn shot(session: Session, shot: &Picture) -> Result<(), String> {
+pub fn shot(session: Session, shot: &Picture) -> Result<(), Error> {
     let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
     let viewpoint = Viewpoint::named(name).ok_or_else(|| {
         let names: Vec<&str> = CAMERAS.iter().map(|(name, ..)| *name).collect();
-        format!("there is no camera \"{name}\"; the cameras are {}", names.join(", "))
+        Error::input(Path::new(name), "there is no such camera", format!("the cameras are {}", names.join(", ")))
     })?;
-    find_adapter()?;
+    let failed = |wrong: String| Error::output(&shot.out, wrong, "another graphics driver may draw it");
+    find_adapter().map_err(failed)?;
     let mut app = App::new();
     let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
     let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
@@ -84,7 +87,7 @@ pub fn shot(session: Session, shot: &Picture) -> Result<(), String> {
         app.update();
     }
     if let Some(error) = pipeline_error(&app) {
-        return Err(format!("the graphics driver refuses a shader: {error}"));
+        return Err(failed(format!("the graphics driver refuses a shader: {error}")));
     }
     let out = shot.out.clone();
     app.insert_resource(Captured(None));
@@ -99,18 +102,18 @@ pub fn shot(session: Session, shot: &Picture) -> Result<(), String> {
             return save(picture, &out);
         }
     }
-    Err("the graphics driver gave no picture within 200 frames".to_owned())
+    Err(failed("the graphics driver gave no picture within 200 frames".to_owned()))
 }
 
 /// The picture that the graphics card gave back.
 #[derive(Resource)]
 struct Captured(Option<Image>);
 
-fn save(picture: Image, out: &std::path::Path) -> Result<(), String> {
+fn save(picture: Image, out: &Path) -> Result<(), Error> {
     let (width, height) = (picture.width() as usize, picture.height() as usize);
     let bytes = picture.data.unwrap_or_default();
     let pixels: Vec<u8> = bytes.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
-    io::output::replace(out, |path| io::write_rgb8(path, width, height, &pixels)).map_err(|error| error.to_string())
+    io::output::replace(out, |path| io::write_rgb8(path, width, height, &pixels))
 }
 
 fn pipeline_error(app: &App) -> Option<String> {

@@ -99,6 +99,8 @@ fn bad_arguments_are_refused_in_one_sentence() {
     refuses(&["build", "alpine-valley", "--size", "5000"], &["32 to 4096"]);
     refuses(&["build", "alpine-vally"], &["alpine-vally", "alpine-valley"]);
     refuses(&["build", "missing.png"], &["missing.png", "no such file"]);
+    refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.png", "--camera", "nowhere"], &["nowhere", "default"]);
+    refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.jpg"], &["x.jpg", ".png"]);
     refuses(&["bench", "--size", "3"], &["--size"]);
     refuses(&["frobnicate", "--now"], &["--now"]);
 }

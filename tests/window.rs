@@ -5,8 +5,10 @@ use std::path::Path;
 use egui_kittest::{Harness, kittest::Queryable};
 use thalweg::{
     app,
-    headless::Picture,
-    io::{heightmap::Options, scene::Session},
+    io::{
+        heightmap::Options,
+        scene::{Picture, Session},
+    },
     params::{Value, walk},
     runtime::{Command, Timing, Transport},
     ui::{

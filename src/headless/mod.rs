@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::{
     io::{
         Error, heightmap,
-        scene::{BUILT_IN, DEFAULT, Session},
+        scene::{BUILT_IN, DEFAULT, Picture, Session},
     },
     params::{ParamError, Parameter, Value, nearest, walk},
 };
@@ -137,7 +137,7 @@ impl From<ParamError> for Failure {
     }
 }
 
-/// What needs the graphics card, given by whoever has one: their errors are one sentence.
+/// What needs the graphics card, given by whoever has one. Errors are one sentence.
 pub struct Graphics<W, P> {
     /// Opens a session in a window and returns when it is closed.
     pub window: W,
@@ -145,24 +145,11 @@ pub struct Graphics<W, P> {
     pub picture: P,
 }
 
-/// A picture to take.
-#[derive(Clone, Debug)]
-pub struct Picture {
-    /// PNG file to write.
-    pub out: PathBuf,
-    /// Width and height in pixels.
-    pub resolution: (u32, u32),
-    /// Name of a camera.
-    pub camera: Option<String>,
-    /// Whether panels are in the picture.
-    pub ui: bool,
-}
-
 /// Parses the command line and does what it says.
 pub fn run<W, P>(graphics: Graphics<W, P>) -> ExitCode
 where
     W: FnOnce(Session) -> Result<(), String>,
-    P: FnOnce(Session, &Picture) -> Result<(), String>,
+    P: FnOnce(Session, &Picture) -> Result<(), Error>,
 {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Failure, Picture, Start, parse_size};
-use crate::io::scene::Session;
+use super::{Failure, Start, parse_size};
+use crate::io::{
+    Error,
+    scene::{Picture, Session},
+};
 
 #[derive(Args)]
 pub(super) struct Shot {
@@ -26,7 +29,7 @@ pub(super) struct Shot {
 }
 
 impl Shot {
-    pub(super) fn run(self, picture: impl FnOnce(Session, &Picture) -> Result<(), String>) -> Result<(), Failure> {
+    pub(super) fn run(self, picture: impl FnOnce(Session, &Picture) -> Result<(), Error>) -> Result<(), Failure> {
         let (width, height) = self.resolution;
         if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
             return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 8192 pixels"));
@@ -39,6 +42,6 @@ impl Shot {
         self.start.simulate(&mut session)?;
         let wanted =
             Picture { out: self.out, resolution: (width as u32, height as u32), camera: self.camera, ui: self.ui };
-        picture(session, &wanted).map_err(Failure::while_running)
+        Ok(picture(session, &wanted)?)
     }
 }

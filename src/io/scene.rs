@@ -1,6 +1,11 @@
 //! Scenes: what a run starts from, as a RON file that a person can copy and edit; and the [`Session`] made from one.
 
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +111,19 @@ pub struct Session {
     pub simulation: Simulation,
     /// What the user should know of how the input was read, a sentence each.
     pub warnings: Vec<String>,
+}
+
+/// A picture to take of a session.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// PNG file to write.
+    pub out: PathBuf,
+    /// Width and height in pixels.
+    pub resolution: (u32, u32),
+    /// Name of a camera.
+    pub camera: Option<String>,
+    /// Whether panels are in the picture.
+    pub ui: bool,
 }
 
 impl Session {

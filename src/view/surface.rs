@@ -199,11 +199,15 @@ fn build_scene(
     let cascades = CascadeShadowConfigBuilder {
         num_cascades: if software { 1 } else { 3 },
         minimum_distance: 1.0,
-        first_cascade_far_bound: if software { 4.0 * SIDE } else { 0.8 * SIDE },
-        maximum_distance: 5.0 * SIDE,
+        first_cascade_far_bound: if software { 2.5 * SIDE } else { 0.8 * SIDE },
+        maximum_distance: if software { 2.6 * SIDE } else { 5.0 * SIDE },
         ..default()
     };
-    commands.spawn((Sun, DirectionalLight { shadow_maps_enabled: true, ..default() }, cascades.build()));
+    commands.spawn((
+        Sun,
+        DirectionalLight { shadow_maps_enabled: true, shadow_normal_bias: 2.6, ..default() },
+        cascades.build(),
+    ));
     commands.insert_resource(Shown {
         ground,
         sky,

@@ -4,8 +4,6 @@
 //! them, in equal parts; one that lies as far below takes it from them. All cells exchange at once, from the old
 //! ground; what one gives another gets, so nothing is lost, and no direction is preferred.
 
-#![expect(clippy::needless_range_loop, reason = "loops over equally long slices are what the vector unit understands")]
-
 use rayon::prelude::*;
 
 use crate::sim::{

@@ -365,7 +365,7 @@ impl Kernel for Rounds<'_> {
                         if droplet.change.amount != 0.0 {
                             let rows = [0, 1, 2].map(|line| given.get_mut(3 * index + line));
                             droplet.receive([*rows[0], *rows[1], *rows[2]]);
-                            rows.map(|row| *row = 0.0);
+                            rows.into_iter().for_each(|row| *row = 0.0);
                         }
                         if droplet.fate == Fate::Runs {
                             law.step(ground, droplet);
