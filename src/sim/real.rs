@@ -104,45 +104,27 @@ impl Real for Lanes {
     }
 }
 
-/// Reads `memory[stride * index[lane] + offset]` in every lane; `VECTOR` as in [`Kernel::run`].
+/// Reads one place of `memory` in every lane.
+///
+/// Plain loads: the vector unit's own gather instruction is several times slower on processors that are protected
+/// against gather data sampling.
 ///
 /// # Safety
-/// Every index times the stride plus the offset lies inside `memory`.
+/// Every index lies inside `memory`.
 #[inline(always)]
-pub unsafe fn gather<const VECTOR: bool, const STRIDE: i32>(
-    memory: &[f32],
-    index: [i32; LANES],
-    offset: usize,
-) -> Lanes {
-    #[cfg(target_arch = "x86_64")]
-    if VECTOR {
-        use std::arch::x86_64::{__m256i, _mm256_i32gather_ps, _mm256_loadu_si256, _mm256_storeu_ps};
-        let mut lanes = Lanes::default();
-        let first = memory.as_ptr().wrapping_add(offset);
-        // SAFETY: a vectored kernel runs only where there is AVX2; the caller promises that all places are inside.
-        unsafe {
-            let index = _mm256_loadu_si256(index.as_ptr().cast::<__m256i>());
-            let found = match STRIDE {
-                1 => _mm256_i32gather_ps::<4>(first, index),
-                2 => _mm256_i32gather_ps::<8>(first, index),
-                _ => panic!("only strides of one and two are gathered"),
-            };
-            _mm256_storeu_ps(lanes.0.as_mut_ptr(), found);
-        }
-        return lanes;
-    }
+pub unsafe fn gather<T: Copy>(memory: &[T], index: [i32; LANES]) -> [T; LANES] {
     // SAFETY: as promised by the caller.
-    Lanes(index.map(|index| unsafe { *memory.get_unchecked((STRIDE * index) as usize + offset) }))
+    index.map(|index| unsafe { *memory.get_unchecked(index as usize) })
 }
 
 /// Work that is compiled twice, for the widest vector unit that this program knows and for any machine.
 pub trait Kernel {
     /// What the work returns.
     type Output;
-    /// Does the work. `VECTOR` is true where the machine has AVX2.
+    /// Does the work.
     ///
     /// It must be `#[inline(always)]`, so that it becomes part of the function that has the vector unit enabled.
-    fn run<const VECTOR: bool>(self) -> Self::Output;
+    fn run(self) -> Self::Output;
 }
 
 /// Runs a kernel with the vector unit that the machine has. The bits don't depend on which one it is.
@@ -152,14 +134,14 @@ pub fn with_vector_unit<K: Kernel>(kernel: K) -> K::Output {
     {
         #[target_feature(enable = "avx2")]
         fn vectored<K: Kernel>(kernel: K) -> K::Output {
-            kernel.run::<true>()
+            kernel.run()
         }
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has just said that it has AVX2.
             return unsafe { vectored(kernel) };
         }
     }
-    kernel.run::<false>()
+    kernel.run()
 }
 
 #[cfg(test)]
@@ -177,7 +159,7 @@ mod tests {
     impl Kernel for All {
         type Output = [Lanes; 8];
         #[inline(always)]
-        fn run<const VECTOR: bool>(self) -> [Lanes; 8] {
+        fn run(self) -> [Lanes; 8] {
             all(self.0, self.1)
         }
     }
@@ -188,7 +170,7 @@ mod tests {
         for _ in 0..1000 {
             let mut draw = || Lanes([(); LANES].map(|()| (stream.unit() - 0.5) * 10.0 / (stream.unit() + 1e-6)));
             let (a, b) = (draw(), draw());
-            let (plain, vector) = (All(a, b).run::<false>(), with_vector_unit(All(a, b)));
+            let (plain, vector) = (All(a, b).run(), with_vector_unit(All(a, b)));
             for (operation, (plain, vector)) in plain.iter().zip(&vector).enumerate() {
                 for lane in 0..LANES {
                     let single = all(a.0[lane], b.0[lane])[operation];

@@ -80,7 +80,7 @@ impl Kernel for Excess<'_> {
     type Output = f32;
 
     #[inline(always)]
-    fn run<const VECTOR: bool>(self) -> f32 {
+    fn run(self) -> f32 {
         let [[nw, n, ne], [w, here, e], [sw, s, se]] = self.rows.map(with_sides);
         let inner = here.len();
         let gives = &mut self.gives[1..inner + 1];
@@ -111,7 +111,7 @@ impl Kernel for Exchange<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const VECTOR: bool>(self) {
+    fn run(self) {
         let [[nw, n, ne], [w, here, e], [sw, s, se]] = self.gives.map(with_sides);
         let (inner, last) = (here.len(), self.change.len() - 1);
         let change = &mut self.change[1..inner + 1];

@@ -345,7 +345,7 @@ impl Kernel for Rounds<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const VECTOR: bool>(self) {
+    fn run(self) {
         let Self { law, ground, droplets, given, reaches, running, member } = self;
         let blocks = running.div_ceil(BLOCK);
         let own = member.share(blocks);

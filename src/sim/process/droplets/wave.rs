@@ -3,18 +3,15 @@
 //! Published laws only. The normals are those of the wave's start; heights are live but for the last few rounds. Next to
 //! droplets that run one after the other, gross erosion and the number of pits differ by about a percent.
 //!
-//! Between two waits every thread moves its own droplets and notes what they take off the ground; then every thread
-//! applies, in the order of the droplets, what concerns its own rows. So each cell sees the same sums in the same order
-//! for every number of threads.
+//! Every thread has a copy of the ground. Between two waits it moves its own droplets and notes what they take off the
+//! ground; then it applies the notes of all, in the order of the droplets, to its copy. So all copies hold the same bits, for
+//! every number of threads, and no thread waits for memory that another one has just changed but for the notes.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
-use std::{
-    ops::Range,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use rayon::prelude::*;
@@ -29,17 +26,23 @@ use crate::sim::{
 /// Rounds between two exchanges of changes. Longer, and a droplet in a pit digs by what it has already dug: 4 is
 /// stable for the whole range of the parameters' defaults, 16 is not.
 const ROUNDS: usize = 4;
-/// Exchanges between two sortings by row, which keep each thread's droplets on rows of its own and drop the dead.
-const EXCHANGES_PER_SORT: usize = 64;
+/// Exchanges after which droplets that have ended make room; an even number.
+const EXCHANGES_PER_CLEANING: usize = 16;
 /// Below this many droplets a second thread costs more than it does.
 const DROPLETS_PER_THREAD: usize = 128;
 
-/// Eight droplets and what they did since the last sorting.
+/// What eight droplets take off which cells in a round: one line of a processor's cache.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Note {
+    taken: Lanes,
+    cells: [i32; LANES],
+}
+
+/// Eight droplets and what they did since the last cleaning.
 #[derive(Clone, Copy)]
 struct Bundle {
     droplets: State<Lanes>,
-    cells: [[i32; LANES]; ROUNDS],
-    taken: [Lanes; ROUNDS],
     moved: Lanes,
     outflow: Lanes,
     steps: [u32; LANES],
@@ -62,34 +65,50 @@ where
     S: Step<Lanes>,
 {
     let drives = drives(ground, cell_size, law);
-    let (width, height) = (ground.width(), ground.height());
+    // Neighbours in the list are neighbours on the map, and share what a core has at hand.
     droplets.sort_by_key(|droplet| droplet.y as u32);
     let mut bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
+    let mut notes = vec![Note::default(); 2 * ROUNDS * bundles.len()];
     let (count, outcome) = (AtomicUsize::new(droplets.len()), Mutex::new(Outcome::default()));
-    let wave =
-        Wave { drives: &drives, ground: Shared::new(ground), bundles: Shared::new(&mut bundles), width, height, law };
+    let wave = Wave {
+        drives: &drives,
+        bundles: Shared::new(&mut bundles),
+        notes: Shared::new(&mut notes),
+        width: ground.width(),
+        height: ground.height(),
+        law,
+    };
     let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
+    let start: &Grid = ground;
+    let result = Mutex::new(None);
     team::run(threads, |mut member| {
+        let mut own = start.clone();
         loop {
             let running = count.load(Ordering::Relaxed);
             if running == 0 || !member.shrink(running / DROPLETS_PER_THREAD) {
                 break;
             }
-            with_vector_unit(Exchanges { wave: &wave, bundles: running.div_ceil(LANES), member: &member });
+            let bundles = running.div_ceil(LANES);
+            with_vector_unit(Exchanges { wave: &wave, ground: &mut own, bundles, member: &member });
             if member.index() == 0 {
-                // SAFETY: the others wait until the droplets are sorted.
-                let bundles = unsafe { wave.bundles.slice_mut() };
-                let left = sort(&mut bundles[..running.div_ceil(LANES)], law, &outcome);
-                count.store(left, Ordering::Relaxed);
+                // SAFETY: the others wait until there is room again.
+                let all = unsafe { wave.bundles.slice_mut() };
+                count.store(clean(&mut all[..bundles], law, &outcome), Ordering::Relaxed);
             }
             member.wait();
         }
+        if member.index() == 0 {
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        }
     });
+    if let Some(result) = result.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        *ground = result;
+    }
     outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Adds up what the bundles did, drops the droplets that have ended and sorts the others by row. Returns their number.
-fn sort<S: Step<Lanes>>(bundles: &mut [Bundle], law: &S, outcome: &Mutex<Outcome>) -> usize {
+/// Adds up what the bundles did and drops the droplets that have ended. Returns the number of the others.
+fn clean<S: Step<Lanes>>(bundles: &mut [Bundle], law: &S, outcome: &Mutex<Outcome>) -> usize {
     let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
     let mut droplets = Vec::with_capacity(bundles.len() * LANES);
     for bundle in &*bundles {
@@ -98,22 +117,21 @@ fn sort<S: Step<Lanes>>(bundles: &mut [Bundle], law: &S, outcome: &Mutex<Outcome
         outcome.steps += bundle.steps.iter().map(|&part| u64::from(part)).sum::<u64>();
         droplets.extend(bundle.living(law));
     }
-    droplets.sort_by_key(|droplet| droplet.y as u32);
     for (bundle, droplets) in bundles.iter_mut().zip(droplets.chunks(LANES)) {
         *bundle = Bundle::of(droplets);
     }
     droplets.len()
 }
 
-/// The drive along columns and rows that a droplet feels in every cell, in pairs; none in the outermost ring.
-fn drives<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<f32> {
+/// The drive along columns and rows that a droplet feels in every cell; none in the outermost ring.
+fn drives<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<[f32; 2]> {
     let (width, height) = (ground.width(), ground.height());
-    let mut drives = vec![0.0; 2 * ground.len()];
+    let mut drives = vec![[0.0; 2]; ground.len()];
     if width < 3 || height < 3 {
         return drives;
     }
     let steepness = Lanes::splat(1.0 / f64::from(cell_size));
-    drives.par_chunks_exact_mut(2 * width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
+    drives.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
         let lines = [y - 1, y, y + 1].map(|line| &ground[line * width..(line + 1) * width]);
         with_vector_unit(DrivesOfRow { lines, row, steepness, law });
     });
@@ -122,7 +140,7 @@ fn drives<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<f32> {
 
 struct DrivesOfRow<'a, S> {
     lines: [&'a [f32]; 3],
-    row: &'a mut [f32],
+    row: &'a mut [[f32; 2]],
     steepness: Lanes,
     law: &'a S,
 }
@@ -131,7 +149,7 @@ impl<S: Step<Lanes>> Kernel for DrivesOfRow<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const VECTOR: bool>(self) {
+    fn run(self) {
         let inner = self.lines[0].len() - 2;
         for first in (1..=inner).step_by(LANES) {
             let count = LANES.min(inner + 1 - first);
@@ -143,8 +161,8 @@ impl<S: Step<Lanes>> Kernel for DrivesOfRow<'_, S> {
             };
             let around = std::array::from_fn(|place| load(place / 3, place % 3));
             let [x, y] = self.law.drive(facet_normal(around, self.steepness));
-            for (lane, pair) in self.row[2 * first..2 * (first + count)].chunks_exact_mut(2).enumerate() {
-                pair.copy_from_slice(&[x.0[lane], y.0[lane]]);
+            for (lane, pair) in self.row[first..first + count].iter_mut().enumerate() {
+                *pair = [x.0[lane], y.0[lane]];
             }
         }
     }
@@ -166,8 +184,6 @@ impl Bundle {
                 volume: lanes(|droplet| droplet.volume, 0.0),
                 load: lanes(|droplet| droplet.load, 0.0),
             },
-            cells: [[0; LANES]; ROUNDS],
-            taken: [Lanes::default(); ROUNDS],
             moved: Lanes::default(),
             outflow: Lanes::default(),
             steps: [0; LANES],
@@ -190,17 +206,19 @@ impl Bundle {
 
 /// What the threads of a wave share.
 struct Wave<'a, S> {
-    drives: &'a [f32],
-    ground: Shared<'a, f32>,
+    drives: &'a [[f32; 2]],
     bundles: Shared<'a, Bundle>,
+    /// Of this exchange and of the last, so that writing one needs no wait for the readers of the other.
+    notes: Shared<'a, Note>,
     width: usize,
     height: usize,
     law: &'a S,
 }
 
-/// One thread's part of the rounds between two sortings.
+/// One thread's part of the rounds between two cleanings.
 struct Exchanges<'a, S> {
     wave: &'a Wave<'a, S>,
+    ground: &'a mut [f32],
     bundles: usize,
     member: &'a Member<'a>,
 }
@@ -209,80 +227,49 @@ impl<S: Step<Lanes>> Kernel for Exchanges<'_, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<const VECTOR: bool>(self) {
-        let Self { wave, bundles, member } = self;
+    fn run(self) {
+        let Self { wave, ground, bundles, member } = self;
         let own = member.share(bundles);
-        // SAFETY: nobody writes before the first wait.
-        let row_of = |bundle: usize| unsafe { wave.bundles.get(bundle) }.droplets.y.0[0] as usize;
-        let from = if own.start == 0 { 0 } else { row_of(own.start) };
-        let to = if own.end == bundles { wave.height } else { row_of(own.end) };
-        let owned = (from * wave.width) as i32..(to * wave.width) as i32;
-        member.wait();
-        for _ in 0..EXCHANGES_PER_SORT {
+        for exchange in 0..EXCHANGES_PER_CLEANING {
+            let first = (exchange % 2) * ROUNDS * bundles;
             for round in 0..ROUNDS {
                 for index in own.clone() {
-                    // SAFETY: shares of bundles don't overlap; heights are only read until the wait.
-                    unsafe { wave.move_once::<VECTOR>(wave.bundles.get_mut(index), round) };
+                    // SAFETY: shares of bundles and of their notes don't overlap, and who reads notes reads the other
+                    // exchange's: those of this one were last read before the last wait.
+                    unsafe {
+                        let note = wave.notes.get_mut(first + round * bundles + index);
+                        *note = wave.move_once(ground, wave.bundles.get_mut(index));
+                    }
                 }
             }
             member.wait();
-            for round in 0..ROUNDS {
-                for index in 0..bundles {
-                    // SAFETY: bundles are only read until the next wait, and every cell is in one thread's rows.
-                    unsafe { wave.apply(wave.bundles.get(index), round, &owned) };
+            for index in first..first + ROUNDS * bundles {
+                // SAFETY: notes of this exchange are not written before the next wait.
+                let note = unsafe { wave.notes.get(index) };
+                for lane in 0..LANES {
+                    // SAFETY: `cell_of` gives only cells of the map.
+                    unsafe { *ground.get_unchecked_mut(note.cells[lane] as usize) -= note.taken.0[lane] };
                 }
             }
-            member.wait();
         }
     }
 }
 
 impl<S: Step<Lanes>> Wave<'_, S> {
-    /// Takes off the cells in `owned` what eight droplets noted in a round.
-    ///
-    /// # Safety
-    /// No other thread uses these cells meanwhile.
-    #[inline(always)]
-    unsafe fn apply(&self, bundle: &Bundle, round: usize, owned: &Range<i32>) {
-        let (cells, taken) = (&bundle.cells[round], &bundle.taken[round].0);
-        let inside = cells.map(|cell| u32::from((cell >= owned.start) & (cell < owned.end)));
-        let count: u32 = inside.iter().sum();
-        if count == 0 {
-            return;
-        }
-        let ground = self.ground.pointer();
-        for lane in 0..LANES {
-            if count == LANES as u32 || inside[lane] == 1 {
-                // SAFETY: `cell_of` gives only cells of the map; nobody else uses this one.
-                unsafe { *ground.add(cells[lane] as usize) -= taken[lane] };
-            }
-        }
-    }
-
     /// Moves eight droplets one step and notes what they take.
-    ///
-    /// # Safety
-    /// No thread writes heights meanwhile.
     #[inline(always)]
-    unsafe fn move_once<const VECTOR: bool>(&self, bundle: &mut Bundle, round: usize) {
+    fn move_once(&self, ground: &[f32], bundle: &mut Bundle) -> Note {
         let mut droplets = bundle.droplets;
         let alive = self.law.remaining(&droplets);
         let old = self.cell_of(&droplets);
-        // SAFETY: nobody writes heights meanwhile, as promised by the caller.
-        let ground = unsafe { self.ground.slice() };
-        // SAFETY: `cell_of` gives only cells of the map; there are two drives and one height for each.
-        let (x, y, left) = unsafe {
-            (
-                gather::<VECTOR, 2>(self.drives, old, 0),
-                gather::<VECTOR, 2>(self.drives, old, 1),
-                gather::<VECTOR, 1>(ground, old, 0),
-            )
-        };
+        // SAFETY: `cell_of` gives only cells of the map.
+        let (drives, left) = unsafe { (gather(self.drives, old), Lanes(gather(ground, old))) };
+        let (x, y) = (Lanes(drives.map(|[x, _]| x)), Lanes(drives.map(|[_, y]| y)));
         let cargo_before = self.law.cargo(&droplets);
         self.law.travel(&mut droplets, [x, y]);
         let new = self.cell_of(&droplets);
         // SAFETY: as above.
-        let reached = unsafe { gather::<VECTOR, 1>(ground, new, 0) };
+        let reached = Lanes(unsafe { gather(ground, new) });
         let taken = self.law.exchange(&mut droplets, left, reached);
         // One that has left the map exchanged nothing on its last step.
         let cargo = self.law.cargo(&droplets);
@@ -299,17 +286,18 @@ impl<S: Step<Lanes>> Wave<'_, S> {
             leaves[lane] = runs[lane] & !mask(inside);
         }
         let masked = |value: f32, mask: u32| f32::from_bits(value.to_bits() & mask);
+        let mut note = Note { taken: Lanes::default(), cells: if S::AT_ARRIVAL { new } else { old } };
         for lane in 0..LANES {
             let amount = masked(taken.0[lane], acts[lane]);
-            bundle.taken[round].0[lane] = amount;
+            note.taken.0[lane] = amount;
             bundle.moved.0[lane] += amount.abs();
             let carried = masked(cargo.0[lane], acts[lane]) + masked(cargo_before.0[lane], !acts[lane]);
             bundle.outflow.0[lane] += masked(carried, leaves[lane]);
             bundle.steps[lane] += runs[lane] & 1;
             droplets.volume.0[lane] = masked(droplets.volume.0[lane], runs[lane] & !leaves[lane]);
         }
-        bundle.cells[round] = if S::AT_ARRIVAL { new } else { old };
         bundle.droplets = droplets;
+        note
     }
 
     /// The cells that droplets are on; for one outside, the nearest.
