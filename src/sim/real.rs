@@ -106,8 +106,7 @@ impl Real for Lanes {
 
 /// Reads one place of `memory` in every lane.
 ///
-/// Plain loads: the vector unit's own gather instruction is several times slower on processors that are protected
-/// against gather data sampling.
+/// Plain loads: the vector unit's gather instruction was no faster where it was measured.
 ///
 /// # Safety
 /// Every index lies inside `memory`.

@@ -1,7 +1,8 @@
 //! A wave: droplets that move in step, a few at a time in vector lanes, on a team of threads.
 //!
 //! Published laws only. The normals are those of the wave's start; heights are live but for the last few rounds. Next to
-//! droplets that run one after the other, gross erosion and the number of pits differ by about a percent.
+//! droplets that run one after the other, gross erosion and the number of pits differ by
+//! less than the few percent that a test allows.
 //!
 //! Every thread has a copy of the ground. Between two waits it moves its own droplets and notes what they take off the
 //! ground; then it applies the notes of all, in the order of the droplets, to its copy. So all copies hold the same bits, for
@@ -23,8 +24,8 @@ use crate::sim::{
     team::{self, Member, Shared},
 };
 
-/// Rounds between two exchanges of changes. Longer, and a droplet in a pit digs by what it has already dug: 4 is
-/// stable for the whole range of the parameters' defaults, 16 is not.
+/// Rounds between two exchanges of changes. The more, the more a droplet in a pit digs by what it has already dug: with the
+/// parameters' defaults 4 was stable, 16 was not.
 const ROUNDS: usize = 4;
 /// Exchanges after which droplets that have ended make room; an even number.
 const EXCHANGES_PER_CLEANING: usize = 16;
