@@ -9,6 +9,7 @@ pub mod ledger;
 pub mod process;
 pub mod real;
 pub mod rng;
+pub mod swarm;
 pub mod team;
 pub mod terrain;
 

@@ -4,6 +4,8 @@
 //! yardstick) and in [`Lanes`] (eight particles in lock-step). Every operation is one IEEE operation per lane, without
 //! fused multiply-add, so a vector unit and plain code give the same bits.
 
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A number, or a fixed bundle of independent numbers.
@@ -101,6 +103,93 @@ impl Real for Lanes {
             out.0[lane] = if self.0[lane] >= 0.0 { inside.0[lane] } else { below.0[lane] };
         }
         out
+    }
+}
+
+impl Lanes {
+    /// The smaller of two numbers, lane by lane.
+    #[inline(always)]
+    pub fn min(self, other: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] < other.0[lane] { self.0[lane] } else { other.0[lane] };
+        }
+        out
+    }
+
+    /// Where this number is larger than the other.
+    #[inline(always)]
+    pub fn above(self, other: Self) -> Mask {
+        let mut out = Mask::default();
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] > other.0[lane] { u32::MAX } else { 0 };
+        }
+        out
+    }
+
+    /// The whole part of numbers.
+    ///
+    /// # Safety
+    /// Every number lies in the range of `i32`.
+    #[inline(always)]
+    pub unsafe fn truncated(self) -> [i32; LANES] {
+        let mut out = [0; LANES];
+        for lane in 0..LANES {
+            // SAFETY: as promised by the caller.
+            out[lane] = unsafe { self.0[lane].to_int_unchecked() };
+        }
+        out
+    }
+}
+
+/// Yes or no in every lane: all ones or all zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(32))]
+pub struct Mask(pub [u32; LANES]);
+
+impl Mask {
+    /// `yes` where it is set, else `no`.
+    #[inline(always)]
+    pub fn choose(self, yes: Lanes, no: Lanes) -> Lanes {
+        let mut out = no;
+        for lane in 0..LANES {
+            let (yes, no) = (yes.0[lane].to_bits(), no.0[lane].to_bits());
+            out.0[lane] = f32::from_bits((yes & self.0[lane]) | (no & !self.0[lane]));
+        }
+        out
+    }
+
+    /// Where both are set.
+    #[inline(always)]
+    pub fn and(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] &= other.0[lane];
+        }
+        self
+    }
+
+    /// Where one of them is set.
+    #[inline(always)]
+    pub fn or(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] |= other.0[lane];
+        }
+        self
+    }
+
+    /// Where this one is set and the other is not.
+    #[inline(always)]
+    pub fn without(mut self, other: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] &= !other.0[lane];
+        }
+        self
+    }
+
+    /// Whether any lane is set.
+    #[inline(always)]
+    pub fn any(self) -> bool {
+        self.0.iter().fold(0, |all, lane| all | lane) != 0
     }
 }
 

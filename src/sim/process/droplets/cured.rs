@@ -15,18 +15,16 @@
 //! no lower ground for a while sits in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only
 //! an open edge takes sediment off the map, and there the border cells keep their height: the base level.
 //!
-//! Every round all droplets see the ground that the last round left; then each thread changes its own rows, in the order
-//! of the droplets. So the result is the same for every number of threads.
+//! Every round all droplets see the ground that the last round left; then the ground changes, in the order of the
+//! droplets (see [`crate::sim::swarm`]). So the result is the same for every number of threads.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use super::{Law, Params};
 use crate::sim::{
-    real::{Kernel, with_vector_unit},
-    team::{self, Member, Shared},
+    grid::Grid,
+    real::{LANES, Lanes, Mask, Real},
+    swarm::{self, Swarm},
     terrain::{Edge, Terrain},
 };
 
@@ -38,13 +36,6 @@ const PUBLISHED_DT: f32 = 1.2;
 const PUBLISHED_SIDE: f32 = 256.0;
 /// Time without lower ground after which a droplet counts as caught in a hollow.
 const PATIENCE: f32 = 20.0;
-/// Rounds between two sortings by row, which also drop the droplets that have ended.
-const ROUNDS_PER_SORT: usize = 24;
-/// Droplets whose changes are looked at together: a thread reads only blocks that concern its rows, because what another
-/// thread has just written is slow to read.
-const BLOCK: usize = 16;
-/// Below this many droplets a second thread costs more than it does.
-const DROPLETS_PER_THREAD: usize = 48;
 
 /// A droplet on its way.
 #[derive(Clone, Copy, Debug)]
@@ -61,27 +52,7 @@ pub struct Droplet {
     lowest: f32,
     waited: f32,
     behind: f32,
-    fate: Fate,
-    change: Change,
-    account: Outcome,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Runs,
-    Settles,
-    Leaves,
-}
-
-/// What a droplet asks of the 3 × 3 cells around a place in one round.
-#[derive(Clone, Copy, Debug, Default)]
-struct Change {
-    column: i32,
-    row: i32,
-    weights_x: [f32; 3],
-    weights_y: [f32; 3],
-    /// Metres times cells; positive is taken off the ground.
-    amount: f32,
+    steps: u32,
 }
 
 /// What droplets did, in metres times cells.
@@ -110,328 +81,335 @@ impl Droplet {
             lowest: f32::INFINITY,
             waited: 0.0,
             behind: f32::NEG_INFINITY,
-            fate: Fate::Runs,
-            change: Change::default(),
-            account: Outcome::default(),
+            steps: 0,
         }
-    }
-
-    /// Takes on board what three rows of the ground gave in the last round.
-    #[inline(always)]
-    fn receive(&mut self, given: [f32; 3]) {
-        let taken = (given[0] + given[2]) + given[1];
-        self.mass += taken;
-        if taken > 0.0 {
-            self.account.eroded += f64::from(taken);
-        } else {
-            self.account.deposited -= f64::from(taken);
-        }
-        self.change.amount = 0.0;
     }
 }
 
 /// Runs droplets until each has ended. Returns what they did and leaves in `droplets` those that hold sediment to be
 /// settled.
 pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) -> Outcome {
-    let law = Constants::new(params, terrain);
-    droplets.sort_by_key(|droplet| droplet.y as u32);
-    let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
-    let (count, ended) = (AtomicUsize::new(droplets.len()), Mutex::new((Outcome::default(), Vec::new())));
-    let mut given = vec![0.0; 3 * droplets.len()];
-    let mut reaches = vec![Reach::default(); droplets.len().div_ceil(BLOCK)];
-    let ground = Ground {
-        width: terrain.bedrock.width() as i32,
-        height: terrain.bedrock.height() as i32,
+    let (width, height) = (terrain.bedrock.width(), terrain.bedrock.height());
+    let ground = Ground::new(terrain);
+    let mut wave = Wave {
+        law: Constants::new(params, terrain),
+        width: width as i32,
+        height: height as i32,
         edge: terrain.edge,
-        softness: &terrain.softness,
+        erodibility: padded(&terrain.softness).into_iter().map(|softness| 2.0 * softness).collect(),
         start: &terrain.start,
-        bedrock: Shared::new(&mut terrain.bedrock),
-        sand: Shared::new(&mut terrain.sand),
+        outcome: Outcome::default(),
+        holding: Vec::new(),
     };
-    let (droplets_shared, given, reaches) = (Shared::new(droplets), Shared::new(&mut given), Shared::new(&mut reaches));
-    team::run(threads, |mut member| {
-        loop {
-            let running = count.load(Ordering::Relaxed);
-            if running == 0 || !member.shrink(running / DROPLETS_PER_THREAD) {
-                break;
-            }
-            with_vector_unit(Rounds {
-                law: &law,
-                ground: &ground,
-                droplets: droplets_shared,
-                given,
-                reaches,
-                running,
-                member: &member,
-            });
-            if member.index() == 0 {
-                // SAFETY: the others wait until the droplets are sorted.
-                let (droplets, given) = unsafe { (droplets_shared.slice_mut(), given.slice_mut()) };
-                let (droplets, given) = (&mut droplets[..running], &mut given[..3 * running]);
-                count.store(sort(droplets, given, &ended), Ordering::Relaxed);
-            }
-            member.wait();
+    droplets.sort_by_key(|droplet| droplet.y as u32);
+    let bundles = droplets.chunks(LANES).map(Bundle::of).collect();
+    let ground = swarm::run(&mut wave, ground, bundles);
+    let (outcome, holding) = (wave.outcome, wave.holding);
+    let rows = |layer: &mut Grid, padded: &[f32]| {
+        for (row, padded) in layer.chunks_exact_mut(width).zip(padded.chunks_exact(width + 2).skip(1)) {
+            row.copy_from_slice(&padded[1..=width]);
         }
-    });
-    let (outcome, ended) = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
-    *droplets = ended;
+    };
+    rows(&mut terrain.bedrock, &ground.bedrock);
+    rows(&mut terrain.sand, &ground.sand);
+    *droplets = holding;
     outcome
 }
 
-/// Takes out the droplets that have ended and sorts the others by row. Returns their number.
-fn sort(droplets: &mut [Droplet], given: &mut [f32], ended: &Mutex<(Outcome, Vec<Droplet>)>) -> usize {
-    let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
-    let (outcome, holding) = &mut *ended;
-    let mut left = 0;
-    for index in 0..droplets.len() {
-        let mut droplet = droplets[index];
-        droplet.receive([0, 1, 2].map(|line| given[3 * index + line]));
-        if droplet.fate == Fate::Runs {
-            droplets[left] = droplet;
-            left += 1;
-            continue;
-        }
-        outcome.eroded += droplet.account.eroded;
-        outcome.deposited += droplet.account.deposited;
-        outcome.steps += droplet.account.steps;
-        if droplet.fate == Fate::Leaves {
-            outcome.outflow += f64::from(droplet.mass);
-        } else if droplet.mass > 0.0 {
-            holding.push(droplet);
-        }
+/// A layer with a ring of cells around it, and a few more cells so that four can always be read at once.
+fn padded(layer: &Grid) -> Vec<f32> {
+    let (width, height) = (layer.width(), layer.height());
+    let mut cells = vec![0.0; (width + 2) * (height + 2) + 4];
+    for (padded, row) in cells.chunks_exact_mut(width + 2).skip(1).zip(layer.chunks_exact(width)) {
+        padded[1..=width].copy_from_slice(row);
     }
-    given.fill(0.0);
-    droplets[..left].sort_by_key(|droplet| droplet.y as u32);
-    left
+    cells
 }
 
-/// The layers as the threads share them.
-struct Ground<'a> {
+/// One thread's copy of the layers, with a ring of cells around them; the heights also in the ring, where they are
+/// those of the cells that stand for what lies outside.
+#[derive(Clone)]
+struct Ground {
     width: i32,
     height: i32,
-    edge: Edge,
-    softness: &'a [f32],
-    start: &'a [f32],
-    bedrock: Shared<'a, f32>,
-    sand: Shared<'a, f32>,
+    wraps: bool,
+    bedrock: Vec<f32>,
+    sand: Vec<f32>,
+    surface: Vec<f32>,
 }
 
-impl Ground<'_> {
-    /// Height of a cell; for one outside, of the cell that stands for it.
-    ///
-    /// # Safety
-    /// No thread writes the layers meanwhile.
+impl Ground {
+    fn new(terrain: &Terrain) -> Self {
+        let (bedrock, sand) = (padded(&terrain.bedrock), padded(&terrain.sand));
+        let surface = bedrock.iter().zip(&sand).map(|(bedrock, sand)| bedrock + sand).collect();
+        let (width, height) = (terrain.bedrock.width() as i32, terrain.bedrock.height() as i32);
+        let mut ground = Self { width, height, wraps: terrain.edge == Edge::Wrap, bedrock, sand, surface };
+        for x in 0..width {
+            ground.refresh(x, 0);
+            ground.refresh(x, height - 1);
+        }
+        for y in 0..height {
+            ground.refresh(0, y);
+            ground.refresh(width - 1, y);
+        }
+        ground
+    }
+
     #[inline(always)]
-    unsafe fn height(&self, x: i32, y: i32) -> f32 {
-        let (x, y) = match self.edge {
-            Edge::Wrap => (x.rem_euclid(self.width), y.rem_euclid(self.height)),
-            _ => (x.clamp(0, self.width - 1), y.clamp(0, self.height - 1)),
+    fn index(&self, x: i32, y: i32) -> usize {
+        ((y + 1) * (self.width + 2) + (x + 1)) as usize
+    }
+
+    /// Brings the height of a border cell, and of the ring where it stands for it, up to its layers.
+    fn refresh(&mut self, x: i32, y: i32) {
+        let beyond = |place: i32, side: i32| match (place, self.wraps) {
+            (0, false) => -1,
+            (0, true) => side,
+            (place, false) if place == side - 1 => side,
+            (place, true) if place == side - 1 => -1,
+            (place, _) => place,
         };
-        let index = (y * self.width + x) as usize;
-        // SAFETY: as promised by the caller.
-        unsafe { *self.bedrock.get(index) + *self.sand.get(index) }
+        let (columns, rows) = ([x, beyond(x, self.width)], [y, beyond(y, self.height)]);
+        let index = self.index(x, y);
+        let surface = self.bedrock[index] + self.sand[index];
+        for (column, row) in rows.into_iter().flat_map(|row| columns.map(|column| (column, row))) {
+            let index = self.index(column, row);
+            self.surface[index] = surface;
+        }
     }
 
     /// Height and its differences per cell along columns and rows, bilinear between cell centres.
     ///
     /// # Safety
-    /// No thread writes the layers meanwhile.
+    /// Every place lies on the map.
     #[inline(always)]
-    unsafe fn sample(&self, x: f32, y: f32) -> (f32, f32, f32) {
-        let (x, y) = (x - 0.5, y - 0.5);
-        // Floor for numbers above −1, which is all that a map has.
-        let (column, row) = ((x + 1.0) as i32 - 1, (y + 1.0) as i32 - 1);
-        let (fx, fy) = (x - column as f32, y - row as f32);
-        // SAFETY: as promised by the caller.
-        let [nw, ne, sw, se] = unsafe {
-            if column >= 0 && row >= 0 && column + 1 < self.width && row + 1 < self.height {
-                let first = (row * self.width + column) as usize;
-                let second = first + self.width as usize;
-                let (bedrock, sand) = (self.bedrock.pointer(), self.sand.pointer());
-                let at = |index: usize| *bedrock.add(index) + *sand.add(index);
-                [at(first), at(first + 1), at(second), at(second + 1)]
-            } else {
-                [
-                    self.height(column, row),
-                    self.height(column + 1, row),
-                    self.height(column, row + 1),
-                    self.height(column + 1, row + 1),
-                ]
-            }
-        };
+    unsafe fn sample(&self, x: Lanes, y: Lanes) -> [Lanes; 3] {
+        let (half, one) = (Lanes::splat(0.5), Lanes::splat(1.0));
+        let (x, y) = (x - half, y - half);
+        // Cells of the ring count from 0, so this is the cell to the north-west.
+        // SAFETY: places on the map have small coordinates.
+        let (column, row) = unsafe { ((x + one).truncated(), (y + one).truncated()) };
+        let stride = self.width + 2;
+        let (mut first, mut second) = ([0; LANES], [0; LANES]);
+        let (mut fx, mut fy) = (x, y);
+        for lane in 0..LANES {
+            first[lane] = row[lane] * stride + column[lane];
+            second[lane] = first[lane] + stride;
+            fx.0[lane] -= (column[lane] - 1) as f32;
+            fy.0[lane] -= (row[lane] - 1) as f32;
+        }
+        // SAFETY: the four cells around a place on the map lie on the map or its ring.
+        let ([nw, ne], [sw, se]) = unsafe { (pairs(&self.surface, first), pairs(&self.surface, second)) };
         let (north, south) = (nw + fx * (ne - nw), sw + fx * (se - sw));
         let along_x = (ne - nw) + fy * ((se - sw) - (ne - nw));
-        (north + fy * (south - north), along_x, south - north)
+        [north + fy * (south - north), along_x, south - north]
+    }
+}
+
+/// Reads two neighbouring places in every lane.
+///
+/// # Safety
+/// Both places lie inside `memory`.
+#[inline(always)]
+unsafe fn pairs(memory: &[f32], index: [i32; LANES]) -> [Lanes; 2] {
+    let mut out = [Lanes::default(); 2];
+    for lane in 0..LANES {
+        // SAFETY: as promised by the caller.
+        let pair = unsafe { memory.as_ptr().add(index[lane] as usize).cast::<[f32; 2]>().read() };
+        (out[0].0[lane], out[1].0[lane]) = (pair[0], pair[1]);
+    }
+    out
+}
+
+/// Four neighbouring places.
+///
+/// # Safety
+/// All of them lie inside `memory`.
+#[inline(always)]
+unsafe fn four(memory: &[f32], index: usize) -> [f32; 4] {
+    // SAFETY: as promised by the caller; an array of numbers asks for no more alignment than a number.
+    unsafe { memory.as_ptr().add(index).cast::<[f32; 4]>().read() }
+}
+
+/// As [`four`], for writing.
+///
+/// # Safety
+/// All of them lie inside `memory`.
+#[inline(always)]
+unsafe fn four_mut(memory: &mut [f32], index: usize) -> &mut [f32; 4] {
+    // SAFETY: as for `four`.
+    unsafe { &mut *memory.as_mut_ptr().add(index).cast::<[f32; 4]>() }
+}
+
+/// Eight droplets.
+#[derive(Clone, Copy)]
+struct Bundle {
+    x: Lanes,
+    y: Lanes,
+    mass: Lanes,
+    vx: Lanes,
+    vy: Lanes,
+    volume: Lanes,
+    lowest: Lanes,
+    waited: Lanes,
+    behind: Lanes,
+    steps: [u32; LANES],
+    /// Which of them are still on their way...
+    runs: Mask,
+    /// ...and which have left the map.
+    left: Mask,
+    /// Which lanes hold a droplet at all.
+    used: usize,
+    account: Outcome,
+}
+
+impl Bundle {
+    fn of(droplets: &[Droplet]) -> Self {
+        let lanes = |part: fn(&Droplet) -> f32| {
+            let mut lanes = Lanes([1.0; LANES]);
+            lanes.0.iter_mut().zip(droplets).for_each(|(lane, droplet)| *lane = part(droplet));
+            lanes
+        };
+        let mut runs = Mask::default();
+        runs.0[..droplets.len()].fill(u32::MAX);
+        let mut steps = [0; LANES];
+        steps.iter_mut().zip(droplets).for_each(|(steps, droplet)| *steps = droplet.steps);
+        Self {
+            x: lanes(|droplet| droplet.x),
+            y: lanes(|droplet| droplet.y),
+            mass: lanes(|droplet| droplet.mass),
+            vx: lanes(|droplet| droplet.vx),
+            vy: lanes(|droplet| droplet.vy),
+            volume: lanes(|droplet| droplet.volume),
+            lowest: lanes(|droplet| droplet.lowest),
+            waited: lanes(|droplet| droplet.waited),
+            behind: lanes(|droplet| droplet.behind),
+            steps,
+            runs,
+            left: Mask::default(),
+            used: droplets.len(),
+            account: Outcome::default(),
+        }
     }
 
-    /// Applies the part of a change that lies in one row. Returns what was taken, in metres times cells.
-    ///
-    /// # Safety
-    /// No other thread uses this row of the layers meanwhile.
-    #[inline(always)]
-    unsafe fn apply_row(&self, change: &Change, line: usize, row: i32) -> f32 {
-        let share = change.amount * change.weights_y[line];
-        let mut taken = 0.0;
-        let inner = change.column > 1 && row > 0 && change.column + 2 < self.width && row + 1 < self.height;
-        if inner {
-            let first = (row * self.width + change.column - 1) as usize;
-            for offset in 0..3 {
-                let amount = share * change.weights_x[offset];
-                // SAFETY: an inner cell of the map, used as promised by the caller.
-                let (bedrock, sand, softness) = unsafe {
-                    let index = first + offset;
-                    (
-                        &mut *self.bedrock.pointer().add(index),
-                        &mut *self.sand.pointer().add(index),
-                        self.softness.get_unchecked(index),
-                    )
-                };
-                let (old_bedrock, old_sand) = (*bedrock, *sand);
-                // Negative, what is laid down is all loose.
-                let loose = amount.min(old_sand);
-                let solid = (amount - loose) * 2.0 * softness;
-                *sand = old_sand - loose;
-                *bedrock = old_bedrock - solid;
-                taken += (old_sand - *sand) + (old_bedrock - *bedrock);
-            }
-            return taken;
+    fn droplet(&self, lane: usize) -> Droplet {
+        Droplet {
+            x: self.x.0[lane],
+            y: self.y.0[lane],
+            mass: self.mass.0[lane],
+            vx: self.vx.0[lane],
+            vy: self.vy.0[lane],
+            volume: self.volume.0[lane],
+            lowest: self.lowest.0[lane],
+            waited: self.waited.0[lane],
+            behind: self.behind.0[lane],
+            steps: self.steps[lane],
         }
-        for offset in 0..3 {
-            let mut column = change.column + offset as i32 - 1;
-            if self.edge == Edge::Wrap {
-                column = column.rem_euclid(self.width);
-            }
-            if column < 0 || column >= self.width {
+    }
+}
+
+/// What eight droplets ask of the 3 × 3 cells around each of eight places: metres times cells, positive is taken off.
+#[derive(Clone, Copy, Default)]
+struct Note {
+    x: Lanes,
+    y: Lanes,
+    amount: Lanes,
+}
+
+/// The droplets of a wave.
+struct Wave<'a> {
+    law: Constants,
+    width: i32,
+    height: i32,
+    edge: Edge,
+    /// What a unit of digging takes off bedrock: twice the softness, with a ring of cells around the map.
+    erodibility: Vec<f32>,
+    start: &'a [f32],
+    outcome: Outcome,
+    holding: Vec<Droplet>,
+}
+
+impl Swarm for Wave<'_> {
+    type Ground = Ground;
+    type Bundle = Bundle;
+    type Note = Note;
+    const EXCHANGES: usize = 24;
+
+    #[inline(always)]
+    fn advance(&self, ground: &Ground, bundle: &mut Bundle) -> Note {
+        if bundle.runs.any() { self.step(ground, bundle) } else { Note::default() }
+    }
+
+    #[inline(always)]
+    fn apply(&self, ground: &mut Ground, note: &Note, bundle: Option<&mut Bundle>) {
+        // SAFETY: a note's places lie on the map.
+        let (columns, rows) = unsafe { (note.x.truncated(), note.y.truncated()) };
+        let mut parts = [note.x, note.y];
+        for lane in 0..LANES {
+            parts[0].0[lane] -= columns[lane] as f32;
+            parts[1].0[lane] -= rows[lane] as f32;
+        }
+        let (weights_x, weights_y) = (spline(parts[0]), spline(parts[1]));
+        let mut given = Lanes::default();
+        for lane in 0..LANES {
+            let amount = note.amount.0[lane];
+            if amount == 0.0 {
                 continue;
             }
-            let index = (row * self.width + column) as usize;
-            let amount = share * change.weights_x[offset];
-            // SAFETY: as promised by the caller.
-            let (bedrock, sand) = unsafe { (self.bedrock.get_mut(index), self.sand.get_mut(index)) };
-            let (old_bedrock, old_sand) = (*bedrock, *sand);
-            if amount > 0.0 {
-                let mut loose = amount.min(old_sand);
-                let mut solid = (amount - loose) * 2.0 * self.softness[index];
-                let border = column == 0 || row == 0 || column == self.width - 1 || row == self.height - 1;
-                if border && self.edge == Edge::Open {
-                    // The base level: a border cell is not cut below its starting ground.
-                    let spare = (old_bedrock + old_sand - self.start[index]).max(0.0);
-                    loose = loose.min(spare);
-                    solid = solid.min(spare - loose);
-                }
-                *sand = old_sand - loose;
-                *bedrock = old_bedrock - solid;
+            let (column, row) = (columns[lane], rows[lane]);
+            let across = [weights_x[0].0[lane], weights_x[1].0[lane], weights_x[2].0[lane], 0.0];
+            let down = [amount * weights_y[0].0[lane], amount * weights_y[1].0[lane], amount * weights_y[2].0[lane]];
+            let inner = column > 1 && row > 1 && column + 2 < self.width && row + 2 < self.height;
+            given.0[lane] = if inner {
+                // SAFETY: the 3 × 3 cells lie on the map.
+                unsafe { self.change_inner(ground, column, row, across, down) }
             } else {
-                *sand = old_sand - amount;
-            }
-            taken += (old_sand - *sand) + (old_bedrock - *bedrock);
+                self.change_at_border(ground, column, row, across, down)
+            };
         }
-        taken
-    }
-}
-
-/// One thread's part of the rounds between two sortings.
-struct Rounds<'a> {
-    law: &'a Constants,
-    ground: &'a Ground<'a>,
-    droplets: Shared<'a, Droplet>,
-    given: Shared<'a, f32>,
-    reaches: Shared<'a, Reach>,
-    running: usize,
-    member: &'a Member<'a>,
-}
-
-impl Kernel for Rounds<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { law, ground, droplets, given, reaches, running, member } = self;
-        let blocks = running.div_ceil(BLOCK);
-        let own = member.share(blocks);
-        let members = |block: usize| block * BLOCK..((block + 1) * BLOCK).min(running);
-        // SAFETY: nobody writes before the first wait.
-        let row_of = |block: usize| unsafe { droplets.get(block * BLOCK) }.y as i32;
-        let from = if own.start == 0 { 0 } else { row_of(own.start) };
-        let to = if own.end == blocks { ground.height } else { row_of(own.end) };
-        member.wait();
-        for _ in 0..ROUNDS_PER_SORT {
-            for block in own.clone() {
-                let mut reach = Reach::default();
-                for index in members(block) {
-                    // SAFETY: shares don't overlap, and nobody writes the layers before the wait.
-                    unsafe {
-                        let droplet = droplets.get_mut(index);
-                        if droplet.change.amount != 0.0 {
-                            let rows = [0, 1, 2].map(|line| given.get_mut(3 * index + line));
-                            droplet.receive([*rows[0], *rows[1], *rows[2]]);
-                            rows.into_iter().for_each(|row| *row = 0.0);
-                        }
-                        if droplet.fate == Fate::Runs {
-                            law.step(ground, droplet);
-                        }
-                        reach.include(&droplet.change);
-                    }
-                }
-                // SAFETY: shares don't overlap.
-                unsafe { *reaches.get_mut(block) = reach };
+        if let Some(bundle) = bundle {
+            bundle.mass = bundle.mass + given;
+            for lane in 0..LANES {
+                bundle.account.eroded += f64::from(given.0[lane].max(0.0));
+                bundle.account.deposited -= f64::from(given.0[lane].min(0.0));
             }
-            member.wait();
-            for block in 0..blocks {
-                // SAFETY: droplets and reaches are only read until the next wait, and each row of the layers, with what
-                // it gives, belongs to one thread.
-                unsafe {
-                    if !reaches.get(block).meets(from, to, ground) {
-                        continue;
-                    }
-                    for index in members(block) {
-                        let change = &droplets.get(index).change;
-                        if change.amount == 0.0 {
-                            continue;
-                        }
-                        for line in 0..3 {
-                            let mut row = change.row + line as i32 - 1;
-                            if ground.edge == Edge::Wrap {
-                                row = row.rem_euclid(ground.height);
-                            }
-                            if row >= from && row < to {
-                                *given.get_mut(3 * index + line) = ground.apply_row(change, line, row);
-                            }
-                        }
-                    }
+        }
+    }
+
+    fn repack(&mut self, bundles: &mut [Bundle]) -> usize {
+        let mut running = Vec::with_capacity(bundles.len() * LANES);
+        for bundle in &*bundles {
+            self.outcome.eroded += bundle.account.eroded;
+            self.outcome.deposited += bundle.account.deposited;
+            for lane in 0..bundle.used {
+                let droplet = bundle.droplet(lane);
+                if bundle.runs.0[lane] != 0 {
+                    running.push(droplet);
+                    continue;
+                }
+                self.outcome.steps += u64::from(droplet.steps);
+                if bundle.left.0[lane] != 0 {
+                    self.outcome.outflow += f64::from(droplet.mass);
+                } else if droplet.mass > 0.0 {
+                    self.holding.push(droplet);
                 }
             }
-            member.wait();
         }
-    }
-}
-
-/// First and last row of the places around which a block of droplets changes the ground.
-#[derive(Clone, Copy, Debug)]
-struct Reach {
-    first: i32,
-    last: i32,
-}
-
-impl Default for Reach {
-    fn default() -> Self {
-        Self { first: i32::MAX, last: i32::MIN }
-    }
-}
-
-impl Reach {
-    fn include(&mut self, change: &Change) {
-        if change.amount != 0.0 {
-            self.first = self.first.min(change.row);
-            self.last = self.last.max(change.row);
+        running.sort_by_key(|droplet| droplet.y as u32);
+        for (bundle, droplets) in bundles.iter_mut().zip(running.chunks(LANES)) {
+            *bundle = Bundle::of(droplets);
         }
+        running.len().div_ceil(LANES)
     }
+}
 
-    /// Whether a change may touch rows in from..to. Changes at the border of a map that wraps touch its other side.
-    fn meets(&self, from: i32, to: i32, ground: &Ground<'_>) -> bool {
-        let wraps = ground.edge == Edge::Wrap && (self.first == 0 || self.last == ground.height - 1);
-        self.first <= self.last && (wraps || (self.last + 1 >= from && self.first <= to))
-    }
+/// Weights of the cell before, of the cell and of the next for a place in the cell: a quadratic B-spline, smooth in the
+/// place, its weights sum to one.
+#[inline(always)]
+fn spline(part: Lanes) -> [Lanes; 3] {
+    let half = Lanes::splat(0.5);
+    let t = part - half;
+    [half * (half - t) * (half - t), Lanes::splat(0.75) - t * t, half * (half + t) * (half + t)]
 }
 
 /// The constants of a law on a terrain.
@@ -449,17 +427,7 @@ struct Constants {
     evaporation: f32,
     min_volume: f32,
     patience: f32,
-    most_steps: u64,
-    full_step: Decays,
-}
-
-/// What is left of speed, missing load, excess load and water after a step.
-#[derive(Clone, Copy)]
-struct Decays {
-    speed: f32,
-    lifting: f32,
-    settling: f32,
-    volume: f32,
+    most_steps: u32,
 }
 
 impl Constants {
@@ -495,8 +463,7 @@ impl Constants {
         law.law = params.law;
         law.cells = side / PUBLISHED_SIDE;
         law.steepness = 1.0 / terrain.cell_size;
-        law.most_steps = 4 * (terrain.width() + terrain.height()) as u64;
-        law.full_step = law.decays(law.dt);
+        law.most_steps = 4 * (terrain.width() + terrain.height()) as u32;
         law
     }
 
@@ -514,96 +481,109 @@ impl Constants {
         min_volume: 0.0,
         patience: 0.0,
         most_steps: 0,
-        full_step: Decays { speed: 0.0, lifting: 0.0, settling: 0.0, volume: 0.0 },
     };
+}
 
-    fn decays(&self, time: f32) -> Decays {
-        Decays {
-            speed: decay(self.friction * time),
-            lifting: decay(self.lifting * time),
-            settling: decay(self.settling * time),
-            volume: decay(self.evaporation * time),
-        }
-    }
-
-    /// One step of one droplet; what it wants of the ground is noted in its change.
-    ///
-    /// # Safety
-    /// No thread writes the layers meanwhile.
+impl Wave<'_> {
+    /// One step of eight droplets. Returns what they want of the ground.
     #[inline(always)]
-    unsafe fn step(&self, ground: &Ground<'_>, droplet: &mut Droplet) {
-        // SAFETY: as promised by the caller.
-        let (here, along_x, along_y) = unsafe { ground.sample(droplet.x, droplet.y) };
-        let (slope_x, slope_y) = (along_x * self.steepness, along_y * self.steepness);
-        let mut push = -self.acceleration / (1.0 + (slope_x * slope_x + slope_y * slope_y)).sqrt();
-        if self.law == Law::MassTransfer {
-            push /= droplet.volume;
+    fn step(&self, ground: &Ground, bundle: &mut Bundle) -> Note {
+        let law = &self.law;
+        let all = |value: f32| Lanes([value; LANES]);
+        let (zero, one) = (all(0.0), all(1.0));
+        // SAFETY: `keep_on_map` has seen to it that droplets are on the map.
+        let [here, along_x, along_y] = unsafe { ground.sample(bundle.x, bundle.y) };
+        let (slope_x, slope_y) = (along_x * all(law.steepness), along_y * all(law.steepness));
+        let mut push = all(-law.acceleration) / (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
+        if law.law == Law::MassTransfer {
+            push = push / bundle.volume;
         }
         let (push_x, push_y) = (push * slope_x, push * slope_y);
         // No farther than a cell: bound the step by the speed now and the speed it may gain.
+        let dt = all(law.dt);
         let pace = {
-            let (vx, vy) = (droplet.vx + self.dt * push_x, droplet.vy + self.dt * push_y);
+            let (vx, vy) = (bundle.vx + dt * push_x, bundle.vy + dt * push_y);
             let after = vx * vx + vy * vy;
-            let before = droplet.vx * droplet.vx + droplet.vy * droplet.vy;
-            before.max(after).sqrt() * self.cells
+            let before = bundle.vx * bundle.vx + bundle.vy * bundle.vy;
+            before.max(after).sqrt() * all(law.cells)
         };
-        let (time, decays) =
-            if pace * self.dt <= 1.0 { (self.dt, self.full_step) } else { (1.0 / pace, self.decays(1.0 / pace)) };
+        let time = (pace * dt).above(one).choose(one / pace, dt);
+        let kept_speed = decay(all(law.friction) * time);
         // ∫ e^(−f·t) dt over the step; for small f·τ the quotient would lose its digits.
-        let gained = if self.friction * time > 1e-3 { (1.0 - decays.speed) / self.friction } else { time };
-        droplet.vx = droplet.vx * decays.speed + push_x * gained;
-        droplet.vy = droplet.vy * decays.speed + push_y * gained;
-        let (from_x, from_y) = (droplet.x, droplet.y);
-        droplet.x += droplet.vx * (time * self.cells);
-        droplet.y += droplet.vy * (time * self.cells);
-        droplet.account.steps += 1;
-        if !self.keep_on_map(ground, droplet) {
-            droplet.fate = Fate::Leaves;
-            return;
-        }
-        // SAFETY: as promised by the caller.
-        let (ahead, _, _) = unsafe { ground.sample(droplet.x, droplet.y) };
+        let gained = (all(law.friction) * time).above(all(1e-3)).choose((one - kept_speed) / all(law.friction), time);
+        bundle.vx = bundle.vx * kept_speed + push_x * gained;
+        bundle.vy = bundle.vy * kept_speed + push_y * gained;
+        let mut note = Note { x: bundle.x, y: bundle.y, amount: zero };
+        bundle.x = bundle.x + bundle.vx * (time * all(law.cells));
+        bundle.y = bundle.y + bundle.vy * (time * all(law.cells));
+        let left = self.keep_on_map(bundle);
+        // SAFETY: as above.
+        let [ahead, _, _] = unsafe { ground.sample(bundle.x, bundle.y) };
         let fall = here - ahead;
-        let speed = (droplet.vx * droplet.vx + droplet.vy * droplet.vy).sqrt();
-        let capacity = match self.law {
-            Law::MassTransfer => droplet.volume * droplet.volume * speed * self.capacity * fall.max(0.0) / time,
-            Law::Capacity => self.capacity * speed * droplet.volume,
+        let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
+        let capacity = match law.law {
+            Law::MassTransfer => bundle.volume * bundle.volume * speed * all(law.capacity) * fall.max(zero) / time,
+            Law::Capacity => all(law.capacity) * speed * bundle.volume,
         };
-        let lacking = capacity - droplet.mass;
-        let amount = if lacking > 0.0 {
-            ((1.0 - decays.lifting) * lacking).min(fall.max(0.0) * GREATEST_CUT)
-        } else {
-            let room = if fall < 0.0 { -fall } else { (droplet.behind - here).max(0.0) };
-            ((1.0 - decays.settling) * lacking).max(-room)
+        let lacking = capacity - bundle.mass;
+        let kept_lacking = decay(all(law.lifting) * time);
+        let kept_excess = if law.lifting == law.settling { kept_lacking } else { decay(all(law.settling) * time) };
+        let dug = ((one - kept_lacking) * lacking).min(fall.max(zero) * all(GREATEST_CUT));
+        let room = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
+        let laid = ((one - kept_excess) * lacking).max(-room);
+        let amount = lacking.above(zero).choose(dug, laid);
+        note.amount = bundle.runs.without(left).choose(amount, zero);
+        bundle.behind = here;
+        bundle.volume = match law.law {
+            Law::MassTransfer => bundle.volume * decay(all(law.evaporation) * time),
+            Law::Capacity => bundle.volume - all(law.evaporation) * time,
         };
-        droplet.change = Change::around(from_x, from_y, amount);
-        droplet.behind = here;
-        droplet.volume = match self.law {
-            Law::MassTransfer => droplet.volume * decays.volume,
-            Law::Capacity => droplet.volume - self.evaporation * time,
-        };
-        droplet.waited += time;
-        if ahead < droplet.lowest - 1e-4 / self.steepness {
-            droplet.lowest = ahead;
-            droplet.waited = 0.0;
+        let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
+        bundle.lowest = found.choose(ahead, bundle.lowest);
+        bundle.waited = found.choose(zero, bundle.waited + time);
+        let mut ended = left.or(bundle.waited.above(all(law.patience)));
+        for lane in 0..LANES {
+            bundle.steps[lane] += bundle.runs.0[lane] & 1;
+            let spent = bundle.volume.0[lane] <= law.min_volume;
+            let endless = self.edge == Edge::Wrap && bundle.steps[lane] >= law.most_steps;
+            ended.0[lane] |= if spent | endless { u32::MAX } else { 0 };
         }
-        let spent = droplet.volume <= self.min_volume || droplet.waited > self.patience;
-        let endless = ground.edge == Edge::Wrap && droplet.account.steps >= self.most_steps;
-        if spent || endless {
-            droplet.fate = Fate::Settles;
-        }
+        bundle.left = bundle.left.or(left);
+        bundle.runs = bundle.runs.without(ended);
+        note
     }
 
-    /// Reflects, wraps or lets go. False if the droplet has left the map.
+    /// Reflects, wraps or lets go the droplets that have crossed the edge. Returns those that have left the map; their places,
+    /// and those of lanes without a droplet, are then some place on it.
     #[inline(always)]
-    fn keep_on_map(&self, ground: &Ground<'_>, droplet: &mut Droplet) -> bool {
-        let (right, bottom) = (ground.width as f32, ground.height as f32);
-        if droplet.x >= 0.0 && droplet.y >= 0.0 && droplet.x < right && droplet.y < bottom {
-            return true;
+    fn keep_on_map(&self, bundle: &mut Bundle) -> Mask {
+        let (right, bottom) = (self.width as f32, self.height as f32);
+        let mut outside = Mask::default();
+        for lane in 0..LANES {
+            let (x, y) = (bundle.x.0[lane], bundle.y.0[lane]);
+            let on_map = (x >= 0.0) & (y >= 0.0) & (x < right) & (y < bottom);
+            outside.0[lane] = if on_map { 0 } else { u32::MAX };
         }
+        if !outside.any() {
+            return outside;
+        }
+        let mut left = Mask::default();
+        for lane in (0..LANES).filter(|&lane| outside.0[lane] != 0) {
+            if !self.bring_back(bundle, lane) {
+                left.0[lane] = bundle.runs.0[lane];
+                (bundle.x.0[lane], bundle.y.0[lane]) = (1.0, 1.0);
+            }
+        }
+        left
+    }
+
+    /// Reflects or wraps a droplet. False if it may leave the map.
+    fn bring_back(&self, bundle: &mut Bundle, lane: usize) -> bool {
+        let (right, bottom) = (self.width as f32, self.height as f32);
+        let (x, y) = (&mut bundle.x.0[lane], &mut bundle.y.0[lane]);
         // The largest f32 below a side, so that rounding cannot put a droplet outside.
         let inside = |position: f32, side: f32| position.max(0.0).min(side.next_down());
-        match ground.edge {
+        match self.edge {
             Edge::Open => return false,
             Edge::Wrap => {
                 let wrap = |position: f32, side: f32| {
@@ -615,8 +595,8 @@ impl Constants {
                         position
                     }
                 };
-                droplet.x = inside(wrap(droplet.x, right), right);
-                droplet.y = inside(wrap(droplet.y, bottom), bottom);
+                *x = inside(wrap(*x, right), right);
+                *y = inside(wrap(*y, bottom), bottom);
             }
             Edge::Wall => {
                 let mirror = |position: &mut f32, velocity: &mut f32, side: f32| {
@@ -626,34 +606,97 @@ impl Constants {
                     }
                     *position = inside(*position, side);
                 };
-                mirror(&mut droplet.x, &mut droplet.vx, right);
-                mirror(&mut droplet.y, &mut droplet.vy, bottom);
+                mirror(x, &mut bundle.vx.0[lane], right);
+                mirror(y, &mut bundle.vy.0[lane], bottom);
             }
         }
         true
     }
-}
 
-impl Change {
-    /// A change spread over 3 × 3 cells by the quadratic B-spline: smooth in the place, its weights sum to one.
+    /// Changes 3 × 3 cells, none of them at the border: `across` are the weights of columns, with none for a fourth,
+    /// `down` the amounts of rows. Returns what was taken, in metres times cells.
+    ///
+    /// # Safety
+    /// All of the cells lie on the map.
     #[inline(always)]
-    fn around(x: f32, y: f32, amount: f32) -> Self {
-        let spline = |part: f32| {
-            let t = part - 0.5;
-            [0.5 * (0.5 - t) * (0.5 - t), 0.75 - t * t, 0.5 * (0.5 + t) * (0.5 + t)]
+    unsafe fn change_inner(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 4], down: [f32; 3]) -> f32 {
+        let first = ground.index(column - 1, row - 1);
+        let stride = self.width as usize + 2;
+        let mut given = [0.0; 3];
+        for line in 0..3 {
+            let index = first + line * stride;
+            // SAFETY: the layers have four cells more than the map and its ring; all have the same size.
+            let (bedrock, sand, erodibility) =
+                unsafe { (four(&ground.bedrock, index), four(&ground.sand, index), four(&self.erodibility, index)) };
+            let (mut left_bedrock, mut left_sand, mut surface) = ([0.0; 4], [0.0; 4], [0.0; 4]);
+            let mut taken = [0.0; 4];
+            for cell in 0..4 {
+                let amount = down[line] * across[cell];
+                // Negative, what is laid down is all loose.
+                let loose = if amount < sand[cell] { amount } else { sand[cell] };
+                left_sand[cell] = sand[cell] - loose;
+                left_bedrock[cell] = bedrock[cell] - (amount - loose) * erodibility[cell];
+                surface[cell] = left_bedrock[cell] + left_sand[cell];
+                taken[cell] = (sand[cell] - left_sand[cell]) + (bedrock[cell] - left_bedrock[cell]);
+            }
+            // SAFETY: as above.
+            unsafe {
+                *four_mut(&mut ground.bedrock, index) = left_bedrock;
+                *four_mut(&mut ground.sand, index) = left_sand;
+                *four_mut(&mut ground.surface, index) = surface;
+            }
+            given[line] = taken[0] + taken[1] + taken[2];
+        }
+        (given[0] + given[2]) + given[1]
+    }
+
+    /// As [`Self::change_inner`], for places at the border.
+    fn change_at_border(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 4], down: [f32; 3]) -> f32 {
+        let place = |place: i32, side: i32| match self.edge {
+            Edge::Wrap => Some(place.rem_euclid(side)),
+            _ => (0..side).contains(&place).then_some(place),
         };
-        let (column, row) = (x as i32, y as i32);
-        Self { column, row, weights_x: spline(x - column as f32), weights_y: spline(y - row as f32), amount }
+        let mut taken = [0.0; 3];
+        for line in 0..3 {
+            for offset in 0..3 {
+                let x = place(column + offset as i32 - 1, self.width);
+                let y = place(row + line as i32 - 1, self.height);
+                let (Some(x), Some(y)) = (x, y) else { continue };
+                let index = ground.index(x, y);
+                let amount = down[line] * across[offset];
+                let (old_bedrock, old_sand) = (ground.bedrock[index], ground.sand[index]);
+                if amount > 0.0 {
+                    let mut loose = amount.min(old_sand);
+                    let mut solid = (amount - loose) * self.erodibility[index];
+                    let border = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
+                    if border && self.edge == Edge::Open {
+                        // The base level: a border cell is not cut below its starting ground.
+                        let start = self.start[(y * self.width + x) as usize];
+                        let spare = (old_bedrock + old_sand - start).max(0.0);
+                        loose = loose.min(spare);
+                        solid = solid.min(spare - loose);
+                    }
+                    ground.sand[index] = old_sand - loose;
+                    ground.bedrock[index] = old_bedrock - solid;
+                } else {
+                    ground.sand[index] = old_sand - amount;
+                }
+                ground.refresh(x, y);
+                taken[line] += (old_sand - ground.sand[index]) + (old_bedrock - ground.bedrock[index]);
+            }
+        }
+        (taken[0] + taken[2]) + taken[1]
     }
 }
 
 /// e^(−x) for 0 ≤ x ≤ 5 to 2e-5, from plain arithmetic alone: the Taylor polynomial at x/16, squared four times.
 #[inline(always)]
-fn decay(x: f32) -> f32 {
-    let part = x * (1.0 / 16.0);
-    let mut power = 1.0 - part * (1.0 - part * (0.5 - part * (1.0 / 6.0 - part * (1.0 / 24.0))));
+fn decay(x: Lanes) -> Lanes {
+    let all = |value: f32| Lanes([value; LANES]);
+    let (one, part) = (all(1.0), x * all(1.0 / 16.0));
+    let mut power = one - part * (one - part * (all(0.5) - part * (all(1.0 / 6.0) - part * all(1.0 / 24.0))));
     for _ in 0..4 {
-        power *= power;
+        power = power * power;
     }
     power
 }
@@ -666,15 +709,15 @@ mod tests {
     fn decay_is_the_exponential_function() {
         for step in 0..500 {
             let x = step as f32 * 0.01;
-            assert!((decay(x) - (-x).exp()).abs() < 2e-5, "{x}");
+            assert!((decay(Lanes([x; LANES])).0[0] - (-x).exp()).abs() < 2e-5, "{x}");
         }
     }
 
     #[test]
     fn the_weights_of_a_change_sum_to_one() {
         for step in 0..100 {
-            let change = Change::around(7.0 + step as f32 * 0.01, 3.5, 1.0);
-            let total: f32 = change.weights_x.iter().sum::<f32>() * change.weights_y.iter().sum::<f32>();
+            let total = |part: f32| spline(Lanes([part; LANES])).map(|weight| weight.0[0]).iter().sum::<f32>();
+            let total = total(step as f32 * 0.01) * total(0.5);
             assert!((total - 1.0).abs() < 1e-6);
         }
     }

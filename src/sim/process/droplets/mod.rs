@@ -218,7 +218,13 @@ impl Droplets {
     }
 
     /// The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
-    fn run_published<S: Step<Lanes>>(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]], volume: f32, law: &S) {
+    fn run_published<S: Step<Lanes> + Send>(
+        &mut self,
+        context: &mut Context<'_>,
+        starts: &[[f32; 2]],
+        volume: f32,
+        law: &S,
+    ) {
         let terrain = &mut *context.terrain;
         let (width, height) = (terrain.width(), terrain.height());
         let mut ground = terrain.ground();

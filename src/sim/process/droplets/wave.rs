@@ -1,19 +1,9 @@
-//! A wave: droplets that move in step, a few at a time in vector lanes, on a team of threads.
+//! Droplets of the published laws as a swarm.
 //!
-//! Published laws only. The normals are those of the wave's start; heights are live but for the last few rounds. Next to
-//! droplets that run one after the other, gross erosion and the number of pits differ by
-//! less than the few percent that a test allows.
-//!
-//! Every thread has a copy of the ground. Between two waits it moves its own droplets and notes what they take off the
-//! ground; then it applies the notes of all, in the order of the droplets, to its copy. So all copies hold the same bits, for
-//! every number of threads, and no thread waits for memory that another one has just changed but for the notes.
+//! The normals are those of the wave's start; heights are live but for the last few rounds. Next to droplets that run
+//! one after the other, gross erosion and the number of pits differ by less than the few percent that a test allows.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
-
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
 
 use rayon::prelude::*;
 
@@ -21,18 +11,20 @@ use super::published::{State, Step, facet_normal};
 use crate::sim::{
     grid::Grid,
     real::{Kernel, LANES, Lanes, Real, gather, with_vector_unit},
-    team::{self, Member, Shared},
+    swarm::{self, Swarm},
 };
 
-/// Rounds between two exchanges of changes. The more, the more a droplet in a pit digs by what it has already dug: with the
+/// Steps between two exchanges of changes. The more, the more a droplet in a pit digs by what it has already dug: with the
 /// parameters' defaults 4 was stable, 16 was not.
 const ROUNDS: usize = 4;
-/// Exchanges after which droplets that have ended make room; an even number.
-const EXCHANGES_PER_CLEANING: usize = 16;
-/// Below this many droplets a second thread costs more than it does.
-const DROPLETS_PER_THREAD: usize = 128;
 
-/// What eight droplets take off which cells in a round: one line of a processor's cache.
+/// What lies in a cell: the drive along columns and rows that a droplet feels there, the height, and nothing. Together,
+/// because a droplet needs them together.
+type Cell = [f32; 4];
+/// Place of the height in a cell.
+const HEIGHT: usize = 2;
+
+/// What eight droplets take off which cells in a step: one line of a processor's cache.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Note {
@@ -40,7 +32,7 @@ struct Note {
     cells: [i32; LANES],
 }
 
-/// Eight droplets and what they did since the last cleaning.
+/// Eight droplets and what they did since the last repacking.
 #[derive(Clone, Copy)]
 struct Bundle {
     droplets: State<Lanes>,
@@ -63,85 +55,36 @@ pub struct Outcome {
 /// Runs droplets, given by their start, to their end on a ground in metres.
 pub fn run<S>(ground: &mut Grid, cell_size: f32, law: &S, mut droplets: Vec<State<f32>>) -> Outcome
 where
-    S: Step<Lanes>,
+    S: Step<Lanes> + Send,
 {
-    let drives = drives(ground, cell_size, law);
+    let cells = cells(ground, cell_size, law);
     // Neighbours in the list are neighbours on the map, and share what a core has at hand.
     droplets.sort_by_key(|droplet| droplet.y as u32);
-    let mut bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
-    let mut notes = vec![Note::default(); 2 * ROUNDS * bundles.len()];
-    let (count, outcome) = (AtomicUsize::new(droplets.len()), Mutex::new(Outcome::default()));
-    let wave = Wave {
-        drives: &drives,
-        bundles: Shared::new(&mut bundles),
-        notes: Shared::new(&mut notes),
-        width: ground.width(),
-        height: ground.height(),
-        law,
-    };
-    let threads = rayon::current_num_threads().min(droplets.len() / DROPLETS_PER_THREAD).max(1);
-    let start: &Grid = ground;
-    let result = Mutex::new(None);
-    team::run(threads, |mut member| {
-        let mut own = start.clone();
-        loop {
-            let running = count.load(Ordering::Relaxed);
-            if running == 0 || !member.shrink(running / DROPLETS_PER_THREAD) {
-                break;
-            }
-            let bundles = running.div_ceil(LANES);
-            with_vector_unit(Exchanges { wave: &wave, ground: &mut own, bundles, member: &member });
-            if member.index() == 0 {
-                // SAFETY: the others wait until there is room again.
-                let all = unsafe { wave.bundles.slice_mut() };
-                count.store(clean(&mut all[..bundles], law, &outcome), Ordering::Relaxed);
-            }
-            member.wait();
-        }
-        if member.index() == 0 {
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
-        }
-    });
-    if let Some(result) = result.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        *ground = result;
-    }
-    outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
+    let mut wave = Wave { width: ground.width(), height: ground.height(), law: *law, outcome: Outcome::default() };
+    let cells = swarm::run(&mut wave, cells, bundles);
+    ground.iter_mut().zip(&cells).for_each(|(height, cell)| *height = cell[HEIGHT]);
+    wave.outcome
 }
 
-/// Adds up what the bundles did and drops the droplets that have ended. Returns the number of the others.
-fn clean<S: Step<Lanes>>(bundles: &mut [Bundle], law: &S, outcome: &Mutex<Outcome>) -> usize {
-    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut droplets = Vec::with_capacity(bundles.len() * LANES);
-    for bundle in &*bundles {
-        outcome.moved += bundle.moved.0.iter().map(|&part| f64::from(part)).sum::<f64>();
-        outcome.outflow += bundle.outflow.0.iter().map(|&part| f64::from(part)).sum::<f64>();
-        outcome.steps += bundle.steps.iter().map(|&part| u64::from(part)).sum::<u64>();
-        droplets.extend(bundle.living(law));
-    }
-    for (bundle, droplets) in bundles.iter_mut().zip(droplets.chunks(LANES)) {
-        *bundle = Bundle::of(droplets);
-    }
-    droplets.len()
-}
-
-/// The drive along columns and rows that a droplet feels in every cell; none in the outermost ring.
-fn drives<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<[f32; 2]> {
+/// The cells of a map; nothing drives a droplet in the outermost ring.
+fn cells<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<Cell> {
     let (width, height) = (ground.width(), ground.height());
-    let mut drives = vec![[0.0; 2]; ground.len()];
+    let mut cells: Vec<Cell> = ground.iter().map(|&height| [0.0, 0.0, height, 0.0]).collect();
     if width < 3 || height < 3 {
-        return drives;
+        return cells;
     }
     let steepness = Lanes::splat(1.0 / f64::from(cell_size));
-    drives.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
+    cells.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
         let lines = [y - 1, y, y + 1].map(|line| &ground[line * width..(line + 1) * width]);
         with_vector_unit(DrivesOfRow { lines, row, steepness, law });
     });
-    drives
+    cells
 }
 
 struct DrivesOfRow<'a, S> {
     lines: [&'a [f32]; 3],
-    row: &'a mut [[f32; 2]],
+    row: &'a mut [Cell],
     steepness: Lanes,
     law: &'a S,
 }
@@ -162,8 +105,8 @@ impl<S: Step<Lanes>> Kernel for DrivesOfRow<'_, S> {
             };
             let around = std::array::from_fn(|place| load(place / 3, place % 3));
             let [x, y] = self.law.drive(facet_normal(around, self.steepness));
-            for (lane, pair) in self.row[first..first + count].iter_mut().enumerate() {
-                *pair = [x.0[lane], y.0[lane]];
+            for (lane, cell) in self.row[first..first + count].iter_mut().enumerate() {
+                (cell[0], cell[1]) = (x.0[lane], y.0[lane]);
             }
         }
     }
@@ -205,75 +148,86 @@ impl Bundle {
     }
 }
 
-/// What the threads of a wave share.
-struct Wave<'a, S> {
-    drives: &'a [[f32; 2]],
-    bundles: Shared<'a, Bundle>,
-    /// Of this exchange and of the last, so that writing one needs no wait for the readers of the other.
-    notes: Shared<'a, Note>,
+/// The droplets of a wave.
+struct Wave<S> {
     width: usize,
     height: usize,
-    law: &'a S,
+    law: S,
+    outcome: Outcome,
 }
 
-/// One thread's part of the rounds between two cleanings.
-struct Exchanges<'a, S> {
-    wave: &'a Wave<'a, S>,
-    ground: &'a mut [f32],
-    bundles: usize,
-    member: &'a Member<'a>,
-}
-
-impl<S: Step<Lanes>> Kernel for Exchanges<'_, S> {
-    type Output = ();
+impl<S: Step<Lanes> + Send> Swarm for Wave<S> {
+    type Ground = Vec<Cell>;
+    type Bundle = Bundle;
+    type Note = [Note; ROUNDS];
+    const EXCHANGES: usize = 16;
 
     #[inline(always)]
-    fn run(self) {
-        let Self { wave, ground, bundles, member } = self;
-        let own = member.share(bundles);
-        for exchange in 0..EXCHANGES_PER_CLEANING {
-            let first = (exchange % 2) * ROUNDS * bundles;
-            for round in 0..ROUNDS {
-                for index in own.clone() {
-                    // SAFETY: shares of bundles and of their notes don't overlap, and who reads notes reads the other
-                    // exchange's: those of this one were last read before the last wait.
-                    unsafe {
-                        let note = wave.notes.get_mut(first + round * bundles + index);
-                        *note = wave.move_once(ground, wave.bundles.get_mut(index));
-                    }
-                }
-            }
-            member.wait();
-            for index in first..first + ROUNDS * bundles {
-                // SAFETY: notes of this exchange are not written before the next wait.
-                let note = unsafe { wave.notes.get(index) };
-                for lane in 0..LANES {
-                    // SAFETY: `cell_of` gives only cells of the map.
-                    unsafe { *ground.get_unchecked_mut(note.cells[lane] as usize) -= note.taken.0[lane] };
-                }
+    fn advance(&self, ground: &Vec<Cell>, bundle: &mut Bundle) -> [Note; ROUNDS] {
+        let mut notes = [Note::default(); ROUNDS];
+        let mut droplets = bundle.droplets;
+        let mut old = self.cell_of(&droplets);
+        // SAFETY: `cell_of` gives only cells of the map.
+        let mut left = transposed(unsafe { gather(ground, old) });
+        for note in &mut notes {
+            let before = droplets;
+            self.law.travel(&mut droplets, [left[0], left[1]]);
+            let new = self.cell_of(&droplets);
+            // SAFETY: as above.
+            let reached = transposed(unsafe { gather(ground, new) });
+            let taken = self.law.exchange(&mut droplets, left[HEIGHT], reached[HEIGHT]);
+            note.cells = if S::AT_ARRIVAL { new } else { old };
+            note.taken = self.account(bundle, &before, &mut droplets, taken);
+            (old, left) = (new, reached);
+        }
+        bundle.droplets = droplets;
+        notes
+    }
+
+    #[inline(always)]
+    fn apply(&self, ground: &mut Vec<Cell>, notes: &[Note; ROUNDS], _: Option<&mut Bundle>) {
+        for note in notes {
+            for lane in 0..LANES {
+                // SAFETY: `cell_of` gives only cells of the map.
+                unsafe { ground.get_unchecked_mut(note.cells[lane] as usize)[HEIGHT] -= note.taken.0[lane] };
             }
         }
     }
+
+    fn repack(&mut self, bundles: &mut [Bundle]) -> usize {
+        let mut droplets = Vec::with_capacity(bundles.len() * LANES);
+        for bundle in &*bundles {
+            self.outcome.moved += bundle.moved.0.iter().map(|&part| f64::from(part)).sum::<f64>();
+            self.outcome.outflow += bundle.outflow.0.iter().map(|&part| f64::from(part)).sum::<f64>();
+            self.outcome.steps += bundle.steps.iter().map(|&part| u64::from(part)).sum::<u64>();
+            droplets.extend(bundle.living(&self.law));
+        }
+        for (bundle, droplets) in bundles.iter_mut().zip(droplets.chunks(LANES)) {
+            *bundle = Bundle::of(droplets);
+        }
+        droplets.len().div_ceil(LANES)
+    }
 }
 
-impl<S: Step<Lanes>> Wave<'_, S> {
-    /// Moves eight droplets one step and notes what they take.
+/// The three used parts of eight cells, each in lanes.
+#[inline(always)]
+fn transposed(cells: [Cell; LANES]) -> [Lanes; 3] {
+    let mut parts = [Lanes::default(); 3];
+    for lane in 0..LANES {
+        for part in 0..3 {
+            parts[part].0[lane] = cells[lane][part];
+        }
+    }
+    parts
+}
+
+impl<S: Step<Lanes>> Wave<S> {
+    /// Books a step and ends the droplets that have left. Returns what is really taken off the ground.
     #[inline(always)]
-    fn move_once(&self, ground: &[f32], bundle: &mut Bundle) -> Note {
-        let mut droplets = bundle.droplets;
-        let alive = self.law.remaining(&droplets);
-        let old = self.cell_of(&droplets);
-        // SAFETY: `cell_of` gives only cells of the map.
-        let (drives, left) = unsafe { (gather(self.drives, old), Lanes(gather(ground, old))) };
-        let (x, y) = (Lanes(drives.map(|[x, _]| x)), Lanes(drives.map(|[_, y]| y)));
-        let cargo_before = self.law.cargo(&droplets);
-        self.law.travel(&mut droplets, [x, y]);
-        let new = self.cell_of(&droplets);
-        // SAFETY: as above.
-        let reached = Lanes(unsafe { gather(ground, new) });
-        let taken = self.law.exchange(&mut droplets, left, reached);
+    fn account(&self, bundle: &mut Bundle, before: &State<Lanes>, droplets: &mut State<Lanes>, taken: Lanes) -> Lanes {
+        let alive = self.law.remaining(before);
         // One that has left the map exchanged nothing on its last step.
-        let cargo = self.law.cargo(&droplets);
+        let (cargo_before, cargo) = (self.law.cargo(before), self.law.cargo(droplets));
         let (right, bottom) = (self.width as f32, self.height as f32);
         // All ones or all zeros for each droplet: whether it runs, changes the ground, leaves.
         let mask = |on: bool| if on { u32::MAX } else { 0 };
@@ -287,18 +241,17 @@ impl<S: Step<Lanes>> Wave<'_, S> {
             leaves[lane] = runs[lane] & !mask(inside);
         }
         let masked = |value: f32, mask: u32| f32::from_bits(value.to_bits() & mask);
-        let mut note = Note { taken: Lanes::default(), cells: if S::AT_ARRIVAL { new } else { old } };
+        let mut acted = Lanes::default();
         for lane in 0..LANES {
             let amount = masked(taken.0[lane], acts[lane]);
-            note.taken.0[lane] = amount;
+            acted.0[lane] = amount;
             bundle.moved.0[lane] += amount.abs();
             let carried = masked(cargo.0[lane], acts[lane]) + masked(cargo_before.0[lane], !acts[lane]);
             bundle.outflow.0[lane] += masked(carried, leaves[lane]);
             bundle.steps[lane] += runs[lane] & 1;
             droplets.volume.0[lane] = masked(droplets.volume.0[lane], runs[lane] & !leaves[lane]);
         }
-        bundle.droplets = droplets;
-        note
+        acted
     }
 
     /// The cells that droplets are on; for one outside, the nearest.
