@@ -24,8 +24,10 @@ use crate::sim::{
 const FINISHED_MAP: f64 = 200_000.0;
 /// Repetitions whose median is reported.
 const REPETITIONS: usize = 5;
-/// Longest that one part of the measurement takes, in seconds.
-const LONGEST: f64 = 6.0;
+/// Waves of published droplets in a repetition.
+const PUBLISHED_TICKS: usize = 5;
+/// Droplets of the plain loop in a repetition.
+const PLAIN_DROPLETS: usize = 2000;
 
 #[derive(Args)]
 pub(super) struct Bench {
@@ -60,7 +62,9 @@ impl Bench {
             "droplets, {0} × {0}, {threads} threads\n  \
              published  {1:8.2} ns per droplet step   plain loop {2:.2} ns   ratio {3:.1}\n  \
              default    {4:8.2} ns per droplet step   {5:.0} steps a droplet (published: {6:.0})\n  \
-             a finished map of 200 000 droplets: default {7:.2} s, plain published loop {8:.2} s, ratio {9:.1}\n",
+             a finished map of 200 000 droplets: default {7:.2} s, plain published loop {8:.2} s, \
+             ratio {9:.1}\n  \
+             medians of {10}; the plain loop's map was made once\n",
             self.size,
             figure("ns_per_step"),
             figure("scalar_ns"),
@@ -71,29 +75,26 @@ impl Bench {
             figure("map_seconds"),
             figure("map_scalar_seconds"),
             figure("map_ratio"),
+            REPETITIONS,
         ));
         Ok(())
     }
 }
 
-/// Runs ticks until there are enough or time is up. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
-fn ticks(terrain: &Terrain, mode: Mode, most: usize, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
+/// Runs ticks. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
+fn ticks(terrain: &Terrain, mode: Mode, count: usize, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
     let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
     let params = Params { mode, ..Params::default() };
-    let per_tick = f64::from(params.per_tick);
+    let droplets = count as f64 * f64::from(params.per_tick);
     for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "droplets") {
         slot.process = Box::new(Droplets::new(params.clone()));
         slot.enabled = true;
     }
     let started = Instant::now();
-    let mut run = 0.0;
-    while run < most as f64 && (run == 0.0 || started.elapsed().as_secs_f64() < LONGEST) {
-        simulation.tick();
-        run += 1.0;
-    }
+    (0..count).for_each(|_| simulation.tick());
     let seconds = started.elapsed().as_secs_f64();
     let steps: u64 = simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum();
-    (seconds * 1e9 / steps as f64, steps as f64 / (run * per_tick), seconds / (run * per_tick))
+    (seconds * 1e9 / steps as f64, steps as f64 / droplets, seconds / droplets)
 }
 
 /// The published loop, one droplet after the other in f32. Same units as [`ticks`].
@@ -103,26 +104,27 @@ fn scalar(terrain: &Terrain, droplets: usize) -> (f64, f64, f64) {
     let mut ground = terrain.ground().into_cells();
     let mut stream = Stream::new(1, "bench", 0);
     let started = Instant::now();
-    let (mut steps, mut run) = (0, 0);
-    while run < droplets && (run % 64 != 0 || started.elapsed().as_secs_f64() < LONGEST) {
+    let mut steps = 0;
+    for _ in 0..droplets {
         let mut place = |side: usize| stream.below(side) as f32 + 0.5;
         let droplet = State::at(place(width), place(height), 1.0);
         steps += run_alone(&mut ground, width, 1.0 / terrain.cell_size, &law, droplet).1.steps;
-        run += 1;
     }
     black_box(&ground);
     let seconds = started.elapsed().as_secs_f64();
-    (seconds * 1e9 / steps as f64, steps as f64 / run as f64, seconds / run as f64)
+    (seconds * 1e9 / steps as f64, steps as f64 / droplets as f64, seconds / droplets as f64)
 }
 
 fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
-    let (mut fast, mut plain) = (Vec::new(), Vec::new());
+    let (mut fast, mut plain, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    let per_tick = f64::from(Params::default().per_tick);
     for _ in 0..REPETITIONS {
-        fast.push(ticks(terrain, Mode::Published, 1, &pool));
-        plain.push(scalar(terrain, 1000));
+        fast.push(ticks(terrain, Mode::Published, PUBLISHED_TICKS, &pool));
+        plain.push(scalar(terrain, PLAIN_DROPLETS));
+        whole.push(ticks(terrain, Mode::Default, (FINISHED_MAP / per_tick) as usize, &pool));
     }
-    let (fast, plain) = (median(fast), median(plain));
-    let whole_default = ticks(terrain, Mode::Default, 200, &pool);
+    let (fast, plain, whole) = (median(fast), median(plain), median(whole));
+    // Half a minute: once is enough.
     let whole_plain = scalar(terrain, FINISHED_MAP as usize);
     json!({
         "ns_per_step": fast.0,
@@ -131,11 +133,11 @@ fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
         "threads": pool.current_num_threads(),
         "size": terrain.width(),
         "steps_per_droplet": fast.1,
-        "default_ns": whole_default.0,
-        "default_steps_per_droplet": whole_default.1,
-        "map_seconds": whole_default.2 * FINISHED_MAP,
+        "default_ns": whole.0,
+        "default_steps_per_droplet": whole.1,
+        "map_seconds": whole.2 * FINISHED_MAP,
         "map_scalar_seconds": whole_plain.2 * FINISHED_MAP,
-        "map_ratio": whole_plain.2 / whole_default.2,
+        "map_ratio": whole_plain.2 / whole.2,
     })
 }
 

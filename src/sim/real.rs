@@ -205,6 +205,20 @@ pub unsafe fn gather<T: Copy>(memory: &[T], index: [i32; LANES]) -> [T; LANES] {
     index.map(|index| unsafe { *memory.get_unchecked(index as usize) })
 }
 
+/// Asks for memory that is read soon, and doesn't wait for it. What another core has just written comes slowly, but many
+/// lines of it come at once.
+#[inline(always)]
+pub fn fetch_ahead<T>(memory: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which reads nothing and cannot fault; every x86-64 machine has it.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(memory.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = memory;
+}
+
 /// Work that is compiled twice, for the widest vector unit that this program knows and for any machine.
 pub trait Kernel {
     /// What the work returns.

@@ -5,18 +5,21 @@
 //! its copy. So all copies hold the same bits, for every number of threads, and no thread waits for memory that
 //! another one has just changed but for the notes.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    slice::from_mut,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use super::{
-    real::{Kernel, with_vector_unit},
+    real::{Kernel, fetch_ahead, with_vector_unit},
     team::{self, Member, Shared},
 };
 
 /// Below this many bundles a second thread costs more than it does.
 const BUNDLES_PER_THREAD: usize = 8;
+
+/// Bytes in a line of a processor's cache.
+const LINE: usize = 64;
 
 /// Particles of one kind: how a bundle of them moves, and what it does to the ground.
 ///
@@ -42,42 +45,28 @@ pub trait Swarm: Sync {
     fn repack(&mut self, bundles: &mut [Self::Bundle]) -> usize;
 }
 
-/// Runs particles until each has ended. Returns the ground that they leave.
-pub fn run<S: Swarm + Send>(swarm: &mut S, ground: S::Ground, mut bundles: Vec<S::Bundle>) -> S::Ground {
+/// Runs particles until each has ended, and leaves the ground as they do.
+pub fn run<S: Swarm + Send>(swarm: &mut S, ground: &mut S::Ground, mut bundles: Vec<S::Bundle>) {
     let mut notes = vec![S::Note::default(); 2 * bundles.len()];
     let threads = rayon::current_num_threads().min(bundles.len() / BUNDLES_PER_THREAD).max(1);
     let count = AtomicUsize::new(bundles.len());
     let (bundles, notes) = (Shared::new(&mut bundles), Shared::new(&mut notes));
-    let mut swarm = [swarm];
-    let swarm = Shared::new(&mut swarm);
-    // The first member goes on with the ground itself.
-    let (first, others) = (Mutex::new(Some(ground)), Mutex::new(Vec::new()));
-    if threads > 1 {
-        let ground = first.lock().unwrap_or_else(PoisonError::into_inner);
-        others.lock().unwrap_or_else(PoisonError::into_inner).extend((1..threads).filter_map(|_| ground.clone()));
-    }
+    let (swarm, ground) = (Shared::new(from_mut(swarm)), Shared::new(from_mut(ground)));
     team::run(threads, |mut member| {
-        let own = if member.index() == 0 {
-            first.lock().unwrap_or_else(PoisonError::into_inner).take()
-        } else {
-            others.lock().unwrap_or_else(PoisonError::into_inner).pop()
-        };
-        let Some(mut ground) = own else { unreachable!("there is a ground for every member") };
+        // The first member works on the ground itself.
+        // SAFETY: nobody changes the ground before the wait, and afterwards only the first member uses it.
+        let mut copy = (member.index() > 0).then(|| unsafe { ground.get(0) }.clone());
+        member.wait();
+        // SAFETY: as above.
+        let own = copy.as_mut().unwrap_or_else(|| unsafe { ground.get_mut(0) });
         loop {
             let running = count.load(Ordering::Relaxed);
             if running == 0 || !member.shrink(running / BUNDLES_PER_THREAD) {
                 break;
             }
-            // SAFETY: nobody changes the swarm before the wait.
+            // SAFETY: nobody changes the swarm before the next wait.
             let shared: &S = unsafe { swarm.get(0) };
-            with_vector_unit(Exchanges {
-                swarm: shared,
-                ground: &mut ground,
-                bundles,
-                notes,
-                running,
-                member: &member,
-            });
+            with_vector_unit(Exchanges { swarm: shared, ground: own, bundles, notes, running, member: &member });
             // All have left the exchanges, and with them their view of the swarm.
             member.wait();
             if member.index() == 0 {
@@ -87,14 +76,7 @@ pub fn run<S: Swarm + Send>(swarm: &mut S, ground: S::Ground, mut bundles: Vec<S
             }
             member.wait();
         }
-        if member.index() == 0 {
-            *first.lock().unwrap_or_else(PoisonError::into_inner) = Some(ground);
-        }
     });
-    let Some(ground) = first.into_inner().unwrap_or_else(PoisonError::into_inner) else {
-        unreachable!("the first member puts the ground back")
-    };
-    ground
 }
 
 /// One thread's part of the exchanges between two repackings.
@@ -123,11 +105,22 @@ impl<S: Swarm> Kernel for Exchanges<'_, S> {
                 unsafe { *notes.get_mut(first + index) = swarm.advance(ground, bundles.get_mut(index)) };
             }
             member.wait();
-            for index in 0..running {
-                // SAFETY: notes of this exchange are not written before the next wait, and bundles are their owner's.
-                unsafe {
-                    let bundle = if own.contains(&index) { Some(bundles.get_mut(index)) } else { None };
-                    swarm.apply(ground, notes.get(first + index), bundle);
+            let now = notes.pointer().wrapping_add(first);
+            for index in (0..own.start).chain(own.end..running) {
+                for line in (0..size_of::<S::Note>()).step_by(LINE) {
+                    fetch_ahead(now.wrapping_add(index).wrapping_byte_add(line));
+                }
+            }
+            // SAFETY: notes of this exchange are not written before the next wait, and bundles are their owner's.
+            unsafe {
+                for index in 0..own.start {
+                    swarm.apply(ground, notes.get(first + index), None);
+                }
+                for index in own.clone() {
+                    swarm.apply(ground, notes.get(first + index), Some(bundles.get_mut(index)));
+                }
+                for index in own.end..running {
+                    swarm.apply(ground, notes.get(first + index), None);
                 }
             }
         }

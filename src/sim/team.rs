@@ -40,25 +40,30 @@ impl Member<'_> {
     }
 }
 
+/// Each on cache lines of its own: those who wait read one while those who come write the other.
 #[derive(Default)]
 struct Barrier {
-    arrived: AtomicUsize,
-    phase: AtomicUsize,
+    arrived: OwnLine,
+    phase: OwnLine,
 }
+
+#[derive(Default)]
+#[repr(align(128))]
+struct OwnLine(AtomicUsize);
 
 impl Barrier {
     fn wait(&self, size: usize) {
         if size == 1 {
             return;
         }
-        let phase = self.phase.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
-            self.arrived.store(0, Ordering::Relaxed);
-            self.phase.store(phase + 1, Ordering::Release);
+        let phase = self.phase.0.load(Ordering::Acquire);
+        if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == size {
+            self.arrived.0.store(0, Ordering::Relaxed);
+            self.phase.0.store(phase + 1, Ordering::Release);
             return;
         }
         let mut spins = 0_u32;
-        while self.phase.load(Ordering::Acquire) == phase {
+        while self.phase.0.load(Ordering::Acquire) == phase {
             spins += 1;
             if spins < 2048 {
                 std::hint::spin_loop();

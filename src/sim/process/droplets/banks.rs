@@ -32,19 +32,25 @@ pub fn collapse(terrain: &mut Terrain) -> f64 {
     let mut ground = start.clone();
     let mut gives = Grid::filled(width, height, 0.0);
     let mut change = Grid::filled(width, height, 0.0);
+    // The largest excess in each row, and whether its ground has changed since that was found.
+    let (mut excess, mut changed) = (vec![0.0; height], vec![true; height]);
+    let around = |y: usize| y.saturating_sub(1)..(y + 2).min(height);
     for _ in 0..MOST_SWEEPS {
-        let rows = gives.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2);
-        let worst = rows.map(|(y, gives)| {
+        let rows = gives.par_chunks_exact_mut(width).zip(&mut excess).enumerate().skip(1).take(height - 2);
+        rows.filter(|(y, _)| changed[around(*y)].contains(&true)).for_each(|(y, (gives, excess))| {
             let rows = [y - 1, y, y + 1].map(|y| &ground[y * width..][..width]);
-            with_vector_unit(Excess { rows, limit, gives })
+            *excess = with_vector_unit(Excess { rows, limit, gives });
         });
-        let worst = worst.reduce(|| 0.0, f32::max);
-        if worst <= TOLERANCE * terrain.cell_size {
+        if excess.iter().copied().fold(0.0, f32::max) <= TOLERANCE * terrain.cell_size {
             break;
         }
-        let all_gives = &gives;
-        let rows = change.par_chunks_exact_mut(width).zip(ground.par_chunks_exact_mut(width)).enumerate();
-        rows.for_each(|(y, (change, ground))| {
+        let (all_gives, excess) = (&gives, &excess);
+        let rows = change.par_chunks_exact_mut(width).zip(ground.par_chunks_exact_mut(width));
+        rows.zip(&mut changed).enumerate().for_each(|(y, ((change, ground), changed))| {
+            *changed = excess[around(y)].iter().any(|&excess| excess > 0.0);
+            if !*changed {
+                return;
+            }
             // Nothing comes from outside, and the outermost rows give nothing: the first row stands for both.
             let gives = [y.saturating_sub(1), y, if y + 1 == height { 0 } else { y + 1 }];
             let gives = gives.map(|y| &all_gives[y * width..][..width]);

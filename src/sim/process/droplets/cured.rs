@@ -22,7 +22,6 @@
 
 use super::{Law, Params};
 use crate::sim::{
-    grid::Grid,
     real::{LANES, Lanes, Mask, Real},
     swarm::{self, Swarm},
     terrain::{Edge, Terrain},
@@ -90,67 +89,91 @@ impl Droplet {
 /// settled.
 pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) -> Outcome {
     let (width, height) = (terrain.bedrock.width(), terrain.bedrock.height());
-    let ground = Ground::new(terrain);
+    let mut ground = Ground::new(terrain);
     let mut wave = Wave {
         law: Constants::new(params, terrain),
         width: width as i32,
         height: height as i32,
         edge: terrain.edge,
-        erodibility: padded(&terrain.softness).into_iter().map(|softness| 2.0 * softness).collect(),
         start: &terrain.start,
         outcome: Outcome::default(),
         holding: Vec::new(),
     };
     droplets.sort_by_key(|droplet| droplet.y as u32);
     let bundles = droplets.chunks(LANES).map(Bundle::of).collect();
-    let ground = swarm::run(&mut wave, ground, bundles);
+    swarm::run(&mut wave, &mut ground, bundles);
     let (outcome, holding) = (wave.outcome, wave.holding);
-    let rows = |layer: &mut Grid, padded: &[f32]| {
-        for (row, padded) in layer.chunks_exact_mut(width).zip(padded.chunks_exact(width + 2).skip(1)) {
-            row.copy_from_slice(&padded[1..=width]);
+    for y in 0..height {
+        let first = ground.index(0, y as i32);
+        for (x, cell) in ground.cells[first..first + width].iter().enumerate() {
+            (terrain.bedrock[y * width + x], terrain.sand[y * width + x]) = (cell.bedrock, cell.sand);
         }
-    };
-    rows(&mut terrain.bedrock, &ground.bedrock);
-    rows(&mut terrain.sand, &ground.sand);
+    }
     *droplets = holding;
     outcome
 }
 
-/// A layer with a ring of cells around it, and a few more cells so that four can always be read at once.
-fn padded(layer: &Grid) -> Vec<f32> {
-    let (width, height) = (layer.width(), layer.height());
-    let mut cells = vec![0.0; (width + 2) * (height + 2) + 4];
-    for (padded, row) in cells.chunks_exact_mut(width + 2).skip(1).zip(layer.chunks_exact(width)) {
-        padded[1..=width].copy_from_slice(row);
-    }
-    cells
+/// What lies in a cell, together because it is needed together.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(16))]
+struct Cell {
+    bedrock: f32,
+    sand: f32,
+    /// What a unit of digging takes off bedrock: twice the softness.
+    erodibility: f32,
+    /// Bedrock and sand.
+    surface: f32,
 }
 
-/// One thread's copy of the layers, with a ring of cells around them; the heights also in the ring, where they are
-/// those of the cells that stand for what lies outside.
+impl Cell {
+    /// Takes an amount off, sand first, or lays it down as sand. Returns what was really taken.
+    #[inline(always)]
+    fn take(&mut self, amount: f32) -> f32 {
+        let (bedrock, sand) = (self.bedrock, self.sand);
+        // Negative, what is laid down is all loose.
+        let loose = if amount < sand { amount } else { sand };
+        self.sand = sand - loose;
+        self.bedrock = bedrock - (amount - loose) * self.erodibility;
+        self.surface = self.bedrock + self.sand;
+        (sand - self.sand) + (bedrock - self.bedrock)
+    }
+}
+
+/// One thread's copy of the terrain with a ring of cells around it, whose surface is that of the cells that stand for what
+/// lies outside.
 #[derive(Clone)]
 struct Ground {
     width: i32,
     height: i32,
     wraps: bool,
-    bedrock: Vec<f32>,
-    sand: Vec<f32>,
-    surface: Vec<f32>,
+    cells: Vec<Cell>,
 }
 
 impl Ground {
     fn new(terrain: &Terrain) -> Self {
-        let (bedrock, sand) = (padded(&terrain.bedrock), padded(&terrain.sand));
-        let surface = bedrock.iter().zip(&sand).map(|(bedrock, sand)| bedrock + sand).collect();
-        let (width, height) = (terrain.bedrock.width() as i32, terrain.bedrock.height() as i32);
-        let mut ground = Self { width, height, wraps: terrain.edge == Edge::Wrap, bedrock, sand, surface };
-        for x in 0..width {
-            ground.refresh(x, 0);
-            ground.refresh(x, height - 1);
-        }
+        let (width, height) = (terrain.bedrock.width(), terrain.bedrock.height());
+        let mut ground = Self {
+            width: width as i32,
+            height: height as i32,
+            wraps: terrain.edge == Edge::Wrap,
+            cells: vec![Cell::default(); (width + 2) * (height + 2)],
+        };
         for y in 0..height {
+            let first = ground.index(0, y as i32);
+            for (x, cell) in ground.cells[first..first + width].iter_mut().enumerate() {
+                let index = y * width + x;
+                let (bedrock, sand) = (terrain.bedrock[index], terrain.sand[index]);
+                let erodibility = 2.0 * terrain.softness[index];
+                *cell = Cell { bedrock, sand, erodibility, surface: bedrock + sand };
+            }
+        }
+        for x in 0..ground.width {
+            ground.refresh(x, 0);
+            ground.refresh(x, ground.height - 1);
+        }
+        for y in 0..ground.height {
             ground.refresh(0, y);
-            ground.refresh(width - 1, y);
+            ground.refresh(ground.width - 1, y);
         }
         ground
     }
@@ -160,7 +183,7 @@ impl Ground {
         ((y + 1) * (self.width + 2) + (x + 1)) as usize
     }
 
-    /// Brings the height of a border cell, and of the ring where it stands for it, up to its layers.
+    /// Brings the surface of the ring up to that of a border cell that stands for it.
     fn refresh(&mut self, x: i32, y: i32) {
         let beyond = |place: i32, side: i32| match (place, self.wraps) {
             (0, false) => -1,
@@ -170,11 +193,10 @@ impl Ground {
             (place, _) => place,
         };
         let (columns, rows) = ([x, beyond(x, self.width)], [y, beyond(y, self.height)]);
-        let index = self.index(x, y);
-        let surface = self.bedrock[index] + self.sand[index];
+        let surface = self.cells[self.index(x, y)].surface;
         for (column, row) in rows.into_iter().flat_map(|row| columns.map(|column| (column, row))) {
             let index = self.index(column, row);
-            self.surface[index] = surface;
+            self.cells[index].surface = surface;
         }
     }
 
@@ -199,46 +221,28 @@ impl Ground {
             fy.0[lane] -= (row[lane] - 1) as f32;
         }
         // SAFETY: the four cells around a place on the map lie on the map or its ring.
-        let ([nw, ne], [sw, se]) = unsafe { (pairs(&self.surface, first), pairs(&self.surface, second)) };
+        let ([nw, ne], [sw, se]) = unsafe { (surfaces(&self.cells, first), surfaces(&self.cells, second)) };
         let (north, south) = (nw + fx * (ne - nw), sw + fx * (se - sw));
         let along_x = (ne - nw) + fy * ((se - sw) - (ne - nw));
         [north + fy * (south - north), along_x, south - north]
     }
 }
 
-/// Reads two neighbouring places in every lane.
+/// The surface of a cell and of the next in every lane.
 ///
 /// # Safety
-/// Both places lie inside `memory`.
+/// Both cells lie inside `cells`.
 #[inline(always)]
-unsafe fn pairs(memory: &[f32], index: [i32; LANES]) -> [Lanes; 2] {
+unsafe fn surfaces(cells: &[Cell], index: [i32; LANES]) -> [Lanes; 2] {
     let mut out = [Lanes::default(); 2];
     for lane in 0..LANES {
         // SAFETY: as promised by the caller.
-        let pair = unsafe { memory.as_ptr().add(index[lane] as usize).cast::<[f32; 2]>().read() };
-        (out[0].0[lane], out[1].0[lane]) = (pair[0], pair[1]);
+        unsafe {
+            out[0].0[lane] = cells.get_unchecked(index[lane] as usize).surface;
+            out[1].0[lane] = cells.get_unchecked(index[lane] as usize + 1).surface;
+        }
     }
     out
-}
-
-/// Four neighbouring places.
-///
-/// # Safety
-/// All of them lie inside `memory`.
-#[inline(always)]
-unsafe fn four(memory: &[f32], index: usize) -> [f32; 4] {
-    // SAFETY: as promised by the caller; an array of numbers asks for no more alignment than a number.
-    unsafe { memory.as_ptr().add(index).cast::<[f32; 4]>().read() }
-}
-
-/// As [`four`], for writing.
-///
-/// # Safety
-/// All of them lie inside `memory`.
-#[inline(always)]
-unsafe fn four_mut(memory: &mut [f32], index: usize) -> &mut [f32; 4] {
-    // SAFETY: as for `four`.
-    unsafe { &mut *memory.as_mut_ptr().add(index).cast::<[f32; 4]>() }
 }
 
 /// Eight droplets.
@@ -322,8 +326,6 @@ struct Wave<'a> {
     width: i32,
     height: i32,
     edge: Edge,
-    /// What a unit of digging takes off bedrock: twice the softness, with a ring of cells around the map.
-    erodibility: Vec<f32>,
     start: &'a [f32],
     outcome: Outcome,
     holding: Vec<Droplet>,
@@ -357,12 +359,12 @@ impl Swarm for Wave<'_> {
                 continue;
             }
             let (column, row) = (columns[lane], rows[lane]);
-            let across = [weights_x[0].0[lane], weights_x[1].0[lane], weights_x[2].0[lane], 0.0];
+            let across = [weights_x[0].0[lane], weights_x[1].0[lane], weights_x[2].0[lane]];
             let down = [amount * weights_y[0].0[lane], amount * weights_y[1].0[lane], amount * weights_y[2].0[lane]];
             let inner = column > 1 && row > 1 && column + 2 < self.width && row + 2 < self.height;
             given.0[lane] = if inner {
                 // SAFETY: the 3 × 3 cells lie on the map.
-                unsafe { self.change_inner(ground, column, row, across, down) }
+                unsafe { change_inner(ground, column, row, across, down) }
             } else {
                 self.change_at_border(ground, column, row, across, down)
             };
@@ -401,6 +403,26 @@ impl Swarm for Wave<'_> {
         }
         running.len().div_ceil(LANES)
     }
+}
+
+/// Changes 3 × 3 cells, none of them at the border: `across` are the weights of columns, `down` the amounts of rows. Returns
+/// what was taken, in metres times cells.
+///
+/// # Safety
+/// All of the cells lie on the map.
+#[inline(always)]
+unsafe fn change_inner(ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
+    let first = ground.index(column - 1, row - 1);
+    let stride = ground.width as usize + 2;
+    let mut taken = [0.0; 3];
+    for line in 0..3 {
+        for offset in 0..3 {
+            // SAFETY: as promised by the caller.
+            let cell = unsafe { ground.cells.get_unchecked_mut(first + line * stride + offset) };
+            taken[line] += cell.take(down[line] * across[offset]);
+        }
+    }
+    (taken[0] + taken[2]) + taken[1]
 }
 
 /// Weights of the cell before, of the cell and of the next for a place in the cell: a quadratic B-spline, smooth in the
@@ -514,8 +536,9 @@ impl Wave<'_> {
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
         let mut note = Note { x: bundle.x, y: bundle.y, amount: zero };
-        bundle.x = bundle.x + bundle.vx * (time * all(law.cells));
-        bundle.y = bundle.y + bundle.vy * (time * all(law.cells));
+        // One that has ended stays where it ended: there its load settles.
+        bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
+        bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
         let left = self.keep_on_map(bundle);
         // SAFETY: as above.
         let [ahead, _, _] = unsafe { ground.sample(bundle.x, bundle.y) };
@@ -553,8 +576,8 @@ impl Wave<'_> {
         note
     }
 
-    /// Reflects, wraps or lets go the droplets that have crossed the edge. Returns those that have left the map; their places,
-    /// and those of lanes without a droplet, are then some place on it.
+    /// Reflects, wraps or lets go the droplets that have crossed the edge. Returns those that have left the map; their places
+    /// are then some place on it.
     #[inline(always)]
     fn keep_on_map(&self, bundle: &mut Bundle) -> Mask {
         let (right, bottom) = (self.width as f32, self.height as f32);
@@ -613,45 +636,8 @@ impl Wave<'_> {
         true
     }
 
-    /// Changes 3 × 3 cells, none of them at the border: `across` are the weights of columns, with none for a fourth,
-    /// `down` the amounts of rows. Returns what was taken, in metres times cells.
-    ///
-    /// # Safety
-    /// All of the cells lie on the map.
-    #[inline(always)]
-    unsafe fn change_inner(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 4], down: [f32; 3]) -> f32 {
-        let first = ground.index(column - 1, row - 1);
-        let stride = self.width as usize + 2;
-        let mut given = [0.0; 3];
-        for line in 0..3 {
-            let index = first + line * stride;
-            // SAFETY: the layers have four cells more than the map and its ring; all have the same size.
-            let (bedrock, sand, erodibility) =
-                unsafe { (four(&ground.bedrock, index), four(&ground.sand, index), four(&self.erodibility, index)) };
-            let (mut left_bedrock, mut left_sand, mut surface) = ([0.0; 4], [0.0; 4], [0.0; 4]);
-            let mut taken = [0.0; 4];
-            for cell in 0..4 {
-                let amount = down[line] * across[cell];
-                // Negative, what is laid down is all loose.
-                let loose = if amount < sand[cell] { amount } else { sand[cell] };
-                left_sand[cell] = sand[cell] - loose;
-                left_bedrock[cell] = bedrock[cell] - (amount - loose) * erodibility[cell];
-                surface[cell] = left_bedrock[cell] + left_sand[cell];
-                taken[cell] = (sand[cell] - left_sand[cell]) + (bedrock[cell] - left_bedrock[cell]);
-            }
-            // SAFETY: as above.
-            unsafe {
-                *four_mut(&mut ground.bedrock, index) = left_bedrock;
-                *four_mut(&mut ground.sand, index) = left_sand;
-                *four_mut(&mut ground.surface, index) = surface;
-            }
-            given[line] = taken[0] + taken[1] + taken[2];
-        }
-        (given[0] + given[2]) + given[1]
-    }
-
-    /// As [`Self::change_inner`], for places at the border.
-    fn change_at_border(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 4], down: [f32; 3]) -> f32 {
+    /// As [`change_inner`], for places at the border.
+    fn change_at_border(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
         let place = |place: i32, side: i32| match self.edge {
             Edge::Wrap => Some(place.rem_euclid(side)),
             _ => (0..side).contains(&place).then_some(place),
@@ -664,25 +650,22 @@ impl Wave<'_> {
                 let (Some(x), Some(y)) = (x, y) else { continue };
                 let index = ground.index(x, y);
                 let amount = down[line] * across[offset];
-                let (old_bedrock, old_sand) = (ground.bedrock[index], ground.sand[index]);
-                if amount > 0.0 {
-                    let mut loose = amount.min(old_sand);
-                    let mut solid = (amount - loose) * self.erodibility[index];
-                    let border = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
-                    if border && self.edge == Edge::Open {
-                        // The base level: a border cell is not cut below its starting ground.
-                        let start = self.start[(y * self.width + x) as usize];
-                        let spare = (old_bedrock + old_sand - start).max(0.0);
-                        loose = loose.min(spare);
-                        solid = solid.min(spare - loose);
-                    }
-                    ground.sand[index] = old_sand - loose;
-                    ground.bedrock[index] = old_bedrock - solid;
+                let border = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
+                let cell = &mut ground.cells[index];
+                if border && amount > 0.0 && self.edge == Edge::Open {
+                    // The base level: a border cell is not cut below its starting ground.
+                    let spare = (cell.surface - self.start[(y * self.width + x) as usize]).max(0.0);
+                    let loose = amount.min(cell.sand).min(spare);
+                    let solid = ((amount - loose) * cell.erodibility).min(spare - loose);
+                    let (old_bedrock, old_sand) = (cell.bedrock, cell.sand);
+                    cell.sand -= loose;
+                    cell.bedrock -= solid;
+                    cell.surface = cell.bedrock + cell.sand;
+                    taken[line] += (old_sand - cell.sand) + (old_bedrock - cell.bedrock);
                 } else {
-                    ground.sand[index] = old_sand - amount;
+                    taken[line] += cell.take(amount);
                 }
                 ground.refresh(x, y);
-                taken[line] += (old_sand - ground.sand[index]) + (old_bedrock - ground.bedrock[index]);
             }
         }
         (taken[0] + taken[2]) + taken[1]

@@ -14,11 +14,12 @@ const FAN_THICKNESS: f32 = 0.02;
 pub fn settle(terrain: &mut Terrain, droplets: &[Droplet]) -> f64 {
     let mut laid = 0.0;
     let mut window = Vec::new();
+    let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
     for droplet in droplets {
         let (x, y) = (droplet.x as isize, droplet.y as isize);
         let mut load = f64::from(droplet.mass);
         load -= fill_hollow(terrain, x, y, load, &mut window);
-        load -= spread(terrain, x, y, load, &mut window);
+        load -= spread(terrain, x, y, load, &fans);
         laid += f64::from(droplet.mass) - load;
         // The rest is rounding: it goes where a layer still resolves it.
         laid += add(terrain, cell(terrain, x, y).unwrap_or_default(), load);
@@ -57,7 +58,10 @@ fn fill_hollow(terrain: &mut Terrain, x: isize, y: isize, load: f64, cells: &mut
             }
         }
     }
-    cells.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    if cells.iter().all(|(ground, _)| *ground >= rim) {
+        return 0.0;
+    }
+    cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (mut level, mut filled) = (cells.first().map_or(rim, |lowest| lowest.0), 0.0);
     for count in 1..=cells.len() {
         let next = cells.get(count).map_or(rim, |cell| cell.0).min(rim);
@@ -79,26 +83,45 @@ fn fill_hollow(terrain: &mut Terrain, x: isize, y: isize, load: f64, cells: &mut
         .sum()
 }
 
+/// A cone around a cell: where, and how thick in parts of its height at the middle.
+struct Fan {
+    reach: isize,
+    cells: Vec<(isize, isize, f64)>,
+}
+
+impl Fan {
+    fn new(reach: isize) -> Self {
+        let places = (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dx, dy)));
+        let cells = places.filter_map(|(dx, dy)| {
+            let weight = 1.0 - ((dx * dx + dy * dy) as f32).sqrt() / (reach + 1) as f32;
+            (weight > 0.0).then_some((dx, dy, f64::from(weight)))
+        });
+        Self { reach, cells: cells.collect() }
+    }
+}
+
 /// Lays a load down as a fan whose thickness falls off to its border; wide enough to be low.
-fn spread(terrain: &mut Terrain, x: isize, y: isize, load: f64, cells: &mut Vec<(f32, usize)>) -> f64 {
+fn spread(terrain: &mut Terrain, x: isize, y: isize, load: f64, fans: &[Fan]) -> f64 {
     if load <= 0.0 {
         return 0.0;
     }
     let limit = f64::from(FAN_THICKNESS * terrain.cell_size);
-    let mut reach = 2;
     // A cone of weight 1 at the middle and radius r has the volume π/3·r².
-    while reach < WIDEST_FAN && load > limit * 1.047 * ((reach + 1) * (reach + 1)) as f64 {
-        reach += 1;
+    let low = |fan: &&Fan| load <= limit * 1.047 * ((fan.reach + 1) * (fan.reach + 1)) as f64;
+    let Some(fan) = fans.iter().find(low).or(fans.last()) else { return 0.0 };
+    let places = || fan.cells.iter().filter_map(|&(dx, dy, weight)| Some((cell(terrain, x + dx, y + dy)?, weight)));
+    let total: f64 = places().map(|(_, weight)| weight).sum();
+    let (width, height) = (terrain.width() as isize, terrain.height() as isize);
+    let inner = x >= fan.reach && y >= fan.reach && x + fan.reach < width && y + fan.reach < height;
+    if inner {
+        let thickness = load / total;
+        let middle = y * width + x;
+        fan.cells
+            .iter()
+            .map(|&(dx, dy, weight)| add(terrain, (middle + dy * width + dx) as usize, thickness * weight))
+            .sum()
+    } else {
+        let cells: Vec<(usize, f64)> = places().collect();
+        cells.into_iter().map(|(cell, weight)| add(terrain, cell, load * weight / total)).sum()
     }
-    cells.clear();
-    for dy in -reach..=reach {
-        for dx in -reach..=reach {
-            let weight = 1.0 - ((dx * dx + dy * dy) as f32).sqrt() / (reach + 1) as f32;
-            if let Some(index) = cell(terrain, x + dx, y + dy).filter(|_| weight > 0.0) {
-                cells.push((weight, index));
-            }
-        }
-    }
-    let total: f64 = cells.iter().map(|(weight, _)| f64::from(*weight)).sum();
-    cells.iter().map(|&(weight, index)| add(terrain, index, load * f64::from(weight) / total)).sum()
 }

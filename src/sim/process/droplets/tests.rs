@@ -263,3 +263,28 @@ fn rain_falls_where_the_map_has_rain() {
     let share = |from: f32, to: f32| places.iter().filter(|[x, _]| *x >= from && *x < to).count() as f64 / 2e4;
     assert!((share(0.0, 16.0) - 0.25).abs() < 0.02 && (share(16.0, 32.0) - 0.75).abs() < 0.02);
 }
+
+#[test]
+fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
+    // West of the middle a bowl catches droplets soon; in the east they run far. Whether the two kinds share a bundle must
+    // not matter for where the first lay their load.
+    let mut terrain = perlin(64, 1);
+    terrain.bedrock = Grid::from_fn(64, 64, |x, y| {
+        let (dx, dy) = (x as f32 - 12.0, y as f32 - 32.0);
+        if x < 24 { 40.0 + (dx * dx + dy * dy).sqrt() * 3.0 } else { 140.0 - x as f32 }
+    });
+    terrain.start = terrain.ground();
+    let caught = |companions: usize| {
+        let mut terrain = terrain.clone();
+        let mut droplets = vec![Droplet::at(12.5, 20.5, 1.0)];
+        droplets.extend((0..companions).map(|index| Droplet::at(30.5 + index as f32, 20.2, 1.0)));
+        cured::run(&mut terrain, &Params::default(), &mut droplets);
+        let caught: Vec<_> =
+            droplets.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
+        assert_eq!(caught.len(), 1);
+        caught
+    };
+    let alone = caught(0);
+    assert!((alone[0].0 - 12.5).abs() < 4.0 && (alone[0].1 - 32.5).abs() < 4.0, "{alone:?}");
+    assert_eq!(alone, caught(7));
+}

@@ -57,12 +57,12 @@ pub fn run<S>(ground: &mut Grid, cell_size: f32, law: &S, mut droplets: Vec<Stat
 where
     S: Step<Lanes> + Send,
 {
-    let cells = cells(ground, cell_size, law);
+    let mut cells = cells(ground, cell_size, law);
     // Neighbours in the list are neighbours on the map, and share what a core has at hand.
     droplets.sort_by_key(|droplet| droplet.y as u32);
     let bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
     let mut wave = Wave { width: ground.width(), height: ground.height(), law: *law, outcome: Outcome::default() };
-    let cells = swarm::run(&mut wave, cells, bundles);
+    swarm::run(&mut wave, &mut cells, bundles);
     ground.iter_mut().zip(&cells).for_each(|(height, cell)| *height = cell[HEIGHT]);
     wave.outcome
 }
