@@ -138,6 +138,27 @@ fn an_output_folder_that_is_a_file_is_refused_and_kept() {
     assert_eq!(fs::read_to_string(folder.path().join("out")).expect("still there"), "a file");
 }
 
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_a_run_and_leaves_no_file() {
+    let folder = folder();
+    let child = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["build", "round-hill", "--enable", "droplets", "--ticks", "1000000", "--out", "out"])
+        .current_dir(folder.path())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
+    assert!(told.success(), "it was no longer running");
+    let output = child.wait_with_output().expect("it ends");
+    let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{sentence}");
+    assert!(sentence.contains("Ctrl+C"), "{sentence}");
+    let out = folder.path().join("out");
+    assert!(!out.exists() || names(&out).is_empty(), "it wrote {:?}", names(&out));
+}
+
 #[test]
 fn lists_are_complete_and_machine_readable() {
     let folder = folder();

@@ -25,7 +25,8 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
         for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
             let (column, line) = (x as isize, y as isize);
             let at = |dx: isize, dy: isize| ground.clamped(column + dx, line + dy);
-            let [slope_x, slope_y] = gradient(at).map(|slope| slope * steepness);
+            let [slope_x, slope_y] =
+                gradient(|dx, dy| continued(ground, column, line, dx, dy)).map(|slope| slope * steepness);
             let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
             let facing = ((sun[2] - slope_x * sun[0] - slope_y * sun[1]) * up).max(0.0);
             let lit = if look.shadows && facing > 0.0 {
@@ -48,6 +49,19 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
         }
     });
     pixels
+}
+
+/// Height of a neighbour; beyond the border the ground goes on as it came.
+fn continued(ground: &Grid, x: isize, y: isize, dx: isize, dy: isize) -> f32 {
+    let outside = |place: isize, side: usize| place < 0 || place >= side as isize;
+    let (out_x, out_y) = (outside(x + dx, ground.width()), outside(y + dy, ground.height()));
+    if !out_x && !out_y {
+        return ground.clamped(x + dx, y + dy);
+    }
+    // The mirror image of the neighbour on the other side, through the nearest cell on the border.
+    let (rest_x, rest_y) = (if out_x { 0 } else { dx }, if out_y { 0 } else { dy });
+    let (back_x, back_y) = (if out_x { -dx } else { dx }, if out_y { -dy } else { dy });
+    2.0 * ground.clamped(x + rest_x, y + rest_y) - ground.clamped(x + back_x, y + back_y)
 }
 
 /// Differences of height per cell along columns and rows, by Horn's eight-neighbour weights.
@@ -135,6 +149,15 @@ mod tests {
         let bright = |x: usize| u32::from(pixels[3 * (16 * 96 + x) + 1]);
         assert!(bright(26) > 2 * bright(38), "the lit flank {} and the shaded one {}", bright(26), bright(38));
         assert!(bright(47) + 20 < bright(80), "shadow {} and open ground {}", bright(47), bright(80));
+    }
+
+    #[test]
+    fn an_even_slope_looks_the_same_up_to_its_border() {
+        let look = Look { shadows: false, occlusion: 0.0, ..Look::default() };
+        let slope = Grid::from_fn(48, 40, |x, y| x as f32 * 0.5 + y as f32 * 0.25);
+        let pixels = shade(&slope, &look);
+        let middle = pixels[3 * (20 * 48 + 24)..][..3].to_vec();
+        assert!(pixels.chunks_exact(3).all(|pixel| pixel == middle), "a border differs from {middle:?}");
     }
 
     #[test]
