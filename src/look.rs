@@ -23,7 +23,7 @@ pub struct Look {
     /// Lower: only cliffs do.
     #[reflect(@knob(0.0..=1.0).symbol("n_y").source(D1).main())]
     pub steep_threshold: f32,
-    /// Width of the change between the two colours, in the same measure. 0 gives the article's hard border; wide
+    /// Half the width of the change between the two colours, in the same measure. 0 gives the article's hard border; wide
     /// values blur the slopes together.
     #[reflect(@knob(0.0..=0.5).source("ours"))]
     pub threshold_softness: f32,

@@ -54,6 +54,16 @@ pub struct Timing {
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct PointerOverView(pub bool);
 
+/// The part of the window that panels leave free, from (0, 0) at the top left to (1, 1).
+#[derive(Resource, Clone, Copy, Debug, PartialEq)]
+pub struct FreeView(pub Rect);
+
+impl Default for FreeView {
+    fn default() -> Self {
+        Self(Rect::new(0.0, 0.0, 1.0, 1.0))
+    }
+}
+
 /// What panels and keys ask for.
 #[derive(Message, Clone, Debug, PartialEq)]
 pub enum Command {
@@ -115,6 +125,7 @@ pub(super) fn plugin(app: &mut App) {
         .insert_resource(Revision(1))
         .init_resource::<Timing>()
         .insert_resource(PointerOverView(true))
+        .init_resource::<FreeView>()
         .add_message::<Command>()
         .init_schedule(SimTick)
         .configure_sets(Update, (SimSystems::Obey, SimSystems::Tick).chain())

@@ -7,7 +7,7 @@ pub mod style;
 use bevy::prelude::*;
 use bevy_egui::{EguiContexts, EguiPlugin, EguiPrimaryContextPass, egui};
 
-use crate::runtime::{Command, Live, PointerOverView, Timing, Transport};
+use crate::runtime::{Command, FreeView, Live, PointerOverView, Timing, Transport};
 
 /// Whether panels are shown.
 #[derive(Resource, Clone, Copy, Debug)]
@@ -35,6 +35,7 @@ fn draw_panels(
     mut taken: ResMut<KeyboardTaken>,
     mut commands: MessageWriter<Command>,
     mut pointer: ResMut<PointerOverView>,
+    mut free: ResMut<FreeView>,
     mut styled: Local<bool>,
 ) -> Result {
     let context = contexts.ctx_mut()?;
@@ -42,7 +43,8 @@ fn draw_panels(
         style::apply(context);
         *styled = true;
     }
-    let mut view = context.viewport_rect();
+    let window = context.viewport_rect();
+    let mut view = window;
     if visible.0 {
         let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(view);
         let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
@@ -50,6 +52,11 @@ fn draw_panels(
         commands.write_batch(asked);
         view = left;
     }
+    let part = |point: egui::Pos2| {
+        let part = (point - window.min) / window.size().max(egui::Vec2::splat(1.0));
+        Vec2::new(part.x, part.y)
+    };
+    free.set_if_neq(FreeView(Rect { min: part(view.min), max: part(view.max) }));
     taken.0 = context.egui_wants_keyboard_input();
     // Decided while no button is down, so that a drag stays with what it began on.
     let (place, down) = context.input(|input| (input.pointer.latest_pos(), input.pointer.any_down()));

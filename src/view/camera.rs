@@ -1,13 +1,16 @@
 //! The camera: right button orbits, middle button pans, wheel zooms; it turns slowly until the first click.
 
 use bevy::{
-    camera::RenderTarget, core_pipeline::tonemapping::Tonemapping, input::mouse::MouseWheel, prelude::*,
+    camera::{RenderTarget, SubCameraView},
+    core_pipeline::tonemapping::Tonemapping,
+    input::mouse::MouseWheel,
+    prelude::*,
     render::renderer::RenderAdapterInfo,
 };
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet};
 
 use super::{SIDE, surface::is_software};
-use crate::runtime::{Command, PointerOverView};
+use crate::runtime::{Command, FreeView, PointerOverView};
 
 /// Named views for pictures: name, yaw and pitch in degrees, distance in map sides.
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
@@ -48,9 +51,14 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
         .add_systems(Startup, spawn_camera)
-        .add_systems(Update, (turn_slowly, frame_all))
+        .add_systems(Update, (turn_slowly, frame_all, look_past_panels))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
+
+/// Vertical field of view, in radians, of a free view at least [`FULL_ASPECT`] times as wide as high.
+const FIELD: f32 = 0.72;
+/// A free view narrower than this shows more above and below, so that the map is never cut at its sides.
+const FULL_ASPECT: f32 = 1.4;
 
 /// The point that the camera looks at.
 const FOCUS: Vec3 = Vec3::new(0.0, 0.02 * SIDE, 0.0);
@@ -83,7 +91,7 @@ fn spawn_camera(
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
         Tonemapping::AcesFitted,
-        Projection::from(PerspectiveProjection { fov: 0.72, near: 0.5, far: 100.0 * SIDE, ..default() }),
+        Projection::from(PerspectiveProjection { fov: FIELD, near: 0.5, far: 100.0 * SIDE, ..default() }),
         if is_software(&adapter) && target.is_none() { Msaa::Off } else { Msaa::Sample4 },
     ));
     if let Some(target) = target {
@@ -118,6 +126,37 @@ fn frame_all(mut commands: MessageReader<Command>, mut camera: Single<&mut PanOr
         camera.target_pitch = home.pitch;
         camera.target_radius = home.distance;
         camera.force_update = true;
+    }
+}
+
+/// Centres the picture on what the panels leave free of the window.
+fn look_past_panels(free: Res<FreeView>, camera: Single<(&mut Camera, &mut Projection)>) {
+    let (mut camera, mut projection) = camera.into_inner();
+    let (Some(target), free) = (camera.physical_target_size(), free.0) else { return };
+    let (target_size, free_size) = (target.as_vec2(), free.size().max(Vec2::splat(0.05)));
+    // How far the middle of the free part lies from the window's: the window is then a part of a larger picture.
+    let shift = target_size * (Vec2::ONE - free.min - free.max);
+    let full = target_size + shift.abs();
+    let part = SubCameraView { full_size: full.as_uvec2(), offset: shift.max(Vec2::ZERO), size: target };
+    let wanted = (shift.abs().max_element() >= 1.0).then_some(part);
+    let same = match (&camera.sub_camera_view, &wanted) {
+        (None, None) => true,
+        (Some(now), Some(next)) => {
+            now.full_size == next.full_size && now.offset == next.offset && now.size == next.size
+        }
+        _ => false,
+    };
+    if !same {
+        camera.sub_camera_view = wanted;
+    }
+    let aspect = (target_size.x * free_size.x) / (target_size.y * free_size.y).max(1.0);
+    let wider = (FULL_ASPECT / aspect).max(1.0) * full.y / (target_size.y * free_size.y).max(1.0);
+    let fov = 2.0 * ((0.5 * FIELD).tan() * wider).atan();
+    if let Projection::Perspective(perspective) = &mut *projection
+        && (perspective.fov - fov).abs() > 1e-4
+        && fov.is_finite()
+    {
+        perspective.fov = fov;
     }
 }
 
