@@ -1,6 +1,6 @@
 // The sky around everything: a sphere seen from inside.
 #import bevy_pbr::{forward_io::VertexOutput, mesh_view_bindings::view}
-#import thalweg::scene::{Scene, sky_color}
+#import thalweg::scene::{Scene, sky_color, dithered}
 #ifdef TONEMAP_IN_SHADER
 #import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
@@ -10,13 +10,11 @@
 @fragment
 fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
     let direction = normalize(in.world_position.xyz - view.world_position.xyz);
-    var color = sky_color(direction, scene.sun.xyz);
+    var color = sky_color(direction, scene);
     color += vec3(9.0, 7.5, 5.6) * smoothstep(0.9996, 0.9999, dot(direction, scene.sun.xyz));
-    // A trace of noise, or the gradient shows bands on an 8-bit display.
-    let grain = fract(sin(dot(in.position.xy, vec2(12.9898, 78.233))) * 43758.5453) - 0.5;
-    var out = vec4(color + grain * 0.006, 1.0);
+    var out = vec4(color * scene.air.y, 1.0);
 #ifdef TONEMAP_IN_SHADER
     out = tone_mapping(out, view.color_grading);
 #endif
-    return out;
+    return dithered(out, in.position.xy);
 }

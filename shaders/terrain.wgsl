@@ -1,7 +1,7 @@
 // The ground: a grid displaced by the height texture, with the side walls of the block. The same file serves the main
 // pass and the shadow pass.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
-#import thalweg::scene::{Scene, sky_color, haze_amount}
+#import thalweg::scene::{Scene, sky_color, sun_color, ambient_light, haze_amount, noise, dithered}
 
 #ifdef PREPASS_PIPELINE
 #import bevy_pbr::prepass_io::{Vertex, VertexOutput}
@@ -23,7 +23,7 @@ fn texel(cell: vec2<i32>) -> vec2<f32> {
 
 // Cell coordinates of a place on the map: 0 is the centre of the first cell.
 fn cell_at(xz: vec2<f32>) -> vec2<f32> {
-    return (xz / scene.extent.xy + 0.5) * (scene.grid.xy - 1.0);
+    return ((xz - scene.place.xy) / scene.extent.xy + 0.5) * (scene.grid.xy - 1.0);
 }
 
 fn bilinear(cell: vec2<f32>) -> vec2<f32> {
@@ -58,10 +58,10 @@ fn openness(cell: vec2<i32>) -> f32 {
 @vertex
 fn vertex(in: Vertex) -> VertexOutput {
     var out: VertexOutput;
-    // The mesh marks its vertices in y: 0 surface, 1 upper and 2 lower border of a wall.
+    // The mesh marks its vertices in y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of one along z.
     let kind = in.position.y;
-    var place = in.position;
-    place.y = select(world_height(bilinear(cell_at(place.xz)).r), scene.extent.w, kind > 1.5);
+    var place = vec3(in.position.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
+    place.y = select(world_height(bilinear(cell_at(place.xz)).r), scene.extent.w, kind > 3.5 || (kind > 1.5 && kind < 2.5));
     let world_from_local = mesh_functions::get_world_from_local(in.instance_index);
     out.world_position = mesh_functions::mesh_position_local_to_world(world_from_local, vec4(place, 1.0));
     out.position = position_world_to_clip(out.world_position.xyz);
@@ -72,8 +72,7 @@ fn vertex(in: Vertex) -> VertexOutput {
 #endif
 #else
     // A wall has its outward normal; the surface, whose normal is found per pixel, brings the share of sky upright in it.
-    let border = abs(place.xz) / (0.5 * scene.extent.xy);
-    let outward = select(vec3(sign(place.x), 0.0, 0.0), vec3(0.0, 0.0, sign(place.z)), border.y > border.x);
+    let outward = select(vec3(0.0, 0.0, sign(in.position.z)), vec3(sign(in.position.x), 0.0, 0.0), kind > 2.5);
     let open = openness(vec2<i32>(round(cell_at(place.xz))));
     out.world_normal = select(vec3(0.0, open, 0.0), outward, kind > 0.5);
 #endif
@@ -99,33 +98,50 @@ fn surface_normal(cell: vec2<f32>) -> vec3<f32> {
     return normalize(vec3(-slope.x, 1.0, -slope.y));
 }
 
-fn hash(place: vec2<f32>) -> f32 {
-    var p = fract(place * vec2(0.1031, 0.1137));
-    p += dot(p, p.yx + 33.33);
-    return fract((p.x + p.y) * p.x);
-}
-
-fn noise(place: vec2<f32>) -> f32 {
-    let cell = floor(place);
-    let t = fract(place);
-    let s = t * t * (3.0 - 2.0 * t);
-    let above = mix(hash(cell), hash(cell + vec2(1.0, 0.0)), s.x);
-    let below = mix(hash(cell + vec2(0.0, 1.0)), hash(cell + vec2(1.0, 1.0)), s.x);
-    return mix(above, below, s.y);
-}
-
+// A cut through the ground: banded bedrock, and the sand on it.
 fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32> {
     let layer = bilinear(cell);
     let depth = (world_height(layer.r) - place.y) / max(scene.extent.z, 1e-6);
     let along = select(place.x, place.z, abs(outward.x) > 0.5);
-    let bed = place.y * 0.55 + 3.0 * noise(vec2(along * 0.03, 7.0));
-    let bands = 0.86 + 0.20 * noise(vec2(bed, 3.0)) + 0.06 * noise(vec2(along * 0.9, place.y * 1.7));
-    let rock = mix(scene.steep_color.rgb, vec3(0.21, 0.17, 0.14), 0.72) * bands;
-    return mix(rock, scene.sand_color.rgb, select(0.0, 1.0, depth < layer.g && layer.g > 0.02 * scene.sand_color.a));
+    let size = 256.0 / scene.air.w;
+    let bed = (place.y * 0.42 + 2.2 * noise(vec2(along * 0.021, 7.0)) + 0.6 * noise(vec2(along * 0.11, 3.0))) * size;
+    let beds = 0.74 + 0.34 * noise(vec2(bed, 3.0)) + 0.16 * noise(vec2(bed * 3.7, 5.0));
+    let fine = 0.94 + 0.12 * noise(vec2(along * 1.1, place.y * 2.3) * size);
+    let warm = mix(vec3(1.0), vec3(1.10, 0.98, 0.88), noise(vec2(bed * 0.6, 11.0)));
+    let rock = scene.bedrock_color.rgb * beds * fine * warm;
+    let edge = fwidth(depth) + 1e-4;
+    let sand = smoothstep(-edge, edge, layer.g - depth) * smoothstep(0.02, 0.1, layer.g / scene.sand_color.a);
+    return mix(rock, scene.sand_color.rgb * (0.9 + 0.1 * fine), sand);
+}
+
+// Ground: two colours by steepness, varied a little from place to place, and sand where it lies thick enough.
+fn ground_color(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, open: f32) -> vec3<f32> {
+    let grain = scene.air.z;
+    let at = (place.xz - scene.place.xy) * 256.0 / scene.air.w;
+    let coarse = noise(at * 0.09) - 0.5;
+    let middle = noise(at * 0.43) - 0.5;
+    let fine = noise(at * 1.9) - 0.5;
+    // The variation moves the border between the colours as well, but not a border that is meant to be sharp.
+    let softness = scene.ground.y;
+    let upright = normal.y + grain * softness * (0.9 * middle + 0.6 * fine);
+    let width = max(softness, fwidth(normal.y) * 0.5 + 1e-4);
+    let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, upright);
+    let grass = scene.flat_color.rgb * (1.0 + grain * (0.30 * coarse + 0.34 * middle + 0.30 * fine))
+        * mix(vec3(1.0), vec3(1.35, 1.06, 0.72), grain * clamp(0.35 + 1.3 * coarse + 0.5 * middle, 0.0, 1.0));
+    let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 1.5 * noise(at * 0.05), 2.0)) - 0.5;
+    let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine))
+        * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse));
+    let sand_here = bilinear(cell).g / scene.sand_color.a;
+    let sandy = smoothstep(0.25, 1.0, sand_here + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep);
+    let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
+    // Damp hollows are darker, crests bleached.
+    let crest = mix(1.0, 0.84 + 0.20 * open, grain);
+    return mix(mix(grass, rock, steep), sand, sandy) * crest;
 }
 
 @fragment
 fn fragment(in: VertexOutput) -> FragmentOutput {
+    if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
     let place = in.world_position.xyz;
     let cell = cell_at(place.xz);
     let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
@@ -135,15 +151,14 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     if wall {
         normal = normalize(normal);
         color = wall_color(place, cell, normal);
-        open = mix(0.45, 1.0, smoothstep(scene.extent.w, 0.0, place.y));
+        let rim = world_height(bilinear(cell).r);
+        open = mix(0.5, 1.0, smoothstep(scene.extent.w, scene.extent.w + 0.09 * scene.air.w, place.y));
+        // A bright line where the saw has left the upper edge.
+        color *= 1.0 + 0.25 * smoothstep(0.006 * scene.air.w, 0.0, rim - place.y);
     } else {
         open = mix(1.0, in.world_normal.y, scene.ground.z);
         normal = surface_normal(cell);
-        let width = max(scene.ground.y, fwidth(normal.y) * 0.5 + 1e-4);
-        let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, normal.y);
-        let sandy = clamp(bilinear(cell).g / scene.sand_color.a, 0.0, 1.0) * (1.0 - 0.65 * steep);
-        color = mix(mix(scene.flat_color.rgb, scene.steep_color.rgb, steep), scene.sand_color.rgb, sandy);
-        color *= 0.94 + 0.12 * noise(place.xz * 0.8) + 0.05 * (noise(place.xz * 4.1) - 0.5);
+        color = ground_color(place, cell, normal, in.world_normal.y);
     }
     let sun = scene.sun.xyz;
     let eye = view.world_position.xyz - place;
@@ -154,22 +169,22 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     if facing > 0.0 && scene.phong.w > 0.5 {
         let depth = dot(vec4(view.view_from_world[0].z, view.view_from_world[1].z, view.view_from_world[2].z,
             view.view_from_world[3].z), in.world_position);
-        lit = shadows::fetch_directional_shadow(0u, in.world_position, normal, depth, in.position.xy);
+        // The start beside the present has a sun of its own, so that neither shades the other.
+        let light = select(0u, 1u, scene.place.z < 0.0);
+        lit = shadows::fetch_directional_shadow(light, in.world_position, normal, depth, in.position.xy);
     }
-    let low = 1.0 - clamp(sun.y * 1.5, 0.0, 1.0);
-    let sunlight = mix(vec3(1.0, 0.96, 0.90), vec3(1.0, 0.80, 0.60), low) * scene.sun.w * 1.9;
-    let sky = mix(vec3(0.42, 0.36, 0.30), vec3(0.62, 0.80, 1.15), 0.5 + 0.5 * normal.y) * scene.phong.x;
     let half_way = normalize(sun + towards_eye);
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
-    let direct = sunlight * lit * mix(open, 1.0, 0.4);
-    var light = color * (direct * facing + sky * open) + direct * highlight;
-    let haze = haze_amount(distance, max(scene.extent.x, scene.extent.y), scene.ground.w);
-    light = mix(light, sky_color(normalize(vec3(-towards_eye.x, 0.04, -towards_eye.z)), sun), haze);
+    let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
+    var light = color * (direct * facing + ambient_light(normal, scene) * open) + direct * highlight;
+    let haze = haze_amount(distance, scene.air.w, scene.ground.w);
+    light = mix(light, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
     var out: FragmentOutput;
-    out.color = vec4(light, 1.0);
+    out.color = vec4(light * scene.air.y, 1.0);
 #ifdef TONEMAP_IN_SHADER
     out.color = tone_mapping(out.color, view.color_grading);
 #endif
+    out.color = dithered(out.color, in.position.xy);
     return out;
 }
 #endif

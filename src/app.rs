@@ -7,11 +7,10 @@ use bevy::{
     asset::RenderAssetUsages,
     camera::RenderTarget,
     image::Image,
-    log::LogPlugin,
     prelude::*,
     render::{
         RenderApp, RenderPlugin,
-        render_resource::{PipelineCache, TextureFormat, TextureUsages},
+        render_resource::{CachedPipelineState, PipelineCache, TextureFormat, TextureUsages},
         view::screenshot::{Screenshot, ScreenshotCaptured},
     },
     window::{ExitCondition, PresentMode, WindowResolution},
@@ -19,15 +18,15 @@ use bevy::{
 };
 
 use crate::{
-    io::{
-        self, Error,
-        scene::{Picture, Session},
-    },
-    runtime::{self, Live, SimSystems, Transport},
-    ui::{self, UiVisible},
+    io::{self, Error, scene::Picture, session::Session},
+    log,
+    runtime::{self, FreeView, Live, Preferences, SimSystems, Transport},
+    settings::{AntiAliasing, Quality, Remembered, Settings, settings_file},
+    ui::{self, Canvas, UiVisible},
     view::{
         self, ViewSystems,
-        camera::{CAMERAS, Target, Viewpoint},
+        camera::{CAMERAS, Viewpoint},
+        picture::rgb,
     },
 };
 
@@ -38,29 +37,33 @@ const FRAMES_BEFORE_SHOT: u32 = 6;
 ///
 /// # Errors
 /// One sentence, if there is no display or no graphics driver.
-pub fn open_window(session: Session) -> Result<(), String> {
+pub fn open_window(sessions: Vec<Session>) -> Result<(), String> {
     if cfg!(all(unix, not(target_os = "macos"))) && !has_display() {
         return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned());
     }
     find_adapter()?;
+    log::report_panics();
     let window = Window {
-        title: format!("Thalweg · {}", session.title),
+        title: "Thalweg".to_owned(),
         resolution: WindowResolution::new(1280, 800),
         present_mode: PresentMode::AutoVsync,
         ..default()
     };
+    let remembered = settings_file().map(|file| Remembered::load(&file)).unwrap_or_default();
+    let preferences = Preferences { settings: remembered.settings(), remembered, software: false };
     let mut app = App::new();
-    app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(quiet_log()));
-    add_thalweg(&mut app, session);
+    app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin(true)));
+    add_thalweg(&mut app, sessions);
+    app.insert_resource(preferences);
     app.run();
     Ok(())
 }
 
-/// Draws one picture of a session as it stands, without a display.
+/// Draws one picture of sessions as they stand, without a display.
 ///
 /// # Errors
 /// One sentence, if there is no graphics driver, no such camera, or the file cannot be written.
-pub fn shot(session: Session, shot: &Picture) -> Result<(), Error> {
+pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
     let viewpoint = Viewpoint::named(name).ok_or_else(|| {
         let names: Vec<&str> = CAMERAS.iter().map(|(name, ..)| *name).collect();
@@ -68,19 +71,9 @@ pub fn shot(session: Session, shot: &Picture) -> Result<(), Error> {
     })?;
     let failed = |wrong: String| Error::output(&shot.out, wrong, "another graphics driver may draw it");
     find_adapter().map_err(failed)?;
-    let mut app = App::new();
-    let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
-    let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
-    app.add_plugins(DefaultPlugins.set(windows).set(render).set(quiet_log()).disable::<WinitPlugin>())
-        .add_plugins(ScheduleRunnerPlugin::run_loop(Duration::ZERO));
-    let (width, height) = shot.resolution;
-    let mut target = Image::new_target_texture(width, height, TextureFormat::Rgba8UnormSrgb, None);
-    target.texture_descriptor.usage |= TextureUsages::COPY_SRC;
-    target.asset_usage = RenderAssetUsages::RENDER_WORLD;
-    let image = app.world_mut().resource_mut::<Assets<Image>>().add(target);
-    app.insert_resource(Target(RenderTarget::Image(image.clone().into()))).insert_resource(viewpoint);
-    add_thalweg(&mut app, session);
+    let mut app = off_screen(sessions, shot.resolution, viewpoint);
     app.insert_resource(UiVisible(shot.ui)).insert_resource(Transport::paused());
+    let image = canvas(&app);
     app.finish();
     app.cleanup();
     for _ in 0..FRAMES_BEFORE_SHOT {
@@ -89,7 +82,6 @@ pub fn shot(session: Session, shot: &Picture) -> Result<(), Error> {
     if let Some(error) = pipeline_error(&app) {
         return Err(failed(format!("the graphics driver refuses a shader: {error}")));
     }
-    let out = shot.out.clone();
     app.insert_resource(Captured(None));
     app.world_mut().spawn(Screenshot::image(image)).observe(
         move |captured: On<ScreenshotCaptured>, mut picture: ResMut<Captured>| {
@@ -99,7 +91,8 @@ pub fn shot(session: Session, shot: &Picture) -> Result<(), Error> {
     for _ in 0..200 {
         app.update();
         if let Some(picture) = app.world_mut().resource_mut::<Captured>().0.take() {
-            return save(picture, &out);
+            let ((width, height), pixels) = rgb(&picture);
+            return io::output::replace(&shot.out, |path| io::write_rgb8(path, width, height, &pixels));
         }
     }
     Err(failed("the graphics driver gave no picture within 200 frames".to_owned()))
@@ -109,29 +102,46 @@ pub fn shot(session: Session, shot: &Picture) -> Result<(), Error> {
 #[derive(Resource)]
 struct Captured(Option<Image>);
 
-fn save(picture: Image, out: &Path) -> Result<(), Error> {
-    let (width, height) = (picture.width() as usize, picture.height() as usize);
-    let bytes = picture.data.unwrap_or_default();
-    let pixels: Vec<u8> = bytes.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
-    io::output::replace(out, |path| io::write_rgb8(path, width, height, &pixels))
+/// The whole program, drawing into a picture instead of a window. Settings are the same for everyone.
+pub fn off_screen(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewpoint) -> App {
+    let mut app = App::new();
+    let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
+    let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
+    app.add_plugins(DefaultPlugins.set(windows).set(render).set(log::plugin(false)).disable::<WinitPlugin>())
+        .add_plugins(ScheduleRunnerPlugin::run_loop(Duration::ZERO));
+    let mut target = Image::new_target_texture(width, height, TextureFormat::Rgba8UnormSrgb, None);
+    target.texture_descriptor.usage |= TextureUsages::COPY_SRC;
+    target.asset_usage = RenderAssetUsages::RENDER_WORLD;
+    let image = app.world_mut().resource_mut::<Assets<Image>>().add(target);
+    add_thalweg(&mut app, sessions);
+    let settings = Settings { quality: Quality::Custom, anti_aliasing: AntiAliasing::Msaa4, ..Settings::default() };
+    app.insert_resource(Canvas(RenderTarget::Image(image.into())))
+        .insert_resource(viewpoint)
+        .insert_resource(Preferences { settings, ..Preferences::default() })
+        .insert_resource(FreeView { rect: URect::new(0, 0, width, height), ..FreeView::default() });
+    app
+}
+
+/// The picture into which an app draws.
+fn canvas(app: &App) -> Handle<Image> {
+    match &app.world().resource::<Canvas>().0 {
+        RenderTarget::Image(image) => image.handle.clone(),
+        _ => Handle::default(),
+    }
 }
 
 fn pipeline_error(app: &App) -> Option<String> {
     let cache = app.get_sub_app(RenderApp)?.world().get_resource::<PipelineCache>()?;
     cache.pipelines().find_map(|pipeline| match &pipeline.state {
-        bevy::render::render_resource::CachedPipelineState::Err(error) => Some(error.to_string()),
+        CachedPipelineState::Err(error) => Some(error.to_string()),
         _ => None,
     })
 }
 
-fn add_thalweg(app: &mut App, session: Session) {
-    app.insert_resource(Live(session))
+fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
+    app.insert_resource(Live::new(sessions))
         .add_plugins((runtime::plugin, view::plugin, ui::plugin))
         .configure_sets(Update, (SimSystems::Obey, SimSystems::Tick, ViewSystems::Show).chain());
-}
-
-fn quiet_log() -> LogPlugin {
-    LogPlugin { filter: "error,wgpu=off,naga=off".to_owned(), ..default() }
 }
 
 fn has_display() -> bool {

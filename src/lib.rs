@@ -4,16 +4,19 @@
 //!
 //! - [`params`]: what a parameter is; [`look`]: the parameters of light and colour
 //! - [`sim`]: terrain, processes, clock and ledger; knows nothing of windows and files
-//! - [`io`]: heightmaps, pictures and scene files
+//! - [`io`]: heightmaps, pictures, scene files and the sessions made from them; [`settings`]: what belongs to the person
 //! - [`headless`]: the command line
-//! - [`runtime`]: the simulation in the app; [`view`] draws it, [`ui`] asks for changes; [`app`] puts them in order
+//! - [`runtime`]: the simulation in the app; [`view`] draws it, [`ui`] asks for changes; [`app`] puts them in
+//!   order; [`log`]: what happened, for whoever looks into a fault
 
 pub mod app;
 pub mod headless;
 pub mod io;
+pub mod log;
 pub mod look;
 pub mod params;
 pub mod runtime;
+pub mod settings;
 pub mod sim;
 pub mod ui;
 pub mod view;

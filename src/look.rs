@@ -7,6 +7,22 @@ use crate::params::{choice, knob};
 /// Source of the published colours and of the light's strength.
 const D1: &str = "SimpleErosion (McDonald 2020)";
 
+/// How light of any strength becomes a colour that a screen can show.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToneCurve {
+    /// Film-like, with deep shadows and strong colours.
+    #[default]
+    Aces,
+    /// Film-like, soft, bright colours become pale.
+    Agx,
+    /// Film-like and muted, as Blender's of the same name.
+    Filmic,
+    /// Colours stay as they are until they are nearly white.
+    Neutral,
+    /// None: too much light is cut off.
+    None,
+}
+
 /// Light and colour.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Look {
@@ -19,6 +35,19 @@ pub struct Look {
     /// Colour of loose sand, mixed in where it lies thick enough to hide the ground.
     #[reflect(@knob(0.0..=1.0).source("ours").main())]
     pub sand_color: [f32; 3],
+    /// Colour of bedrock where the block's walls cut it.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub bedrock_color: [f32; 3],
+    /// Colour of the table on which the block stands.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub table_color: [f32; 3],
+    /// Thickness of sand that hides the ground beneath, in cells. Low: a dusting counts as sand. High: only dunes and
+    /// thick fans do.
+    #[reflect(@knob(0.01..=5.0).unit("cells").source("ours").log())]
+    pub sand_cover: f32,
+    /// How much the colours vary from place to place, as grass and rock do. 0 is even paint.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub grain: f32,
     /// Vertical part of the surface normal below which ground counts as steep. Higher: more of the map looks like rock.
     /// Lower: only cliffs do.
     #[reflect(@knob(0.0..=1.0).symbol("n_y").source(D1).main())]
@@ -49,12 +78,27 @@ pub struct Look {
     /// Whether the terrain casts shadows on itself.
     #[reflect(@choice().source(D1))]
     pub shadows: bool,
+    /// Whether the edges of shadows are soft. Soft looks better and takes longer to draw.
+    #[reflect(@choice().source("ours"))]
+    pub soft_shadows: bool,
     /// How dark hollows are for the sky's light they cannot see. 0 is off; too high makes dirty edges.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub occlusion: f32,
     /// How thick the air is: the share of light lost over the map's width. 0 is clear air.
     #[reflect(@knob(0.0..=1.0).source(D1))]
     pub fog: f32,
+    /// How milky the sky is. 0 is deep blue mountain air; high is pale and warm around a low sun.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub turbidity: f32,
+    /// Brightness of the whole picture, in stops: one more is twice the light.
+    #[reflect(@knob(-4.0..=4.0).unit("EV").source("ours"))]
+    pub exposure: f32,
+    /// How light becomes colour on the screen.
+    #[reflect(@choice().source("Hable, Sobotka, Narkowicz; as in Bevy"))]
+    pub tone_curve: ToneCurve,
+    /// Height of the block below the lowest ground, as a share of the map's shorter side.
+    #[reflect(@knob(0.0..=0.5).source("ours"))]
+    pub base: f32,
     /// Heights are drawn this many times as large. 1 is true to scale; the numbers of the simulation don't change.
     #[reflect(@knob(0.1..=10.0).unit("×").source("ours").log().main())]
     pub vertical_exaggeration: f32,
@@ -66,6 +110,10 @@ impl Default for Look {
             flat_color: [0.27, 0.64, 0.27],
             steep_color: [0.7, 0.7, 0.7],
             sand_color: [0.80, 0.68, 0.46],
+            bedrock_color: [0.50, 0.44, 0.39],
+            table_color: [0.62, 0.60, 0.57],
+            sand_cover: 0.6,
+            grain: 0.5,
             steep_threshold: 0.8,
             threshold_softness: 0.06,
             sun_azimuth: 240.0,
@@ -75,8 +123,13 @@ impl Default for Look {
             specular: 0.08,
             shininess: 16.0,
             shadows: true,
+            soft_shadows: true,
             occlusion: 0.8,
             fog: 0.06,
+            turbidity: 0.35,
+            exposure: 0.0,
+            tone_curve: ToneCurve::Aces,
+            base: 0.06,
             vertical_exaggeration: 1.0,
         }
     }

@@ -2,36 +2,83 @@
 #define_import_path thalweg::scene
 
 struct Scene {
-    // Side along x and along z in world units, world units per metre of height, height of the base.
+    // Side along x and along z in world units, world units per metre of height, height of the block's foot.
     extent: vec4<f32>,
     // Columns, rows, world units per cell, metres of height that lie at 0.
     grid: vec4<f32>,
+    // Centre of the block: x, z. Side of the divider that is drawn: -1 left, 1 right, 0 both. The divider's pixel column.
+    place: vec4<f32>,
     flat_color: vec4<f32>,
     steep_color: vec4<f32>,
     // Alpha: thickness in metres that hides the ground.
     sand_color: vec4<f32>,
+    bedrock_color: vec4<f32>,
+    table_color: vec4<f32>,
     // Threshold of steepness, its width, occlusion, haze.
     ground: vec4<f32>,
     // Towards the sun; w: strength.
     sun: vec4<f32>,
     // Ambient, specular, shininess, shadows on or off.
     phong: vec4<f32>,
+    // Turbidity, exposure as a factor, grain, size of everything in world units.
+    air: vec4<f32>,
 }
 
-// Colour of the sky in a direction, with the sun's glow, below the horizon the haze over a far plain.
-fn sky_color(direction: vec3<f32>, sun: vec3<f32>) -> vec3<f32> {
-    let towards = max(dot(direction, sun), 0.0);
+// Light of the sun: yellow when high, orange when low.
+fn sun_color(scene: Scene) -> vec3<f32> {
+    let low = 1.0 - clamp(scene.sun.y * 1.5, 0.0, 1.0);
+    return mix(vec3(1.0, 0.965, 0.90), vec3(1.0, 0.76, 0.52), low * low) * scene.sun.w * 2.0;
+}
+
+// Light of the sky and of sunlit ground around on a face with this normal.
+fn ambient_light(normal: vec3<f32>, scene: Scene) -> vec3<f32> {
+    let sky = mix(vec3(0.52, 0.74, 1.18), vec3(0.86, 0.90, 0.96), scene.air.x);
+    let bounce = vec3(0.46, 0.38, 0.30);
+    return mix(bounce, sky, 0.5 + 0.5 * normal.y) * scene.phong.x;
+}
+
+// Colour of the sky in a direction: blue above, pale at the horizon, a glow around the sun; below the horizon the haze.
+fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
+    let sun = scene.sun.xyz;
     let low = 1.0 - clamp(sun.y * 1.5, 0.0, 1.0);
-    let zenith = mix(vec3(0.10, 0.25, 0.58), vec3(0.07, 0.18, 0.45), low);
-    let horizon = mix(vec3(0.50, 0.63, 0.78), vec3(0.62, 0.64, 0.68), low);
+    let milk = scene.air.x;
+    let zenith = mix(mix(vec3(0.055, 0.17, 0.47), vec3(0.05, 0.13, 0.36), low), vec3(0.34, 0.45, 0.60), milk * milk);
+    let horizon = mix(mix(vec3(0.46, 0.63, 0.82), vec3(0.60, 0.63, 0.68), low), vec3(0.80, 0.80, 0.78), milk * 0.6);
     let height = clamp(direction.y, 0.0, 1.0);
-    var color = mix(horizon, zenith, 1.0 - pow(1.0 - height, 3.5));
-    color += vec3(1.0, 0.66, 0.36) * (0.22 * pow(towards, 5.0) + 0.45 * pow(towards, 48.0)) * (0.3 + 0.7 * low);
-    let below = smoothstep(0.0, 0.55, -direction.y);
-    return mix(color, vec3(0.155, 0.185, 0.225), below);
+    var color = mix(horizon, zenith, 1.0 - pow(1.0 - height, 3.2));
+    let towards = max(dot(direction, sun), 0.0);
+    let flat_towards = max(dot(normalize(vec3(direction.x, 0.02, direction.z)), normalize(vec3(sun.x, 0.02, sun.z))), 0.0);
+    // A low sun warms its side of the horizon, and the whole air around itself.
+    let band = exp(-height * 5.0) * pow(flat_towards, 2.0) * low;
+    color += vec3(0.95, 0.50, 0.20) * band * (0.22 + 0.35 * milk);
+    color += vec3(1.0, 0.70, 0.42) * (0.10 * pow(towards, 6.0) + 0.40 * pow(towards, 64.0)) * (0.35 + 0.65 * low);
+    return color * (0.55 + 0.45 * clamp(sun.y * 3.0, 0.0, 1.0));
 }
 
 // Share of the light that the air between takes away; `haze` is the share lost over the map's side.
-fn haze_amount(distance: f32, side: f32, haze: f32) -> f32 {
-    return 1.0 - exp2(log2(max(1.0 - 0.999 * haze, 1e-3)) * distance / (1.6 * side));
+fn haze_amount(distance: f32, size: f32, haze: f32) -> f32 {
+    return 1.0 - exp2(log2(max(1.0 - 0.999 * haze, 1e-3)) * distance / (1.6 * size));
+}
+
+// A number from 0 to 1 that belongs to a place.
+fn hash(place: vec2<f32>) -> f32 {
+    var p = fract(place * vec2(0.1031, 0.1137));
+    p += dot(p, p.yx + 33.33);
+    return fract((p.x + p.y) * p.x);
+}
+
+// Smooth noise from 0 to 1, one bump per unit.
+fn noise(place: vec2<f32>) -> f32 {
+    let cell = floor(place);
+    let t = fract(place);
+    let s = t * t * (3.0 - 2.0 * t);
+    let above = mix(hash(cell), hash(cell + vec2(1.0, 0.0)), s.x);
+    let below = mix(hash(cell + vec2(0.0, 1.0)), hash(cell + vec2(1.0, 1.0)), s.x);
+    return mix(above, below, s.y);
+}
+
+// A trace of noise against bands of an 8-bit display, after the tone curve.
+fn dithered(color: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
+    let grain = fract(52.9829189 * fract(dot(pixel, vec2(0.06711056, 0.00583715)))) - 0.5;
+    return vec4(color.rgb + grain / 255.0, color.a);
 }

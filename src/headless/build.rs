@@ -12,12 +12,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Failure, Start, interrupted, print};
 use crate::{
-    io::{
-        Error, hillshade::hillshade, output::Output, scene::Session, write_exr, write_png16, write_r32, write_rgb8,
-        write_sidecar,
-    },
-    params::nearest,
-    sim::{grid::Grid, ledger::Account, terrain::Layer},
+    io::{Error, export::Export, output::Output, session::Session},
+    sim::{ledger::Account, terrain::Layer},
 };
 
 /// What is written unless `--save` says otherwise.
@@ -38,36 +34,10 @@ pub(super) struct Build {
     json: bool,
 }
 
-/// A file to write: what and in which format.
-struct Item {
-    map: &'static str,
-    extension: &'static str,
-}
-
-/// Maps that can be saved beside the five layers.
-const OTHER_MAPS: [&str; 3] = ["height", "change", "hillshade"];
-
-impl Item {
-    fn parse(text: &str) -> Result<Self, Failure> {
-        let (name, extension) = text.trim().split_once('.').unwrap_or((text.trim(), "png"));
-        let maps: Vec<&'static str> = OTHER_MAPS.into_iter().chain(Layer::ALL.map(Layer::key)).collect();
-        let Some(&map) = maps.iter().find(|map| **map == name) else {
-            let near = nearest(name, maps.iter().copied()).map(|near| format!(", and the nearest is {near}"));
-            return Err(Failure::bad_input(format!(
-                "--save knows no \"{name}\"; there are {}{}",
-                maps.join(", "),
-                near.unwrap_or_default()
-            )));
-        };
-        let formats: &[&'static str] = if map == "hillshade" { &["png"] } else { &["png", "r32", "exr"] };
-        match formats.iter().find(|format| **format == extension) {
-            Some(&extension) => Ok(Self { map, extension }),
-            None => Err(Failure::bad_input(format!(
-                "--save cannot write {map} as .{extension}; there are .{}",
-                formats.join(", .")
-            ))),
-        }
-    }
+/// Reads an entry of `--save`: a map, with or without the ending of a format.
+fn parse_export(text: &str) -> Result<Export, Failure> {
+    let (map, format) = text.trim().split_once('.').unwrap_or((text.trim(), "png"));
+    Export::new(map, format).map_err(|(wrong, right)| Failure::bad_input(format!("--save {text}: {wrong}; {right}")))
 }
 
 impl Build {
@@ -78,20 +48,27 @@ impl Build {
     }
 
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let items = if self.save.is_empty() {
-            DEFAULT_FILES.map(Item::parse).into_iter().collect::<Result<Vec<_>, _>>()?
-        } else {
-            self.save.iter().map(|text| Item::parse(text)).collect::<Result<Vec<_>, _>>()?
-        };
-        let mut session = self.start.session()?;
+        let wanted: Vec<&str> =
+            if self.save.is_empty() { DEFAULT_FILES.to_vec() } else { self.save.iter().map(String::as_str).collect() };
+        let exports = wanted.into_iter().map(parse_export).collect::<Result<Vec<_>, _>>()?;
+        let mut sessions = self.start.sessions()?;
         // Before the work, so that a folder that cannot be written costs no time.
         let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
         let started = Instant::now();
-        self.start.simulate(&mut session)?;
-        let report = report(&session, started.elapsed().as_secs_f64());
-        for item in &items {
-            write(item, &session, &output)?;
+        self.start.simulate(&mut sessions)?;
+        let seconds = started.elapsed().as_secs_f64();
+        for (index, session) in sessions.iter().enumerate() {
+            // Runs side by side have their number before the name.
+            let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
+            for export in &exports {
+                let file = output.file(&format!("{before}{}.{}", export.map, export.format));
+                export.write(&session.simulation.terrain, &session.look, &file)?;
+            }
         }
+        let report = match &sessions[..] {
+            [only] => report(only, seconds),
+            all => json!({"tiles": all.iter().map(|session| report(session, seconds)).collect::<Vec<_>>()}),
+        };
         let text = format!("{report:#}\n");
         let path = output.file("report.json");
         std::fs::write(&path, &text).map_err(|error| Error::unwritable(&self.out, &error))?;
@@ -104,36 +81,6 @@ impl Build {
         }
         Ok(())
     }
-}
-
-fn write(item: &Item, session: &Session, output: &Output) -> Result<(), Failure> {
-    let terrain = &session.simulation.terrain;
-    let path = output.file(&format!("{}.{}", item.map, item.extension));
-    let ground = terrain.ground();
-    if item.map == "hillshade" {
-        let pixels = hillshade(&ground, &terrain.sand, terrain.cell_size, &session.look);
-        return Ok(write_rgb8(&path, ground.width(), ground.height(), &pixels)?);
-    }
-    let grid: Grid = match item.map {
-        "height" => ground,
-        "change" => {
-            let cells = ground.iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect();
-            Grid::from_cells(ground.width(), ground.height(), cells)
-        }
-        key => Layer::ALL
-            .into_iter()
-            .find(|layer| layer.key() == key)
-            .map(|layer| terrain.layer(layer).clone())
-            .ok_or_else(|| Failure::while_running(format!("there is no layer {key}")))?,
-    };
-    let range = grid.min_max();
-    match item.extension {
-        "png" => write_png16(&path, &grid, range)?,
-        "exr" => write_exr(&path, &grid)?,
-        _ => write_r32(&path, &grid)?,
-    }
-    let sidecar = output.file(&format!("{}.json", item.map));
-    Ok(write_sidecar(&sidecar, (grid.width(), grid.height()), terrain.cell_size, range)?)
 }
 
 fn report(session: &Session, seconds: f64) -> Value {
@@ -156,6 +103,7 @@ fn report(session: &Session, seconds: f64) -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "scene": session.name,
+        "tile": session.tile.as_ref().map(|tile| &tile.title),
         "seed": simulation.seed(),
         "ticks": simulation.ticks(),
         "size": [terrain.width(), terrain.height()],

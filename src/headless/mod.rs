@@ -20,7 +20,8 @@ use serde_json::json;
 use crate::{
     io::{
         Error, heightmap,
-        scene::{BUILT_IN, DEFAULT, Picture, Session},
+        scene::{self, BUILT_IN, DEFAULT, Picture, Role},
+        session::Session,
     },
     params::{ParamError, Parameter, Value, nearest, walk},
 };
@@ -148,8 +149,8 @@ pub struct Graphics<W, P> {
 /// Parses the command line and does what it says.
 pub fn run<W, P>(graphics: Graphics<W, P>) -> ExitCode
 where
-    W: FnOnce(Session) -> Result<(), String>,
-    P: FnOnce(Session, &Picture) -> Result<(), Error>,
+    W: FnOnce(Vec<Session>) -> Result<(), String>,
+    P: FnOnce(Vec<Session>, &Picture) -> Result<(), Error>,
 {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -191,10 +192,10 @@ fn first_lines(message: &str) -> String {
     format!("{}; see thalweg --help", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn open(input: Option<String>, window: impl FnOnce(Session) -> Result<(), String>) -> Result<(), Failure> {
+fn open(input: Option<String>, window: impl FnOnce(Vec<Session>) -> Result<(), String>) -> Result<(), Failure> {
     let name = input.as_deref().unwrap_or(DEFAULT);
-    let session = Session::open(name, &heightmap::Options::default())?;
-    match (window(session), input) {
+    let sessions = scene::open(name, &heightmap::Options::default())?;
+    match (window(sessions), input) {
         (Ok(()), _) => Ok(()),
         (Err(reason), Some(_)) => {
             Err(Failure::bad_input(format!("{reason}; \"thalweg build\" works without a display")))
@@ -207,8 +208,8 @@ fn open(input: Option<String>, window: impl FnOnce(Session) -> Result<(), String
 }
 
 impl Start {
-    /// Opens the input and applies all options.
-    fn session(&self) -> Result<Session, Failure> {
+    /// Opens the input and applies all options to each of its runs.
+    fn sessions(&self) -> Result<Vec<Session>, Failure> {
         let options = heightmap::Options {
             size: self.size,
             cell_size: self.cell_size,
@@ -219,7 +220,29 @@ impl Start {
         if self.size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
             return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
         }
-        let mut session = Session::open(self.input.as_deref().unwrap_or(DEFAULT), &options)?;
+        let threads = self.threads.map_or(0, usize::from);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
+        let pool = Arc::new(pool);
+        let sessions = scene::open(self.input.as_deref().unwrap_or(DEFAULT), &options)?;
+        let first = sessions.first().map(|session| session.simulation.seed()).unwrap_or_default();
+        let start = |mut session: Session| {
+            // Runs side by side keep the distance of their seeds.
+            let own = session.simulation.seed();
+            self.apply(&mut session, self.seed.map_or(own, |seed| seed.wrapping_add(own.wrapping_sub(first))))?;
+            session.simulation = session.simulation.with_pool(Arc::clone(&pool));
+            Ok(session)
+        };
+        let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
+        let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
+        warnings.dedup();
+        for warning in warnings {
+            eprintln!("thalweg: warning: {warning}");
+        }
+        Ok(sessions)
+    }
+
+    fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
         for assignment in &self.set {
             let Some((path, value)) = assignment.split_once('=') else {
                 return Err(Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE")));
@@ -246,35 +269,21 @@ impl Start {
                 slot.enabled = false;
             }
         }
-        let size = match &session.heightmap {
-            Some(map) => (map.heights.width(), map.heights.height()),
-            None => (session.terrain.width as usize, session.terrain.height as usize),
-        };
-        let mut load = |file: &Option<PathBuf>, range| -> Result<_, Failure> {
-            let Some(path) = file else { return Ok(None) };
-            let (grid, warnings) = heightmap::read_layer(path, size, range)?;
-            session.warnings.extend(warnings);
-            Ok(Some(grid))
-        };
-        session.maps.sand = load(&self.sand_map, (0.0, 10.0))?.or(session.maps.sand);
-        session.maps.softness = load(&self.softness_map, (0.0, 1.0))?.or(session.maps.softness);
-        session.maps.rain = load(&self.rain_map, (0.0, 1.0))?.or(session.maps.rain);
-        session.maps.check().map_err(Failure::bad_input)?;
-        let threads = self.threads.map_or(0, usize::from);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
-        session.restart(self.seed.unwrap_or_else(|| session.simulation.seed()));
-        session.simulation = session.simulation.with_pool(Arc::new(pool));
-        for warning in &session.warnings {
-            eprintln!("thalweg: warning: {warning}");
+        let maps =
+            [(Role::Sand, &self.sand_map), (Role::Softness, &self.softness_map), (Role::Rain, &self.rain_map)];
+        for (role, file) in maps {
+            if let Some(path) = file {
+                session.load_map(role, path)?;
+            }
         }
-        Ok(session)
+        session.restart(seed);
+        Ok(())
     }
 
-    /// Runs a session for its ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
-    fn simulate(&self, session: &mut Session) -> Result<(), Failure> {
+    /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
+    fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
         let interrupted = interrupted();
-        let ticks = self.ticks.unwrap_or(session.ticks);
+        let ticks = self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
         let bar = if std::io::stderr().is_terminal() {
             indicatif::ProgressBar::new(ticks)
         } else {
@@ -284,7 +293,7 @@ impl Start {
             bar.set_style(style);
         }
         for _ in 0..ticks {
-            session.simulation.tick();
+            sessions.iter_mut().for_each(|session| session.simulation.tick());
             bar.inc(1);
             if interrupted.load(Ordering::Relaxed) {
                 bar.abandon();

@@ -7,7 +7,8 @@ use clap::Args;
 use super::{Failure, Start, parse_size};
 use crate::io::{
     Error,
-    scene::{Picture, Session},
+    scene::Picture,
+    session::Session,
 };
 
 #[derive(Args)]
@@ -29,7 +30,7 @@ pub(super) struct Shot {
 }
 
 impl Shot {
-    pub(super) fn run(self, picture: impl FnOnce(Session, &Picture) -> Result<(), Error>) -> Result<(), Failure> {
+    pub(super) fn run(self, picture: impl FnOnce(Vec<Session>, &Picture) -> Result<(), Error>) -> Result<(), Failure> {
         let (width, height) = self.resolution;
         if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
             return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 8192 pixels"));
@@ -38,10 +39,10 @@ impl Shot {
             let name = self.out.display();
             return Err(Failure::bad_input(format!("{name}: pictures are written as PNG; end the name in .png")));
         }
-        let mut session = self.start.session()?;
-        self.start.simulate(&mut session)?;
+        let mut sessions = self.start.sessions()?;
+        self.start.simulate(&mut sessions)?;
         let wanted =
             Picture { out: self.out, resolution: (width as u32, height as u32), camera: self.camera, ui: self.ui };
-        Ok(picture(session, &wanted)?)
+        Ok(picture(sessions, &wanted)?)
     }
 }

@@ -38,7 +38,7 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
             let direct = look.sun_strength * facing * lit * (0.6 + 0.4 * open);
             let sky = look.ambient * (0.65 + 0.35 * up) * open;
             let steep = step(look.steep_threshold, look.threshold_softness, up);
-            let sandy = (sand.at(x, y) / (0.05 * cell_size)).min(1.0) * (1.0 - 0.6 * steep);
+            let sandy = (sand.at(x, y) / (look.sand_cover * cell_size)).min(1.0) * (1.0 - 0.6 * steep);
             for (channel, byte) in pixel.iter_mut().enumerate() {
                 let rock = colors[0][channel] + steep * (colors[1][channel] - colors[0][channel]);
                 let color = rock + sandy * (colors[2][channel] - rock);

@@ -5,6 +5,8 @@
 //! sure that what stood there before is replaced whole or not at all.
 
 mod asc;
+mod embedded;
+pub mod export;
 mod exr;
 pub mod heightmap;
 pub mod hillshade;
@@ -13,6 +15,7 @@ mod png;
 mod raster;
 mod raw;
 pub mod scene;
+pub mod session;
 mod sidecar;
 
 use std::{

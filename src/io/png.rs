@@ -2,14 +2,14 @@
 
 use std::{
     fs::File,
-    io::{BufWriter, ErrorKind},
+    io::{BufRead, BufWriter, Cursor, ErrorKind, Seek},
     path::Path,
 };
 
 use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError, Transformations};
 
 use super::{
-    Error,
+    Error, embedded,
     raster::{Expected, Raster, open},
 };
 use crate::sim::grid::Grid;
@@ -17,13 +17,22 @@ use crate::sim::grid::Grid;
 /// Share of red, green and blue in luminance (ITU-R BT.709).
 const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
+/// A file, or bytes of the program.
+trait Source: BufRead + Seek {}
+
+impl<T: BufRead + Seek> Source for T {}
+
 /// Reads a picture as heights: grey as it is, colours by their luminance; transparency does not count.
 ///
 /// # Errors
 /// It is no PNG, it is damaged or cut off, or its size is refused.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: DecodingError| unusable(path, &error);
-    let mut decoder = Decoder::new(open(path)?);
+    let file: Box<dyn Source> = match embedded::find(path) {
+        Some(bytes) => Box::new(Cursor::new(bytes)),
+        None => Box::new(open(path)?),
+    };
+    let mut decoder = Decoder::new(file);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     // Palettes become colours, and less than 8 bits become 8.

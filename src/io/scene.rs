@@ -1,30 +1,29 @@
-//! Scenes: what a run starts from, as a RON file that a person can copy and edit; and the [`Session`] made from one.
+//! Scenes: what one or more runs start from, as a RON file that a person can copy and edit.
 
 use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, heightmap};
-use crate::{
-    look::Look,
-    params::{self, Group, GroupMut, ParamError},
-    sim::{
-        Simulation,
-        generate::{TerrainParams, generate},
-        grid::Grid,
-        terrain::Terrain,
-    },
+use super::{
+    Error,
+    embedded::FOLDER,
+    heightmap,
+    output::Output,
+    session::{Origin, Session},
+    write_r32, write_sidecar,
 };
+use crate::sim::grid::Grid;
 
 /// The scenes compiled into the program: name and RON text.
-pub const BUILT_IN: [(&str, &str); 3] = [
+pub const BUILT_IN: [(&str, &str); 5] = [
     ("alpine-valley", include_str!("../../assets/scenes/alpine-valley.ron")),
+    ("ten-seeds", include_str!("../../assets/scenes/ten-seeds.ron")),
     ("round-hill", include_str!("../../assets/scenes/round-hill.ron")),
+    ("jacksboro-fault", include_str!("../../assets/scenes/jacksboro-fault.ron")),
     ("as-published", include_str!("../../assets/scenes/as-published.ron")),
 ];
 
@@ -32,7 +31,7 @@ pub const BUILT_IN: [(&str, &str); 3] = [
 pub const DEFAULT: &str = BUILT_IN[0].0;
 
 /// A scene file. Parameters that it does not set keep their defaults.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scene {
     /// Name shown to the user.
@@ -46,74 +45,40 @@ pub struct Scene {
     /// Processes that run.
     pub enabled: Vec<String>,
     /// Parameters by path, values as they are written on the command line.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
     /// A heightmap to start from instead of the terrain generator; relative to the scene file.
-    #[serde(default)]
-    pub heightmap: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub heightmap: String,
+    /// A map of sand thickness, in metres; relative to the scene file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sand_map: String,
+    /// A map of softness; relative to the scene file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub softness_map: String,
+    /// A map of where rain falls; relative to the scene file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rain_map: String,
+    /// Several runs side by side, each with its own title, seed and parameters; without any there is one run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tiles: Vec<Tile>,
 }
 
-/// Imported layers, each of the terrain's size.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Maps {
-    /// Thickness of sand, in metres.
-    pub sand: Option<Grid>,
-    /// Softness of the bedrock, 0 to 1.
-    pub softness: Option<Grid>,
-    /// Where rain falls, in any unit: only the shares count.
-    pub rain: Option<Grid>,
-}
-
-impl Maps {
-    /// Checks that every layer has values that make sense.
-    ///
-    /// # Errors
-    /// One sentence: which layer, what is wrong, what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        let range = |map: &Option<Grid>| map.as_ref().map_or((0.0, 1.0), Grid::min_max);
-        if range(&self.sand).0 < 0.0 {
-            return Err("the sand map has negative thickness; sand is 0 m or more".to_owned());
-        }
-        let (hardest, softest) = range(&self.softness);
-        if hardest < 0.0 || softest > 1.0 {
-            return Err(format!("the softness map reaches from {hardest} to {softest}; softness is 0 to 1"));
-        }
-        let (least, most) = range(&self.rain);
-        if least < 0.0 || most <= 0.0 {
-            return Err(
-                "the rain map has negative rain or none at all; rain is 0 or more, and somewhere more".to_owned()
-            );
-        }
-        Ok(())
-    }
-}
-
-/// A simulation together with what it started from, so that it can be started again.
-#[derive(Clone)]
-pub struct Session {
-    /// Name of the scene or stem of the file.
-    pub name: String,
-    /// Title shown to the user.
+/// One of several runs side by side: what sets it apart from the scene's others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tile {
+    /// Its name in the picture.
     pub title: String,
-    /// What there is to see.
-    pub about: String,
-    /// How many ticks make the finished scene.
-    pub ticks: u64,
-    /// How the terrain is generated; its size, cell size and edge also hold for an imported map.
-    pub terrain: TerrainParams,
-    /// Light and colour.
-    pub look: Look,
-    /// The imported map, if the terrain is not generated.
-    pub heightmap: Option<Arc<heightmap::Heightmap>>,
-    /// Imported layers, which stand for the generated ones.
-    pub maps: Maps,
-    /// The run itself, with every process and its parameters.
-    pub simulation: Simulation,
-    /// What the user should know of how the input was read, a sentence each.
-    pub warnings: Vec<String>,
+    /// Its seed; without one, the scene's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Its parameters, over the scene's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
 }
 
-/// A picture to take of a session.
+/// A picture to take of a scene.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// PNG file to write.
@@ -126,170 +91,215 @@ pub struct Picture {
     pub ui: bool,
 }
 
-impl Session {
-    /// Opens a built-in scene by name, a scene file (`.ron`) or a heightmap.
-    ///
-    /// # Errors
-    /// One sentence, if there is no such scene or the file cannot be used.
-    pub fn open(input: &str, options: &heightmap::Options) -> Result<Self, Error> {
-        if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == input) {
-            return Self::from_scene(name, Path::new(name), text, options);
+/// Opens a built-in scene by name, a scene file (`.ron`) or a heightmap. There is at least one session.
+///
+/// # Errors
+/// One sentence, if there is no such scene or the file cannot be used.
+pub fn open(input: &str, options: &heightmap::Options) -> Result<Vec<Session>, Error> {
+    let origin = Origin { input: input.to_owned(), options: options.clone(), ..Origin::default() };
+    if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == input) {
+        return parse(&Path::new(FOLDER).join(name), text)?.sessions(name, &Path::new(FOLDER).join(name), origin);
+    }
+    let path = Path::new(input);
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    match path.extension() {
+        Some(extension) if extension.eq_ignore_ascii_case("ron") => {
+            let text = fs::read_to_string(path).map_err(|error| Error::unreadable(path, &error))?;
+            parse(path, &text)?.sessions(&stem, path, origin)
         }
-        let path = Path::new(input);
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        match path.extension() {
-            Some(extension) if extension.eq_ignore_ascii_case("ron") => {
-                let text = fs::read_to_string(path).map_err(|error| Error::unreadable(path, &error))?;
-                Self::from_scene(&stem, path, &text, options)
-            }
-            None if !path.exists() => Err(Error::unknown_scene(input, &BUILT_IN.map(|(name, _)| name))),
-            _ => Ok(Self::from_heightmap(&stem, heightmap::read(path, options)?)),
-        }
+        None if !path.exists() => Err(Error::unknown_scene(input, &BUILT_IN.map(|(name, _)| name))),
+        _ => Ok(vec![Session::of_heightmap(&stem, heightmap::read(path, options)?, origin)]),
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
+    ron::from_str(text).map_err(|error| Error::bad_scene(path, &error.to_string()))
+}
+
+impl Scene {
+    /// The runs that the scene describes; `path` is the file that it stands in.
+    fn sessions(&self, name: &str, path: &Path, origin: Origin) -> Result<Vec<Session>, Error> {
+        let only = [Tile::default()];
+        let tiles = if self.tiles.is_empty() { &only[..] } else { &self.tiles };
+        tiles.iter().map(|tile| self.session(tile, name, path, origin.clone())).collect()
     }
 
-    /// A map that starts as bare dry bedrock under the defaults, with droplets on.
-    pub fn from_heightmap(name: &str, mut map: heightmap::Heightmap) -> Self {
-        let mut session = Self::bare(name, 1);
-        session.warnings = std::mem::take(&mut map.warnings);
-        session.terrain.width = map.heights.width() as u32;
-        session.terrain.height = map.heights.height() as u32;
-        session.terrain.cell_size = map.cell_size;
-        session.heightmap = Some(Arc::new(map));
-        session.enable(&["droplets"]);
-        session.restart(1);
-        session
-    }
-
-    fn bare(name: &str, seed: u64) -> Self {
-        let terrain = TerrainParams::default();
-        Self {
-            name: name.to_owned(),
-            title: name.to_owned(),
-            about: String::new(),
-            ticks: 200,
-            simulation: Simulation::new(generate(&terrain, seed), seed),
-            terrain,
-            look: Look::default(),
-            heightmap: None,
-            maps: Maps::default(),
-            warnings: Vec::new(),
-        }
-    }
-
-    fn from_scene(name: &str, path: &Path, text: &str, options: &heightmap::Options) -> Result<Self, Error> {
-        let scene: Scene = ron::from_str(text).map_err(|error| Error::bad_scene(path, &error.to_string()))?;
-        let mut session = match &scene.heightmap {
-            Some(map) => Self::from_heightmap(name, heightmap::read(&path.with_file_name(map), options)?),
-            None => Self::bare(name, scene.seed),
+    fn session(&self, tile: &Tile, name: &str, path: &Path, origin: Origin) -> Result<Session, Error> {
+        let refuse = |what: String| Error::bad_scene(path, &what);
+        let seed = tile.seed.unwrap_or(self.seed);
+        let options = origin.options.clone();
+        let mut session = if self.heightmap.is_empty() {
+            Session::bare(name, seed, origin)
+        } else {
+            let map = heightmap::read(&path.with_file_name(&self.heightmap), &options)?;
+            Session::of_heightmap(name, map, origin)
         };
-        session.title = scene.title;
-        session.about = scene.about;
-        session.ticks = scene.ticks;
-        for (parameter, value) in &scene.set {
-            session.set(parameter, value).map_err(|error| Error::bad_scene(path, &error.to_string()))?;
+        session.title = self.title.clone();
+        session.about = self.about.clone();
+        session.ticks = self.ticks;
+        session.tile = (!self.tiles.is_empty()).then(|| tile.clone());
+        for (parameter, value) in self.set.iter().chain(&tile.set) {
+            session.set(parameter, value).map_err(|error| refuse(error.to_string()))?;
         }
         if session.heightmap.is_none() {
-            session.apply_size(options);
+            session.apply_size(&options);
         }
-        let names: Vec<&str> = scene.enabled.iter().map(String::as_str).collect();
+        let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
         if let Some(unknown) = session.enable(&names) {
-            return Err(Error::bad_scene(path, &format!("there is no process \"{unknown}\"")));
+            return Err(refuse(format!("there is no process \"{unknown}\"")));
         }
-        session.restart(scene.seed);
+        for (role, file) in
+            [(Role::Sand, &self.sand_map), (Role::Softness, &self.softness_map), (Role::Rain, &self.rain_map)]
+        {
+            if !file.is_empty() {
+                session.load_map(role, &path.with_file_name(file))?;
+            }
+        }
+        session.restart(seed);
+        session.note_defaults();
         Ok(session)
     }
+}
 
-    /// Another size keeps the map's extent, unless the cell size is given too.
-    fn apply_size(&mut self, options: &heightmap::Options) {
-        if let Some((width, height)) = options.size {
-            self.terrain.cell_size *= self.terrain.width.min(self.terrain.height) as f32 / width.min(height) as f32;
-            self.terrain.width = width as u32;
-            self.terrain.height = height as u32;
+/// What a picture of numbers can be used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Heights: a new start on bare dry bedrock.
+    #[default]
+    Heights,
+    /// Thickness of loose sand on the bedrock.
+    Sand,
+    /// Softness of the bedrock.
+    Softness,
+    /// Where rain falls.
+    Rain,
+}
+
+impl Role {
+    /// All four, in the order in which they are offered.
+    pub const ALL: [Role; 4] = [Role::Heights, Role::Sand, Role::Softness, Role::Rain];
+
+    /// Name shown to the user.
+    pub fn title(self) -> &'static str {
+        match self {
+            Role::Heights => "Heights",
+            Role::Sand => "Sand",
+            Role::Softness => "Softness",
+            Role::Rain => "Rain",
         }
-        if let Some(cell_size) = options.cell_size {
-            self.terrain.cell_size = cell_size;
+    }
+
+    /// What the smallest and the largest value of an integer format stand for unless a sidecar states it.
+    pub fn range(self) -> (f32, f32) {
+        match self {
+            Role::Sand => (0.0, 10.0),
+            Role::Heights | Role::Softness | Role::Rain => (0.0, 1.0),
         }
     }
+}
 
-    /// Makes exactly these processes run. Returns the first name that is no process; nothing is changed then.
-    pub fn enable<'a>(&mut self, keys: &[&'a str]) -> Option<&'a str> {
-        if let Some(&unknown) = keys.iter().find(|key| self.simulation.slot_mut(key).is_none()) {
-            return Some(unknown);
+/// Writes the present state of a session as a scene file, with the layers that it needs beside it: opened again, it
+/// starts from exactly these layers. A session at its start needs no layers if a scene or generator made it.
+///
+/// # Errors
+/// A file cannot be written; nothing is replaced then.
+pub fn save(session: &Session, path: &Path) -> Result<(), Error> {
+    let (Some(folder), Some(stem)) = (path.parent(), path.file_stem()) else {
+        return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));
+    };
+    let stem = stem.to_string_lossy();
+    let simulation = &session.simulation;
+    let terrain = &simulation.terrain;
+    let mut scene = Scene {
+        title: session.title.clone(),
+        about: session.about.clone(),
+        seed: simulation.seed(),
+        ticks: session.ticks,
+        enabled: simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key().to_owned()).collect(),
+        set: session.changed_parameters(),
+        ..Scene::default()
+    };
+    let output = Output::new(folder)?;
+    if !session.generates_its_state() {
+        // Sand lies in the layers now; size and cell size in their sidecars.
+        for path in ["terrain.sand", "terrain.width", "terrain.height", "terrain.cell_size"] {
+            scene.set.remove(path);
         }
-        for slot in &mut self.simulation.slots {
-            slot.enabled = keys.contains(&slot.key());
-        }
-        None
-    }
-
-    /// All parameters: terrain, light and colour, processes.
-    pub fn groups(&self) -> Vec<Group<'_>> {
-        let mut groups: Vec<Group<'_>> = vec![("terrain", &self.terrain), ("look", &self.look)];
-        groups.extend(self.simulation.groups());
-        groups
-    }
-
-    /// All parameters, to be changed.
-    pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
-        let mut groups: Vec<GroupMut<'_>> = vec![("terrain", &mut self.terrain), ("look", &mut self.look)];
-        groups.extend(self.simulation.groups_mut());
-        groups
-    }
-
-    /// Sets a parameter by its path. One of the terrain takes effect at the next [`Self::restart`].
-    ///
-    /// # Errors
-    /// Unknown path, malformed text or a number out of range; nothing is changed then.
-    pub fn set(&mut self, path: &str, text: &str) -> Result<(), ParamError> {
-        params::set(&mut self.groups_mut(), path, text)
-    }
-
-    /// The terrain at the start of a run with this seed.
-    pub fn start_terrain(&self, seed: u64) -> Terrain {
-        let mut terrain = match &self.heightmap {
-            None => generate(&self.terrain, seed),
-            Some(map) => {
-                let mut terrain = Terrain::bare(map.heights.clone(), map.cell_size, self.terrain.edge);
-                terrain.spread_sand(self.terrain.sand);
-                terrain
-            }
+        let write = |layer: &str, grid: &Grid| -> Result<String, Error> {
+            let name = format!("{stem}.{layer}.r32");
+            write_r32(&output.file(&name), grid)?;
+            let size = (grid.width(), grid.height());
+            write_sidecar(&output.file(&format!("{stem}.{layer}.json")), size, terrain.cell_size, grid.min_max())?;
+            Ok(name)
         };
-        if let Some(sand) = &self.maps.sand {
-            terrain.sand = sand.clone();
-            terrain.start = terrain.ground();
+        scene.heightmap = write("bedrock", &terrain.bedrock)?;
+        scene.sand_map = write("sand", &terrain.sand)?;
+        scene.softness_map = write("softness", &terrain.softness)?;
+        if let Some(rain) = &terrain.rain {
+            scene.rain_map = write("rain", rain)?;
         }
-        if let Some(softness) = &self.maps.softness {
-            terrain.softness = softness.clone();
-        }
-        terrain.rain = self.maps.rain.clone();
-        terrain
     }
-
-    /// Starts the run again from its first terrain, keeping all parameters and switches.
-    pub fn restart(&mut self, seed: u64) {
-        let terrain = self.start_terrain(seed);
-        self.simulation.restart(terrain, seed);
-    }
+    let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
+    let text = ron::ser::to_string_pretty(&scene, pretty)
+        .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
+    let file = output.file(&path.file_name().unwrap_or_default().to_string_lossy());
+    fs::write(&file, text + "\n").map_err(|error| Error::unwritable(path, &error))?;
+    output.publish().map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::heightmap::Options;
 
     #[test]
     fn every_built_in_scene_opens_and_is_what_its_file_says() {
         for (name, text) in BUILT_IN {
-            let session = Session::open(name, &heightmap::Options::default()).unwrap_or_else(|error| panic!("{error}"));
+            let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
             let scene: Scene = ron::from_str(text).expect("it just opened");
-            assert_eq!(session.title, scene.title);
-            assert_eq!(session.simulation.seed(), scene.seed);
+            assert_eq!(sessions.len(), scene.tiles.len().max(1));
+            for (index, session) in sessions.iter().enumerate() {
+                assert_eq!(session.title, scene.title);
+                let tile = scene.tiles.get(index).cloned();
+                let seed = tile.as_ref().and_then(|tile| tile.seed).unwrap_or(scene.seed);
+                assert_eq!((session.simulation.seed(), &session.tile), (seed, &tile));
+            }
         }
+    }
+
+    #[test]
+    fn a_saved_state_opens_as_the_same_layers_and_runs_on_alike() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("mine.ron");
+        let size = Some((48, 32));
+        let mut session = Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
+        session.set("droplets.per_tick", "40").expect("in range");
+        (0..3).for_each(|_| session.simulation.tick());
+        save(&session, &path).unwrap_or_else(|error| panic!("{error}"));
+        let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
+        assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
+        assert_eq!(before.cell_size, after.cell_size);
+        assert_eq!(again.groups().into_iter().flat_map(crate::params::walk).find(|p| p.path == "droplets.per_tick").map(|p| p.value), Some(crate::params::Value::Number(40.0)));
+        again.simulation.tick();
+        assert!(again.simulation.terrain.bedrock != session.simulation.terrain.bedrock);
+    }
+
+    #[test]
+    fn a_session_at_its_start_is_saved_as_a_scene_alone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("start.ron");
+        let session = Session::open(DEFAULT, &Options::default()).expect("built in");
+        save(&session, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
+        let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert!(again.simulation.terrain == session.simulation.terrain);
     }
 
     #[test]
     fn another_size_keeps_the_extent_and_the_relief() {
         let open = |size| {
-            Session::open(DEFAULT, &heightmap::Options { size, ..Default::default() })
+            Session::open(DEFAULT, &Options { size, ..Options::default() })
                 .expect("built in")
                 .simulation
                 .terrain
@@ -301,7 +311,7 @@ mod tests {
 
     #[test]
     fn an_unknown_scene_is_answered_with_the_names_that_exist() {
-        let error = Session::open("alpine-vally", &heightmap::Options::default()).err().expect("there is none");
+        let error = Session::open("alpine-vally", &Options::default()).err().expect("there is none");
         assert!(error.to_string().contains("alpine-valley"), "{error}");
     }
 }

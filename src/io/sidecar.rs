@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::Error;
+use super::{Error, embedded};
 
 /// What a sidecar states; every field may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Sidecar {
     /// It is there but unreadable, no JSON, has a field that is not known, or states what cannot be.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
         let path = Self::beside(heightmap);
-        let bytes = match fs::read(&path) {
+        let bytes = match embedded::find(&path).map_or_else(|| fs::read(&path), |bytes| Ok(bytes.to_vec())) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Error::unreadable(&path, &error)),

@@ -3,12 +3,14 @@
 //! It knows nothing of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and
 //! in a benchmark; several can live side by side.
 
+mod edit;
 pub mod generate;
 pub mod grid;
 pub mod ledger;
 pub mod process;
 pub mod real;
 pub mod rng;
+pub mod statistics;
 pub mod swarm;
 pub mod team;
 pub mod terrain;

@@ -7,8 +7,14 @@ use crate::params::{Group, Knob, Parameter, Value, walk};
 
 /// Shows a group; `defaults` is the same group untouched. Returns what the user changed, by the parameter's name.
 ///
-/// Main parameters come first, the others under "Advanced". Changed values are bold; a right click resets.
-pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>) -> Vec<(&'static str, Value)> {
+/// Main parameters come first; the others stand under "Advanced", or nowhere if `main_only`. Changed values are bold; a right
+/// click resets.
+pub fn group_ui(
+    ui: &mut Ui,
+    group: Group<'_>,
+    defaults: Group<'_>,
+    main_only: bool,
+) -> Vec<(&'static str, Value)> {
     let defaults = walk(defaults);
     let (main, advanced): (Vec<_>, Vec<_>) =
         walk(group).into_iter().zip(&defaults).partition(|(parameter, _)| parameter.knob.main);
@@ -16,7 +22,7 @@ pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>) -> Vec<(&'st
     for (parameter, default) in &main {
         parameter_ui(ui, parameter, &default.value, &mut changes);
     }
-    if !advanced.is_empty() {
+    if !advanced.is_empty() && !main_only {
         egui::CollapsingHeader::new("Advanced").id_salt(group.0).show(ui, |ui| {
             for (parameter, default) in &advanced {
                 parameter_ui(ui, parameter, &default.value, &mut changes);

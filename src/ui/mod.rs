@@ -1,63 +1,187 @@
 //! Panels and keys. They read the runtime's state and send [`Command`]s; nothing here changes the simulation.
 
+pub mod commands;
+pub mod files;
 pub mod group;
+pub mod ledger;
 pub mod panels;
+pub mod statistics;
 pub mod style;
+pub mod terrain;
+pub mod toasts;
+pub mod transport;
+pub mod view;
+pub mod windows;
 
-use bevy::prelude::*;
-use bevy_egui::{EguiContexts, EguiPlugin, EguiPrimaryContextPass, egui};
+use bevy::{
+    camera::RenderTarget,
+    core_pipeline::tonemapping::Tonemapping,
+    ecs::system::SystemParam,
+    prelude::*,
+    render::renderer::RenderAdapterInfo,
+    window::{MonitorSelection, PrimaryWindow, WindowMode},
+};
+use bevy_egui::{
+    EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, EguiTextureHandle,
+    PrimaryEguiContext, egui,
+};
 
-use crate::runtime::{Command, FreeView, Live, PointerOverView, Timing, Transport};
+use crate::runtime::{
+    Before, Command, FreeView, History, Level, Live, Notices, PointerOverView, Preferences, Record, Shown, Timing,
+    Transport, Workspace,
+};
+use files::Files;
+use windows::Windows;
 
 /// Whether panels are shown.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct UiVisible(pub bool);
 
-/// Whether a text field or slider has the keyboard.
-#[derive(Resource, Clone, Copy, Debug, Default)]
-struct KeyboardTaken(bool);
+/// Where panels are drawn, if not in the window.
+#[derive(Resource, Clone)]
+pub struct Canvas(pub RenderTarget);
+
+/// What the panels themselves remember from frame to frame.
+#[derive(Resource, Default)]
+pub struct Opened {
+    windows: Windows,
+    files: Files,
+    /// Thickness of the next sheet of sand, in metres.
+    pub sheet: f32,
+    /// Whether B holds the start on screen.
+    held: bool,
+    /// What the panels were last styled for.
+    styled: Option<(crate::settings::Theme, f32)>,
+    /// The picture of the view, as the panels know it.
+    picture: Option<(AssetId<Image>, egui::TextureId)>,
+}
+
+/// All that panels show.
+pub struct State<'a> {
+    /// The sessions.
+    pub live: &'a Live,
+    /// Play and speed.
+    pub transport: &'a Transport,
+    /// What ticks and frames cost.
+    pub timing: &'a Timing,
+    /// Statistics and how they went.
+    pub record: &'a Record,
+    /// What can be undone.
+    pub history: &'a History,
+    /// The person's settings.
+    pub preferences: &'a Preferences,
+    /// Start, present or both.
+    pub shown: Before,
+    /// Which panels there are.
+    pub workspace: Workspace,
+    /// Name of the graphics adapter.
+    pub adapter: &'a str,
+}
+
+/// The resources behind [`State`].
+#[derive(SystemParam)]
+struct Sources<'w> {
+    live: Res<'w, Live>,
+    transport: Res<'w, Transport>,
+    timing: Res<'w, Timing>,
+    record: ResMut<'w, Record>,
+    history: Res<'w, History>,
+    preferences: Res<'w, Preferences>,
+    shown: Res<'w, Shown>,
+    workspace: Res<'w, Workspace>,
+    adapter: Res<'w, RenderAdapterInfo>,
+    notices: Res<'w, Notices>,
+    visible: Res<'w, UiVisible>,
+}
+
+impl Sources<'_> {
+    fn state(&self) -> State<'_> {
+        State {
+            live: &self.live,
+            transport: &self.transport,
+            timing: &self.timing,
+            record: &self.record,
+            history: &self.history,
+            preferences: &self.preferences,
+            shown: self.shown.0,
+            workspace: *self.workspace,
+            adapter: &self.adapter.name,
+        }
+    }
+}
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(EguiPlugin::default())
         .insert_resource(UiVisible(true))
-        .init_resource::<KeyboardTaken>()
-        .add_systems(EguiPrimaryContextPass, draw_panels)
-        .add_systems(Update, (send_keys, show_or_hide));
+        .insert_resource(Opened { sheet: 1.0, ..Opened::default() })
+        .add_systems(Startup, spawn_canvas)
+        .add_systems(EguiPrimaryContextPass, draw)
+        .add_systems(Update, obey);
+    app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn draw_panels(
+/// The camera of the panels, which also show the view's picture.
+fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
+    let camera = (Camera2d, PrimaryEguiContext, Msaa::Off, Tonemapping::None);
+    let mut camera = commands.spawn((camera, Camera { order: 1, ..default() }));
+    if let Some(canvas) = canvas {
+        camera.insert(canvas.0.clone());
+    }
+}
+
+fn draw(
     mut contexts: EguiContexts,
-    live: Res<Live>,
-    transport: Res<Transport>,
-    timing: Res<Timing>,
-    visible: Res<UiVisible>,
-    mut taken: ResMut<KeyboardTaken>,
+    mut sources: Sources,
+    mut opened: ResMut<Opened>,
     mut commands: MessageWriter<Command>,
     mut pointer: ResMut<PointerOverView>,
     mut free: ResMut<FreeView>,
-    mut styled: Local<bool>,
 ) -> Result {
-    let context = contexts.ctx_mut()?;
-    if !*styled {
-        style::apply(context);
-        *styled = true;
+    let context = contexts.ctx_mut()?.clone();
+    let opened = &mut *opened;
+    let settings = &sources.preferences.settings;
+    if opened.styled != Some((settings.theme, settings.scale)) {
+        style::apply(&context, settings.theme, opened.styled.is_none());
+        context.set_zoom_factor(settings.scale);
+        opened.styled = Some((settings.theme, settings.scale));
     }
     let window = context.viewport_rect();
-    let mut view = window;
-    if visible.0 {
-        let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(view);
-        let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
-        let (asked, left) = panels::window_ui(&mut root, &live.0, &transport, &timing);
-        commands.write_batch(asked);
-        view = left;
-    }
-    let part = |point: egui::Pos2| {
-        let part = (point - window.min) / window.size().max(egui::Vec2::splat(1.0));
-        Vec2::new(part.x, part.y)
+    let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
+    let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
+    let mut asked = Vec::new();
+    let state = sources.state();
+    let mut wants_statistics = false;
+    let view = if sources.visible.0 && state.workspace != Workspace::Present {
+        let (commands, left, wanted) = panels::window_ui(&mut root, &state, &mut opened.sheet);
+        asked.extend(commands);
+        wants_statistics = wanted;
+        left
+    } else {
+        window
     };
-    free.set_if_neq(FreeView(Rect { min: part(view.min), max: part(view.max) }));
-    taken.0 = context.egui_wants_keyboard_input();
+    // On whole pixels of the screen, or the picture would be blurred.
+    let scale = context.pixels_per_point();
+    let pixel = |point: egui::Pos2| UVec2::new((point.x * scale).round() as u32, (point.y * scale).round() as u32);
+    let rect = URect::from_corners(pixel(view.min), pixel(view.max));
+    if free.rect != rect {
+        free.rect = rect;
+    }
+    let seen = egui::Rect::from_min_max(
+        egui::pos2(rect.min.x as f32 / scale, rect.min.y as f32 / scale),
+        egui::pos2(rect.max.x as f32 / scale, rect.max.y as f32 / scale),
+    );
+    if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
+        asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, sources.visible.0));
+    }
+    asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
+    asked.extend(opened.files.ui(&context));
+    asked.extend(toasts::toasts_ui(&context, &sources.notices, view));
+    // Keys act only while nobody types.
+    if !context.egui_wants_keyboard_input() && !opened.files.is_open() {
+        asked.extend(commands::pressed(&context));
+        asked.extend(hold_start(&context, &mut opened.held, state.shown));
+    }
+    commands.write_batch(asked);
     // Decided while no button is down, so that a drag stays with what it began on.
     let (place, down) = context.input(|input| (input.pointer.latest_pos(), input.pointer.any_down()));
     if !down {
@@ -67,32 +191,73 @@ fn draw_panels(
         });
         pointer.0 = over;
     }
+    if sources.record.wanted != wants_statistics {
+        sources.record.wanted = wants_statistics;
+    }
     Ok(())
 }
 
-/// The keys and what they ask for.
-fn send_keys(keys: Res<ButtonInput<KeyCode>>, taken: Res<KeyboardTaken>, mut commands: MessageWriter<Command>) {
-    if taken.0 {
-        return;
-    }
-    let shift = keys.any_pressed([KeyCode::ShiftLeft, KeyCode::ShiftRight]);
-    for key in keys.get_just_pressed() {
-        let command = match (key, shift) {
-            (KeyCode::Space, _) => Command::TogglePlay,
-            (KeyCode::ArrowRight, true) => Command::Step(10),
-            (KeyCode::ArrowRight | KeyCode::Period, _) => Command::Step(1),
-            (KeyCode::KeyR, false) => Command::Restart,
-            (KeyCode::KeyR, true) => Command::NewSeed,
-            (KeyCode::Home, _) => Command::FrameAll,
-            (KeyCode::KeyH, _) => Command::ToggleUi,
-            _ => continue,
-        };
-        commands.write(command);
+/// B shows the start as long as it is held.
+fn hold_start(context: &egui::Context, held: &mut bool, shown: Before) -> Option<Command> {
+    let down = context.input(|input| input.key_down(egui::Key::B) && input.modifiers.is_none() && input.focused);
+    match (down, *held, shown) {
+        (true, false, Before::Off) => {
+            *held = true;
+            Some(Command::ShowBefore(Before::Alone))
+        }
+        (false, true, _) => {
+            *held = false;
+            Some(Command::ShowBefore(Before::Off))
+        }
+        _ => None,
     }
 }
 
-fn show_or_hide(mut commands: MessageReader<Command>, mut visible: ResMut<UiVisible>) {
-    for _ in commands.read().filter(|command| **command == Command::ToggleUi) {
-        visible.0 = !visible.0;
+/// What only the panels and the window can do.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn obey(
+    mut commands: MessageReader<Command>,
+    mut opened: ResMut<Opened>,
+    mut visible: ResMut<UiVisible>,
+    live: Res<Live>,
+    preferences: Res<Preferences>,
+    free: Res<FreeView>,
+    mut notices: ResMut<Notices>,
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
+    mut contexts: EguiContexts,
+    mut leave: MessageWriter<AppExit>,
+) {
+    let id = free.picture.id();
+    if free.picture != Handle::default() && opened.picture.is_none_or(|(known, _)| known != id) {
+        if let Some((old, _)) = opened.picture {
+            contexts.remove_image(EguiTextureHandle::Weak(old));
+        }
+        opened.picture = Some((id, contexts.add_image(EguiTextureHandle::Weak(id))));
+    }
+    for command in commands.read() {
+        if opened.windows.obey(command) || opened.files.obey(command, live.chosen(), &preferences) {
+            continue;
+        }
+        match command {
+            Command::ToggleUi => visible.0 = !visible.0,
+            Command::CopyCommandLine => {
+                if let Ok(context) = contexts.ctx_mut() {
+                    context.copy_text(live.chosen().command_line());
+                    let edited = live.chosen().origin.edited;
+                    let but = " What was done to the layers by hand is not in it.";
+                    notices.tell(Level::Info, format!("Copied the command line.{}", if edited { but } else { "" }));
+                }
+            }
+            Command::ToggleFullScreen => {
+                for mut window in &mut windows {
+                    window.mode = match window.mode {
+                        WindowMode::Windowed => WindowMode::BorderlessFullscreen(MonitorSelection::Current),
+                        _ => WindowMode::Windowed,
+                    };
+                }
+            }
+            Command::Quit => drop(leave.write(AppExit::Success)),
+            _ => {}
+        }
     }
 }

@@ -1,151 +1,201 @@
-//! The panels of the window, as functions of (ui, state) that return what the user asks for.
+//! The panels around the view, as functions of (ui, state) that return what the user asks for.
 
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy_egui::egui::{self, RichText, Ui, collapsing_header::CollapsingState};
+use egui_phosphor::regular as icon;
 
 use super::{
+    State,
+    commands::{Menu, keys_text, table},
     group::group_ui,
-    style::{self, ACCENT},
+    ledger::ledger_ui,
+    statistics::statistics_ui,
+    style,
+    terrain::terrain_ui,
+    transport::{status_ui, transport_ui},
 };
 use crate::{
-    io::scene::Session,
     look::Look,
-    runtime::{Command, SPEEDS, Timing, Transport},
-    sim::{generate::TerrainParams, process::catalogue},
+    params::{Value, walk},
+    runtime::{Command, Workspace},
+    sim::{
+        Slot,
+        process::{Process, catalogue},
+    },
 };
 
-/// Terrain, one panel per process, light and colour.
-pub fn parameters_ui(ui: &mut Ui, session: &Session) -> Vec<Command> {
+/// The menu bar, made from the table of commands, with the workspaces at its right.
+pub fn menu_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
     let mut commands = Vec::new();
-    let set = |commands: &mut Vec<Command>, group: &str, changes: Vec<(&'static str, _)>| {
-        commands.extend(changes.into_iter().map(|(name, value)| Command::Set(group.to_owned(), name, value)));
-    };
+    egui::MenuBar::new().ui(ui, |ui| {
+        for menu in Menu::ALL {
+            ui.menu_button(menu.title(), |ui| {
+                ui.set_min_width(230.0);
+                for entry in table().iter().filter(|entry| entry.menu == menu) {
+                    if entry.divided {
+                        ui.separator();
+                    }
+                    let (undo, redo) = state.history.next();
+                    let (title, enabled) = match (&entry.command, undo, redo) {
+                        (Command::Undo, Some(step), _) | (Command::Redo, _, Some(step)) => {
+                            (format!("{}: {step}", entry.title), true)
+                        }
+                        (Command::Undo | Command::Redo, ..) => (entry.title.clone(), false),
+                        _ => (entry.title.clone(), true),
+                    };
+                    let text = format!("{}  {title}", entry.icon);
+                    let button = egui::Button::new(text).shortcut_text(keys_text(ui.ctx(), entry));
+                    if ui.add_enabled(enabled, button).on_hover_text(&entry.about).clicked() {
+                        commands.push(entry.command.clone());
+                        ui.close();
+                    }
+                }
+            });
+        }
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let workspaces = [
+                (Workspace::Present, icon::PRESENTATION, "Present"),
+                (Workspace::Learn, icon::GRADUATION_CAP, "Learn"),
+                (Workspace::Sculpt, icon::SLIDERS, "Sculpt"),
+            ];
+            for (workspace, icon, title) in workspaces {
+                if ui.selectable_label(state.workspace == workspace, format!("{icon} {title}")).clicked() {
+                    commands.push(Command::SetWorkspace(workspace));
+                }
+            }
+        });
+    });
+    commands
+}
+
+/// Terrain, one panel per process, light and colour, ledger, statistics. Returns also whether the statistics are seen.
+pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Command>, bool) {
+    let mut commands = Vec::new();
+    let session = state.live.chosen();
+    let learn = state.workspace == Workspace::Learn;
+    let mut seen = false;
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
-        ui.heading(&session.title);
+        let title = match &session.tile {
+            Some(tile) => format!("{} · {}", session.title, tile.title),
+            None => session.title.clone(),
+        };
+        ui.heading(title);
         if !session.about.is_empty() {
             ui.label(RichText::new(&session.about).weak());
         }
         ui.add_space(4.0);
-        egui::CollapsingHeader::new(RichText::new("Terrain").heading()).default_open(false).show(ui, |ui| {
-            if session.heightmap.is_some() {
-                ui.label(RichText::new("An imported map: only edge and sand act on it.").weak());
-            }
-            let changes = group_ui(ui, ("terrain", &session.terrain), ("terrain", &TerrainParams::default()));
-            set(&mut commands, "terrain", changes);
-        });
+        if learn {
+            lesson_ui(ui, &session.simulation.slots);
+        }
+        section(ui, "Terrain", false, |ui| commands.extend(terrain_ui(ui, state, sheet, learn)));
         for (slot, fresh) in session.simulation.slots.iter().zip(catalogue()) {
+            process_ui(ui, slot, &*fresh, learn, &mut commands);
+        }
+        section(ui, "Light and colour", !learn, |ui| {
+            let changes = group_ui(ui, ("look", &session.look), ("look", &Look::default()), learn);
+            commands.extend(changes.into_iter().map(|(name, value)| Command::Set("look".to_owned(), name, value)));
+        });
+        section(ui, "Ledger", learn, |ui| ledger_ui(ui, state));
+        seen = section(ui, "Statistics", learn, |ui| statistics_ui(ui, state));
+        ui.add_space(12.0);
+    });
+    (commands, seen)
+}
+
+/// A part of the panel that folds. True if its content was drawn.
+fn section(ui: &mut Ui, title: &str, open: bool, content: impl FnOnce(&mut Ui)) -> bool {
+    let header = egui::CollapsingHeader::new(RichText::new(title).heading()).id_salt((title, open)).default_open(open);
+    header.show(ui, content).body_returned.is_some()
+}
+
+/// A process: its switch in the header, its progress, its parameters.
+fn process_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process, main_only: bool, commands: &mut Vec<Command>) {
+    let info = slot.process.info();
+    let id = ui.make_persistent_id(info.key);
+    CollapsingState::load_with_default_open(ui.ctx(), id, true)
+        .show_header(ui, |ui| {
+            let mut on = slot.enabled;
+            let text = RichText::new(info.title).heading();
+            if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.source)).changed() {
+                commands.push(Command::Enable(info.key, on));
+            }
+        })
+        .body(|ui| {
+            let particles = slot.process.counts().particles;
+            let parameters = walk((info.key, slot.process.params()));
+            let total = parameters.iter().find(|parameter| parameter.name == "total").map(|parameter| &parameter.value);
+            if let Some(Value::Number(total)) = total {
+                let share = particles as f64 / total.max(1.0);
+                let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(*total as u64), 100.0 * share);
+                let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
+                ui.add(bar.desired_height(16.0)).on_hover_text("Droplets so far, of the chosen total");
+            }
+            let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
+            commands.extend(changes.into_iter().map(|(name, value)| Command::Set(info.key.to_owned(), name, value)));
+        });
+}
+
+/// What happens in a tick, for who learns.
+fn lesson_ui(ui: &mut Ui, slots: &[Slot]) {
+    egui::Frame::group(ui.style()).show(ui, |ui| {
+        ui.label(RichText::new("What happens in a tick").strong());
+        for slot in slots.iter().filter(|slot| slot.enabled) {
             let info = slot.process.info();
-            let state = egui::collapsing_header::CollapsingState::load_with_default_open(
-                ui.ctx(),
-                ui.make_persistent_id(info.key),
-                true,
-            );
-            state
-                .show_header(ui, |ui| {
-                    let mut on = slot.enabled;
-                    let text = RichText::new(info.title).heading();
-                    if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.source)).changed() {
-                        commands.push(Command::Enable(info.key, on));
-                    }
-                })
-                .body(|ui| {
-                    let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()));
-                    set(&mut commands, info.key, changes);
-                });
+            ui.label(info.about);
+            for (number, stage) in info.stages.iter().enumerate() {
+                ui.label(format!("{}. {}: {}", number + 1, super::group::title(stage.name), stage.about));
+            }
+            ui.label(RichText::new(info.source).weak().small());
         }
-        egui::CollapsingHeader::new(RichText::new("Light and colour").heading()).default_open(true).show(ui, |ui| {
-            let changes = group_ui(ui, ("look", &session.look), ("look", &Look::default()));
-            set(&mut commands, "look", changes);
-        });
+        ui.label(RichText::new("Pause, and go on tick by tick with the right arrow. Hold B to see the start.").weak());
     });
-    commands
+    ui.add_space(4.0);
 }
 
-/// Play, step, speed, restart.
-pub fn transport_ui(ui: &mut Ui, transport: &Transport) -> Vec<Command> {
+/// 200000 as 200 000.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + 4);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// All panels around the view. Returns what is asked for, the rectangle that is left for the view, and whether the
+/// statistics are seen.
+pub fn window_ui(root: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Command>, egui::Rect, bool) {
     let mut commands = Vec::new();
-    ui.horizontal_centered(|ui| {
-        let mut button = |ui: &mut Ui, text: &str, help: &str, command: Command| {
-            if ui.button(text).on_hover_text(help).clicked() {
-                commands.push(command);
-            }
-        };
-        button(ui, "⏮ Restart", "From the start with the same seed (R)", Command::Restart);
-        let (sign, help) =
-            if transport.playing { ("⏸ Pause", "Pause (Space)") } else { ("▶ Play", "Play (Space)") };
-        if ui
-            .add(egui::Button::new(RichText::new(sign).strong()).fill(ACCENT.gamma_multiply(0.55)))
-            .on_hover_text(help)
-            .clicked()
-        {
-            commands.push(Command::TogglePlay);
-        }
-        let mut button = |ui: &mut Ui, text: &str, help: &str, command: Command| {
-            if ui.button(text).on_hover_text(help).clicked() {
-                commands.push(command);
-            }
-        };
-        button(ui, "+1 tick", "One tick (→)", Command::Step(1));
-        button(ui, "+10", "Ten ticks (Shift+→)", Command::Step(10));
-        ui.separator();
-        let mut speed = transport.speed;
-        let label = ui.label("Speed");
-        let slider = egui::Slider::new(&mut speed, SPEEDS).logarithmic(true).suffix("×").max_decimals(2);
-        if ui.add(slider).labelled_by(label.id).on_hover_text("Ticks per second, as a multiple of 20").changed() {
-            commands.push(Command::SetSpeed(speed));
-        }
-        ui.separator();
-        let mut button = |ui: &mut Ui, text: &str, help: &str, command: Command| {
-            if ui.button(text).on_hover_text(help).clicked() {
-                commands.push(command);
-            }
-        };
-        button(ui, "New seed", "Another terrain (Shift+R)", Command::NewSeed);
-        button(ui, "Frame all", "Show the whole map (Home)", Command::FrameAll);
-    });
-    commands
-}
-
-/// Size, tick, cost, ledger.
-pub fn status_ui(ui: &mut Ui, session: &Session, timing: &Timing) {
-    let simulation = &session.simulation;
-    let terrain = &simulation.terrain;
-    ui.horizontal_centered(|ui| {
-        ui.small(format!("{} × {} cells of {} m", terrain.width(), terrain.height(), terrain.cell_size));
-        ui.separator();
-        ui.small(format!("seed {}", simulation.seed()));
-        ui.separator();
-        ui.small(format!("tick {}", simulation.ticks()));
-        ui.separator();
-        ui.small(format!("{:.1} ms per tick", timing.tick_ms));
-        ui.separator();
-        let solid = &simulation.ledger.solid;
-        let moved = solid.sum(|row| row.moved);
-        let residual = simulation.solid_residual();
-        let share = if moved > 0.0 { residual / moved } else { 0.0 };
-        ui.small(format!("ledger: {moved:.3e} m³ moved, residual {residual:+.1e} m³ ({share:+.0e})")).on_hover_text(
-            "Solids: what the layers hold, plus what left and was lost, minus what there was at the start.",
-        );
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(RichText::new("right drag orbit · middle drag pan · wheel zoom · H hides panels").small().weak());
-        });
-    });
-}
-
-/// All panels around the view. Returns what is asked for and the rectangle that is left for the view.
-pub fn window_ui(
-    root: &mut Ui,
-    session: &Session,
-    transport: &Transport,
-    timing: &Timing,
-) -> (Vec<Command>, egui::Rect) {
-    let mut commands = Vec::new();
-    egui::Panel::bottom("status").exact_size(24.0).show_inside(root, |ui| status_ui(ui, session, timing));
+    let mut seen = false;
+    egui::Panel::top("menu").show_inside(root, |ui| commands.extend(menu_ui(ui, state)));
+    egui::Panel::bottom("status").exact_size(24.0).show_inside(root, |ui| status_ui(ui, state));
     egui::Panel::bottom("transport")
         .exact_size(42.0)
-        .show_inside(root, |ui| commands.extend(transport_ui(ui, transport)));
-    egui::Panel::right("parameters").default_size(style::PANEL_WIDTH).resizable(true).show_inside(root, |ui| {
-        commands.extend(parameters_ui(ui, session));
-    });
-    (commands, root.available_rect_before_wrap())
+        .show_inside(root, |ui| commands.extend(transport_ui(ui, state)));
+    // Never wider than leaves room for the view.
+    let most = (root.available_width() * 0.6).max(120.0);
+    egui::Panel::right("parameters")
+        .default_size(style::PANEL_WIDTH.min(most))
+        .max_size(most)
+        .resizable(true)
+        .show_inside(root, |ui| {
+            let (asked, statistics) = parameters_ui(ui, state, sheet);
+            commands.extend(asked);
+            seen = statistics;
+        });
+    (commands, root.available_rect_before_wrap(), seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        let text = |number| grouped(number).;
+        assert_eq!([7, 1000, 200_000, 12_345_678].map(text), ["7", "1 000", "200 000", "12 345 678"]);
+    }
 }

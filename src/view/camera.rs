@@ -1,16 +1,27 @@
-//! The camera: right button orbits, middle button pans, wheel zooms; it turns slowly until the first click.
+//! The camera: it draws the picture that the panels leave room for. The right button turns it, the middle one shifts it, the
+//! wheel zooms; it goes round slowly until the first click.
 
 use bevy::{
-    camera::{RenderTarget, SubCameraView},
+    camera::{RenderTarget, visibility::RenderLayers},
     core_pipeline::tonemapping::Tonemapping,
     input::mouse::MouseWheel,
     prelude::*,
-    render::renderer::RenderAdapterInfo,
+    render::{
+        render_resource::{TextureFormat, TextureUsages},
+        renderer::RenderAdapterInfo,
+    },
+    window::PresentMode,
 };
-use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet};
+use bevy_panorbit_camera::{
+    ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
+};
 
-use super::{SIDE, surface::is_software};
-use crate::runtime::{Command, FreeView, PointerOverView};
+use super::{SIDE, ViewSystems, ground::{Blocks, START_LAYER}};
+use crate::{
+    look::ToneCurve,
+    runtime::{Command, FreeView, Live, PointerOverView, Preferences},
+    settings::{AntiAliasing, Buttons},
+};
 
 /// Named views for pictures: name, yaw and pitch in degrees, distance in map sides.
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
@@ -18,10 +29,6 @@ pub const CAMERAS: [(&str, f32, f32, f32); 4] =
 
 /// Radians per second of the slow turn.
 const TURN: f32 = 0.06;
-
-/// Where the camera draws to, if not the window.
-#[derive(Resource, Clone)]
-pub struct Target(pub RenderTarget);
 
 /// The camera that a picture is taken from.
 #[derive(Resource, Clone, Copy, Debug)]
@@ -51,14 +58,17 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
         .add_systems(Startup, spawn_camera)
-        .add_systems(Update, (turn_slowly, frame_all, look_past_panels))
+        .add_systems(Update, (turn_slowly, obey, take_settings, fit_picture))
+        .add_systems(Update, place_labels.after(ViewSystems::Show))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
 
-/// Vertical field of view, in radians, of a free view at least [`FULL_ASPECT`] times as wide as high.
+/// Vertical field of view, in radians, of a picture at least [`FULL_ASPECT`] times as wide as high.
 const FIELD: f32 = 0.72;
-/// A free view narrower than this shows more above and below, so that the map is never cut at its sides.
+/// A picture narrower than this shows more above and below, so that the map is never cut at its sides.
 const FULL_ASPECT: f32 = 1.4;
+/// The longest side of a picture, in pixels.
+const LONGEST_SIDE: u32 = 8192;
 
 /// The point that the camera looks at.
 const FOCUS: Vec3 = Vec3::new(0.0, 0.02 * SIDE, 0.0);
@@ -66,36 +76,129 @@ const FOCUS: Vec3 = Vec3::new(0.0, 0.02 * SIDE, 0.0);
 fn spawn_camera(
     mut commands: Commands,
     viewpoint: Res<Viewpoint>,
-    target: Option<Res<Target>>,
+    mut view: ResMut<FreeView>,
+    mut images: ResMut<Assets<Image>>,
     adapter: Res<RenderAdapterInfo>,
+    mut preferences: ResMut<Preferences>,
 ) {
+    preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
+    view.picture = images.add(canvas(view.rect.size()));
     let orbit = PanOrbitCamera {
         focus: FOCUS,
         target_focus: FOCUS,
+        focus_bounds_shape: Some(FocusBoundsShape::Sphere(Sphere::new(0.9 * SIDE))),
         yaw: Some(viewpoint.yaw),
         pitch: Some(viewpoint.pitch),
         radius: Some(viewpoint.distance),
-        button_orbit: MouseButton::Right,
-        button_pan: MouseButton::Middle,
-        pitch_lower_limit: Some(-0.05),
+        pitch_lower_limit: Some(0.02),
         pitch_upper_limit: Some(1.55),
         zoom_lower_limit: 0.05 * SIDE,
-        zoom_upper_limit: Some(8.0 * SIDE),
+        zoom_upper_limit: Some(6.0 * SIDE),
         trackpad_pinch_to_zoom_enabled: true,
         ..default()
     };
     let place =
         FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * viewpoint.distance;
-    let mut camera = commands.spawn((
+    commands.spawn((
         Camera3d::default(),
+        Camera { order: -1, ..default() },
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
-        Tonemapping::AcesFitted,
         Projection::from(PerspectiveProjection { fov: FIELD, near: 0.5, far: 100.0 * SIDE, ..default() }),
-        if is_software(&adapter) && target.is_none() { Msaa::Off } else { Msaa::Sample4 },
+        RenderTarget::Image(view.picture.clone().into()),
+        RenderLayers::from_layers(&[0, START_LAYER]),
+        Msaa::Off,
     ));
-    if let Some(target) = target {
-        camera.insert(target.0.clone());
+}
+
+fn canvas(size: UVec2) -> Image {
+    let size = size.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
+    let mut image = Image::new_target_texture(size.x, size.y, TextureFormat::Rgba8UnormSrgb, None);
+    image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
+    image
+}
+
+/// The picture has the size of the free part of the window, times the render scale.
+fn fit_picture(
+    mut view: ResMut<FreeView>,
+    preferences: Res<Preferences>,
+    mut images: ResMut<Assets<Image>>,
+    camera: Single<(Entity, &mut Projection), With<PanOrbitCamera>>,
+    mut active: ResMut<ActiveCameraData>,
+    windows: Query<&Window>,
+    mut commands: Commands,
+) {
+    let (camera, mut projection) = camera.into_inner();
+    let settings = preferences.settings.resolved(preferences.software);
+    let scaled = (view.rect.size().as_vec2() * settings.render_scale).round().as_uvec2();
+    let wanted = scaled.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
+    if images.get(&view.picture).is_none_or(|image| image.size() != wanted) {
+        view.picture = images.add(canvas(wanted));
+        commands.entity(camera).insert(RenderTarget::Image(view.picture.clone().into()));
+    }
+    let aspect = wanted.x as f32 / wanted.y as f32;
+    let fov = 2.0 * ((0.5 * FIELD).tan() * (FULL_ASPECT / aspect).max(1.0)).atan();
+    if let Projection::Perspective(perspective) = &mut *projection
+        && (perspective.fov - fov).abs() > 1e-4
+    {
+        perspective.fov = fov.min(2.9);
+    }
+    // The camera draws to a picture, so it is told that this one is meant when the mouse moves.
+    let window = windows.iter().next().map(|window| Vec2::new(window.width(), window.height()));
+    let scale = windows.iter().next().map_or(1.0, Window::scale_factor);
+    *active = ActiveCameraData {
+        entity: Some(camera),
+        viewport_size: Some((view.rect.size().as_vec2() / scale).max(Vec2::ONE)),
+        window_size: window.map(|size| size.max(Vec2::ONE)),
+        manual: true,
+    };
+}
+
+/// What the settings and the look say of the camera.
+fn take_settings(
+    preferences: Res<Preferences>,
+    live: Res<Live>,
+    camera: Single<(Entity, &mut PanOrbitCamera, &Msaa, Option<&Tonemapping>)>,
+    mut windows: Query<&mut Window>,
+    mut commands: Commands,
+) {
+    let (entity, mut orbit, msaa, tone) = camera.into_inner();
+    let settings = preferences.settings.resolved(preferences.software);
+    let wanted = match live.chosen().look.tone_curve {
+        ToneCurve::Aces => Tonemapping::AcesFitted,
+        ToneCurve::Agx => Tonemapping::AgX,
+        ToneCurve::Filmic => Tonemapping::BlenderFilmic,
+        ToneCurve::Neutral => Tonemapping::KhronosPbrNeutral,
+        ToneCurve::None => Tonemapping::None,
+    };
+    if tone != Some(&wanted) {
+        commands.entity(entity).insert(wanted);
+    }
+    let wanted = match settings.anti_aliasing {
+        AntiAliasing::Off => Msaa::Off,
+        AntiAliasing::Msaa4 => Msaa::Sample4,
+    };
+    if *msaa != wanted {
+        commands.entity(entity).insert(wanted);
+    }
+    if !preferences.is_changed() {
+        return;
+    }
+    (orbit.button_orbit, orbit.button_pan, orbit.modifier_pan) = match settings.buttons {
+        Buttons::RightAndMiddle => (MouseButton::Right, MouseButton::Middle, None),
+        Buttons::MiddleAndRight => (MouseButton::Middle, MouseButton::Right, None),
+        Buttons::RightAndShift => (MouseButton::Right, MouseButton::Right, Some(KeyCode::ShiftLeft)),
+    };
+    orbit.trackpad_behavior = if settings.trackpad {
+        TrackpadBehavior::BlenderLike { modifier_pan: Some(KeyCode::ShiftLeft), modifier_zoom: Some(KeyCode::ControlLeft) }
+    } else {
+        TrackpadBehavior::Default
+    };
+    for mut window in &mut windows {
+        let mode = if settings.vsync { PresentMode::AutoVsync } else { PresentMode::AutoNoVsync };
+        if window.present_mode != mode {
+            window.present_mode = mode;
+        }
     }
 }
 
@@ -108,6 +211,7 @@ fn turn_slowly(
     time: Res<Time>,
 ) {
     if !viewpoint.turns {
+        wheel.clear();
         return;
     }
     if buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some() {
@@ -118,45 +222,53 @@ fn turn_slowly(
     camera.force_update = true;
 }
 
-fn frame_all(mut commands: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamera>) {
-    if commands.read().any(|command| *command == Command::FrameAll) {
-        let home = Viewpoint::default();
-        camera.target_focus = FOCUS;
-        camera.target_yaw = home.yaw;
-        camera.target_pitch = home.pitch;
-        camera.target_radius = home.distance;
-        camera.force_update = true;
+fn obey(
+    mut commands: MessageReader<Command>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    mut viewpoint: ResMut<Viewpoint>,
+) {
+    for command in commands.read() {
+        match command {
+            Command::FrameAll => {
+                let home = Viewpoint::default();
+                viewpoint.turns = false;
+                camera.target_focus = FOCUS;
+                camera.target_yaw = home.yaw;
+                camera.target_pitch = home.pitch;
+                camera.target_radius = home.distance;
+                camera.force_update = true;
+            }
+            Command::ToggleTurntable => viewpoint.turns = !viewpoint.turns,
+            _ => {}
+        }
     }
 }
 
-/// Centres the picture on what the panels leave free of the window.
-fn look_past_panels(free: Res<FreeView>, camera: Single<(&mut Camera, &mut Projection)>) {
-    let (mut camera, mut projection) = camera.into_inner();
-    let (Some(target), free) = (camera.physical_target_size(), free.0) else { return };
-    let (target_size, free_size) = (target.as_vec2(), free.size().max(Vec2::splat(0.05)));
-    // How far the middle of the free part lies from the window's: the window is then a part of a larger picture.
-    let shift = target_size * (Vec2::ONE - free.min - free.max);
-    let full = target_size + shift.abs();
-    let part = SubCameraView { full_size: full.as_uvec2(), offset: shift.max(Vec2::ZERO), size: target };
-    let wanted = (shift.abs().max_element() >= 1.0).then_some(part);
-    let same = match (&camera.sub_camera_view, &wanted) {
-        (None, None) => true,
-        (Some(now), Some(next)) => {
-            now.full_size == next.full_size && now.offset == next.offset && now.size == next.size
+/// Where the names of runs side by side belong: before the middle of each block's front.
+fn place_labels(
+    live: Res<Live>,
+    blocks: Res<Blocks>,
+    camera: Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>,
+    mut view: ResMut<FreeView>,
+) {
+    let (camera, transform) = camera.into_inner();
+    let mut labels = Vec::new();
+    for (index, (session, numbers)) in live.all().iter().zip(&blocks.numbers).enumerate() {
+        let Some(tile) = &session.tile else { continue };
+        let block = numbers.footprint();
+        // Of the four sides, the one towards the camera.
+        let away = (transform.translation().xz() - block.xy()).normalize_or_zero();
+        let side = if away.x.abs() > away.y.abs() { Vec2::new(away.x.signum(), 0.0) } else { Vec2::new(0.0, away.y.signum()) };
+        let foot = block.xy() + side * (block.zw() + 0.015 * SIDE);
+        if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot(), foot.y))
+            && ndc.z > 0.0
+        {
+            let chosen = if index == live.index() { "● " } else { "" };
+            labels.push((Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), format!("{chosen}{}", tile.title)));
         }
-        _ => false,
-    };
-    if !same {
-        camera.sub_camera_view = wanted;
     }
-    let aspect = (target_size.x * free_size.x) / (target_size.y * free_size.y).max(1.0);
-    let wider = (FULL_ASPECT / aspect).max(1.0) * full.y / (target_size.y * free_size.y).max(1.0);
-    let fov = 2.0 * ((0.5 * FIELD).tan() * wider).atan();
-    if let Projection::Perspective(perspective) = &mut *projection
-        && (perspective.fov - fov).abs() > 1e-4
-        && fov.is_finite()
-    {
-        perspective.fov = fov;
+    if view.labels != labels {
+        view.labels = labels;
     }
 }
 

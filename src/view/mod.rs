@@ -1,13 +1,16 @@
 //! What is seen: the ground, the sky and the light, the camera.
 
 pub mod camera;
-mod surface;
+mod ground;
+mod numbers;
+pub mod picture;
+mod surroundings;
 
 use std::path::{Path, PathBuf};
 
 use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
 
-/// Length of the map's shorter side in world units, whatever it is in metres.
+/// Side of a square map in world units, whatever it is in metres; every other map, or several, fill the same circle.
 pub const SIDE: f32 = 256.0;
 
 /// The order in which the view follows the simulation.
@@ -22,9 +25,10 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 3] = [
+const SHADERS: [(&str, &[u8]); 4] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
+    ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
     ("sky.wgsl", include_bytes!("../../shaders/sky.wgsl")),
 ];
 
@@ -37,5 +41,5 @@ pub(super) fn plugin(app: &mut App) {
     let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
     let shared =
         SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
-    app.insert_resource(shared).add_plugins((surface::plugin, camera::plugin));
+    app.insert_resource(shared).add_plugins((ground::plugin, surroundings::plugin, camera::plugin, picture::plugin));
 }

@@ -168,6 +168,16 @@ pub struct TerrainParams {
     pub sand: f32,
 }
 
+impl TerrainParams {
+    /// Another number of cells along the shorter side; the map keeps its extent and its proportions.
+    pub fn resize(&mut self, side: u32) {
+        let scale = side as f32 / self.width.min(self.height) as f32;
+        let scaled = |cells: u32| ((cells as f32 * scale).round() as u32).clamp(32, 4096);
+        (self.width, self.height) = (scaled(self.width), scaled(self.height));
+        self.cell_size /= scale;
+    }
+}
+
 impl Default for TerrainParams {
     fn default() -> Self {
         Self {

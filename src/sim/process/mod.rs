@@ -112,6 +112,8 @@ pub trait Process: Send + Sync {
 pub struct Counts {
     /// Steps within ticks: particle steps, or sub-steps of a grid scheme.
     pub substeps: u64,
+    /// Particles that have run; 0 for a grid scheme.
+    pub particles: u64,
     /// How often a guard had to act. Zero in a healthy run.
     pub guards: u64,
     /// Simulated time, in seconds; 0 for a process whose time has no unit.

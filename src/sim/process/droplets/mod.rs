@@ -50,6 +50,9 @@ pub struct Params {
     /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
     #[reflect(@knob(1.0..=100_000.0).source(D1).log().main())]
     pub per_tick: u32,
+    /// Droplets after which the landscape counts as finished: the end of the progress bar. Nothing stops there.
+    #[reflect(@knob(1000.0..=10_000_000.0).unit("droplets").source(D1).log())]
+    pub total: u32,
     /// Time step. Long steps make fast, noisy erosion; short ones take longer for the same work.
     #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log())]
     pub dt: f32,
@@ -98,6 +101,7 @@ impl Default for Params {
             mode: Mode::Default,
             law: Law::MassTransfer,
             per_tick: 1000,
+            total: 200_000,
             dt: 1.2,
             density: 1.0,
             friction: 0.05,
@@ -174,6 +178,7 @@ impl Process for Droplets {
         }
         let wave = (context.terrain.bedrock.len() / CELLS_PER_DROPLET).max(1).min(self.waiting.len());
         let starts: Vec<[f32; 2]> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
+        self.counts.particles += starts.len() as u64;
         match (self.params.mode, self.params.law) {
             (Mode::Default, _) => self.run_cured(context, &starts),
             (Mode::Published, Law::MassTransfer) => {

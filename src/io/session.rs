@@ -1,0 +1,333 @@
+//! A run together with what it started from, so that it can be started again, saved and told to others.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    Error, heightmap,
+    scene::{self, Role, Tile},
+};
+use crate::{
+    look::Look,
+    params::{self, Group, GroupMut, ParamError, Value},
+    sim::{
+        Simulation, Slot,
+        generate::{TerrainParams, generate},
+        grid::Grid,
+        terrain::Terrain,
+    },
+};
+
+/// Imported layers, each of the terrain's size.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Maps {
+    /// Thickness of sand, in metres.
+    pub sand: Option<Grid>,
+    /// Softness of the bedrock, 0 to 1.
+    pub softness: Option<Grid>,
+    /// Where rain falls, in any unit: only the shares count.
+    pub rain: Option<Grid>,
+}
+
+impl Maps {
+    /// Checks that every layer has values that make sense.
+    ///
+    /// # Errors
+    /// One sentence: which layer, what is wrong, what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        let range = |map: &Option<Grid>| map.as_ref().map_or((0.0, 1.0), Grid::min_max);
+        if range(&self.sand).0 < 0.0 {
+            return Err("the sand map has negative thickness; sand is 0 m or more".to_owned());
+        }
+        let (hardest, softest) = range(&self.softness);
+        if hardest < 0.0 || softest > 1.0 {
+            return Err(format!("the softness map reaches from {hardest} to {softest}; softness is 0 to 1"));
+        }
+        let (least, most) = range(&self.rain);
+        if least < 0.0 || most <= 0.0 {
+            return Err(
+                "the rain map has negative rain or none at all; rain is 0 or more, and somewhere more".to_owned()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A simulation together with what it started from, so that it can be started again.
+#[derive(Clone)]
+pub struct Session {
+    /// Name of the scene or stem of the file.
+    pub name: String,
+    /// Title shown to the user.
+    pub title: String,
+    /// What there is to see.
+    pub about: String,
+    /// How many ticks make the finished scene.
+    pub ticks: u64,
+    /// How the terrain is generated; its size, cell size and edge also hold for an imported map.
+    pub terrain: TerrainParams,
+    /// Light and colour.
+    pub look: Look,
+    /// The imported map, if the terrain is not generated.
+    pub heightmap: Option<Arc<heightmap::Heightmap>>,
+    /// Imported layers, which stand for the generated ones.
+    pub maps: Maps,
+    /// The run itself, with every process and its parameters.
+    pub simulation: Simulation,
+    /// What the user should know of how the input was read, a sentence each.
+    pub warnings: Vec<String>,
+    /// What sets it apart from the runs beside it, if there are any.
+    pub tile: Option<Tile>,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Every parameter as it was opened.
+    opened_with: BTreeMap<String, Value>,
+}
+
+/// Where a session came from: what a command line or a scene file must name to make it again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// Built-in scene, scene file or heightmap, as it was named.
+    pub input: String,
+    /// How it was read.
+    pub options: heightmap::Options,
+    /// Maps that were loaded over it.
+    pub maps: Vec<(Role, PathBuf)>,
+    /// Whether layers were changed by hand since.
+    pub edited: bool,
+}
+
+impl Session {
+    /// The first run of a scene, or the heightmap: see [`scene::open`].
+    ///
+    /// # Errors
+    /// One sentence, if there is no such scene or the file cannot be used.
+    pub fn open(input: &str, options: &heightmap::Options) -> Result<Self, Error> {
+        // A scene has at least one run.
+        scene::open(input, options).map(|mut sessions| sessions.swap_remove(0))
+    }
+
+    /// A map that starts as bare dry bedrock under the defaults, with droplets on.
+    pub fn of_heightmap(name: &str, mut map: heightmap::Heightmap, origin: Origin) -> Self {
+        let mut session = Self::bare(name, 1, origin);
+        session.warnings = std::mem::take(&mut map.warnings);
+        session.terrain.width = map.heights.width() as u32;
+        session.terrain.height = map.heights.height() as u32;
+        session.terrain.cell_size = map.cell_size;
+        session.heightmap = Some(Arc::new(map));
+        session.enable(&["droplets"]);
+        session.restart(1);
+        session.note_defaults();
+        session
+    }
+
+    pub(super) fn bare(name: &str, seed: u64, origin: Origin) -> Self {
+        let terrain = TerrainParams::default();
+        Self {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            about: String::new(),
+            ticks: 200,
+            simulation: Simulation::new(generate(&terrain, seed), seed),
+            terrain,
+            look: Look::default(),
+            heightmap: None,
+            maps: Maps::default(),
+            warnings: Vec::new(),
+            tile: None,
+            origin,
+            opened_with: BTreeMap::new(),
+        }
+    }
+
+    /// Another size keeps the map's extent, unless the cell size is given too.
+    pub(super) fn apply_size(&mut self, options: &heightmap::Options) {
+        if let Some((width, height)) = options.size {
+            self.terrain.cell_size *= self.terrain.width.min(self.terrain.height) as f32 / width.min(height) as f32;
+            self.terrain.width = width as u32;
+            self.terrain.height = height as u32;
+        }
+        if let Some(cell_size) = options.cell_size {
+            self.terrain.cell_size = cell_size;
+        }
+    }
+
+    /// Makes exactly these processes run. Returns the first name that is no process; nothing is changed then.
+    pub fn enable<'a>(&mut self, keys: &[&'a str]) -> Option<&'a str> {
+        if let Some(&unknown) = keys.iter().find(|key| self.simulation.slot_mut(key).is_none()) {
+            return Some(unknown);
+        }
+        for slot in &mut self.simulation.slots {
+            slot.enabled = keys.contains(&slot.key());
+        }
+        None
+    }
+
+    /// All parameters: terrain, light and colour, processes.
+    pub fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups: Vec<Group<'_>> = vec![("terrain", &self.terrain), ("look", &self.look)];
+        groups.extend(self.simulation.groups());
+        groups
+    }
+
+    /// All parameters, to be changed.
+    pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
+        let mut groups: Vec<GroupMut<'_>> = vec![("terrain", &mut self.terrain), ("look", &mut self.look)];
+        groups.extend(self.simulation.groups_mut());
+        groups
+    }
+
+    /// Sets a parameter by its path. One of the terrain takes effect at the next [`Self::restart`].
+    ///
+    /// # Errors
+    /// Unknown path, malformed text or a number out of range; nothing is changed then.
+    pub fn set(&mut self, path: &str, text: &str) -> Result<(), ParamError> {
+        params::set(&mut self.groups_mut(), path, text)
+    }
+
+    /// The terrain at the start of a run with this seed.
+    pub fn start_terrain(&self, seed: u64) -> Terrain {
+        let mut terrain = match &self.heightmap {
+            None => generate(&self.terrain, seed),
+            Some(map) => {
+                let mut terrain = Terrain::bare(map.heights.clone(), map.cell_size, self.terrain.edge);
+                terrain.spread_sand(self.terrain.sand);
+                terrain
+            }
+        };
+        if let Some(sand) = &self.maps.sand {
+            terrain.sand = sand.clone();
+            terrain.start = terrain.ground();
+        }
+        if let Some(softness) = &self.maps.softness {
+            terrain.softness = softness.clone();
+        }
+        terrain.rain = self.maps.rain.clone();
+        terrain
+    }
+
+    /// Starts the run again from its first terrain, keeping all parameters and switches.
+    pub fn restart(&mut self, seed: u64) {
+        let terrain = self.start_terrain(seed);
+        self.simulation.restart(terrain, seed);
+    }
+
+    /// Loads a map of sand, softness or rain. It takes effect at the next [`Self::restart`].
+    ///
+    /// # Errors
+    /// The file cannot be used as such a map; nothing is changed then.
+    pub fn load_map(&mut self, role: Role, path: &Path) -> Result<(), Error> {
+        let size = match &self.heightmap {
+            Some(map) => (map.heights.width(), map.heights.height()),
+            None => (self.terrain.width as usize, self.terrain.height as usize),
+        };
+        let (grid, warnings) = heightmap::read_layer(path, size, role.range())?;
+        let mut maps = self.maps.clone();
+        match role {
+            Role::Heights => return Err(Error::input(path, "it is not heights that are asked for", "open it instead")),
+            Role::Sand => maps.sand = Some(grid),
+            Role::Softness => maps.softness = Some(grid),
+            Role::Rain => maps.rain = Some(grid),
+        }
+        maps.check().map_err(|wrong| Error::input(path, wrong, "correct the map or its sidecar"))?;
+        self.maps = maps;
+        self.warnings.extend(warnings);
+        self.origin.maps.retain(|(other, _)| *other != role);
+        self.origin.maps.push((role, path.to_owned()));
+        Ok(())
+    }
+
+    /// Remembers every parameter as it is now as the one that the session was opened with.
+    pub(super) fn note_defaults(&mut self) {
+        self.opened_with = self.parameters();
+    }
+
+    fn parameters(&self) -> BTreeMap<String, Value> {
+        self.groups().into_iter().flat_map(params::walk).map(|parameter| (parameter.path, parameter.value)).collect()
+    }
+
+    /// The parameters that differ from the program's defaults, as a scene file has them.
+    pub(super) fn changed_parameters(&self) -> BTreeMap<String, String> {
+        let fresh = Self { terrain: TerrainParams::default(), look: Look::default(), ..Self::bare("", 0, Origin::default()) };
+        self.different_from(&fresh.parameters())
+    }
+
+    fn different_from(&self, others: &BTreeMap<String, Value>) -> BTreeMap<String, String> {
+        let changed = self.parameters().into_iter().filter(|(path, value)| others.get(path) != Some(value));
+        changed.map(|(path, value)| (path, value.to_string())).collect()
+    }
+
+    /// Whether its generator, parameters and seed alone make the layers as they are now.
+    pub fn generates_its_state(&self) -> bool {
+        let untouched = self.simulation.ticks() == 0 && self.simulation.between_ticks() && !self.origin.edited;
+        untouched && self.heightmap.is_none() && self.maps == Maps::default()
+    }
+
+    /// The command that makes this run without a window.
+    pub fn command_line(&self) -> String {
+        let Origin { input, options, maps, .. } = &self.origin;
+        let mut words = vec!["thalweg".to_owned(), "build".to_owned(), quoted(input)];
+        let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
+        option("--seed", self.simulation.seed().to_string());
+        option("--ticks", self.simulation.ticks().to_string());
+        if let Some((width, height)) = options.size {
+            option("--size", format!("{width}x{height}"));
+        }
+        let lengths =
+            [("--cell-size", options.cell_size), ("--min-height", options.min_m), ("--max-height", options.max_m)];
+        for (name, length) in lengths {
+            if let Some(metres) = length {
+                option(name, metres.to_string());
+            }
+        }
+        for (role, path) in maps {
+            let name = match role {
+                Role::Heights => continue,
+                Role::Sand => "--sand-map",
+                Role::Softness => "--softness-map",
+                Role::Rain => "--rain-map",
+            };
+            option(name, path.display().to_string());
+        }
+        for (path, value) in self.different_from(&self.opened_with) {
+            option("--set", format!("{path}={value}"));
+        }
+        let enabled: Vec<&str> = self.simulation.slots.iter().filter(|slot| slot.enabled).map(Slot::key).collect();
+        if !enabled.is_empty() {
+            option("--enable", enabled.join(","));
+        }
+        option("--out", "thalweg-out".to_owned());
+        words.join(" ")
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,+:@".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_names_what_was_changed_and_nothing_else() {
+        let mut session = Session::open("round-hill", &heightmap::Options::default()).expect("built in");
+        assert_eq!(
+            session.command_line(),
+            "thalweg build round-hill --seed 1 --ticks 0 --enable droplets --out thalweg-out"
+        );
+        session.set("droplets.friction", "0.2").expect("in range");
+        session.origin.input = "my maps/it's.png".to_owned();
+        let command = session.command_line();
+        assert!(command.contains(r"'my maps/it'\''s.png'"), "{command}");
+        assert!(command.contains(" --set droplets.friction=0.2 "), "{command}");
+    }
+}

@@ -1,0 +1,90 @@
+//! What happened, for whoever looks into a fault: a log file, and a report where the program broke down.
+
+use std::{
+    backtrace::Backtrace,
+    fs, panic,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use bevy::{
+    app::App,
+    log::{
+        BoxedFmtLayer, BoxedLayer, LogPlugin,
+        tracing_subscriber::{Layer, filter::LevelFilter, fmt},
+    },
+};
+use tracing_appender::rolling::{RollingFileAppender, Rotation};
+
+use crate::settings::log_folder;
+
+/// Days of which the log is kept.
+const DAYS: usize = 5;
+
+/// Errors on standard error, and everything of interest in the log file if `file` says so.
+pub fn plugin(file: bool) -> LogPlugin {
+    LogPlugin {
+        filter: "warn,thalweg=info,wgpu=error,naga=error".to_owned(),
+        fmt_layer: errors_only,
+        custom_layer: if file { log_file } else { |_| None },
+        ..LogPlugin::default()
+    }
+}
+
+fn errors_only(_: &mut App) -> Option<BoxedFmtLayer> {
+    Some(Box::new(fmt::Layer::default().with_writer(std::io::stderr).with_filter(LevelFilter::ERROR)))
+}
+
+fn log_file(_: &mut App) -> Option<BoxedLayer> {
+    let file = RollingFileAppender::builder()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("thalweg")
+        .filename_suffix("log")
+        .max_log_files(DAYS)
+        .build(log_folder())
+        .ok()?;
+    Some(Box::new(fmt::layer().with_ansi(false).with_writer(file)))
+}
+
+/// Writes a report wherever the program breaks down, and says where it lies.
+pub fn report_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        usual(info);
+        let text = format!("{info}\n\n{}", Backtrace::force_capture());
+        match write_report(&log_folder(), &text) {
+            Ok(path) => eprintln!("thalweg: it broke down; a report is in {}", path.display()),
+            Err(error) => eprintln!("thalweg: it broke down, and the report could not be written: {error}"),
+        }
+    }));
+}
+
+/// Writes a report with what is known of program and machine. Returns where.
+fn write_report(folder: &Path, text: &str) -> std::io::Result<PathBuf> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let path = folder.join(format!("crash-{seconds}.txt"));
+    fs::create_dir_all(folder)?;
+    let command: Vec<String> = std::env::args().collect();
+    let head = format!(
+        "Thalweg {} on {} {}\nstarted as: {}\n\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        command.join(" ")
+    );
+    fs::write(&path, head + text + "\n")?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_names_version_and_fault() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = write_report(&folder.path().join("log"), "the fault").expect("it is writable");
+        let text = fs::read_to_string(path).expect("it is text");
+        assert!(text.contains(env!("CARGO_PKG_VERSION")) && text.contains("the fault"), "{text}");
+    }
+}

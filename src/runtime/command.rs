@@ -1,0 +1,312 @@
+//! What panels, keys and menus ask for, and how the sessions obey.
+
+use std::path::PathBuf;
+
+use bevy::prelude::*;
+
+use super::{
+    History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, Shown, Transport, jobs::Task,
+};
+use crate::{
+    io::{heightmap::Options, scene::Role, session::Session},
+    params::{Value, write},
+};
+
+/// Whether the start of the run is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Before {
+    /// The present alone.
+    #[default]
+    Off,
+    /// The start alone.
+    Alone,
+    /// The start on the left, the present on the right of this share of the view's width.
+    Split(f32),
+}
+
+/// Which panels there are.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Workspace {
+    /// All of them.
+    #[default]
+    Sculpt,
+    /// What happens, few sliders, plots, slowly.
+    Learn,
+    /// None.
+    Present,
+}
+
+/// What panels, keys and menus ask for. Each room does what is its own and leaves the rest.
+#[derive(Message, Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Play or pause.
+    TogglePlay,
+    /// Pause, and run so many ticks.
+    Step(u32),
+    /// A multiple of the usual speed.
+    SetSpeed(f32),
+    /// From the start with the same seed.
+    Restart,
+    /// From the start with the next seed.
+    NewSeed,
+    /// From the start with this seed.
+    SetSeed(u64),
+    /// Another number of cells along the shorter side, on the same ground; generated terrains only.
+    SetSize(u32),
+    /// A parameter by group and name. One of the terrain starts again.
+    Set(String, &'static str, Value),
+    /// A process on or off.
+    Enable(&'static str, bool),
+    /// Shows the numbers of another of the runs side by side.
+    Choose(usize),
+    /// Takes the last step back.
+    Undo,
+    /// Does again what was taken back.
+    Redo,
+    /// Opens a scene by name, a scene file or a heightmap.
+    Open(String, Options),
+    /// Loads heights or a map into the present sessions.
+    Load(Role, PathBuf, Options),
+    /// Writes a map of the chosen session; the name's ending tells the format.
+    SaveMap(&'static str, PathBuf),
+    /// Writes the chosen session as a scene file.
+    SaveScene(PathBuf),
+    /// Shows a folder in the system's file manager.
+    OpenFolder(PathBuf),
+    /// Puts the command that makes this run on the clipboard.
+    CopyCommandLine,
+    /// Lays a sheet of sand of so many metres on everything.
+    SpreadSand(f32),
+    /// Takes all sand away.
+    RemoveSand,
+    /// Takes all water away.
+    Dry,
+    /// Shows the start, the present, or both.
+    ShowBefore(Before),
+    /// Other panels.
+    SetWorkspace(Workspace),
+    /// The camera shows the whole map.
+    FrameAll,
+    /// The camera goes round the map, or stops.
+    ToggleTurntable,
+    /// A picture of the view, without panels.
+    TakePicture,
+    /// The window covers the screen, or not.
+    ToggleFullScreen,
+    /// Panels shown or hidden.
+    ToggleUi,
+    /// The list of all commands, to type a part of one's name.
+    TogglePalette,
+    /// Keys and mouse.
+    ToggleHelp,
+    /// What the program is and where it keeps things.
+    ToggleAbout,
+    /// The settings.
+    ToggleSettings,
+    /// Asks for a file to open.
+    AskOpen,
+    /// Asks for a file to import as heights or as another map.
+    AskImport(Role),
+    /// Asks how a file that was chosen or dropped is to be imported.
+    AskHow(Role, PathBuf),
+    /// Asks where to save a map.
+    AskSaveMap(&'static str),
+    /// Asks where to save the scene.
+    AskSaveScene,
+    /// A message was read.
+    Dismiss(u64),
+    /// Ends the program.
+    Quit,
+}
+
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+pub(super) fn obey(
+    mut commands: MessageReader<Command>,
+    mut live: ResMut<Live>,
+    mut transport: ResMut<Transport>,
+    mut revision: ResMut<Revision>,
+    mut history: ResMut<History>,
+    mut notices: ResMut<Notices>,
+    mut jobs: ResMut<Jobs>,
+    mut preferences: ResMut<Preferences>,
+    mut shown: ResMut<Shown>,
+    mut workspace: ResMut<Workspace>,
+) {
+    for command in commands.read() {
+        let mut replaced = false;
+        match command {
+            Command::TogglePlay => {
+                transport.playing = !transport.playing;
+                transport.due = 0.0;
+            }
+            Command::Step(ticks) => {
+                transport.playing = false;
+                transport.due += f64::from(*ticks);
+            }
+            Command::SetSpeed(speed) => transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
+            Command::Restart => replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed, _| seed),
+            Command::NewSeed => {
+                let count = live.all().len() as u64;
+                replaced =
+                    start_again(&mut live, &mut history, &mut notices, "new seed", |_, seed, _| seed.wrapping_add(count));
+            }
+            Command::SetSeed(seed) => {
+                replaced =
+                    start_again(&mut live, &mut history, &mut notices, "seed", |_, _, index| seed.wrapping_add(index));
+            }
+            Command::SetSize(side) => {
+                replaced = start_again(&mut live, &mut history, &mut notices, "size", |session, seed, _| {
+                    session.terrain.resize(*side);
+                    seed
+                });
+            }
+            Command::Set(group, name, value) if group == "settings" => {
+                let software = preferences.software;
+                preferences.settings.change(name, value, software);
+            }
+            Command::Set(group, name, value) => {
+                replaced = set(&mut live, &mut history, &mut notices, (group, name), value);
+            }
+            Command::Enable(key, on) => {
+                history.before_switch(&live, key);
+                for session in live.all_mut() {
+                    if let Some(slot) = session.simulation.slot_mut(key) {
+                        slot.enabled = *on;
+                    }
+                }
+            }
+            Command::Choose(index) => live.choose(*index),
+            Command::Undo | Command::Redo => {
+                let (done, word) = match command {
+                    Command::Undo => (history.undo(&mut live), "Undone"),
+                    _ => (history.redo(&mut live), "Done again"),
+                };
+                match done {
+                    Some((label, state)) => {
+                        replaced = state;
+                        notices.tell(Level::Info, format!("{word}: {label}."));
+                    }
+                    None => drop(notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()))),
+                }
+            }
+            Command::Open(input, options) => {
+                jobs.start(&mut notices, Task::Open(input.clone(), options.clone()));
+            }
+            Command::Load(role, path, options) => {
+                jobs.start(&mut notices, Task::Load(*role, path.clone(), options.clone(), live.all().to_vec()));
+            }
+            Command::SaveMap(map, path) => {
+                let session = live.chosen();
+                let terrain = Box::new(session.simulation.terrain.clone());
+                jobs.start(&mut notices, Task::SaveMap(map, path.clone(), terrain, session.look.clone()));
+            }
+            Command::SaveScene(path) => {
+                jobs.start(&mut notices, Task::SaveScene(path.clone(), Box::new(live.chosen().clone())));
+            }
+            Command::OpenFolder(path) => {
+                if let Err(error) = open::that_detached(path) {
+                    notices.tell(Level::Error, format!("{}: no file manager opens it ({error}).", path.display()));
+                }
+            }
+            Command::SpreadSand(_) | Command::RemoveSand | Command::Dry => {
+                let label = match command {
+                    Command::SpreadSand(_) => "sheet of sand",
+                    Command::RemoveSand => "sand removed",
+                    _ => "dried",
+                };
+                history.before_state(&live, label);
+                for session in live.all_mut() {
+                    match command {
+                        Command::SpreadSand(thickness) => session.simulation.spread_sand(*thickness),
+                        Command::RemoveSand => session.simulation.remove_sand(),
+                        _ => session.simulation.dry(),
+                    }
+                    session.origin.edited = true;
+                }
+                revision.0 += 1;
+            }
+            Command::ShowBefore(before) => shown.0 = *before,
+            Command::SetWorkspace(wanted) => {
+                // Who learns wants to see each step; who leaves, the usual speed again.
+                match (*workspace, wanted) {
+                    (_, Workspace::Learn) => transport.speed = *SPEEDS.start(),
+                    (Workspace::Learn, _) => transport.speed = 1.0,
+                    _ => {}
+                }
+                *workspace = *wanted;
+            }
+            Command::Dismiss(id) => notices.dismiss(*id),
+            _ => {}
+        }
+        if replaced {
+            transport.due = 0.0;
+            revision.0 += 1;
+        }
+    }
+}
+
+/// Starts all sessions again, each with the seed that `change` makes of its old one and its position.
+fn start_again(
+    live: &mut Live,
+    history: &mut History,
+    notices: &mut Notices,
+    label: &str,
+    change: impl Fn(&mut Session, u64, u64) -> u64,
+) -> bool {
+    let ticks = live.ticks();
+    history.before_state(live, label);
+    for (index, session) in live.all_mut().iter_mut().enumerate() {
+        session.origin.edited = false;
+        let seed = change(session, session.simulation.seed(), index as u64);
+        session.restart(seed);
+    }
+    if ticks > 0 {
+        notices.offer(
+            Level::Info,
+            format!("Started again. The {ticks} ticks before are kept."),
+            Some(("Undo", Command::Undo)),
+        );
+    }
+    true
+}
+
+/// Sets a parameter; one in which runs side by side differ by design, in the chosen one alone. True if that replaced the
+/// terrain.
+fn set(
+    live: &mut Live,
+    history: &mut History,
+    notices: &mut Notices,
+    (group, name): (&str, &'static str),
+    value: &Value,
+) -> bool {
+    let terrain = group == "terrain";
+    let ticks = live.ticks();
+    if terrain {
+        history.before_state(live, format!("{group}.{name}"));
+    } else {
+        history.before_parameter(live, group, name);
+    }
+    let path = format!("{group}.{name}");
+    let differs = live.all().iter().any(|session| session.tile.as_ref().is_some_and(|tile| tile.set.contains_key(&path)));
+    let chosen = live.index();
+    for (index, session) in live.all_mut().iter_mut().enumerate() {
+        if differs && index != chosen {
+            continue;
+        }
+        let mut groups = session.groups_mut();
+        let written = groups.iter_mut().find(|(key, _)| *key == group).is_some_and(|(_, fields)| write(*fields, name, value));
+        drop(groups);
+        if written && terrain {
+            session.origin.edited = false;
+            session.restart(session.simulation.seed());
+        }
+    }
+    if terrain && ticks > 0 {
+        notices.offer(
+            Level::Info,
+            format!("Another terrain. The {ticks} ticks before are kept."),
+            Some(("Undo", Command::Undo)),
+        );
+    }
+    terrain
+}

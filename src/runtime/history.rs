@@ -1,0 +1,149 @@
+//! Undo and redo of what the user did: a changed parameter, a switch, or a whole state that was replaced.
+
+use std::time::{Duration, Instant};
+
+use bevy::prelude::*;
+
+use super::Live;
+use crate::{
+    io::session::Session,
+    params::{Value, walk, write},
+};
+
+/// Whole states together may take so much memory; beyond it the oldest go.
+const BUDGET: usize = 512 << 20;
+/// Changes of the same thing within this time are one step: a slider that is dragged.
+const SAME_STEP: Duration = Duration::from_millis(900);
+
+/// What a step changed, with what brings back the other side of it.
+#[derive(Clone)]
+enum Change {
+    /// A parameter and its values in all sessions.
+    Parameter(String, &'static str, Vec<Value>),
+    /// A process and whether it ran in all sessions.
+    Switch(&'static str, Vec<bool>),
+    /// Everything.
+    State(Box<Live>),
+}
+
+#[derive(Clone)]
+struct Step {
+    label: String,
+    change: Change,
+}
+
+/// Steps that can be undone and redone.
+#[derive(Resource, Clone, Default)]
+pub struct History {
+    past: Vec<Step>,
+    future: Vec<Step>,
+    last: Option<Instant>,
+}
+
+impl History {
+    /// What undo and redo would do next.
+    pub fn next(&self) -> (Option<&str>, Option<&str>) {
+        (self.past.last().map(|step| &*step.label), self.future.last().map(|step| &*step.label))
+    }
+
+    /// Remembers a parameter as it is before it is changed.
+    pub(super) fn before_parameter(&mut self, live: &Live, group: &str, name: &'static str) {
+        let values = live.all().iter().filter_map(|session| value(session, group, name)).collect();
+        self.push(format!("{group}.{name}"), Change::Parameter(group.to_owned(), name, values));
+    }
+
+    /// Remembers whether a process runs before that is changed.
+    pub(super) fn before_switch(&mut self, live: &Live, key: &'static str) {
+        let on = live.all().iter().map(|session| is_on(session, key)).collect();
+        self.push(format!("{key} on or off"), Change::Switch(key, on));
+    }
+
+    /// Remembers everything before it is replaced.
+    pub(super) fn before_state(&mut self, live: &Live, label: impl Into<String>) {
+        self.push(label.into(), Change::State(Box::new(live.clone())));
+    }
+
+    fn push(&mut self, label: String, change: Change) {
+        let now = Instant::now();
+        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP);
+        self.future.clear();
+        // What a step looked like before its first change is what undo brings back.
+        if goes_on && self.past.last().is_some_and(|step| step.label == label) {
+            return;
+        }
+        self.past.push(Step { label, change });
+        while self.past.iter().map(Step::bytes).sum::<usize>() > BUDGET && self.past.len() > 1 {
+            self.past.remove(0);
+        }
+    }
+
+    /// Takes the last step back. Returns what it was and whether a terrain was replaced.
+    pub(super) fn undo(&mut self, live: &mut Live) -> Option<(String, bool)> {
+        let step = self.past.pop()?;
+        self.last = None;
+        let (other, replaced) = step.exchange(live);
+        let label = other.label.clone();
+        self.future.push(other);
+        Some((label, replaced))
+    }
+
+    /// Does again the step that was last taken back.
+    pub(super) fn redo(&mut self, live: &mut Live) -> Option<(String, bool)> {
+        let step = self.future.pop()?;
+        self.last = None;
+        let (other, replaced) = step.exchange(live);
+        let label = other.label.clone();
+        self.past.push(other);
+        Some((label, replaced))
+    }
+}
+
+impl Step {
+    /// Exchanges what it holds for what is there.
+    fn exchange(self, live: &mut Live) -> (Self, bool) {
+        let Self { label, change } = self;
+        let (change, replaced) = match change {
+            Change::Parameter(group, name, values) => {
+                let now = live.all().iter().filter_map(|session| value(session, &group, name)).collect();
+                let mut replaced = false;
+                for (session, value) in live.all_mut().iter_mut().zip(&values) {
+                    for (key, fields) in session.groups_mut() {
+                        if key == group {
+                            write(fields, name, value);
+                        }
+                    }
+                    replaced = group == "terrain";
+                }
+                (Change::Parameter(group, name, now), replaced)
+            }
+            Change::Switch(key, on) => {
+                let now = live.all().iter().map(|session| is_on(session, key)).collect();
+                for (session, on) in live.all_mut().iter_mut().zip(on) {
+                    if let Some(slot) = session.simulation.slot_mut(key) {
+                        slot.enabled = on;
+                    }
+                }
+                (Change::Switch(key, now), false)
+            }
+            Change::State(state) => (Change::State(Box::new(std::mem::replace(live, *state))), true),
+        };
+        (Self { label, change }, replaced)
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.change {
+            Change::State(state) => state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 28).sum(),
+            _ => 64,
+        }
+    }
+}
+
+fn value(session: &Session, group: &str, name: &str) -> Option<Value> {
+    let groups = session.groups();
+    let group = groups.into_iter().find(|(key, _)| *key == group)?;
+    walk(group).into_iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
+}
+
+fn is_on(session: &Session, key: &str) -> bool {
+    session.simulation.slots.iter().any(|slot| slot.key() == key && slot.enabled)
+}

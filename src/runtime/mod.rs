@@ -1,0 +1,349 @@
+//! The simulation in the app: the shared sessions, one system per process, a frame budget, and the commands that change
+//! them.
+
+mod command;
+mod history;
+mod jobs;
+mod notice;
+mod record;
+
+use std::time::{Duration, Instant};
+
+use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
+
+pub use self::{
+    command::{Before, Command, Workspace},
+    history::History,
+    jobs::Jobs,
+    notice::{Level, Notice, Notices},
+    record::{Record, Sample},
+};
+use crate::{
+    io::session::Session,
+    settings::{self, Remembered, Settings},
+    sim::process::catalogue,
+};
+
+/// Ticks per second at speed 1.
+pub const TICKS_PER_SECOND: f64 = 20.0;
+/// Slowest and fastest speed.
+pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=16.0;
+
+/// The sessions that all systems share: terrain, processes, parameters. Usually one; several stand side by side.
+#[derive(Resource, Clone)]
+pub struct Live {
+    sessions: Vec<Session>,
+    chosen: usize,
+}
+
+impl Live {
+    /// Shares sessions, of which there is at least one. The first is chosen.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn new(sessions: Vec<Session>) -> Self {
+        assert!(!sessions.is_empty(), "a scene has at least one session");
+        Self { sessions, chosen: 0 }
+    }
+
+    /// The session whose numbers are shown.
+    pub fn chosen(&self) -> &Session {
+        &self.sessions[self.chosen]
+    }
+
+    /// The position of the session whose numbers are shown.
+    pub fn index(&self) -> usize {
+        self.chosen
+    }
+
+    /// Shows the numbers of another session.
+    pub fn choose(&mut self, index: usize) {
+        self.chosen = index.min(self.sessions.len() - 1);
+    }
+
+    /// All sessions.
+    pub fn all(&self) -> &[Session] {
+        &self.sessions
+    }
+
+    /// All sessions, to be changed.
+    pub fn all_mut(&mut self) -> &mut [Session] {
+        &mut self.sessions
+    }
+
+    /// Finished ticks of all sessions, which keep step.
+    pub fn ticks(&self) -> u64 {
+        self.chosen().simulation.ticks()
+    }
+
+    /// True when no session is in the middle of a tick.
+    pub fn between_ticks(&self) -> bool {
+        self.sessions.iter().all(|session| session.simulation.between_ticks())
+    }
+}
+
+/// Whether and how fast it runs.
+#[derive(Resource, Clone, Copy, Debug)]
+pub struct Transport {
+    /// Ticks follow each other.
+    pub playing: bool,
+    /// Multiple of [`TICKS_PER_SECOND`].
+    pub speed: f32,
+    /// Ticks that are due, with the fraction that time has brought.
+    due: f64,
+}
+
+/// How long the simulation may work in a frame.
+#[derive(Resource, Clone, Copy, Debug)]
+pub struct FrameBudget(pub Duration);
+
+/// When this frame's budget is spent.
+#[derive(Resource, Clone, Copy, Debug)]
+struct Deadline(Instant);
+
+/// What the view shows: goes up whenever there is another finished state to show.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Revision(pub u64);
+
+/// What a tick costs, and what a frame.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+pub struct Timing {
+    /// Milliseconds per tick, smoothed.
+    pub tick_ms: f64,
+    /// Milliseconds per frame, smoothed.
+    pub frame_ms: f64,
+    /// Milliseconds in which heights are made ready for the graphics card, smoothed.
+    pub remesh_ms: f64,
+    spent: Duration,
+}
+
+/// A smoothed value after another measurement.
+pub fn smoothed(before: f64, now: f64) -> f64 {
+    if before == 0.0 { now } else { 0.9 * before + 0.1 * now }
+}
+
+/// Whether the pointer is over the view and not over a panel, as the panels last saw it.
+#[derive(Resource, Clone, Copy, Debug)]
+pub struct PointerOverView(pub bool);
+
+/// The part of the window that panels leave free, in pixels of the screen, and the picture that is drawn for it.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct FreeView {
+    /// Left upper corner and size.
+    pub rect: URect,
+    /// What the camera draws there.
+    pub picture: Handle<Image>,
+    /// Names of runs side by side and where they belong, as shares of the free part.
+    pub labels: Vec<(Vec2, String)>,
+}
+
+/// Whether the start is shown instead of the present, or beside it.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shown(pub Before);
+
+/// The person's settings, and what else is remembered of the last time.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct Preferences {
+    /// Panels, mouse, quality.
+    pub settings: Settings,
+    /// What stands in the file.
+    pub remembered: Remembered,
+    /// Whether the processor draws.
+    pub software: bool,
+}
+
+/// The order of a frame: commands, then the simulation.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SimSystems {
+    /// What panels and keys asked for in the last frame is done.
+    Obey,
+    /// Ticks run, as many as are due and the budget allows.
+    Tick,
+}
+
+/// One pass over all processes; it is run again until the tick is finished or the budget is spent.
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct SimTick;
+
+/// The place of a process's system in [`SimTick`].
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Turn(usize);
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self { playing: true, speed: 1.0, due: 0.0 }
+    }
+}
+
+impl Transport {
+    /// Stands still.
+    pub fn paused() -> Self {
+        Self { playing: false, ..Self::default() }
+    }
+}
+
+/// Adds everything but the sessions themselves.
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Transport>()
+        .insert_resource(FrameBudget(Duration::from_millis(12)))
+        .insert_resource(Deadline(Instant::now()))
+        .insert_resource(Revision(1))
+        .init_resource::<Timing>()
+        .insert_resource(PointerOverView(true))
+        .init_resource::<FreeView>()
+        .init_resource::<Shown>()
+        .init_resource::<Workspace>()
+        .init_resource::<Preferences>()
+        .init_resource::<History>()
+        .init_resource::<Notices>()
+        .init_resource::<Jobs>()
+        .init_resource::<Record>()
+        .add_message::<Command>()
+        .init_schedule(SimTick)
+        .configure_sets(Update, (SimSystems::Obey, SimSystems::Tick).chain())
+        .add_systems(
+            Update,
+            (
+                (command::obey, jobs::finish, jobs::take_dropped_files).chain().in_set(SimSystems::Obey),
+                (run_due_ticks, record::sample).chain().in_set(SimSystems::Tick),
+            ),
+        )
+        .add_systems(Last, (jobs::wait_before_exit, remember));
+    for turn in 0..catalogue().len() {
+        if turn > 0 {
+            app.configure_sets(SimTick, Turn(turn).after(Turn(turn - 1)));
+        }
+        let run_process = move |mut live: ResMut<Live>, deadline: Res<Deadline>| {
+            for session in &mut live.sessions {
+                while !session.simulation.advance(turn) && Instant::now() < deadline.0 {}
+            }
+        };
+        app.add_systems(SimTick, run_process.in_set(Turn(turn)));
+    }
+}
+
+/// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
+fn run_due_ticks(world: &mut World) {
+    let elapsed = world.resource::<Time>().delta_secs_f64();
+    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame.
+    let budget = world.resource::<FrameBudget>().0.max(Duration::from_secs_f64(elapsed.min(0.4) * 0.25));
+    let mut transport = *world.resource::<Transport>();
+    if transport.playing {
+        let rate = TICKS_PER_SECOND * f64::from(transport.speed);
+        // What the machine cannot keep up with is let go, not made up for later.
+        transport.due = (transport.due + elapsed * rate).min((rate * 0.1).max(1.0));
+    }
+    let started = Instant::now();
+    world.resource_mut::<Deadline>().0 = started + budget;
+    while (transport.due >= 1.0 || !world.resource::<Live>().between_ticks()) && started.elapsed() < budget {
+        let pass = Instant::now();
+        let before = world.resource::<Live>().between_ticks();
+        let sessions = &mut world.resource_mut::<Live>().sessions;
+        // A session that has finished the tick waits for the others.
+        let first = sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default();
+        for session in sessions.iter_mut().filter(|session| before || session.simulation.ticks() == first) {
+            session.simulation.begin_tick();
+        }
+        world.run_schedule(SimTick);
+        for session in &mut world.resource_mut::<Live>().sessions {
+            session.simulation.end_tick();
+        }
+        let finished = world.resource::<Live>().between_ticks();
+        let mut timing = world.resource_mut::<Timing>();
+        timing.spent += pass.elapsed();
+        if finished {
+            timing.tick_ms = smoothed(timing.tick_ms, timing.spent.as_secs_f64() * 1e3);
+            timing.spent = Duration::ZERO;
+            transport.due = (transport.due - 1.0).max(0.0);
+            world.resource_mut::<Revision>().0 += 1;
+        }
+    }
+    let mut timing = world.resource_mut::<Timing>();
+    timing.frame_ms = smoothed(timing.frame_ms, elapsed * 1e3);
+    *world.resource_mut::<Transport>() = transport;
+}
+
+/// Writes the settings down when they have not changed for a while, and before the program ends.
+fn remember(
+    mut preferences: ResMut<Preferences>,
+    mut changed: Local<Option<Instant>>,
+    mut leaving: MessageReader<AppExit>,
+) {
+    if preferences.is_changed() && !preferences.is_added() {
+        *changed = Some(Instant::now());
+    }
+    let rested = changed.is_some_and(|since| since.elapsed() > Duration::from_secs(1));
+    let leaves = leaving.read().next().is_some() && changed.is_some();
+    if !rested && !leaves {
+        return;
+    }
+    *changed = None;
+    let preferences = preferences.bypass_change_detection();
+    let settings = preferences.settings.clone();
+    preferences.remembered.keep(&settings);
+    if let Some(path) = settings::settings_file()
+        && let Err(error) = preferences.remembered.save(&path)
+    {
+        warn!("the settings were not saved: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{io::heightmap::Options, params::Value};
+
+    fn app() -> App {
+        let mut app = App::new();
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        app.add_plugins((MinimalPlugins, plugin))
+            .insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+            .insert_resource(Transport::paused());
+        app
+    }
+
+    fn update_until_quiet(app: &mut App) {
+        for _ in 0..500 {
+            app.update();
+        }
+    }
+
+    #[test]
+    fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
+        let mut app = app();
+        app.update();
+        let before = app.world().resource::<Revision>().0;
+        app.world_mut().write_message(Command::Step(3));
+        update_until_quiet(&mut app);
+        assert_eq!(app.world().resource::<Live>().chosen().simulation.ticks(), 3);
+        assert_eq!(app.world().resource::<Revision>().0, before + 3);
+    }
+
+    #[test]
+    fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
+        let (mut whole, mut slow) = (app(), app());
+        slow.insert_resource(FrameBudget(Duration::from_nanos(1)));
+        for app in [&mut whole, &mut slow] {
+            app.world_mut().write_message(Command::Step(2));
+            update_until_quiet(app);
+        }
+        let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+        assert_eq!(slow.world().resource::<Live>().chosen().simulation.ticks(), 2);
+        assert!(terrain(&whole) == terrain(&slow), "the frame budget changed the result");
+    }
+
+    #[test]
+    fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
+        let mut app = app();
+        let start = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+        app.world_mut().write_message(Command::Step(1));
+        update_until_quiet(&mut app);
+        app.world_mut().write_message(Command::Restart);
+        app.update();
+        assert!(app.world().resource::<Live>().chosen().simulation.terrain == start);
+        app.world_mut().write_message(Command::Set("terrain".into(), "relief", Value::Number(50.0)));
+        app.update();
+        assert_eq!(app.world().resource::<Live>().chosen().terrain.relief, 50.0);
+        assert!(app.world().resource::<Live>().chosen().simulation.terrain != start);
+    }
+}

@@ -1,0 +1,90 @@
+//! What the user should know: work in progress, what was done, what went wrong.
+
+use std::time::{Duration, Instant};
+
+use bevy::prelude::*;
+
+use super::Command;
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Work is being done.
+    Working,
+    /// It is done.
+    Info,
+    /// Something was assumed.
+    Warning,
+    /// It was not done.
+    Error,
+}
+
+/// A message to the user.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// Tells it from all others.
+    pub id: u64,
+    /// How much it matters.
+    pub level: Level,
+    /// A sentence.
+    pub text: String,
+    /// What can be done about it: a word and the command.
+    pub action: Option<(&'static str, Command)>,
+    since: Instant,
+}
+
+impl Notice {
+    /// How long it stays; work stays until it is done, and errors until they are read.
+    fn lasts(&self) -> Duration {
+        match self.level {
+            Level::Info => Duration::from_secs(6),
+            Level::Warning => Duration::from_secs(14),
+            Level::Working | Level::Error => Duration::MAX,
+        }
+    }
+}
+
+/// Messages, the oldest first.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Notices {
+    list: Vec<Notice>,
+    last: u64,
+}
+
+/// More messages than this are not shown at once; the oldest that is no work goes.
+const MOST: usize = 6;
+
+impl Notices {
+    /// Tells the user something. Returns its number.
+    pub fn tell(&mut self, level: Level, text: impl Into<String>) -> u64 {
+        self.offer(level, text, None)
+    }
+
+    /// Tells the user something and what can be done about it. Returns its number.
+    pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, Command)>) -> u64 {
+        let text = text.into();
+        // Said again, it is said once.
+        self.list.retain(|notice| notice.text != text || notice.level != level);
+        if self.list.len() >= MOST
+            && let Some(oldest) = self.list.iter().position(|notice| notice.level != Level::Working)
+        {
+            self.list.remove(oldest);
+        }
+        if level == Level::Error {
+            error!("{text}");
+        }
+        self.last += 1;
+        self.list.push(Notice { id: self.last, level, text, action, since: Instant::now() });
+        self.last
+    }
+
+    /// Takes a message away.
+    pub fn dismiss(&mut self, id: u64) {
+        self.list.retain(|notice| notice.id != id);
+    }
+
+    /// Those that are still to be shown, the oldest first.
+    pub fn shown(&self) -> impl Iterator<Item = &Notice> {
+        self.list.iter().filter(|notice| notice.since.elapsed() < notice.lasts())
+    }
+}

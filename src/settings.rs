@@ -1,0 +1,229 @@
+//! What belongs to the person and the machine and not to a scene: panels, mouse, quality. It survives a restart.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use bevy_reflect::Reflect;
+use serde::{Deserialize, Serialize};
+
+use crate::params::{self, choice, knob};
+
+/// Light or dark panels.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Light text on dark panels.
+    #[default]
+    Dark,
+    /// Dark text on light panels.
+    Light,
+}
+
+/// Which buttons turn and shift the view. The left one stays free to work on the ground.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Buttons {
+    /// Right turns, middle shifts.
+    #[default]
+    RightAndMiddle,
+    /// Middle turns, right shifts.
+    MiddleAndRight,
+    /// For two buttons: right turns, right with Shift shifts.
+    RightAndShift,
+}
+
+/// What is spent on the picture.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quality {
+    /// Fit for the graphics adapter that was found.
+    #[default]
+    Automatic,
+    /// For machines without a graphics card.
+    Draft,
+    /// For small graphics cards.
+    Balanced,
+    /// For pictures and large graphics cards.
+    Best,
+    /// What the settings below say.
+    Custom,
+}
+
+/// How edges are smoothed.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AntiAliasing {
+    /// Not at all.
+    #[default]
+    Off,
+    /// Four samples per pixel.
+    Msaa4,
+}
+
+/// The settings.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Light text on dark panels, or dark text on light ones.
+    #[reflect(@choice().source("ours").main())]
+    pub theme: Theme,
+    /// Size of panels and text. Larger reads more easily and leaves less room for the view.
+    #[reflect(@knob(0.75..=2.5).unit("×").source("ours").main())]
+    pub scale: f32,
+    /// Which mouse buttons turn and shift the view; the wheel and two fingers always zoom.
+    #[reflect(@choice().source("ours").main())]
+    pub buttons: Buttons,
+    /// Two fingers on a trackpad turn the view, with Shift they shift it, with Ctrl they zoom. Off, they zoom.
+    #[reflect(@choice().source("ours").main())]
+    pub trackpad: bool,
+    /// What is spent on the picture. Higher is sharper and softer in its shadows, and slower.
+    #[reflect(@choice().source("ours").main())]
+    pub quality: Quality,
+    /// Side of the shadow map. Large makes sharp shadow edges and takes memory and time; small makes blocky ones.
+    #[reflect(@knob(512.0..=8192.0).unit("px").source("ours").log())]
+    pub shadow_size: u32,
+    /// How jagged edges are smoothed.
+    #[reflect(@choice().source("ours"))]
+    pub anti_aliasing: AntiAliasing,
+    /// Pixels drawn per pixel of the window, along a side. Below 1 is faster and blurred, above 1 is slower and finer.
+    #[reflect(@knob(0.25..=2.0).unit("×").source("ours"))]
+    pub render_scale: f32,
+    /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
+    #[reflect(@choice().source("ours"))]
+    pub vsync: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            theme: Theme::Dark,
+            scale: 1.0,
+            buttons: Buttons::RightAndMiddle,
+            trackpad: false,
+            quality: Quality::Automatic,
+            shadow_size: 4096,
+            anti_aliasing: AntiAliasing::Msaa4,
+            render_scale: 1.0,
+            vsync: true,
+        }
+    }
+}
+
+/// The fields that [`Quality`] decides.
+const DECIDED_BY_QUALITY: [&str; 3] = ["shadow_size", "anti_aliasing", "render_scale"];
+
+impl Settings {
+    /// With the fields that its quality decides as they are on this machine.
+    pub fn resolved(&self, software: bool) -> Self {
+        let (shadow_size, anti_aliasing, render_scale) = match (self.quality, software) {
+            (Quality::Custom, _) => return self.clone(),
+            (Quality::Automatic, true) | (Quality::Draft, _) => (2048, AntiAliasing::Off, 1.0),
+            (Quality::Automatic, false) | (Quality::Balanced, _) => (4096, AntiAliasing::Msaa4, 1.0),
+            (Quality::Best, _) => (8192, AntiAliasing::Msaa4, 1.5),
+        };
+        Self { shadow_size, anti_aliasing, render_scale, ..self.clone() }
+    }
+
+    /// Sets one field. One that the quality decides makes the quality "custom", the others staying as they looked.
+    pub fn change(&mut self, name: &str, value: &params::Value, software: bool) -> bool {
+        if DECIDED_BY_QUALITY.contains(&name) {
+            *self = Self { quality: Quality::Custom, ..self.resolved(software) };
+        }
+        params::write(self, name, value)
+    }
+}
+
+/// Settings and what else is remembered, as the file has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Remembered {
+    /// Changed settings by path.
+    set: BTreeMap<String, String>,
+    /// Where files were last opened or saved.
+    pub last_folder: Option<PathBuf>,
+}
+
+impl Remembered {
+    /// Reads the file. A missing, damaged or foreign file is no reason not to start: what it cannot say is default.
+    pub fn load(path: &Path) -> Self {
+        fs::read_to_string(path).ok().and_then(|text| ron::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    /// The settings; entries that are unknown or out of range stay at their defaults.
+    pub fn settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        for (path, value) in &self.set {
+            let _ = params::set(&mut [("settings", &mut settings)], path, value);
+        }
+        settings
+    }
+
+    /// Keeps what differs from the defaults.
+    pub fn keep(&mut self, settings: &Settings) {
+        let fresh = params::walk(("settings", &Settings::default()));
+        let now = params::walk(("settings", settings));
+        let changed = now.into_iter().zip(fresh).filter(|(now, fresh)| now.value != fresh.value);
+        self.set = changed.map(|(now, _)| (now.path, now.value.to_string())).collect();
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), crate::io::Error> {
+        let text = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new()).unwrap_or_default();
+        crate::io::output::replace(path, |file| {
+            fs::write(file, text).map_err(|error| crate::io::Error::unwritable(path, &error))
+        })
+    }
+}
+
+/// The folders of this program, made by the system's rules; `None` where there is no home folder.
+fn folders() -> Option<directories::ProjectDirs> {
+    directories::ProjectDirs::from("", "", "thalweg")
+}
+
+/// Where settings are kept.
+pub fn settings_file() -> Option<PathBuf> {
+    Some(folders()?.config_dir().join("settings.ron"))
+}
+
+/// Where the log and reports of crashes are written.
+pub fn log_folder() -> PathBuf {
+    folders().map_or_else(std::env::temp_dir, |folders| folders.data_local_dir().join("log"))
+}
+
+/// Where pictures are written.
+pub fn picture_folder() -> PathBuf {
+    let user = directories::UserDirs::new();
+    let pictures = user.as_ref().and_then(|user| user.picture_dir().map(Path::to_owned));
+    pictures.or_else(|| user.map(|user| user.home_dir().to_owned())).unwrap_or_default().join("Thalweg")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_settings_survive_and_a_damaged_file_is_no_harm() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("a/settings.ron");
+        let settings = Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() };
+        let mut kept = Remembered { last_folder: Some("/maps".into()), ..Remembered::default() };
+        kept.keep(&settings);
+        kept.save(&path).unwrap_or_else(|error| panic!("{error}"));
+        let again = Remembered::load(&path);
+        assert_eq!((again.settings(), again.last_folder), (settings, Some("/maps".into())));
+        for damage in ["", "(set: {\"settings.scale\": \"9000\", \"settings.gone\": \"1\"})", "(set", "\u{0}"] {
+            fs::write(&path, damage).expect("it is writable");
+            assert_eq!(Remembered::load(&path).settings(), Settings::default(), "{damage}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_the_quality_makes_it_custom_and_leaves_the_others_as_they_looked() {
+        let mut settings = Settings::default();
+        assert!(settings.change("render_scale", &params::Value::Number(0.5), true));
+        assert_eq!(settings.quality, Quality::Custom);
+        assert_eq!((settings.shadow_size, settings.anti_aliasing), (2048, AntiAliasing::Off));
+        assert_eq!(settings.resolved(false), settings);
+    }
+}

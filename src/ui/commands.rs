@@ -1,0 +1,222 @@
+//! The one table of commands: menus, keys, palette and help are made from it.
+
+use std::sync::LazyLock;
+
+use bevy_egui::egui::{self, Key, KeyboardShortcut, Modifiers};
+use egui_phosphor::regular as icon;
+
+use crate::{
+    io::{
+        export,
+        heightmap::Options,
+        scene::{BUILT_IN, Role, Scene},
+    },
+    runtime::{Before, Command, Workspace},
+};
+
+/// Where a command stands in the menu bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Menu {
+    /// Files in and out.
+    File,
+    /// Undo, and what changes layers by hand.
+    Edit,
+    /// What comes with the program.
+    Scene,
+    /// Time.
+    Run,
+    /// The picture.
+    View,
+    /// How to.
+    Help,
+}
+
+impl Menu {
+    /// All menus, from the left.
+    pub const ALL: [Menu; 6] = [Menu::File, Menu::Edit, Menu::Scene, Menu::Run, Menu::View, Menu::Help];
+
+    /// Name shown to the user.
+    pub fn title(self) -> &'static str {
+        match self {
+            Menu::File => "File",
+            Menu::Edit => "Edit",
+            Menu::Scene => "Scene",
+            Menu::Run => "Run",
+            Menu::View => "View",
+            Menu::Help => "Help",
+        }
+    }
+}
+
+/// A command with everything that is said of it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its menu.
+    pub menu: Menu,
+    /// Icon before its name.
+    pub icon: &'static str,
+    /// Its name.
+    pub title: String,
+    /// What it does, in a sentence.
+    pub about: String,
+    /// Keys that ask for it.
+    pub keys: Vec<KeyboardShortcut>,
+    /// What is asked for.
+    pub command: Command,
+    /// Whether a line divides it from the one before.
+    pub divided: bool,
+}
+
+const NONE: Modifiers = Modifiers::NONE;
+const SHIFT: Modifiers = Modifiers::SHIFT;
+const CTRL: Modifiers = Modifiers::COMMAND;
+
+/// All commands, in the order of the menus.
+pub fn table() -> &'static [Entry] {
+    static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(build);
+    &TABLE
+}
+
+/// The entry of a command.
+pub fn entry(command: &Command) -> Option<&'static Entry> {
+    table().iter().find(|entry| entry.command == *command)
+}
+
+fn build() -> Vec<Entry> {
+    let mut all = Vec::new();
+    let mut add = |menu, icon, title: &str, about: &str, keys: &[(Modifiers, Key)], command| {
+        let divided = title.starts_with('-');
+        let (title, about) = (title.trim_start_matches('-').to_owned(), about.to_owned());
+        let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
+        all.push(Entry { menu, icon, title, about, keys, command, divided });
+    };
+    use Menu::{Edit, File, Help, Run, View};
+    let shift_ctrl = CTRL | SHIFT;
+    add(File, icon::FOLDER_OPEN, "Open…", "Opens a scene file or a heightmap.", &[(CTRL, Key::O)], Command::AskOpen);
+    for role in Role::ALL {
+        let title = match role {
+            Role::Heights => "-Import heights…".to_owned(),
+            _ => format!("Import {} map…", role.title().to_lowercase()),
+        };
+        add(File, icon::DOWNLOAD_SIMPLE, &title, import_help(role), &[], Command::AskImport(role));
+    }
+    let save = (icon::FLOPPY_DISK, "-Save scene as…", "Writes the present state as a scene file with its layers beside it.");
+    add(File, save.0, save.1, save.2, &[(CTRL, Key::S)], Command::AskSaveScene);
+    for map in export::maps() {
+        let (title, keys): (_, &[_]) = match map {
+            "height" => ("Save heights as…".to_owned(), &[(shift_ctrl, Key::S)]),
+            _ => (format!("Save {map} as…"), &[]),
+        };
+        let endings = export::formats(map).join(", .");
+        let about = format!("Writes the {map} map; the name's ending chooses the format: .{endings}.");
+        add(File, icon::EXPORT, &title, &about, keys, Command::AskSaveMap(map));
+    }
+    let copy = "Puts the command on the clipboard that makes this run without a window.";
+    add(File, icon::TERMINAL_WINDOW, "-Copy command line", copy, &[(shift_ctrl, Key::C)], Command::CopyCommandLine);
+    add(File, icon::GEAR, "Settings…", "Panels, mouse and quality.", &[(CTRL, Key::Comma)], Command::ToggleSettings);
+    add(File, icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], Command::Quit);
+
+    add(Edit, icon::ARROW_U_UP_LEFT, "Undo", "Takes the last step back.", &[(CTRL, Key::Z)], Command::Undo);
+    let redo = [(shift_ctrl, Key::Z), (CTRL, Key::Y)];
+    add(Edit, icon::ARROW_U_UP_RIGHT, "Redo", "Does again what was taken back.", &redo, Command::Redo);
+    add(Edit, icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], Command::SpreadSand(1.0));
+    add(Edit, icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], Command::RemoveSand);
+    add(Edit, icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], Command::Dry);
+
+    for (name, text) in BUILT_IN {
+        let scene: Scene = ron::from_str(text).unwrap_or_default();
+        let open = Command::Open(name.to_owned(), Options::default());
+        add(Menu::Scene, icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
+    }
+
+    add(Run, icon::PLAY_PAUSE, "Play or pause", "Lets time run, or stops it.", &[(NONE, Key::Space)], Command::TogglePlay);
+    let step = [(NONE, Key::ArrowRight), (NONE, Key::Period)];
+    add(Run, icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, Command::Step(1));
+    let ten = [(SHIFT, Key::ArrowRight)];
+    add(Run, icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, Command::Step(10));
+    let restart = "Begins again with the same seed; what was is kept for undo.";
+    add(Run, icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], Command::Restart);
+    let seed = "Begins again with the next seed; what was is kept for undo.";
+    add(Run, icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], Command::NewSeed);
+
+    add(View, icon::CORNERS_OUT, "Frame all", "The camera shows the whole map.", &[(NONE, Key::Home)], Command::FrameAll);
+    let turn = "The camera goes round slowly, or stops.";
+    add(View, icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], Command::ToggleTurntable);
+    let before = "Shows how the run began; holding B shows it for as long.";
+    add(View, icon::CLOCK_COUNTER_CLOCKWISE, "-Start alone", before, &[], Command::ShowBefore(Before::Alone));
+    let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
+    let half = Command::ShowBefore(Before::Split(0.5));
+    add(View, icon::SQUARE_SPLIT_HORIZONTAL, "Start beside present", split, &[(SHIFT, Key::B)], half);
+    add(View, icon::EYE, "Present alone", "Shows the terrain as it is.", &[], Command::ShowBefore(Before::Off));
+    let workspaces = [
+        ("-Sculpt workspace", "All panels.", Workspace::Sculpt, icon::SLIDERS),
+        ("Learn workspace", "What happens step by step: few sliders, plots, slowly.", Workspace::Learn, icon::GRADUATION_CAP),
+        ("Present workspace", "The picture alone.", Workspace::Present, icon::PRESENTATION),
+    ];
+    for (title, about, workspace, icon) in workspaces {
+        add(View, icon, title, about, &[], Command::SetWorkspace(workspace));
+    }
+    add(View, icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], Command::ToggleUi);
+    let full = "The window covers the screen, or not.";
+    add(View, icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], Command::ToggleFullScreen);
+    let picture = "Writes a picture of the view, without panels, into your folder of pictures.";
+    add(View, icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], Command::TakePicture);
+
+    add(Help, icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], Command::ToggleHelp);
+    let palette = "Finds a command by a part of its name.";
+    add(Help, icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], Command::TogglePalette);
+    add(Help, icon::INFO, "About Thalweg", "Version, graphics, and where files are kept.", &[], Command::ToggleAbout);
+    all
+}
+
+fn import_help(role: Role) -> &'static str {
+    match role {
+        Role::Heights => "Puts a heightmap in the place of the terrain; light and processes stay.",
+        Role::Sand => "Lays sand as thick as a map says, and starts again.",
+        Role::Softness => "Makes the bedrock as soft as a map says, and starts again.",
+        Role::Rain => "Lets rain fall where a map says, and starts again.",
+    }
+}
+
+/// What the keys that were pressed in this frame ask for. They are taken from the input.
+pub fn pressed(context: &egui::Context) -> Vec<Command> {
+    let mut asked = Vec::new();
+    // A key with more modifiers first: the other would take it too.
+    let mut shortcuts: Vec<(&KeyboardShortcut, &Command)> =
+        table().iter().flat_map(|entry| entry.keys.iter().map(move |keys| (keys, &entry.command))).collect();
+    let count = |keys: &KeyboardShortcut| u8::from(keys.modifiers.shift) + u8::from(keys.modifiers.command);
+    shortcuts.sort_by_key(|(keys, _)| std::cmp::Reverse(count(keys)));
+    context.input_mut(|input| {
+        for (keys, command) in shortcuts {
+            if input.consume_shortcut(keys) {
+                asked.push(command.clone());
+            }
+        }
+    });
+    asked
+}
+
+/// Keys as they are written in a menu.
+pub fn keys_text(context: &egui::Context, entry: &Entry) -> String {
+    let texts: Vec<String> = entry.keys.iter().map(|keys| context.format_shortcut(keys)).collect();
+    texts.join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_is_taken_twice_and_no_title_is_said_twice() {
+        let mut keys: Vec<_> =
+            table().iter().flat_map(|entry| &entry.keys).map(|keys| format!("{:?}+{:?}", keys.modifiers, keys.logical_key)).collect();
+        let mut titles: Vec<_> = table().iter().map(|entry| &entry.title).collect();
+        let before = (keys.len(), titles.len());
+        keys.sort();
+        keys.dedup();
+        titles.sort();
+        titles.dedup();
+        assert_eq!((keys.len(), titles.len()), before);
+        assert!(table().iter().all(|entry| entry.about.ends_with('.')));
+    }
+}

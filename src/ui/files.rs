@@ -1,0 +1,227 @@
+//! Files in and out: the dialogs that ask which, and how a picture of numbers is to be read.
+
+use std::path::{Path, PathBuf};
+
+use bevy_egui::egui::{self, Align2, RichText};
+use egui_file_dialog::FileDialog;
+
+use crate::{
+    io::{
+        export,
+        heightmap::Options,
+        scene::Role,
+        session::Session,
+    },
+    runtime::{Command, Preferences},
+};
+
+/// Endings of files that hold heights or another map.
+const MAP_ENDINGS: [&str; 5] = ["png", "exr", "r16", "r32", "asc"];
+
+/// What the file that is being chosen is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Open,
+    Import(Role),
+    SaveMap(&'static str),
+    SaveScene,
+}
+
+/// How a map is to be read, while the user decides.
+#[derive(Clone, Debug)]
+struct Import {
+    role: Role,
+    path: PathBuf,
+    resample: bool,
+    size: (usize, usize),
+    state_cell: bool,
+    cell_size: f32,
+    state_range: bool,
+    range: (f32, f32),
+}
+
+/// The dialogs for files.
+#[derive(Default)]
+pub struct Files {
+    dialog: Option<(Purpose, FileDialog)>,
+    import: Option<Import>,
+}
+
+impl Files {
+    /// Opens the dialog that a command asks for. True if it asked for one.
+    pub fn obey(&mut self, command: &Command, session: &Session, preferences: &Preferences) -> bool {
+        let terrain = &session.simulation.terrain;
+        let purpose = match command {
+            Command::AskOpen => Purpose::Open,
+            Command::AskImport(role) => Purpose::Import(*role),
+            Command::AskSaveMap(map) => Purpose::SaveMap(map),
+            Command::AskSaveScene => Purpose::SaveScene,
+            Command::AskHow(role, path) => {
+                self.import = Some(Import {
+                    role: *role,
+                    path: path.clone(),
+                    resample: false,
+                    size: (terrain.width(), terrain.height()),
+                    state_cell: false,
+                    cell_size: terrain.cell_size,
+                    state_range: false,
+                    range: terrain.start.min_max(),
+                });
+                return true;
+            }
+            _ => return false,
+        };
+        let endings = |endings: &[&'static str]| endings.to_vec();
+        let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
+        let folder = folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        let mut dialog = FileDialog::new().initial_directory(folder).default_size([720.0, 420.0]);
+        dialog = match purpose {
+            Purpose::Open => {
+                let mut all = endings(&MAP_ENDINGS);
+                all.push("ron");
+                dialog.title("Open a scene or a heightmap").add_file_filter_extensions("Scenes and heightmaps", all)
+            }
+            Purpose::Import(role) => dialog
+                .title(&format!("Import: {}", role.title().to_lowercase()))
+                .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS)),
+            Purpose::SaveMap(map) => {
+                let name = format!("{}-{map}", session.name);
+                let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
+                let formats = export::formats(map).iter();
+                let dialog = formats.fold(dialog, |dialog, ending| dialog.add_save_extension(&format_title(ending), ending));
+                dialog.default_save_extension(&format_title(export::formats(map)[0]))
+            }
+            Purpose::SaveScene => dialog
+                .title("Save the scene")
+                .default_file_name(&session.name)
+                .add_save_extension("Scene (.ron)", "ron")
+                .default_save_extension("Scene (.ron)"),
+        };
+        match purpose {
+            Purpose::Open | Purpose::Import(_) => dialog.pick_file(),
+            Purpose::SaveMap(_) | Purpose::SaveScene => dialog.save_file(),
+        }
+        self.dialog = Some((purpose, dialog));
+        true
+    }
+
+    /// True while a dialog waits for an answer.
+    pub fn is_open(&self) -> bool {
+        self.import.is_some() || self.dialog.as_ref().is_some_and(|(_, dialog)| matches!(dialog.state(), egui_file_dialog::DialogState::Open))
+    }
+
+    /// Draws the dialogs. Returns what the user decided.
+    pub fn ui(&mut self, context: &egui::Context) -> Vec<Command> {
+        let mut commands = Vec::new();
+        if let Some((purpose, dialog)) = &mut self.dialog {
+            dialog.update(context);
+            if let Some(path) = dialog.take_picked() {
+                commands.push(match *purpose {
+                    Purpose::Open => Command::Open(path.display().to_string(), Options::default()),
+                    Purpose::Import(role) => Command::AskHow(role, path),
+                    Purpose::SaveMap(map) => Command::SaveMap(map, with_ending(path, export::formats(map)[0])),
+                    Purpose::SaveScene => Command::SaveScene(with_ending(path, "ron")),
+                });
+                self.dialog = None;
+            }
+        }
+        if let Some(import) = &mut self.import {
+            match import_ui(context, import) {
+                Some(true) => {
+                    commands.push(Command::Load(import.role, import.path.clone(), import.options()));
+                    self.import = None;
+                }
+                Some(false) => self.import = None,
+                None => {}
+            }
+        }
+        commands
+    }
+}
+
+impl Import {
+    fn options(&self) -> Options {
+        let heights = self.role == Role::Heights;
+        Options {
+            size: (heights && self.resample).then_some(self.size),
+            cell_size: (heights && self.state_cell).then_some(self.cell_size),
+            min_m: (heights && self.state_range).then_some(self.range.0),
+            max_m: (heights && self.state_range).then_some(self.range.1),
+        }
+    }
+}
+
+/// Asks how to read a map. `Some(true)` to import it, `Some(false)` to leave it.
+fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
+    let mut answer = None;
+    egui::Window::new("Import a map")
+        .collapsible(false)
+        .resizable(false)
+        .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
+        .show(context, |ui| {
+            ui.set_width(380.0);
+            ui.label(RichText::new(import.path.display().to_string()).monospace());
+            ui.horizontal(|ui| {
+                let label = ui.label("Use it as");
+                egui::ComboBox::from_id_salt("role")
+                    .selected_text(import.role.title())
+                    .show_ui(ui, |ui| {
+                        for role in Role::ALL {
+                            ui.selectable_value(&mut import.role, role, role.title());
+                        }
+                    })
+                    .response
+                    .labelled_by(label.id);
+            });
+            if import.role == Role::Heights {
+                ui.label(RichText::new("What is not stated here comes from the file beside it, then from the file.").weak());
+                ui.horizontal(|ui| {
+                    ui.checkbox(&mut import.resample, "Resample to");
+                    ui.add_enabled_ui(import.resample, |ui| {
+                        ui.add(egui::DragValue::new(&mut import.size.0).range(32..=4096));
+                        ui.label("×");
+                        ui.add(egui::DragValue::new(&mut import.size.1).range(32..=4096).suffix(" cells"));
+                    });
+                });
+                ui.horizontal(|ui| {
+                    ui.checkbox(&mut import.state_cell, "Side of a cell");
+                    let field = egui::DragValue::new(&mut import.cell_size).range(0.001..=100_000.0).suffix(" m");
+                    ui.add_enabled(import.state_cell, field);
+                });
+                ui.horizontal(|ui| {
+                    ui.checkbox(&mut import.state_range, "Heights from");
+                    ui.add_enabled_ui(import.state_range, |ui| {
+                        ui.add(egui::DragValue::new(&mut import.range.0).suffix(" m"));
+                        ui.label("to");
+                        ui.add(egui::DragValue::new(&mut import.range.1).suffix(" m"));
+                    });
+                });
+            } else {
+                ui.label(RichText::new("It is fitted to the present map. The run starts again; undo brings it back.").weak());
+            }
+            ui.add_space(4.0);
+            ui.horizontal(|ui| {
+                if ui.button("Import").clicked() {
+                    answer = Some(true);
+                }
+                if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                    answer = Some(false);
+                }
+            });
+        });
+    answer
+}
+
+fn format_title(ending: &str) -> String {
+    match ending {
+        "png" => "PNG (.png)".to_owned(),
+        "exr" => "OpenEXR, 32 bit (.exr)".to_owned(),
+        "r32" => "Raw 32 bit (.r32)".to_owned(),
+        other => format!(".{other}"),
+    }
+}
+
+/// A name without an ending gets one.
+fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
+    if path.extension().is_some() { path } else { Path::with_extension(&path, ending) }
+}

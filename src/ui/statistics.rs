@@ -1,0 +1,60 @@
+//! Numbers and curves of the terrain, and of how the run has gone.
+
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
+
+use super::{State, ledger::volume};
+use crate::sim::statistics::BINS;
+
+/// Statistics of the chosen run.
+pub fn statistics_ui(ui: &mut Ui, state: &State<'_>) {
+    let found = &state.record.statistics;
+    egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: String, help: &str| {
+            ui.label(name).on_hover_text(help);
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                ui.label(RichText::new(value).monospace().size(11.0));
+            });
+            ui.end_row();
+        };
+        row("Heights", format!("{:.1} to {:.1} m", found.range.0, found.range.1), "Lowest and highest ground.");
+        row("Mean", format!("{:.1} ± {:.1} m", found.mean, found.deviation), "Mean height and standard deviation.");
+        row("Mean slope", format!("{:.1}°", found.slope), "Mean angle of the ground.");
+        row("Pits", found.pits.to_string(), "Cells that all eight neighbours overtop.");
+        row("Cut", volume(found.cut_and_fill.0), "Volume that lies lower than at the start.");
+        row("Fill", volume(found.cut_and_fill.1), "Volume that lies higher than at the start.");
+        row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Share of the map under loose sand.");
+    });
+    let plot = |name: &str, x: &str, y: &str| {
+        Plot::new(name.to_owned())
+            .height(120.0)
+            .allow_scroll(false)
+            .allow_drag(false)
+            .allow_zoom(false)
+            .x_axis_label(x.to_owned())
+            .y_axis_label(y.to_owned())
+            .legend(Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small))
+    };
+    let samples = &state.record.samples;
+    let series = |value: &dyn Fn(&crate::runtime::Sample) -> f64| -> PlotPoints<'static> {
+        samples.iter().map(|sample| [sample.tick as f64, value(sample)]).collect()
+    };
+    ui.add_space(6.0);
+    ui.label("Volume over time");
+    let (eroded, deposited, outflow) = (series(&|s| s.eroded), series(&|s| s.deposited), series(&|s| s.outflow));
+    plot("volume", "tick", "m³").show(ui, |plot| {
+        plot.line(Line::new("eroded", eroded));
+        plot.line(Line::new("deposited", deposited));
+        plot.line(Line::new("over the border", outflow));
+    });
+    ui.label("Hypsometric curve: share of the map above a height");
+    let span = f64::from(found.range.1 - found.range.0);
+    let height = |bin: usize| f64::from(found.range.0) + span * bin as f64 / BINS as f64;
+    let curve: PlotPoints<'_> = found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]).collect();
+    plot("hypsometry", "%", "m").show(ui, |plot| plot.line(Line::new("ground", curve)));
+    ui.label("Slopes");
+    let width = 90.0 / BINS as f64;
+    let slopes: PlotPoints<'_> =
+        found.slopes.iter().enumerate().map(|(bin, share)| [(bin as f64 + 0.5) * width, 100.0 * share]).collect();
+    plot("slopes", "°", "%").show(ui, |plot| plot.line(Line::new("share of the map", slopes)));
+}

@@ -1,0 +1,54 @@
+//! Messages in the corner of the view.
+
+use bevy_egui::egui::{self, Align2, Color32, RichText};
+use egui_phosphor::regular as icon;
+
+use super::style;
+use crate::runtime::{Command, Level, Notices};
+
+/// Shows messages in the lower left corner of `view`, the newest at the bottom. Returns what was answered.
+pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let mut bottom = view.bottom() - 14.0;
+    let newest_first: Vec<_> = notices.shown().collect();
+    for notice in newest_first.into_iter().rev() {
+        let (sign, color) = match notice.level {
+            Level::Working => (icon::HOURGLASS_MEDIUM, style::ACCENT),
+            Level::Info => (icon::CHECK_CIRCLE, style::ACCENT),
+            Level::Warning => (icon::WARNING, Color32::from_rgb(222, 170, 70)),
+            Level::Error => (icon::WARNING_CIRCLE, Color32::from_rgb(224, 96, 84)),
+        };
+        let width = (view.width() - 60.0).clamp(120.0, 420.0);
+        let shown = egui::Area::new(egui::Id::new(("notice", notice.id)))
+            .order(egui::Order::Foreground)
+            .pivot(Align2::LEFT_BOTTOM)
+            .fixed_pos([view.left() + 14.0, bottom])
+            .show(context, |ui| {
+                egui::Frame::popup(ui.style()).show(ui, |ui| {
+                    ui.horizontal_top(|ui| {
+                        if notice.level == Level::Working {
+                            ui.add(egui::Spinner::new().size(15.0).color(color));
+                        } else {
+                            ui.label(RichText::new(sign).color(color).size(16.0));
+                        }
+                        ui.vertical(|ui| {
+                            ui.set_max_width(width);
+                            ui.label(&notice.text);
+                            ui.horizontal(|ui| {
+                                if let Some((word, command)) = &notice.action
+                                    && ui.button(*word).clicked()
+                                {
+                                    commands.extend([command.clone(), Command::Dismiss(notice.id)]);
+                                }
+                                if notice.level != Level::Working && ui.small_button("Dismiss").clicked() {
+                                    commands.push(Command::Dismiss(notice.id));
+                                }
+                            });
+                        });
+                    });
+                });
+            });
+        bottom = shown.response.rect.top() - 8.0;
+    }
+    commands
+}

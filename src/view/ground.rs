@@ -1,0 +1,291 @@
+//! The ground: one block per session, whose height texture follows the simulation.
+
+use std::time::Instant;
+
+use bevy::{
+    asset::RenderAssetUsages,
+    camera::visibility::{NoFrustumCulling, RenderLayers},
+    mesh::{Indices, MeshVertexBufferLayoutRef, PrimitiveTopology},
+    pbr::{MaterialPipeline, MaterialPipelineKey},
+    prelude::*,
+    render::render_resource::{
+        AsBindGroup, Extent3d, RenderPipelineDescriptor, SpecializedMeshPipelineError, TextureDimension, TextureFormat,
+    },
+    shader::ShaderRef,
+};
+use rayon::prelude::*;
+
+use super::{
+    ViewSystems,
+    numbers::{self, Layout, SceneNumbers},
+};
+use crate::{
+    runtime::{Before, FreeView, Live, Revision, Shown, Timing, smoothed},
+    sim::{grid::Grid, terrain::Terrain},
+};
+
+/// Vertices on a side of the ground mesh, at most; finer maps are sampled between.
+const MOST_VERTICES: usize = 1024;
+
+const SHADER: &str = "embedded://thalweg/shaders/terrain.wgsl";
+
+/// What casts shadows on the start of the run where it is drawn beside the present.
+pub(super) const START_LAYER: usize = 1;
+
+/// The ground's material.
+#[derive(Asset, TypePath, AsBindGroup, Clone)]
+struct GroundMaterial {
+    #[uniform(0)]
+    scene: SceneNumbers,
+    #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    layers: Handle<Image>,
+}
+
+impl Material for GroundMaterial {
+    fn vertex_shader() -> ShaderRef {
+        SHADER.into()
+    }
+
+    fn fragment_shader() -> ShaderRef {
+        SHADER.into()
+    }
+
+    fn prepass_vertex_shader() -> ShaderRef {
+        SHADER.into()
+    }
+
+    fn specialize(
+        _: &MaterialPipeline,
+        descriptor: &mut RenderPipelineDescriptor,
+        _: &MeshVertexBufferLayoutRef,
+        _: MaterialPipelineKey<Self>,
+    ) -> Result<(), SpecializedMeshPipelineError> {
+        // Walls are seen from both sides while the camera dips below the rim.
+        descriptor.primitive.cull_mode = None;
+        Ok(())
+    }
+}
+
+/// One state of one session on screen.
+struct Block {
+    entity: Entity,
+    material: Handle<GroundMaterial>,
+    layers: Handle<Image>,
+    size: (usize, usize),
+}
+
+/// All blocks on screen, and the numbers that other shaders share with the first.
+#[derive(Resource, Default)]
+pub(super) struct Blocks {
+    present: Vec<Block>,
+    /// The starts, while they are drawn beside the present.
+    starts: Vec<Block>,
+    /// Numbers of every block as it is drawn.
+    pub numbers: Vec<SceneNumbers>,
+    /// Height of the foot on which all stand.
+    foot: f32,
+    /// Lowest ground at the start, in metres: what lies at 0.
+    levels: Vec<f32>,
+    shown: Option<(Revision, Before)>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(MaterialPlugin::<GroundMaterial>::default())
+        .init_resource::<Blocks>()
+        .add_systems(Update, (show_heights, show_numbers).chain().in_set(ViewSystems::Show));
+}
+
+/// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn show_heights(
+    live: Res<Live>,
+    revision: Res<Revision>,
+    shown: Res<Shown>,
+    mut blocks: ResMut<Blocks>,
+    mut images: ResMut<Assets<Image>>,
+    mut meshes: ResMut<Assets<Mesh>>,
+    mut materials: ResMut<Assets<GroundMaterial>>,
+    mut timing: ResMut<Timing>,
+    mut commands: Commands,
+) {
+    // A divider that moves changes no heights.
+    let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
+    if blocks.shown == Some((*revision, kind)) || !live.between_ticks() {
+        return;
+    }
+    let begun = Instant::now();
+    let turned = blocks.shown.is_none_or(|(_, before)| before != kind);
+    blocks.shown = Some((*revision, kind));
+    let blocks = &mut *blocks;
+    let wanted = live.all().len();
+    for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
+        commands.entity(gone.entity).despawn();
+    }
+    if kind != Before::Split(0.0) || blocks.starts.len() != wanted {
+        for gone in blocks.starts.drain(..) {
+            commands.entity(gone.entity).despawn();
+        }
+    }
+    let mut show = |list: &mut Vec<Block>, index: usize, terrain: &Terrain, start: bool, layer: usize| {
+        let size = (terrain.width(), terrain.height());
+        let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { layer_bytes(terrain) };
+        if let Some(block) = list.get_mut(index) {
+            if block.size == size {
+                if let Some(mut image) = images.get_mut(&block.layers) {
+                    image.data = Some(bytes);
+                }
+                return lowest;
+            }
+            block.size = size;
+            block.layers = images.add(layer_image(size, bytes));
+            if let Some(mut material) = materials.get_mut(&block.material) {
+                material.layers = block.layers.clone();
+            }
+            commands.entity(block.entity).insert(Mesh3d(meshes.add(block_mesh(size))));
+            return lowest;
+        }
+        let layers = images.add(layer_image(size, bytes));
+        let material = materials.add(GroundMaterial { scene: SceneNumbers::default(), layers: layers.clone() });
+        let entity = commands
+            .spawn((
+                Mesh3d(meshes.add(block_mesh(size))),
+                MeshMaterial3d(material.clone()),
+                NoFrustumCulling,
+                RenderLayers::layer(layer),
+            ))
+            .id();
+        list.push(Block { entity, material, layers, size });
+        lowest
+    };
+    let layout = Layout::new(live.all());
+    let mut foot = f32::INFINITY;
+    blocks.levels.clear();
+    for (index, session) in live.all().iter().enumerate() {
+        let terrain = &session.simulation.terrain;
+        let level = terrain.start.min_max().0;
+        let lowest = show(&mut blocks.present, index, terrain, kind == Before::Alone, 0);
+        foot = foot.min(numbers::foot(session, &layout, lowest - level));
+        blocks.levels.push(level);
+        if kind == Before::Split(0.0) && (turned || blocks.starts.len() <= index) {
+            show(&mut blocks.starts, index, terrain, true, START_LAYER);
+        }
+    }
+    // The foot sinks with the ground but does not rise with it: it would seem to move.
+    blocks.foot = if live.ticks() == 0 || blocks.foot == 0.0 { foot } else { blocks.foot.min(foot) };
+    timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
+}
+
+/// Brings light, colours and places to the screen.
+fn show_numbers(
+    live: Res<Live>,
+    shown: Res<Shown>,
+    view: Res<FreeView>,
+    mut blocks: ResMut<Blocks>,
+    mut images: ResMut<Assets<GroundMaterial>>,
+    pictures: Res<Assets<Image>>,
+) {
+    let layout = Layout::new(live.all());
+    let width = pictures.get(&view.picture).map_or(0, Image::width) as f32;
+    let numbers: Vec<SceneNumbers> = live
+        .all()
+        .iter()
+        .enumerate()
+        .map(|(index, session)| {
+            let terrain = &session.simulation.terrain;
+            let level = blocks.levels.get(index).copied().unwrap_or_default();
+            SceneNumbers::new(terrain, &live.chosen().look, &layout, layout.centre(index), (level, blocks.foot))
+        })
+        .collect();
+    let mut set = |block: &Block, numbers: SceneNumbers| {
+        if images.get(&block.material).is_some_and(|material| material.scene != numbers)
+            && let Some(mut material) = images.get_mut(&block.material)
+        {
+            material.scene = numbers;
+        }
+    };
+    for (index, numbers) in numbers.iter().enumerate() {
+        let (left, right) = match shown.0 {
+            Before::Split(share) => (numbers.beside(-1.0, share * width), numbers.beside(1.0, share * width)),
+            _ => (*numbers, *numbers),
+        };
+        if let Some(block) = blocks.present.get(index) {
+            set(block, right);
+        }
+        if let Some(block) = blocks.starts.get(index) {
+            set(block, left);
+        }
+    }
+    if blocks.numbers != numbers {
+        blocks.numbers = numbers;
+    }
+}
+
+/// Ground and thickness of sand of every cell, in metres, as the shader reads them, and the lowest ground.
+fn layer_bytes(terrain: &Terrain) -> (Vec<u8>, f32) {
+    let mut bytes = vec![0; 8 * terrain.bedrock.len()];
+    let width = terrain.width();
+    let rows = bytes.par_chunks_mut(8 * width).zip(terrain.bedrock.par_chunks(width)).zip(terrain.sand.par_chunks(width));
+    let lowest = rows.map(|((bytes, bedrock), sand)| {
+        let mut lowest = f32::INFINITY;
+        for ((cell, bedrock), sand) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(bedrock).zip(sand) {
+            let ground = bedrock + sand;
+            lowest = lowest.min(ground);
+            cell[..4].copy_from_slice(&ground.to_le_bytes());
+            cell[4..].copy_from_slice(&sand.to_le_bytes());
+        }
+        lowest
+    });
+    let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+    (bytes, lowest)
+}
+
+/// The same for the ground at the start, whose sand is not known apart.
+fn start_bytes(start: &Grid) -> (Vec<u8>, f32) {
+    (start.iter().flat_map(|&ground| [ground, 0.0]).flat_map(f32::to_le_bytes).collect(), start.min_max().0)
+}
+
+fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
+    let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
+    Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rg32Float, RenderAssetUsages::RENDER_WORLD)
+}
+
+/// A flat grid from -½ to ½, its border again as the walls' upper and lower rim, and the base. The kind of a vertex
+/// stands in its y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a wall along z.
+fn block_mesh((width, height): (usize, usize)) -> Mesh {
+    let (columns, rows) = (width.clamp(2, MOST_VERTICES), height.clamp(2, MOST_VERTICES));
+    let place = |column: usize, row: usize, kind: f32| {
+        let share = |index: usize, count: usize| index as f32 / (count - 1) as f32 - 0.5;
+        [share(column, columns), kind, share(row, rows)]
+    };
+    let mut positions: Vec<[f32; 3]> =
+        (0..rows * columns).map(|index| place(index % columns, index / columns, 0.0)).collect();
+    let mut indices = Vec::with_capacity(6 * rows * columns);
+    for row in 0..rows - 1 {
+        for column in 0..columns - 1 {
+            let first = (row * columns + column) as u32;
+            let below = first + columns as u32;
+            indices.extend([first, below, first + 1, first + 1, below, below + 1]);
+        }
+    }
+    let mut wall = |kind: f32, cells: &mut dyn Iterator<Item = (usize, usize)>| {
+        let mut before: Option<u32> = None;
+        for (column, row) in cells {
+            let upper = positions.len() as u32;
+            positions.extend([place(column, row, kind), place(column, row, kind + 1.0)]);
+            if let Some(last) = before {
+                indices.extend([last, last + 1, upper, upper, last + 1, upper + 1]);
+            }
+            before = Some(upper);
+        }
+    };
+    wall(1.0, &mut (0..columns).map(|column| (column, 0)));
+    wall(1.0, &mut (0..columns).map(|column| (column, rows - 1)));
+    wall(3.0, &mut (0..rows).map(|row| (0, row)));
+    wall(3.0, &mut (0..rows).map(|row| (columns - 1, row)));
+    let base = positions.len() as u32;
+    positions.extend([(0, 0), (columns - 1, 0), (0, rows - 1), (columns - 1, rows - 1)].map(|(x, y)| place(x, y, 2.0)));
+    indices.extend([base, base + 1, base + 2, base + 2, base + 1, base + 3]);
+    Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
+        .with_inserted_indices(Indices::U32(indices))
+}

@@ -1,0 +1,161 @@
+//! The numbers that the shaders see, made from terrain and look, and where each block stands.
+
+use bevy::{prelude::*, render::render_resource::ShaderType};
+
+use super::SIDE;
+use crate::{io::session::Session, look::Look, sim::terrain::Terrain};
+
+/// Room between blocks, as a share of a block's longer side.
+const GAP: f32 = 0.14;
+
+/// `Scene` in `shaders/lib/scene.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct SceneNumbers {
+    extent: Vec4,
+    grid: Vec4,
+    pub place: Vec4,
+    flat_color: Vec4,
+    steep_color: Vec4,
+    sand_color: Vec4,
+    bedrock_color: Vec4,
+    table_color: Vec4,
+    ground: Vec4,
+    sun: Vec4,
+    phong: Vec4,
+    air: Vec4,
+}
+
+/// Where blocks stand: together they fill a circle of the same size, however many there are.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    columns: usize,
+    rows: usize,
+    /// Sides of a block's place without the gap, in metres.
+    cell: Vec2,
+    /// World units per metre.
+    scale: f32,
+}
+
+impl Layout {
+    pub(super) fn new(sessions: &[Session]) -> Self {
+        let count = sessions.len().max(1);
+        let sides = sessions.iter().map(|session| sides(&session.simulation.terrain));
+        let cell = sides.fold(Vec2::splat(f32::MIN_POSITIVE), Vec2::max);
+        // As many columns as leave the fewest empty places and make the whole about half again as wide as deep.
+        let columns = (1..=count)
+            .min_by_key(|&columns| {
+                let rows = count.div_ceil(columns);
+                let shape = columns as f32 * cell.x / (rows as f32 * cell.y);
+                let empty = (columns * rows - count) as f32;
+                ((empty + 4.0 * (shape / 1.8).ln().abs()) * 1000.0) as u32
+            })
+            .unwrap_or(1);
+        let rows = count.div_ceil(columns);
+        let gap = if count > 1 { GAP * cell.max_element() } else { 0.0 };
+        let whole = Vec2::new(columns as f32, rows as f32) * (cell + gap) - gap;
+        Self { columns, rows, cell: cell + gap, scale: SIDE * std::f32::consts::SQRT_2 / whole.length().max(1e-20) }
+    }
+
+    /// Centre of a block on the table, in world units.
+    pub(super) fn centre(&self, index: usize) -> Vec2 {
+        let place = Vec2::new((index % self.columns) as f32, (index / self.columns) as f32);
+        let middle = Vec2::new(self.columns as f32 - 1.0, self.rows as f32 - 1.0) * 0.5;
+        (place - middle) * self.cell * self.scale
+    }
+
+    /// World units per metre across the map; heights have it times the vertical exaggeration.
+    pub(super) fn scale(&self) -> f32 {
+        self.scale
+    }
+}
+
+/// Sides of a map between the centres of its outermost cells, in metres.
+fn sides(terrain: &Terrain) -> Vec2 {
+    Vec2::new(terrain.width() as f32 - 1.0, terrain.height() as f32 - 1.0).max(Vec2::ONE) * terrain.cell_size
+}
+
+/// Towards the sun in world space: x along columns, z along rows, y up.
+pub(super) fn towards_sun(look: &Look) -> Vec3 {
+    let (azimuth, elevation) = (look.sun_azimuth.to_radians(), look.sun_elevation.to_radians());
+    Vec3::new(azimuth.sin() * elevation.cos(), elevation.sin(), -azimuth.cos() * elevation.cos())
+}
+
+impl SceneNumbers {
+    /// `level` is the height in metres that lies at 0, `foot` the height of the blocks' common foot, in world units.
+    pub(super) fn new(
+        terrain: &Terrain,
+        look: &Look,
+        layout: &Layout,
+        centre: Vec2,
+        (level, foot): (f32, f32),
+    ) -> Self {
+        let scale = layout.scale();
+        let color = |color: [f32; 3]| Color::srgb_from_array(color).to_linear().to_vec4();
+        let extent = sides(terrain) * scale;
+        let switch = |on: bool| f32::from(u8::from(on));
+        Self {
+            extent: Vec4::new(extent.x, extent.y, scale * look.vertical_exaggeration, foot),
+            grid: Vec4::new(
+                terrain.width() as f32,
+                terrain.height() as f32,
+                scale * terrain.cell_size,
+                level,
+            ),
+            place: Vec4::new(centre.x, centre.y, 0.0, 0.0),
+            flat_color: color(look.flat_color),
+            steep_color: color(look.steep_color),
+            sand_color: color(look.sand_color).truncate().extend(look.sand_cover * terrain.cell_size),
+            bedrock_color: color(look.bedrock_color),
+            table_color: color(look.table_color),
+            ground: Vec4::new(look.steep_threshold, look.threshold_softness, look.occlusion, look.fog),
+            sun: towards_sun(look).extend(look.sun_strength),
+            phong: Vec4::new(look.ambient, look.specular, look.shininess, switch(look.shadows)),
+            air: Vec4::new(look.turbidity, look.exposure.exp2(), look.grain, SIDE),
+        }
+    }
+
+    /// Drawn only on one side of a pixel column: -1 left of it, 1 right of it.
+    pub(super) fn beside(mut self, side: f32, column: f32) -> Self {
+        (self.place.z, self.place.w) = (side, column);
+        self
+    }
+
+    /// Height of the block's foot, in world units.
+    pub(super) fn foot(&self) -> f32 {
+        self.extent.w
+    }
+
+    /// Centre and half sides of the block.
+    pub(super) fn footprint(&self) -> Vec4 {
+        Vec4::new(self.place.x, self.place.y, 0.5 * self.extent.x, 0.5 * self.extent.y)
+    }
+}
+
+/// Height at which a block must at least have its foot, in world units, if its lowest ground lies so many metres above
+/// that of the start.
+pub(super) fn foot(session: &Session, layout: &Layout, lowest: f32) -> f32 {
+    let side = sides(&session.simulation.terrain).min_element() * layout.scale();
+    lowest.min(0.0) * layout.scale() * session.look.vertical_exaggeration - session.look.base * side
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{heightmap::Options, scene};
+
+    #[test]
+    fn ten_blocks_stand_in_two_rows_apart_and_within_the_circle_of_one() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let sessions = scene::open("ten-seeds", &options).expect("built in");
+        let layout = Layout::new(&sessions);
+        assert_eq!((layout.columns, layout.rows), (5, 2));
+        let half = sides(&sessions[0].simulation.terrain) * layout.scale() * 0.5;
+        for a in 0..10 {
+            assert!((layout.centre(a).abs() + half).length() <= SIDE * 0.7072, "block {a} leaves the circle");
+            for b in 0..a {
+                let apart = (layout.centre(a) - layout.centre(b)).abs();
+                assert!(apart.x > 2.0 * half.x || apart.y > 2.0 * half.y, "blocks {a} and {b} touch");
+            }
+        }
+    }
+}
