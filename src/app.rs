@@ -52,7 +52,9 @@ pub fn open_window(sessions: Vec<Session>) -> Result<(), String> {
     let remembered = settings_file().map(|file| Remembered::load(&file)).unwrap_or_default();
     let preferences = Preferences { settings: remembered.settings(), remembered, software: false };
     let mut app = App::new();
-    app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin(true)));
+    app.add_plugins(
+        DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin(true)),
+    );
     add_thalweg(&mut app, sessions);
     app.insert_resource(preferences);
     app.run();

@@ -269,8 +269,7 @@ impl Start {
                 slot.enabled = false;
             }
         }
-        let maps =
-            [(Role::Sand, &self.sand_map), (Role::Softness, &self.softness_map), (Role::Rain, &self.rain_map)];
+        let maps = [(Role::Sand, &self.sand_map), (Role::Softness, &self.softness_map), (Role::Rain, &self.rain_map)];
         for (role, file) in maps {
             if let Some(path) = file {
                 session.load_map(role, path)?;
@@ -283,7 +282,8 @@ impl Start {
     /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
     fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
         let interrupted = interrupted();
-        let ticks = self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
+        let ticks =
+            self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
         let bar = if std::io::stderr().is_terminal() {
             indicatif::ProgressBar::new(ticks)
         } else {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Error, hillshade::hillshade, output::Output, write_exr, write_png16, write_r32, write_rgb8, write_sidecar};
+use super::{
+    Error, hillshade::hillshade, output::Output, write_exr, write_png16, write_r32, write_rgb8, write_sidecar,
+};
 use crate::{
     look::Look,
     params::nearest,

@@ -280,7 +280,15 @@ mod tests {
         let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
         assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
         assert_eq!(before.cell_size, after.cell_size);
-        assert_eq!(again.groups().into_iter().flat_map(crate::params::walk).find(|p| p.path == "droplets.per_tick").map(|p| p.value), Some(crate::params::Value::Number(40.0)));
+        assert_eq!(
+            again
+                .groups()
+                .into_iter()
+                .flat_map(crate::params::walk)
+                .find(|p| p.path == "droplets.per_tick")
+                .map(|p| p.value),
+            Some(crate::params::Value::Number(40.0))
+        );
         again.simulation.tick();
         assert!(again.simulation.terrain.bedrock != session.simulation.terrain.bedrock);
     }
@@ -299,10 +307,7 @@ mod tests {
     #[test]
     fn another_size_keeps_the_extent_and_the_relief() {
         let open = |size| {
-            Session::open(DEFAULT, &Options { size, ..Options::default() })
-                .expect("built in")
-                .simulation
-                .terrain
+            Session::open(DEFAULT, &Options { size, ..Options::default() }).expect("built in").simulation.terrain
         };
         let (small, large) = (open(Some((64, 64))), open(Some((128, 128))));
         assert_eq!(small.cell_size, 2.0 * large.cell_size);

@@ -251,7 +251,8 @@ impl Session {
 
     /// The parameters that differ from the program's defaults, as a scene file has them.
     pub(super) fn changed_parameters(&self) -> BTreeMap<String, String> {
-        let fresh = Self { terrain: TerrainParams::default(), look: Look::default(), ..Self::bare("", 0, Origin::default()) };
+        let fresh =
+            Self { terrain: TerrainParams::default(), look: Look::default(), ..Self::bare("", 0, Origin::default()) };
         self.different_from(&fresh.parameters())
     }
 

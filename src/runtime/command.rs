@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use bevy::prelude::*;
 
-use super::{
-    History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, Shown, Transport, jobs::Task,
-};
+use super::{History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, Shown, Transport, jobs::Task};
 use crate::{
     io::{heightmap::Options, scene::Role, session::Session},
     params::{Value, write},
@@ -144,11 +142,14 @@ pub(super) fn obey(
                 transport.due += f64::from(*ticks);
             }
             Command::SetSpeed(speed) => transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
-            Command::Restart => replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed, _| seed),
+            Command::Restart => {
+                replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed, _| seed)
+            }
             Command::NewSeed => {
                 let count = live.all().len() as u64;
-                replaced =
-                    start_again(&mut live, &mut history, &mut notices, "new seed", |_, seed, _| seed.wrapping_add(count));
+                replaced = start_again(&mut live, &mut history, &mut notices, "new seed", |_, seed, _| {
+                    seed.wrapping_add(count)
+                });
             }
             Command::SetSeed(seed) => {
                 replaced =
@@ -287,14 +288,16 @@ fn set(
         history.before_parameter(live, group, name);
     }
     let path = format!("{group}.{name}");
-    let differs = live.all().iter().any(|session| session.tile.as_ref().is_some_and(|tile| tile.set.contains_key(&path)));
+    let differs =
+        live.all().iter().any(|session| session.tile.as_ref().is_some_and(|tile| tile.set.contains_key(&path)));
     let chosen = live.index();
     for (index, session) in live.all_mut().iter_mut().enumerate() {
         if differs && index != chosen {
             continue;
         }
         let mut groups = session.groups_mut();
-        let written = groups.iter_mut().find(|(key, _)| *key == group).is_some_and(|(_, fields)| write(*fields, name, value));
+        let written =
+            groups.iter_mut().find(|(key, _)| *key == group).is_some_and(|(_, fields)| write(*fields, name, value));
         drop(groups);
         if written && terrain {
             session.origin.edited = false;

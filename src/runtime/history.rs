@@ -132,7 +132,9 @@ impl Step {
 
     fn bytes(&self) -> usize {
         match &self.change {
-            Change::State(state) => state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 28).sum(),
+            Change::State(state) => {
+                state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 28).sum()
+            }
             _ => 64,
         }
     }

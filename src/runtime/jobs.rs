@@ -166,7 +166,9 @@ pub(super) fn finish(
                 notices.offer(Level::Info, text, Some(("Open folder", Command::OpenFolder(folder))));
             }
             Ok(Err(error)) => drop(notices.tell(Level::Error, format!("{error}."))),
-            Err(_) => drop(notices.tell(Level::Error, "The work broke off by a fault of the program; the log says where.")),
+            Err(_) => {
+                drop(notices.tell(Level::Error, "The work broke off by a fault of the program; the log says where."))
+            }
         }
     }
 }

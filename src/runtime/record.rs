@@ -57,7 +57,8 @@ impl Record {
 pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMut<Record>) {
     if !revision.is_changed() || !live.between_ticks() {
         // The last state is measured too, once it stands still.
-        if !record.wanted || record.measured.is_some_and(|(_, seen, index)| (seen, index) == (*revision, live.index())) {
+        if !record.wanted || record.measured.is_some_and(|(_, seen, index)| (seen, index) == (*revision, live.index()))
+        {
             return;
         }
     }
@@ -75,9 +76,9 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
         deposited: solid.sum(|row| row.deposited),
         outflow: solid.sum(|row| row.outflow),
     });
-    let due = record.measured.is_none_or(|(when, _, index)| {
-        index != live.index() || when.elapsed() > Duration::from_millis(400)
-    });
+    let due = record
+        .measured
+        .is_none_or(|(when, _, index)| index != live.index() || when.elapsed() > Duration::from_millis(400));
     if record.wanted && due {
         record.statistics = Statistics::of(&simulation.terrain);
         record.measured = Some((Instant::now(), *revision, live.index()));

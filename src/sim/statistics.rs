@@ -54,9 +54,8 @@ impl Statistics {
                 angles += angle;
                 own.slopes[((angle / 90.0 * BINS as f64) as usize).min(BINS - 1)] += 1.0 / count;
                 let inside = x > 0 && y > 0 && x + 1 < width && y + 1 < height;
-                let overtopped = || {
-                    (up..=down).all(|j| (left..=right).all(|i| (i, j) == (x, y) || ground[j * width + i] > here))
-                };
+                let overtopped =
+                    || (up..=down).all(|j| (left..=right).all(|i| (i, j) == (x, y) || ground[j * width + i] > here));
                 own.pits += usize::from(inside && overtopped());
                 let change = f64::from(here - terrain.start[y * width + x]) * terrain.cell_area();
                 own.cut_and_fill.0 += (-change).max(0.0);

@@ -100,7 +100,8 @@ fn build() -> Vec<Entry> {
         };
         add(File, icon::DOWNLOAD_SIMPLE, &title, import_help(role), &[], Command::AskImport(role));
     }
-    let save = (icon::FLOPPY_DISK, "-Save scene as…", "Writes the present state as a scene file with its layers beside it.");
+    let save =
+        (icon::FLOPPY_DISK, "-Save scene as…", "Writes the present state as a scene file with its layers beside it.");
     add(File, save.0, save.1, save.2, &[(CTRL, Key::S)], Command::AskSaveScene);
     for map in export::maps() {
         let (title, keys): (_, &[_]) = match map {
@@ -129,7 +130,14 @@ fn build() -> Vec<Entry> {
         add(Menu::Scene, icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
     }
 
-    add(Run, icon::PLAY_PAUSE, "Play or pause", "Lets time run, or stops it.", &[(NONE, Key::Space)], Command::TogglePlay);
+    add(
+        Run,
+        icon::PLAY_PAUSE,
+        "Play or pause",
+        "Lets time run, or stops it.",
+        &[(NONE, Key::Space)],
+        Command::TogglePlay,
+    );
     let step = [(NONE, Key::ArrowRight), (NONE, Key::Period)];
     add(Run, icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, Command::Step(1));
     let ten = [(SHIFT, Key::ArrowRight)];
@@ -139,7 +147,14 @@ fn build() -> Vec<Entry> {
     let seed = "Begins again with the next seed; what was is kept for undo.";
     add(Run, icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], Command::NewSeed);
 
-    add(View, icon::CORNERS_OUT, "Frame all", "The camera shows the whole map.", &[(NONE, Key::Home)], Command::FrameAll);
+    add(
+        View,
+        icon::CORNERS_OUT,
+        "Frame all",
+        "The camera shows the whole map.",
+        &[(NONE, Key::Home)],
+        Command::FrameAll,
+    );
     let turn = "The camera goes round slowly, or stops.";
     add(View, icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], Command::ToggleTurntable);
     let before = "Shows how the run began; holding B shows it for as long.";
@@ -150,7 +165,12 @@ fn build() -> Vec<Entry> {
     add(View, icon::EYE, "Present alone", "Shows the terrain as it is.", &[], Command::ShowBefore(Before::Off));
     let workspaces = [
         ("-Sculpt workspace", "All panels.", Workspace::Sculpt, icon::SLIDERS),
-        ("Learn workspace", "What happens step by step: few sliders, plots, slowly.", Workspace::Learn, icon::GRADUATION_CAP),
+        (
+            "Learn workspace",
+            "What happens step by step: few sliders, plots, slowly.",
+            Workspace::Learn,
+            icon::GRADUATION_CAP,
+        ),
         ("Present workspace", "The picture alone.", Workspace::Present, icon::PRESENTATION),
     ];
     for (title, about, workspace, icon) in workspaces {
@@ -208,8 +228,11 @@ mod tests {
 
     #[test]
     fn no_key_is_taken_twice_and_no_title_is_said_twice() {
-        let mut keys: Vec<_> =
-            table().iter().flat_map(|entry| &entry.keys).map(|keys| format!("{:?}+{:?}", keys.modifiers, keys.logical_key)).collect();
+        let mut keys: Vec<_> = table()
+            .iter()
+            .flat_map(|entry| &entry.keys)
+            .map(|keys| format!("{:?}+{:?}", keys.modifiers, keys.logical_key))
+            .collect();
         let mut titles: Vec<_> = table().iter().map(|entry| &entry.title).collect();
         let before = (keys.len(), titles.len());
         keys.sort();

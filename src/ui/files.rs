@@ -6,12 +6,7 @@ use bevy_egui::egui::{self, Align2, RichText};
 use egui_file_dialog::FileDialog;
 
 use crate::{
-    io::{
-        export,
-        heightmap::Options,
-        scene::Role,
-        session::Session,
-    },
+    io::{export, heightmap::Options, scene::Role, session::Session},
     runtime::{Command, Preferences},
 };
 
@@ -88,7 +83,8 @@ impl Files {
                 let name = format!("{}-{map}", session.name);
                 let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
                 let formats = export::formats(map).iter();
-                let dialog = formats.fold(dialog, |dialog, ending| dialog.add_save_extension(&format_title(ending), ending));
+                let dialog =
+                    formats.fold(dialog, |dialog, ending| dialog.add_save_extension(&format_title(ending), ending));
                 dialog.default_save_extension(&format_title(export::formats(map)[0]))
             }
             Purpose::SaveScene => dialog
@@ -107,7 +103,11 @@ impl Files {
 
     /// True while a dialog waits for an answer.
     pub fn is_open(&self) -> bool {
-        self.import.is_some() || self.dialog.as_ref().is_some_and(|(_, dialog)| matches!(dialog.state(), egui_file_dialog::DialogState::Open))
+        self.import.is_some()
+            || self
+                .dialog
+                .as_ref()
+                .is_some_and(|(_, dialog)| matches!(dialog.state(), egui_file_dialog::DialogState::Open))
     }
 
     /// Draws the dialogs. Returns what the user decided.
@@ -174,7 +174,9 @@ fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
                     .labelled_by(label.id);
             });
             if import.role == Role::Heights {
-                ui.label(RichText::new("What is not stated here comes from the file beside it, then from the file.").weak());
+                ui.label(
+                    RichText::new("What is not stated here comes from the file beside it, then from the file.").weak(),
+                );
                 ui.horizontal(|ui| {
                     ui.checkbox(&mut import.resample, "Resample to");
                     ui.add_enabled_ui(import.resample, |ui| {
@@ -197,7 +199,9 @@ fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
                     });
                 });
             } else {
-                ui.label(RichText::new("It is fitted to the present map. The run starts again; undo brings it back.").weak());
+                ui.label(
+                    RichText::new("It is fitted to the present map. The run starts again; undo brings it back.").weak(),
+                );
             }
             ui.add_space(4.0);
             ui.horizontal(|ui| {

@@ -9,12 +9,7 @@ use crate::params::{Group, Knob, Parameter, Value, walk};
 ///
 /// Main parameters come first; the others stand under "Advanced", or nowhere if `main_only`. Changed values are bold; a right
 /// click resets.
-pub fn group_ui(
-    ui: &mut Ui,
-    group: Group<'_>,
-    defaults: Group<'_>,
-    main_only: bool,
-) -> Vec<(&'static str, Value)> {
+pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: bool) -> Vec<(&'static str, Value)> {
     let defaults = walk(defaults);
     let (main, advanced): (Vec<_>, Vec<_>) =
         walk(group).into_iter().zip(&defaults).partition(|(parameter, _)| parameter.knob.main);

@@ -22,8 +22,7 @@ use bevy::{
     window::{MonitorSelection, PrimaryWindow, WindowMode},
 };
 use bevy_egui::{
-    EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, EguiTextureHandle,
-    PrimaryEguiContext, egui,
+    EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, EguiTextureHandle, PrimaryEguiContext, egui,
 };
 
 use crate::runtime::{

@@ -172,9 +172,7 @@ pub fn window_ui(root: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Comm
     let mut seen = false;
     egui::Panel::top("menu").show_inside(root, |ui| commands.extend(menu_ui(ui, state)));
     egui::Panel::bottom("status").exact_size(24.0).show_inside(root, |ui| status_ui(ui, state));
-    egui::Panel::bottom("transport")
-        .exact_size(42.0)
-        .show_inside(root, |ui| commands.extend(transport_ui(ui, state)));
+    egui::Panel::bottom("transport").exact_size(42.0).show_inside(root, |ui| commands.extend(transport_ui(ui, state)));
     // Never wider than leaves room for the view.
     let most = (root.available_width() * 0.6).max(120.0);
     egui::Panel::right("parameters")
@@ -195,7 +193,7 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_by_three() {
-        let text = |number| grouped(number).;
+        let text = grouped;
         assert_eq!([7, 1000, 200_000, 12_345_678].map(text), ["7", "1 000", "200 000", "12 345 678"]);
     }
 }

@@ -50,7 +50,8 @@ pub fn statistics_ui(ui: &mut Ui, state: &State<'_>) {
     ui.label("Hypsometric curve: share of the map above a height");
     let span = f64::from(found.range.1 - found.range.0);
     let height = |bin: usize| f64::from(found.range.0) + span * bin as f64 / BINS as f64;
-    let curve: PlotPoints<'_> = found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]).collect();
+    let curve: PlotPoints<'_> =
+        found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]).collect();
     plot("hypsometry", "%", "m").show(ui, |plot| plot.line(Line::new("ground", curve)));
     ui.label("Slopes");
     let width = 90.0 / BINS as f64;

@@ -25,37 +25,44 @@ pub fn transport_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
             asked.push(command);
         }
     };
-    egui::ScrollArea::horizontal().auto_shrink([false, false]).scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden).show(ui, |ui| {
-        ui.horizontal_centered(|ui| {
-            button(ui, format!("{} Restart", icon::SKIP_BACK), Command::Restart, false, &mut asked);
-            let play = if state.transport.playing { format!("{} Pause", icon::PAUSE) } else { format!("{} Play", icon::PLAY) };
-            button(ui, play, Command::TogglePlay, true, &mut asked);
-            button(ui, format!("{} Tick", icon::SKIP_FORWARD), Command::Step(1), false, &mut asked);
-            button(ui, format!("{} 10", icon::FAST_FORWARD), Command::Step(10), false, &mut asked);
-            ui.separator();
-            let mut speed = state.transport.speed;
-            let label = ui.label("Speed");
-            let slider = egui::Slider::new(&mut speed, SPEEDS).logarithmic(true).suffix("×").max_decimals(2);
-            let slider = ui.add(slider).labelled_by(label.id);
-            if slider.on_hover_text("Ticks per second, as a multiple of 20. Right-click for 1×.").changed() {
-                asked.push(Command::SetSpeed(speed));
-            }
-            ui.separator();
-            button(ui, format!("{} New seed", icon::DICE_FIVE), Command::NewSeed, false, &mut asked);
-            ui.separator();
-            // Pressed again, it shows the present.
-            let toggled = |wanted: Before, on: bool| Command::ShowBefore(if on { Before::Off } else { wanted });
-            let alone = state.shown == Before::Alone;
-            let split = matches!(state.shown, Before::Split(_));
-            let start = format!("{} Start", icon::CLOCK_COUNTER_CLOCKWISE);
-            button(ui, start, toggled(Before::Alone, alone), alone, &mut asked);
-            let half = format!("{} Split", icon::SQUARE_SPLIT_HORIZONTAL);
-            button(ui, half, toggled(Before::Split(0.5), split), split, &mut asked);
-            ui.separator();
-            button(ui, format!("{} Frame", icon::CORNERS_OUT), Command::FrameAll, false, &mut asked);
-            button(ui, format!("{} Picture", icon::CAMERA), Command::TakePicture, false, &mut asked);
+    egui::ScrollArea::horizontal()
+        .auto_shrink([false, false])
+        .scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden)
+        .show(ui, |ui| {
+            ui.horizontal_centered(|ui| {
+                button(ui, format!("{} Restart", icon::SKIP_BACK), Command::Restart, false, &mut asked);
+                let play = if state.transport.playing {
+                    format!("{} Pause", icon::PAUSE)
+                } else {
+                    format!("{} Play", icon::PLAY)
+                };
+                button(ui, play, Command::TogglePlay, true, &mut asked);
+                button(ui, format!("{} Tick", icon::SKIP_FORWARD), Command::Step(1), false, &mut asked);
+                button(ui, format!("{} 10", icon::FAST_FORWARD), Command::Step(10), false, &mut asked);
+                ui.separator();
+                let mut speed = state.transport.speed;
+                let label = ui.label("Speed");
+                let slider = egui::Slider::new(&mut speed, SPEEDS).logarithmic(true).suffix("×").max_decimals(2);
+                let slider = ui.add(slider).labelled_by(label.id);
+                if slider.on_hover_text("Ticks per second, as a multiple of 20. Right-click for 1×.").changed() {
+                    asked.push(Command::SetSpeed(speed));
+                }
+                ui.separator();
+                button(ui, format!("{} New seed", icon::DICE_FIVE), Command::NewSeed, false, &mut asked);
+                ui.separator();
+                // Pressed again, it shows the present.
+                let toggled = |wanted: Before, on: bool| Command::ShowBefore(if on { Before::Off } else { wanted });
+                let alone = state.shown == Before::Alone;
+                let split = matches!(state.shown, Before::Split(_));
+                let start = format!("{} Start", icon::CLOCK_COUNTER_CLOCKWISE);
+                button(ui, start, toggled(Before::Alone, alone), alone, &mut asked);
+                let half = format!("{} Split", icon::SQUARE_SPLIT_HORIZONTAL);
+                button(ui, half, toggled(Before::Split(0.5), split), split, &mut asked);
+                ui.separator();
+                button(ui, format!("{} Frame", icon::CORNERS_OUT), Command::FrameAll, false, &mut asked);
+                button(ui, format!("{} Picture", icon::CAMERA), Command::TakePicture, false, &mut asked);
+            });
         });
-    });
     asked
 }
 

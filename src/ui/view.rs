@@ -43,15 +43,28 @@ pub fn view_ui(
             let line = [egui::pos2(x, rect.top()), egui::pos2(x, rect.bottom())];
             painter.line_segment(line, Stroke::new(4.0, Color32::from_black_alpha(90)));
             painter.line_segment(line, Stroke::new(1.5, Color32::WHITE));
-            painter.circle(egui::pos2(x, rect.center().y), 11.0, Color32::WHITE, Stroke::new(1.0, Color32::from_black_alpha(120)));
+            painter.circle(
+                egui::pos2(x, rect.center().y),
+                11.0,
+                Color32::WHITE,
+                Stroke::new(1.0, Color32::from_black_alpha(120)),
+            );
             let grip = egui_phosphor::regular::ARROWS_HORIZONTAL;
-            painter.text(egui::pos2(x, rect.center().y), Align2::CENTER_CENTER, grip, FontId::proportional(14.0), Color32::BLACK);
+            painter.text(
+                egui::pos2(x, rect.center().y),
+                Align2::CENTER_CENTER,
+                grip,
+                FontId::proportional(14.0),
+                Color32::BLACK,
+            );
             let top = rect.top() + 18.0;
             text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, "Start", 13.0);
             text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &format!("Tick {}", state.live.ticks()), 13.0);
             let handle = Rect::from_center_size(egui::pos2(x, rect.center().y), egui::vec2(24.0, rect.height()));
             let response = root.interact(handle, root.id().with("divider"), Sense::drag());
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Slider, true, "Divider between start and present"));
+            response.widget_info(|| {
+                egui::WidgetInfo::labeled(egui::WidgetType::Slider, true, "Divider between start and present")
+            });
             if let Some(place) = response.interact_pointer_pos().filter(|_| response.dragged()) {
                 let share = ((place.x - rect.left()) / rect.width().max(1.0)).clamp(0.02, 0.98);
                 commands.push(Command::ShowBefore(Before::Split(share)));

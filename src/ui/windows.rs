@@ -203,5 +203,8 @@ fn about_ui(ui: &mut Ui, state: &State<'_>, commands: &mut Vec<Command>) {
         });
     }
     ui.add_space(6.0);
-    ui.small(RichText::new("MIT or Apache-2.0. Elevation of the Jacksboro fault: US Geological Survey, public domain.").weak());
+    ui.small(
+        RichText::new("MIT or Apache-2.0. Elevation of the Jacksboro fault: US Geological Survey, public domain.")
+            .weak(),
+    );
 }

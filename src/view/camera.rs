@@ -16,7 +16,10 @@ use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
 };
 
-use super::{SIDE, ViewSystems, ground::{Blocks, START_LAYER}};
+use super::{
+    SIDE, ViewSystems,
+    ground::{Blocks, START_LAYER},
+};
 use crate::{
     look::ToneCurve,
     runtime::{Command, FreeView, Live, PointerOverView, Preferences},
@@ -190,7 +193,10 @@ fn take_settings(
         Buttons::RightAndShift => (MouseButton::Right, MouseButton::Right, Some(KeyCode::ShiftLeft)),
     };
     orbit.trackpad_behavior = if settings.trackpad {
-        TrackpadBehavior::BlenderLike { modifier_pan: Some(KeyCode::ShiftLeft), modifier_zoom: Some(KeyCode::ControlLeft) }
+        TrackpadBehavior::BlenderLike {
+            modifier_pan: Some(KeyCode::ShiftLeft),
+            modifier_zoom: Some(KeyCode::ControlLeft),
+        }
     } else {
         TrackpadBehavior::Default
     };
@@ -258,7 +264,8 @@ fn place_labels(
         let block = numbers.footprint();
         // Of the four sides, the one towards the camera.
         let away = (transform.translation().xz() - block.xy()).normalize_or_zero();
-        let side = if away.x.abs() > away.y.abs() { Vec2::new(away.x.signum(), 0.0) } else { Vec2::new(0.0, away.y.signum()) };
+        let side =
+            if away.x.abs() > away.y.abs() { Vec2::new(away.x.signum(), 0.0) } else { Vec2::new(0.0, away.y.signum()) };
         let foot = block.xy() + side * (block.zw() + 0.015 * SIDE);
         if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot(), foot.y))
             && ndc.z > 0.0

@@ -224,7 +224,8 @@ fn show_numbers(
 fn layer_bytes(terrain: &Terrain) -> (Vec<u8>, f32) {
     let mut bytes = vec![0; 8 * terrain.bedrock.len()];
     let width = terrain.width();
-    let rows = bytes.par_chunks_mut(8 * width).zip(terrain.bedrock.par_chunks(width)).zip(terrain.sand.par_chunks(width));
+    let rows =
+        bytes.par_chunks_mut(8 * width).zip(terrain.bedrock.par_chunks(width)).zip(terrain.sand.par_chunks(width));
     let lowest = rows.map(|((bytes, bedrock), sand)| {
         let mut lowest = f32::INFINITY;
         for ((cell, bedrock), sand) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(bedrock).zip(sand) {

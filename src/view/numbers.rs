@@ -95,12 +95,7 @@ impl SceneNumbers {
         let switch = |on: bool| f32::from(u8::from(on));
         Self {
             extent: Vec4::new(extent.x, extent.y, scale * look.vertical_exaggeration, foot),
-            grid: Vec4::new(
-                terrain.width() as f32,
-                terrain.height() as f32,
-                scale * terrain.cell_size,
-                level,
-            ),
+            grid: Vec4::new(terrain.width() as f32, terrain.height() as f32, scale * terrain.cell_size, level),
             place: Vec4::new(centre.x, centre.y, 0.0, 0.0),
             flat_color: color(look.flat_color),
             steep_color: color(look.steep_color),
