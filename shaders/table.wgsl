@@ -13,27 +13,32 @@
 fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
     let place = in.world_position.xyz;
     let size = scene.air.w;
-    // Light from the sky that the blocks take away beside themselves.
-    var open = 1.0;
-    for (var index = 0; index < 16; index++) {
-        let block = blocks[index];
-        if block.z <= 0.0 { break; }
-        let beyond = max(abs(place.xz - block.xy) - block.zw, vec2(0.0));
-        open *= 1.0 - 0.62 * exp(-length(beyond) / (0.07 * size));
-    }
-    let normal = vec3(0.0, 1.0, 0.0);
-    var lit = 1.0;
     let far = length(place.xz) / size;
-    if scene.phong.w > 0.5 && far < 3.0 {
-        let depth = dot(vec4(view.view_from_world[0].z, view.view_from_world[1].z, view.view_from_world[2].z,
-            view.view_from_world[3].z), in.world_position);
-        lit = shadows::fetch_directional_shadow(0u, in.world_position, normal, depth, in.position.xy);
+    let normal = vec3(0.0, 1.0, 0.0);
+    var open = 1.0;
+    var lit = 1.0;
+    if far < 3.2 {
+        // Light from the sky that the blocks take away beside themselves.
+        for (var index = 0; index < 16; index++) {
+            let block = blocks[index];
+            if block.z <= 0.0 { break; }
+            let beyond = max(abs(place.xz - block.xy) - block.zw, vec2(0.0));
+            open *= 1.0 - 0.62 * exp(-length(beyond) / (0.07 * size));
+        }
+        // As far as a shadow can reach.
+        if scene.phong.w > 0.5 && far < 0.8 + 0.4 * length(scene.sun.xz) / max(scene.sun.y, 0.05) {
+            let depth = dot(vec4(view.view_from_world[0].z, view.view_from_world[1].z, view.view_from_world[2].z,
+                view.view_from_world[3].z), in.world_position);
+            lit = shadows::fetch_directional_shadow(0u, in.world_position, normal, depth, in.position.xy);
+        }
     }
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);
     var color = scene.table_color.rgb * (direct + ambient_light(normal, scene) * open);
-    let towards = normalize(place - view.world_position.xyz);
-    let horizon = sky_color(normalize(vec3(towards.x, 0.0, towards.z)), scene);
-    color = mix(color, horizon, smoothstep(0.75, 3.6, far));
+    if far > 0.6 {
+        let towards = place - view.world_position.xyz;
+        let horizon = sky_color(normalize(vec3(towards.x, 0.0, towards.z)), scene);
+        color = mix(color, horizon, smoothstep(0.6, 3.0, far));
+    }
     var out = vec4(color * scene.air.y, 1.0);
 #ifdef TONEMAP_IN_SHADER
     out = tone_mapping(out, view.color_grading);

@@ -1,7 +1,7 @@
 // The ground: a grid displaced by the height texture, with the side walls of the block. The same file serves the main
 // pass and the shadow pass.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
-#import thalweg::scene::{Scene, sky_color, sun_color, ambient_light, haze_amount, noise, dithered}
+#import thalweg::scene::{Scene, sky_color, sun_color, ambient_light, haze_amount, hash, noise, dithered}
 
 #ifdef PREPASS_PIPELINE
 #import bevy_pbr::prepass_io::{Vertex, VertexOutput}
@@ -83,39 +83,71 @@ fn vertex(in: Vertex) -> VertexOutput {
 }
 
 #ifndef PREPASS_PIPELINE
-fn gradient(cell: vec2<i32>) -> vec2<f32> {
-    let along_x = texel(cell + vec2(1, 0)).r - texel(cell - vec2(1, 0)).r;
-    let along_z = texel(cell + vec2(0, 1)).r - texel(cell - vec2(0, 1)).r;
-    return vec2(along_x, along_z) * (0.5 * scene.extent.z / scene.grid.z);
+// What a pixel needs to know of the cells around it: the slope along x and z, smooth from cell to cell, and the sand.
+struct Here {
+    normal: vec3<f32>,
+    sand: f32,
 }
 
-fn surface_normal(cell: vec2<f32>) -> vec3<f32> {
+fn look_around(cell: vec2<f32>) -> Here {
+    let last = vec2<i32>(textureDimensions(layers)) - 1;
     let first = vec2<i32>(floor(cell));
     let part = cell - floor(cell);
-    let above = mix(gradient(first), gradient(first + vec2(1, 0)), part.x);
-    let below = mix(gradient(first + vec2(0, 1)), gradient(first + vec2(1, 1)), part.x);
-    let slope = mix(above, below, part.y);
-    return normalize(vec3(-slope.x, 1.0, -slope.y));
+    // Twelve cells: the four around the pixel, and the eight beside those.
+    let x0 = clamp(first.x, 0, last.x);
+    let x1 = clamp(first.x + 1, 0, last.x);
+    let y0 = clamp(first.y, 0, last.y);
+    let y1 = clamp(first.y + 1, 0, last.y);
+    let left = clamp(first.x - 1, 0, last.x);
+    let right = clamp(first.x + 2, 0, last.x);
+    let up = clamp(first.y - 1, 0, last.y);
+    let down = clamp(first.y + 2, 0, last.y);
+    let a = textureLoad(layers, vec2(x0, y0), 0).rg;
+    let b = textureLoad(layers, vec2(x1, y0), 0).rg;
+    let c = textureLoad(layers, vec2(x0, y1), 0).rg;
+    let d = textureLoad(layers, vec2(x1, y1), 0).rg;
+    let along_x = mix(
+        mix(b.r - textureLoad(layers, vec2(left, y0), 0).r, textureLoad(layers, vec2(right, y0), 0).r - a.r, part.x),
+        mix(d.r - textureLoad(layers, vec2(left, y1), 0).r, textureLoad(layers, vec2(right, y1), 0).r - c.r, part.x),
+        part.y);
+    let along_z = mix(
+        mix(c.r - textureLoad(layers, vec2(x0, up), 0).r, d.r - textureLoad(layers, vec2(x1, up), 0).r, part.x),
+        mix(textureLoad(layers, vec2(x0, down), 0).r - a.r, textureLoad(layers, vec2(x1, down), 0).r - b.r, part.x),
+        part.y);
+    let slope = vec2(along_x, along_z) * (0.5 * scene.extent.z / scene.grid.z);
+    let sand = mix(mix(a.g, b.g, part.x), mix(c.g, d.g, part.x), part.y);
+    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), sand);
 }
 
-// A cut through the ground: banded bedrock, and the sand on it.
+// A cut through the ground: beds of rock of different thickness and tone, and the sand on it.
 fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32> {
     let layer = bilinear(cell);
     let depth = (world_height(layer.r) - place.y) / max(scene.extent.z, 1e-6);
-    let along = select(place.x, place.z, abs(outward.x) > 0.5);
     let size = 256.0 / scene.air.w;
-    let bed = (place.y * 0.42 + 2.2 * noise(vec2(along * 0.021, 7.0)) + 0.6 * noise(vec2(along * 0.11, 3.0))) * size;
-    let beds = 0.74 + 0.34 * noise(vec2(bed, 3.0)) + 0.16 * noise(vec2(bed * 3.7, 5.0));
-    let fine = 0.94 + 0.12 * noise(vec2(along * 1.1, place.y * 2.3) * size);
-    let warm = mix(vec3(1.0), vec3(1.10, 0.98, 0.88), noise(vec2(bed * 0.6, 11.0)));
-    let rock = scene.bedrock_color.rgb * beds * fine * warm;
-    let edge = fwidth(depth) + 1e-4;
-    let sand = smoothstep(-edge, edge, layer.g - depth) * smoothstep(0.02, 0.1, layer.g / scene.sand_color.a);
-    return mix(rock, scene.sand_color.rgb * (0.9 + 0.1 * fine), sand);
+    let along = select(place.x, place.z, abs(outward.x) > 0.5) * size;
+    let level = place.y * size;
+    // Beds dip and bend gently along the wall; their thickness varies.
+    let bent = level + 5.0 * (noise(vec2(along * 0.009, 7.0)) - 0.5) + 1.1 * (noise(vec2(along * 0.05, 3.0)) - 0.5);
+    let bed = bent * 0.21 + 2.4 * noise(vec2(bent * 0.08, 1.0));
+    let index = floor(bed);
+    let within = bed - index;
+    let tone = hash(vec2(index * 1.37, 9.0));
+    let next = hash(vec2((index + 1.0) * 1.37, 9.0));
+    let edge = clamp(fwidth(bed) * 1.2, 0.02, 0.5);
+    let mixed = mix(tone, next, smoothstep(1.0 - edge, 1.0, within));
+    let rough = noise(vec2(along * 0.55, level * 1.3)) + 0.6 * noise(vec2(along * 1.7, level * 2.9)) - 0.8;
+    let shade = 0.80 + 0.30 * mixed + 0.13 * rough;
+    let hue = mix(vec3(0.97, 0.99, 1.02), vec3(1.05, 1.0, 0.93), mixed);
+    let seam = 1.0 - 0.14 * smoothstep(2.5 * edge, 0.0, min(within, 1.0 - within));
+    let rock = scene.bedrock_color.rgb * shade * hue * seam;
+    let border = fwidth(depth) + 1e-4;
+    let sand = smoothstep(-border, border, layer.g - depth) * smoothstep(0.02, 0.1, layer.g / scene.sand_color.a);
+    return mix(rock, scene.sand_color.rgb * (0.95 + 0.05 * rough), sand);
 }
 
 // Ground: two colours by steepness, varied a little from place to place, and sand where it lies thick enough.
-fn ground_color(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, open: f32) -> vec3<f32> {
+fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
+    let normal = here.normal;
     let grain = scene.air.z;
     let at = (place.xz - scene.place.xy) * 256.0 / scene.air.w;
     let coarse = noise(at * 0.09) - 0.5;
@@ -128,11 +160,10 @@ fn ground_color(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, open: f32)
     let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, upright);
     let grass = scene.flat_color.rgb * (1.0 + grain * (0.30 * coarse + 0.34 * middle + 0.30 * fine))
         * mix(vec3(1.0), vec3(1.35, 1.06, 0.72), grain * clamp(0.35 + 1.3 * coarse + 0.5 * middle, 0.0, 1.0));
-    let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 1.5 * noise(at * 0.05), 2.0)) - 0.5;
+    let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine))
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse));
-    let sand_here = bilinear(cell).g / scene.sand_color.a;
-    let sandy = smoothstep(0.25, 1.0, sand_here + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep);
+    let sandy = smoothstep(0.25, 1.0, here.sand / scene.sand_color.a + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep);
     let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, 0.84 + 0.20 * open, grain);
@@ -157,8 +188,9 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         color *= 1.0 + 0.25 * smoothstep(0.006 * scene.air.w, 0.0, rim - place.y);
     } else {
         open = mix(1.0, in.world_normal.y, scene.ground.z);
-        normal = surface_normal(cell);
-        color = ground_color(place, cell, normal, in.world_normal.y);
+        let here = look_around(cell);
+        normal = here.normal;
+        color = ground_color(place, here, in.world_normal.y);
     }
     let sun = scene.sun.xyz;
     let eye = view.world_position.xyz - place;

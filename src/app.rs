@@ -18,7 +18,11 @@ use bevy::{
 };
 
 use crate::{
-    io::{self, Error, scene::Picture, session::Session},
+    io::{
+        self, Error,
+        scene::{DEFAULT, Picture},
+        session::Session,
+    },
     log,
     runtime::{self, FreeView, Live, Preferences, SimSystems, Transport},
     settings::{AntiAliasing, Quality, Remembered, Settings, settings_file},
@@ -33,16 +37,27 @@ use crate::{
 /// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.
 const FRAMES_BEFORE_SHOT: u32 = 6;
 
+/// Cells along a side of the first scene where a graphics card draws it.
+const FIRST_SIDE: u32 = 512;
+
 /// Opens a window and runs until it is closed.
 ///
 /// # Errors
 /// One sentence, if there is no display or no graphics driver.
-pub fn open_window(sessions: Vec<Session>) -> Result<(), String> {
+pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
     if cfg!(all(unix, not(target_os = "macos"))) && !has_display() {
         return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned());
     }
-    find_adapter()?;
+    let software = find_adapter()?;
     log::report_panics();
+    for session in &mut sessions {
+        // The first picture is as fine as the machine can draw it.
+        if !software && session.origin.input == DEFAULT {
+            session.terrain.resize(FIRST_SIDE);
+            session.restart(session.simulation.seed());
+        }
+        session.prepare();
+    }
     let window = Window {
         title: "Thalweg".to_owned(),
         resolution: WindowResolution::new(1280, 800),
@@ -150,12 +165,13 @@ fn has_display() -> bool {
     ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// Asks for a graphics adapter before the engine does, which would end the program if there is none.
-fn find_adapter() -> Result<(), String> {
+/// Asks for a graphics adapter before the engine does, which would end the program if there is none. True if the processor
+/// itself draws.
+fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     if found.is_empty() {
         return Err("there is no graphics driver (install Vulkan, on Debian mesa-vulkan-drivers)".to_owned());
     }
-    Ok(())
+    Ok(found.iter().all(|adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu))
 }

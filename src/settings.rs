@@ -80,6 +80,10 @@ pub struct Settings {
     /// Side of the shadow map. Large makes sharp shadow edges and takes memory and time; small makes blocky ones.
     #[reflect(@knob(512.0..=8192.0).unit("px").source("ours").log())]
     pub shadow_size: u32,
+    /// Vertices of the ground along a side, at most. Fewer draw faster and round off crests; light and colour stay as fine
+    /// as the cells.
+    #[reflect(@knob(64.0..=2048.0).source("ours").log())]
+    pub mesh: u32,
     /// How jagged edges are smoothed.
     #[reflect(@choice().source("ours"))]
     pub anti_aliasing: AntiAliasing,
@@ -100,6 +104,7 @@ impl Default for Settings {
             trackpad: false,
             quality: Quality::Automatic,
             shadow_size: 4096,
+            mesh: 1024,
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
             vsync: true,
@@ -108,18 +113,18 @@ impl Default for Settings {
 }
 
 /// The fields that [`Quality`] decides.
-const DECIDED_BY_QUALITY: [&str; 3] = ["shadow_size", "anti_aliasing", "render_scale"];
+const DECIDED_BY_QUALITY: [&str; 4] = ["shadow_size", "mesh", "anti_aliasing", "render_scale"];
 
 impl Settings {
     /// With the fields that its quality decides as they are on this machine.
     pub fn resolved(&self, software: bool) -> Self {
-        let (shadow_size, anti_aliasing, render_scale) = match (self.quality, software) {
+        let (shadow_size, mesh, anti_aliasing, render_scale) = match (self.quality, software) {
             (Quality::Custom, _) => return self.clone(),
-            (Quality::Automatic, true) | (Quality::Draft, _) => (2048, AntiAliasing::Off, 1.0),
-            (Quality::Automatic, false) | (Quality::Balanced, _) => (4096, AntiAliasing::Msaa4, 1.0),
-            (Quality::Best, _) => (8192, AntiAliasing::Msaa4, 1.5),
+            (Quality::Automatic, true) | (Quality::Draft, _) => (1024, 144, AntiAliasing::Off, 0.75),
+            (Quality::Automatic, false) | (Quality::Balanced, _) => (4096, 1024, AntiAliasing::Msaa4, 1.0),
+            (Quality::Best, _) => (8192, 2048, AntiAliasing::Msaa4, 1.5),
         };
-        Self { shadow_size, anti_aliasing, render_scale, ..self.clone() }
+        Self { shadow_size, mesh, anti_aliasing, render_scale, ..self.clone() }
     }
 
     /// Sets one field. One that the quality decides makes the quality "custom", the others staying as they looked.
@@ -223,7 +228,7 @@ mod tests {
         let mut settings = Settings::default();
         assert!(settings.change("render_scale", &params::Value::Number(0.5), true));
         assert_eq!(settings.quality, Quality::Custom);
-        assert_eq!((settings.shadow_size, settings.anti_aliasing), (2048, AntiAliasing::Off));
+        assert_eq!((settings.shadow_size, settings.anti_aliasing), (1024, AntiAliasing::Off));
         assert_eq!(settings.resolved(false), settings);
     }
 }

@@ -42,17 +42,17 @@ fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let sun = scene.sun.xyz;
     let low = 1.0 - clamp(sun.y * 1.5, 0.0, 1.0);
     let milk = scene.air.x;
-    let zenith = mix(mix(vec3(0.055, 0.17, 0.47), vec3(0.05, 0.13, 0.36), low), vec3(0.34, 0.45, 0.60), milk * milk);
-    let horizon = mix(mix(vec3(0.46, 0.63, 0.82), vec3(0.60, 0.63, 0.68), low), vec3(0.80, 0.80, 0.78), milk * 0.6);
+    let zenith = mix(mix(vec3(0.04, 0.15, 0.47), vec3(0.035, 0.12, 0.38), low), vec3(0.34, 0.45, 0.60), milk * milk);
+    let horizon = mix(mix(vec3(0.48, 0.68, 0.92), vec3(0.60, 0.70, 0.82), low), vec3(0.86, 0.86, 0.84), milk * 0.6);
     let height = clamp(direction.y, 0.0, 1.0);
-    var color = mix(horizon, zenith, 1.0 - pow(1.0 - height, 3.2));
+    var color = mix(horizon, zenith, 1.0 - pow(1.0 - height, 4.2));
     let towards = max(dot(direction, sun), 0.0);
     let flat_towards = max(dot(normalize(vec3(direction.x, 0.02, direction.z)), normalize(vec3(sun.x, 0.02, sun.z))), 0.0);
     // A low sun warms its side of the horizon, and the whole air around itself.
     let band = exp(-height * 5.0) * pow(flat_towards, 2.0) * low;
     color += vec3(0.95, 0.50, 0.20) * band * (0.22 + 0.35 * milk);
     color += vec3(1.0, 0.70, 0.42) * (0.10 * pow(towards, 6.0) + 0.40 * pow(towards, 64.0)) * (0.35 + 0.65 * low);
-    return color * (0.55 + 0.45 * clamp(sun.y * 3.0, 0.0, 1.0));
+    return color * (0.62 + 0.48 * clamp(sun.y * 3.0, 0.0, 1.0));
 }
 
 // Share of the light that the air between takes away; `haze` is the share lost over the map's side.

@@ -42,6 +42,9 @@ pub struct Scene {
     pub seed: u64,
     /// How many ticks make the finished scene.
     pub ticks: u64,
+    /// How many ticks have run when a window first shows it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shown_from: u64,
     /// Processes that run.
     pub enabled: Vec<String>,
     /// Parameters by path, values as they are written on the command line.
@@ -62,6 +65,10 @@ pub struct Scene {
     /// Several runs side by side, each with its own title, seed and parameters; without any there is one run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<Tile>,
+}
+
+fn is_zero(ticks: &u64) -> bool {
+    *ticks == 0
 }
 
 /// One of several runs side by side: what sets it apart from the scene's others.
@@ -137,6 +144,7 @@ impl Scene {
         session.title = self.title.clone();
         session.about = self.about.clone();
         session.ticks = self.ticks;
+        session.shown_from = self.shown_from;
         session.tile = (!self.tiles.is_empty()).then(|| tile.clone());
         for (parameter, value) in self.set.iter().chain(&tile.set) {
             session.set(parameter, value).map_err(|error| refuse(error.to_string()))?;

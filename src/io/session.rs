@@ -67,6 +67,8 @@ pub struct Session {
     pub about: String,
     /// How many ticks make the finished scene.
     pub ticks: u64,
+    /// How many ticks have run when a window first shows it.
+    pub shown_from: u64,
     /// How the terrain is generated; its size, cell size and edge also hold for an imported map.
     pub terrain: TerrainParams,
     /// Light and colour.
@@ -131,6 +133,7 @@ impl Session {
             title: name.to_owned(),
             about: String::new(),
             ticks: 200,
+            shown_from: 0,
             simulation: Simulation::new(generate(&terrain, seed), seed),
             terrain,
             look: Look::default(),
@@ -207,6 +210,11 @@ impl Session {
         }
         terrain.rain = self.maps.rain.clone();
         terrain
+    }
+
+    /// Runs the ticks that have run when a window first shows the scene.
+    pub fn prepare(&mut self) {
+        (0..self.shown_from).for_each(|_| self.simulation.tick());
     }
 
     /// Starts the run again from its first terrain, keeping all parameters and switches.

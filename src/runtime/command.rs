@@ -187,7 +187,9 @@ pub(super) fn obey(
                         replaced = state;
                         notices.tell(Level::Info, format!("{word}: {label}."));
                     }
-                    None => drop(notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()))),
+                    None => {
+                        notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()));
+                    }
                 }
             }
             Command::Open(input, options) => {
@@ -224,7 +226,7 @@ pub(super) fn obey(
                     }
                     session.origin.edited = true;
                 }
-                revision.0 += 1;
+                revision.goes_on();
             }
             Command::ShowBefore(before) => shown.0 = *before,
             Command::SetWorkspace(wanted) => {
@@ -241,7 +243,7 @@ pub(super) fn obey(
         }
         if replaced {
             transport.due = 0.0;
-            revision.0 += 1;
+            revision.begins();
         }
     }
 }

@@ -78,7 +78,9 @@ impl Task {
     fn run(self) -> Result<Outcome, Error> {
         match self {
             Self::Open(input, options) => {
-                Ok(Outcome::Sessions(format!("open {}", name(Path::new(&input))), scene::open(&input, &options)?))
+                let mut sessions = scene::open(&input, &options)?;
+                sessions.iter_mut().for_each(Session::prepare);
+                Ok(Outcome::Sessions(format!("open {}", name(Path::new(&input))), sessions))
             }
             Self::Load(role, path, options, mut sessions) => {
                 if role == Role::Heights {
@@ -149,7 +151,7 @@ pub(super) fn finish(
                 let ticks = live.ticks();
                 history.before_state(&live, label.clone());
                 *live = Live::new(sessions);
-                revision.0 += 1;
+                revision.begins();
                 for warning in warnings {
                     notices.tell(Level::Warning, warning);
                 }
@@ -165,9 +167,11 @@ pub(super) fn finish(
                 let text = format!("Saved {}.", path.display());
                 notices.offer(Level::Info, text, Some(("Open folder", Command::OpenFolder(folder))));
             }
-            Ok(Err(error)) => drop(notices.tell(Level::Error, format!("{error}."))),
+            Ok(Err(error)) => {
+                notices.tell(Level::Error, format!("{error}."));
+            }
             Err(_) => {
-                drop(notices.tell(Level::Error, "The work broke off by a fault of the program; the log says where."))
+                notices.tell(Level::Error, "The work broke off by a fault of the program; the log says where.");
             }
         }
     }

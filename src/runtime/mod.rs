@@ -103,7 +103,25 @@ struct Deadline(Instant);
 
 /// What the view shows: goes up whenever there is another finished state to show.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Revision(pub u64);
+pub struct Revision {
+    /// Finished states so far.
+    pub state: u64,
+    /// How often the sessions were begun again or replaced by others.
+    pub start: u64,
+}
+
+impl Revision {
+    /// Another state of the same run.
+    fn goes_on(&mut self) {
+        self.state += 1;
+    }
+
+    /// A run from another start.
+    fn begins(&mut self) {
+        self.state += 1;
+        self.start += 1;
+    }
+}
 
 /// What a tick costs, and what a frame.
 #[derive(Resource, Clone, Copy, Debug, Default)]
@@ -187,7 +205,7 @@ pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Transport>()
         .insert_resource(FrameBudget(Duration::from_millis(12)))
         .insert_resource(Deadline(Instant::now()))
-        .insert_resource(Revision(1))
+        .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
         .insert_resource(PointerOverView(true))
         .init_resource::<FreeView>()
@@ -225,6 +243,7 @@ pub(super) fn plugin(app: &mut App) {
 /// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
 fn run_due_ticks(world: &mut World) {
     let elapsed = world.resource::<Time>().delta_secs_f64();
+    let real = world.resource::<Time<Real>>().delta_secs_f64();
     // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame.
     let budget = world.resource::<FrameBudget>().0.max(Duration::from_secs_f64(elapsed.min(0.4) * 0.25));
     let mut transport = *world.resource::<Transport>();
@@ -255,11 +274,11 @@ fn run_due_ticks(world: &mut World) {
             timing.tick_ms = smoothed(timing.tick_ms, timing.spent.as_secs_f64() * 1e3);
             timing.spent = Duration::ZERO;
             transport.due = (transport.due - 1.0).max(0.0);
-            world.resource_mut::<Revision>().0 += 1;
+            world.resource_mut::<Revision>().goes_on();
         }
     }
     let mut timing = world.resource_mut::<Timing>();
-    timing.frame_ms = smoothed(timing.frame_ms, elapsed * 1e3);
+    timing.frame_ms = smoothed(timing.frame_ms, real * 1e3);
     *world.resource_mut::<Transport>() = transport;
 }
 
@@ -312,11 +331,11 @@ mod tests {
     fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
         let mut app = app();
         app.update();
-        let before = app.world().resource::<Revision>().0;
+        let before = app.world().resource::<Revision>().state;
         app.world_mut().write_message(Command::Step(3));
         update_until_quiet(&mut app);
         assert_eq!(app.world().resource::<Live>().chosen().simulation.ticks(), 3);
-        assert_eq!(app.world().resource::<Revision>().0, before + 3);
+        assert_eq!(app.world().resource::<Revision>().state, before + 3);
     }
 
     #[test]

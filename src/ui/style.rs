@@ -55,6 +55,7 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
         style.spacing.item_spacing = egui::vec2(8.0, 6.0);
         style.spacing.button_padding = egui::vec2(8.0, 4.0);
         style.spacing.slider_width = 88.0;
+        style.spacing.interact_size.y = 22.0;
         style.text_styles = [
             (TextStyle::Heading, FontId::new(15.0, FontFamily::Proportional)),
             (TextStyle::Body, FontId::new(13.0, FontFamily::Proportional)),

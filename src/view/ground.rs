@@ -20,12 +20,9 @@ use super::{
     numbers::{self, Layout, SceneNumbers},
 };
 use crate::{
-    runtime::{Before, FreeView, Live, Revision, Shown, Timing, smoothed},
+    runtime::{Before, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
     sim::{grid::Grid, terrain::Terrain},
 };
-
-/// Vertices on a side of the ground mesh, at most; finer maps are sampled between.
-const MOST_VERTICES: usize = 1024;
 
 const SHADER: &str = "embedded://thalweg/shaders/terrain.wgsl";
 
@@ -71,7 +68,8 @@ struct Block {
     entity: Entity,
     material: Handle<GroundMaterial>,
     layers: Handle<Image>,
-    size: (usize, usize),
+    /// Columns, rows, and vertices along a side of the mesh at most.
+    size: (usize, usize, usize),
 }
 
 /// All blocks on screen, and the numbers that other shaders share with the first.
@@ -86,7 +84,7 @@ pub(super) struct Blocks {
     foot: f32,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
-    shown: Option<(Revision, Before)>,
+    shown: Option<(Revision, Before, usize)>,
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -106,16 +104,19 @@ fn show_heights(
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut timing: ResMut<Timing>,
+    preferences: Res<Preferences>,
     mut commands: Commands,
 ) {
     // A divider that moves changes no heights.
     let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
-    if blocks.shown == Some((*revision, kind)) || !live.between_ticks() {
+    let most = preferences.settings.resolved(preferences.software).mesh as usize;
+    if blocks.shown == Some((*revision, kind, most)) || !live.between_ticks() {
         return;
     }
     let begun = Instant::now();
-    let turned = blocks.shown.is_none_or(|(_, before)| before != kind);
-    blocks.shown = Some((*revision, kind));
+    let turned = blocks.shown.is_none_or(|(_, before, _)| before != kind);
+    let begins = blocks.shown.is_none_or(|(seen, ..)| seen.start != revision.start);
+    blocks.shown = Some((*revision, kind, most));
     let blocks = &mut *blocks;
     let wanted = live.all().len();
     for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
@@ -130,48 +131,49 @@ fn show_heights(
         let size = (terrain.width(), terrain.height());
         let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { layer_bytes(terrain) };
         if let Some(block) = list.get_mut(index) {
-            if block.size == size {
+            if block.size == (size.0, size.1, most) {
                 if let Some(mut image) = images.get_mut(&block.layers) {
                     image.data = Some(bytes);
                 }
                 return lowest;
             }
-            block.size = size;
+            block.size = (size.0, size.1, most);
             block.layers = images.add(layer_image(size, bytes));
             if let Some(mut material) = materials.get_mut(&block.material) {
                 material.layers = block.layers.clone();
             }
-            commands.entity(block.entity).insert(Mesh3d(meshes.add(block_mesh(size))));
+            commands.entity(block.entity).insert(Mesh3d(meshes.add(block_mesh(size, most))));
             return lowest;
         }
         let layers = images.add(layer_image(size, bytes));
         let material = materials.add(GroundMaterial { scene: SceneNumbers::default(), layers: layers.clone() });
         let entity = commands
             .spawn((
-                Mesh3d(meshes.add(block_mesh(size))),
+                Mesh3d(meshes.add(block_mesh(size, most))),
                 MeshMaterial3d(material.clone()),
                 NoFrustumCulling,
                 RenderLayers::layer(layer),
             ))
             .id();
-        list.push(Block { entity, material, layers, size });
+        list.push(Block { entity, material, layers, size: (size.0, size.1, most) });
         lowest
     };
     let layout = Layout::new(live.all());
     let mut foot = f32::INFINITY;
-    blocks.levels.clear();
+    if begins {
+        blocks.levels = live.all().iter().map(|session| session.simulation.terrain.start.min_max().0).collect();
+    }
     for (index, session) in live.all().iter().enumerate() {
         let terrain = &session.simulation.terrain;
-        let level = terrain.start.min_max().0;
+        let level = blocks.levels[index];
         let lowest = show(&mut blocks.present, index, terrain, kind == Before::Alone, 0);
         foot = foot.min(numbers::foot(session, &layout, lowest - level));
-        blocks.levels.push(level);
-        if kind == Before::Split(0.0) && (turned || blocks.starts.len() <= index) {
+        if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
             show(&mut blocks.starts, index, terrain, true, START_LAYER);
         }
     }
     // The foot sinks with the ground but does not rise with it: it would seem to move.
-    blocks.foot = if live.ticks() == 0 || blocks.foot == 0.0 { foot } else { blocks.foot.min(foot) };
+    blocks.foot = if begins { foot } else { blocks.foot.min(foot) };
     timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
 }
 
@@ -250,10 +252,10 @@ fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
     Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rg32Float, RenderAssetUsages::RENDER_WORLD)
 }
 
-/// A flat grid from -½ to ½, its border again as the walls' upper and lower rim, and the base. The kind of a vertex
+/// A flat grid from -½ to ½ of at most `most` vertices along a side, its border again as the walls' upper and lower rim, and the base. The kind of a vertex
 /// stands in its y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a wall along z.
-fn block_mesh((width, height): (usize, usize)) -> Mesh {
-    let (columns, rows) = (width.clamp(2, MOST_VERTICES), height.clamp(2, MOST_VERTICES));
+fn block_mesh((width, height): (usize, usize), most: usize) -> Mesh {
+    let (columns, rows) = (width.clamp(2, most), height.clamp(2, most));
     let place = |column: usize, row: usize, kind: f32| {
         let share = |index: usize, count: usize| index as f32 / (count - 1) as f32 - 0.5;
         [share(column, columns), kind, share(row, rows)]

@@ -38,6 +38,15 @@ impl Material for SkyMaterial {
         SKY_SHADER.into()
     }
 
+    // After the ground, so that only what it leaves free is drawn at all; the sky before the table.
+    fn alpha_mode(&self) -> AlphaMode {
+        AlphaMode::Blend
+    }
+
+    fn depth_bias(&self) -> f32 {
+        -1e6
+    }
+
     fn enable_prepass() -> bool {
         false
     }
@@ -69,6 +78,11 @@ struct TableMaterial {
 impl Material for TableMaterial {
     fn fragment_shader() -> ShaderRef {
         TABLE_SHADER.into()
+    }
+
+    // After the ground, so that only what it leaves free is drawn at all.
+    fn alpha_mode(&self) -> AlphaMode {
+        AlphaMode::Blend
     }
 
     fn enable_prepass() -> bool {

@@ -1,0 +1,67 @@
+//! Milliseconds per frame on this machine, and those in which heights are made ready for the graphics card.
+//!
+//! `cargo bench --bench frame` draws off-screen at 1280 × 800 while droplets run, as the window does, and prints medians.
+
+use std::time::Instant;
+
+use bevy::prelude::*;
+use thalweg::{
+    app,
+    io::{heightmap::Options, scene},
+    runtime::{Live, Preferences, Timing, Transport},
+    settings::{Quality, Settings},
+    view::camera::Viewpoint,
+};
+
+/// Frames until pipelines and textures are there.
+const FIRST: usize = 6;
+/// Frames that are measured.
+const MEASURED: usize = 9;
+
+fn main() {
+    println!("{:<34} {:>9} {:>10} {:>10}", "", "ms/frame", "paused", "ms/remesh");
+    for side in [256, 512, 1024] {
+        measure(&format!("{side} × {side}"), side, &[]);
+    }
+    for (what, set) in [
+        ("256 × 256, no shadows", ["look.shadows", "false"]),
+        ("256 × 256, hard shadows", ["look.soft_shadows", "false"]),
+        ("256 × 256, even paint", ["look.grain", "0"]),
+    ] {
+        measure(what, 256, &set);
+    }
+}
+
+fn measure(what: &str, side: usize, set: &[&str]) {
+    let options = Options { size: Some((side, side)), ..Options::default() };
+    let mut sessions = scene::open(scene::DEFAULT, &options).expect("it is built in");
+    if let [path, value] = set {
+        sessions[0].set(path, value).expect("it is a parameter");
+    }
+    let mut app = app::off_screen(sessions, (1280, 800), Viewpoint::default());
+    app.insert_resource(Preferences {
+        settings: Settings { quality: Quality::Automatic, ..Settings::default() },
+        ..Preferences::default()
+    });
+    app.finish();
+    app.cleanup();
+    let frames = |app: &mut App, count: usize| {
+        let mut times: Vec<f64> = (0..count)
+            .map(|_| {
+                let begun = Instant::now();
+                app.update();
+                begun.elapsed().as_secs_f64() * 1e3
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times[count / 2]
+    };
+    frames(&mut app, FIRST);
+    let running = frames(&mut app, MEASURED);
+    let remesh = app.world().resource::<Timing>().remesh_ms;
+    app.insert_resource(Transport::paused());
+    frames(&mut app, FIRST);
+    let paused = frames(&mut app, MEASURED);
+    let ticks = app.world().resource::<Live>().ticks();
+    println!("{what:<34} {running:>9.1} {paused:>10.1} {remesh:>10.2}   ({ticks} ticks)");
+}
