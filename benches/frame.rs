@@ -43,8 +43,6 @@ fn measure(what: &str, side: usize, set: &[&str]) {
         settings: Settings { quality: Quality::Automatic, ..Settings::default() },
         ..Preferences::default()
     });
-    app.finish();
-    app.cleanup();
     let frames = |app: &mut App, count: usize| {
         let mut times: Vec<f64> = (0..count)
             .map(|_| {

@@ -29,7 +29,9 @@ fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
         if scene.phong.w > 0.5 && far < 0.8 + 0.4 * length(scene.sun.xz) / max(scene.sun.y, 0.05) {
             let depth = dot(vec4(view.view_from_world[0].z, view.view_from_world[1].z, view.view_from_world[2].z,
                 view.view_from_world[3].z), in.world_position);
-            lit = shadows::fetch_directional_shadow(0u, in.world_position, normal, depth, in.position.xy);
+            // Left of the divider, if there is one, lies the start with its own sun.
+            let light = select(0u, 1u, in.position.x < scene.place.w);
+            lit = shadows::fetch_directional_shadow(light, in.world_position, normal, depth, in.position.xy);
         }
     }
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);

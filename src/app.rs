@@ -7,6 +7,7 @@ use bevy::{
     asset::RenderAssetUsages,
     camera::RenderTarget,
     image::Image,
+    log::LogPlugin,
     prelude::*,
     render::{
         RenderApp, RenderPlugin,
@@ -67,9 +68,7 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
     let remembered = settings_file().map(|file| Remembered::load(&file)).unwrap_or_default();
     let preferences = Preferences { settings: remembered.settings(), remembered, software: false };
     let mut app = App::new();
-    app.add_plugins(
-        DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin(true)),
-    );
+    app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin()));
     add_thalweg(&mut app, sessions);
     app.insert_resource(preferences);
     app.run();
@@ -90,15 +89,23 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     find_adapter().map_err(failed)?;
     let mut app = off_screen(sessions, shot.resolution, viewpoint);
     app.insert_resource(UiVisible(shot.ui)).insert_resource(Transport::paused());
-    let image = canvas(&app);
-    app.finish();
-    app.cleanup();
     for _ in 0..FRAMES_BEFORE_SHOT {
         app.update();
     }
-    if let Some(error) = pipeline_error(&app) {
-        return Err(failed(format!("the graphics driver refuses a shader: {error}")));
+    let picture = capture(&mut app).map_err(failed)?;
+    let ((width, height), pixels) = rgb(&picture);
+    io::output::replace(&shot.out, |path| io::write_rgb8(path, width, height, &pixels))
+}
+
+/// What an [`off_screen`] app has drawn. Takes a few frames.
+///
+/// # Errors
+/// One sentence, if the driver refuses a shader or gives no picture.
+pub fn capture(app: &mut App) -> Result<Image, String> {
+    if let Some(error) = pipeline_error(app) {
+        return Err(format!("the graphics driver refuses a shader: {error}"));
     }
+    let image = canvas(app);
     app.insert_resource(Captured(None));
     app.world_mut().spawn(Screenshot::image(image)).observe(
         move |captured: On<ScreenshotCaptured>, mut picture: ResMut<Captured>| {
@@ -108,11 +115,10 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     for _ in 0..200 {
         app.update();
         if let Some(picture) = app.world_mut().resource_mut::<Captured>().0.take() {
-            let ((width, height), pixels) = rgb(&picture);
-            return io::output::replace(&shot.out, |path| io::write_rgb8(path, width, height, &pixels));
+            return Ok(picture);
         }
     }
-    Err(failed("the graphics driver gave no picture within 200 frames".to_owned()))
+    Err("the graphics driver gave no picture within 200 frames".to_owned())
 }
 
 /// The picture that the graphics card gave back.
@@ -124,7 +130,7 @@ pub fn off_screen(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint
     let mut app = App::new();
     let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
     let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
-    app.add_plugins(DefaultPlugins.set(windows).set(render).set(log::plugin(false)).disable::<WinitPlugin>())
+    app.add_plugins(DefaultPlugins.set(windows).set(render).disable::<LogPlugin>().disable::<WinitPlugin>())
         .add_plugins(ScheduleRunnerPlugin::run_loop(Duration::ZERO));
     let mut target = Image::new_target_texture(width, height, TextureFormat::Rgba8UnormSrgb, None);
     target.texture_descriptor.usage |= TextureUsages::COPY_SRC;
@@ -136,6 +142,8 @@ pub fn off_screen(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint
         .insert_resource(viewpoint)
         .insert_resource(Preferences { settings, ..Preferences::default() })
         .insert_resource(FreeView { rect: URect::new(0, 0, width, height), ..FreeView::default() });
+    app.finish();
+    app.cleanup();
     app
 }
 
@@ -167,7 +175,10 @@ fn has_display() -> bool {
 
 /// Asks for a graphics adapter before the engine does, which would end the program if there is none. True if the processor
 /// itself draws.
-fn find_adapter() -> Result<bool, String> {
+///
+/// # Errors
+/// There is none.
+pub fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     if found.is_empty() {

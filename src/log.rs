@@ -21,12 +21,12 @@ use crate::settings::log_folder;
 /// Days of which the log is kept.
 const DAYS: usize = 5;
 
-/// Errors on standard error, and everything of interest in the log file if `file` says so.
-pub fn plugin(file: bool) -> LogPlugin {
+/// Errors on standard error, and everything of interest in the log file.
+pub fn plugin() -> LogPlugin {
     LogPlugin {
         filter: "warn,thalweg=info,wgpu=error,naga=error".to_owned(),
         fmt_layer: errors_only,
-        custom_layer: if file { log_file } else { |_| None },
+        custom_layer: log_file,
         ..LogPlugin::default()
     }
 }

@@ -1,124 +1,309 @@
 //! The window: panels without a screen, and the picture by facts.
 
-use std::path::Path;
+use std::cell::RefCell;
 
+use bevy::prelude::App;
+use bevy_egui::egui::{self, Key, Modifiers};
 use egui_kittest::{Harness, kittest::Queryable};
 use thalweg::{
     app,
     io::{
         heightmap::Options,
-        scene::{Picture, Session},
+        scene::{self, BUILT_IN},
+        session::Session,
     },
     params::{Value, walk},
-    runtime::{Command, Timing, Transport},
+    runtime::{Before, Command, History, Live, Preferences, Record, Timing, Transport, Workspace},
+    settings::Settings,
+    sim::statistics::Statistics,
     ui::{
+        State, UiVisible,
         group::{group_ui, title},
         panels::window_ui,
+        windows::{Windows, windows_ui},
     },
+    view::{camera::Viewpoint, picture::rgb},
 };
 
-fn session(scene: &str, side: usize) -> Session {
-    Session::open(scene, &Options { size: Some((side, side)), ..Options::default() }).expect("it is built in")
+fn sessions(scene: &str, side: usize) -> Vec<Session> {
+    scene::open(scene, &Options { size: Some((side, side)), ..Options::default() }).expect("it is built in")
 }
 
-fn whole_window(session: Session) -> impl FnMut(&mut bevy_egui::egui::Ui) {
+/// Everything that panels show.
+#[derive(Default)]
+struct Sources {
+    transport: Transport,
+    timing: Timing,
+    record: Record,
+    history: History,
+    preferences: Preferences,
+    workspace: Workspace,
+    shown: Before,
+}
+
+impl Sources {
+    fn state<'a>(&'a self, live: &'a Live) -> State<'a> {
+        State {
+            live,
+            transport: &self.transport,
+            timing: &self.timing,
+            record: &self.record,
+            history: &self.history,
+            preferences: &self.preferences,
+            shown: self.shown,
+            workspace: self.workspace,
+            adapter: "none",
+        }
+    }
+}
+
+/// The whole window, with what it asks for.
+fn whole_window<'a>(
+    live: &'a Live,
+    sources: &'a Sources,
+    asked: &'a RefCell<Vec<Command>>,
+) -> impl FnMut(&mut egui::Ui) + 'a {
+    let mut sheet = 1.0;
     move |ui| {
-        window_ui(ui, &session, &Transport::default(), &Timing::default());
+        let (commands, ..) = window_ui(ui, &sources.state(live), &mut sheet);
+        asked.borrow_mut().extend(commands);
     }
 }
 
 #[test]
-fn every_process_and_group_has_its_panel() {
-    let session = session("alpine-valley", 32);
-    let titles: Vec<&str> = session.simulation.slots.iter().map(|slot| slot.process.info().title).collect();
-    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(whole_window(session));
-    harness.run_steps(3);
-    for title in titles.into_iter().chain(["Terrain", "Light and colour", "New seed"]) {
-        assert!(harness.query_by_label_contains(title).is_some(), "there is no \"{title}\"");
+fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
+    for (name, _) in BUILT_IN {
+        for workspace in [Workspace::Sculpt, Workspace::Learn] {
+            let live = Live::new(sessions(name, 32));
+            let mut record = Record::default();
+            record.statistics = Statistics::of(&live.chosen().simulation.terrain);
+            let (sources, asked) = (Sources { workspace, record, ..Sources::default() }, RefCell::default());
+            let window = whole_window(&live, &sources, &asked);
+            let mut harness = Harness::builder().with_size([1280.0, 2400.0]).build_ui(window);
+            harness.run_steps(3);
+            for slot in &live.chosen().simulation.slots {
+                let title = slot.process.info().title;
+                assert!(harness.query_by_label(title).is_some(), "{name} has no \"{title}\"");
+            }
+            for title in ["Terrain", "Light and colour", "Ledger", "Statistics"] {
+                let header = harness.get_by_label(title);
+                header.click();
+                harness.run_steps(3);
+            }
+            assert!(asked.borrow().is_empty(), "drawing {name} asked for {:?}", asked.borrow());
+        }
     }
 }
 
 #[test]
-fn a_window_without_size_does_no_harm() {
-    for size in [[0.0, 0.0], [1.0, 1.0], [200.0, 100.0]] {
-        let mut harness = Harness::builder().with_size(size).build_ui(whole_window(session("round-hill", 32)));
+fn a_window_of_any_size_does_no_harm() {
+    let live = Live::new(sessions("ten-seeds", 32));
+    let (sources, asked) = (Sources::default(), RefCell::default());
+    for size in [[0.0, 0.0], [1.0, 1.0], [200.0, 100.0], [640.0, 360.0], [3840.0, 2160.0]] {
+        let mut harness = Harness::builder().with_size(size).build_ui(whole_window(&live, &sources, &asked));
         harness.run_steps(3);
     }
 }
 
 #[test]
-fn every_parameter_of_every_group_is_drawn_under_its_name() {
-    let session = session("alpine-valley", 32);
-    for (group, fields) in session.groups() {
-        let names: Vec<String> = walk((group, fields)).iter().map(|parameter| title(parameter.name)).collect();
-        let mut harness = Harness::builder().with_size([400.0, 2000.0]).build_ui(|ui| {
-            assert!(group_ui(ui, (group, fields), (group, fields)).is_empty(), "drawing {group} changed it");
+fn panels_neither_overlap_nor_leave_the_window_at_usual_sizes() {
+    let live = Live::new(sessions("alpine-valley", 32));
+    let sources = Sources::default();
+    // 1280 × 800 and 1920 × 1080 pixels at 100, 125, 150 and 200 %.
+    for size in [[1280.0, 800.0], [1024.0, 640.0], [853.0, 533.0], [640.0, 400.0], [1920.0, 1080.0], [960.0, 540.0]] {
+        let view = RefCell::new(egui::Rect::NOTHING);
+        let mut sheet = 1.0;
+        let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
+            *view.borrow_mut() = window_ui(ui, &sources.state(&live), &mut sheet).1;
+        });
+        harness.run_steps(3);
+        let (view, window) = (*view.borrow(), egui::vec2(size[0], size[1]));
+        assert!(
+            view.width() >= 0.35 * window.x && view.height() >= 0.6 * window.y,
+            "at {size:?} the view has {view:?}"
+        );
+    }
+}
+
+#[test]
+fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
+    let session = &sessions("alpine-valley", 32)[0];
+    let settings = Settings::default();
+    let mut groups = session.groups();
+    groups.push(("settings", &settings));
+    for (group, fields) in groups {
+        let parameters = walk((group, fields));
+        let asked: RefCell<Vec<(&'static str, Value)>> = RefCell::default();
+        let mut harness = Harness::builder().with_size([420.0, 2400.0]).build_ui(|ui| {
+            asked.borrow_mut().extend(group_ui(ui, (group, fields), (group, fields), false));
         });
         harness.run_steps(2);
+        assert!(asked.borrow().is_empty(), "drawing {group} changed it");
         if let Some(advanced) = harness.query_by_label("Advanced") {
             advanced.click();
             harness.run_steps(8);
         }
-        for name in names {
+        for parameter in &parameters {
+            let name = title(parameter.name);
             assert!(harness.query_all_by_label(&name).next().is_some(), "{group} does not show \"{name}\"");
+            if !matches!(parameter.value, Value::Number(_)) {
+                continue;
+            }
+            for end in [parameter.knob.min, parameter.knob.max] {
+                asked.borrow_mut().clear();
+                // Pressed at the very end of the rail, as a pointer would.
+                let rail = harness.get_by_role_and_label(egui::accesskit::Role::Slider, &name).rect();
+                let x = if end == parameter.knob.min { rail.left() - 30.0 } else { rail.right() + 30.0 };
+                harness.drag_at(rail.center());
+                harness.run_steps(1);
+                harness.hover_at(egui::pos2(x, rail.center().y));
+                harness.run_steps(1);
+                harness.drop_at(egui::pos2(x, rail.center().y));
+                harness.run_steps(2);
+                let reached = asked.borrow().iter().any(|(changed, value)| {
+                    // Sliders round to as many digits as make sense; the end itself must be reached all the same.
+                    *changed == parameter.name && *value == Value::Number(end)
+                });
+                assert!(
+                    reached || parameter.value == Value::Number(end),
+                    "{} does not reach {end}: {:?}",
+                    parameter.path,
+                    asked.borrow()
+                );
+            }
         }
     }
 }
 
 #[test]
 fn a_click_on_pause_asks_for_it() {
-    let session = session("round-hill", 32);
-    let asked = std::cell::RefCell::new(Vec::new());
-    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {
-        let (commands, _) = window_ui(ui, &session, &Transport::default(), &Timing::default());
-        asked.borrow_mut().extend(commands);
-    });
+    let live = Live::new(sessions("round-hill", 32));
+    let (sources, asked) = (Sources::default(), RefCell::default());
+    let window = whole_window(&live, &sources, &asked);
+    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(window);
     harness.get_by_label_contains("Pause").click();
     harness.run_steps(3);
     assert!(asked.borrow().contains(&Command::TogglePlay), "{:?}", asked.borrow());
 }
 
 #[test]
+fn the_palette_finds_a_command_by_its_letters() {
+    let live = Live::new(sessions("round-hill", 32));
+    let sources = Sources::default();
+    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let mut windows = Windows::default();
+    assert!(windows.obey(&Command::TogglePalette));
+    let windows = RefCell::new(windows);
+    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(windows_ui(ui.ctx(), &sources.state(&live), &mut windows.borrow_mut()));
+    });
+    harness.run_steps(3);
+    harness.event(egui::Event::Text("ten sds".to_owned()));
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
+    harness.run_steps(2);
+    assert_eq!(*asked.borrow(), [Command::Open("ten-seeds".to_owned(), Options::default())]);
+    assert!(!windows.borrow().palette, "the palette stays open");
+}
+
+#[test]
+fn every_window_opens_and_escape_closes_it() {
+    let live = Live::new(sessions("round-hill", 32));
+    let sources = Sources::default();
+    for command in [Command::TogglePalette, Command::ToggleHelp, Command::ToggleAbout, Command::ToggleSettings] {
+        let windows = RefCell::new(Windows::default());
+        assert!(windows.borrow_mut().obey(&command));
+        let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(|ui| {
+            windows_ui(ui.ctx(), &sources.state(&live), &mut windows.borrow_mut());
+        });
+        harness.run_steps(3);
+        harness.key_press_modifiers(Modifiers::NONE, Key::Escape);
+        harness.run_steps(2);
+        let open = windows.borrow();
+        assert!(!(open.palette || open.help || open.about || open.settings), "{command:?} is not closed");
+    }
+}
+
+#[test]
 fn a_changed_value_goes_into_the_session() {
-    let mut session = session("alpine-valley", 32);
+    let session = &mut sessions("alpine-valley", 32)[0];
     session.set("droplets.friction", "0.2").expect("in range");
     let friction = session.groups().into_iter().flat_map(walk).find(|parameter| parameter.path == "droplets.friction");
     assert_eq!(friction.expect("it exists").value, Value::Number(0.2));
 }
 
-/// Red, green and blue of every pixel of a shot; `None`, said aloud, where there is no graphics driver.
-fn picture(session: Session, folder: &Path, name: &str) -> Option<Vec<[u8; 3]>> {
-    let out = folder.join(name);
-    let wanted = Picture { out: out.clone(), resolution: (320, 200), camera: None, ui: false };
-    if let Err(reason) = app::shot(session, &wanted) {
+/// The app as it runs in a window, drawing off-screen; `None`, said aloud, where there is no graphics driver.
+fn running(scene: &str, side: usize) -> Option<App> {
+    if let Err(reason) = app::find_adapter() {
         assert!(std::env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
         eprintln!("SKIPPED: the picture was not checked: {reason}");
         return None;
     }
-    let file = std::io::BufReader::new(std::fs::File::open(out).expect("it was written"));
-    let mut reader = png::Decoder::new(file).read_info().expect("it is a PNG");
-    let mut bytes = vec![0; reader.output_buffer_size().expect("it fits")];
-    reader.next_frame(&mut bytes).expect("it is whole");
-    Some(bytes.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect())
+    let mut app = app::off_screen(sessions(scene, side), (320, 200), Viewpoint::named("default").expect("it exists"));
+    app.insert_resource(UiVisible(false)).insert_resource(Transport::paused());
+    Some(app)
 }
 
-/// Everything about the picture in one test: the engine's loop is started twice in one process, one after the other.
+fn frames(app: &mut App, count: usize) {
+    (0..count).for_each(|_| app.update());
+}
+
+/// Red, green and blue of every pixel.
+fn picture(app: &mut App) -> Vec<[u8; 3]> {
+    let image = app::capture(app).unwrap_or_else(|reason| panic!("{reason}"));
+    rgb(&image).1.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
+}
+
+fn share(picture: &[[u8; 3]], test: impl Fn([i32; 3]) -> bool) -> f64 {
+    picture.iter().filter(|pixel| test(pixel.map(i32::from))).count() as f64 / picture.len() as f64
+}
+
+fn changed(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
+    let differs = |(a, b): &(&[u8; 3], &[u8; 3])| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 2);
+    a.iter().zip(b).filter(differs).count() as f64 / a.len() as f64
+}
+
+/// Everything about the picture in one test: one engine at a time in one process.
 #[test]
-fn the_picture_shows_both_colours_light_and_shadow_and_follows_the_terrain() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut session = session("alpine-valley", 128);
-    let Some(before) = picture(session.clone(), folder.path(), "before.png") else { return };
-    let share = |picture: &[[u8; 3]], test: &dyn Fn(&[u8; 3]) -> bool| {
-        picture.iter().filter(|pixel| test(pixel)).count() as f64 / picture.len() as f64
-    };
-    let green = share(&before, &|[r, g, b]| *g > r.saturating_add(15) && *g > b.saturating_add(15));
-    let grey = share(&before, &|[r, g, b]| r.abs_diff(*g) < 14 && g.abs_diff(*b) < 20 && *g > 100);
-    let dark = share(&before, &|[r, g, b]| u16::from(*r) + u16::from(*g) + u16::from(*b) < 200);
-    assert!(green > 0.01, "flat ground: {green}");
-    assert!(grey > 0.01, "steep ground: {grey}");
-    assert!((0.02..0.6).contains(&dark), "shadow: {dark}");
-    (0..20).for_each(|_| session.simulation.tick());
-    let after = picture(session, folder.path(), "after.png").expect("the driver was there a moment ago");
-    let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count() as f64 / before.len() as f64;
-    assert!(changed > 0.1, "erosion changed only {changed} of the picture");
+fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stands_still_when_paused() {
+    for (name, _) in BUILT_IN {
+        let Some(mut app) = running(name, 96) else { return };
+        frames(&mut app, 30);
+        let before = picture(&mut app);
+        let green = share(&before, |[r, g, b]| g > r + 12 && g > b + 12);
+        let grey = share(&before, |[r, g, b]| (r - g).abs() < 26 && (g - b).abs() < 26 && g > 100);
+        let dark = share(&before, |[r, g, b]| r + g + b < 230);
+        let lively = share(&before, |[r, g, b]| (r - g).abs().max((g - b).abs()) > 20);
+        assert!(green > 0.01, "{name}: flat ground {green}");
+        assert!(grey > 0.01, "{name}: steep ground {grey}");
+        assert!((0.01..0.6).contains(&dark), "{name}: shadow {dark}");
+        assert!(lively > 0.03, "{name} is grey: {lively}");
+        let again = picture(&mut app);
+        assert!(changed(&before, &again) < 1e-3, "{name} moves while it is paused");
+        app.world_mut().write_message(Command::Step(10));
+        while app.world().resource::<Live>().ticks() < 10 {
+            app.update();
+        }
+        frames(&mut app, 2);
+        let after = picture(&mut app);
+        assert!(changed(&before, &after) > 0.03, "{name}: erosion changed only {}", changed(&before, &after));
+        app.world_mut().write_message(Command::ShowBefore(Before::Alone));
+        frames(&mut app, 3);
+        let start = picture(&mut app);
+        assert!(changed(&before, &start) < 0.02, "{name}: the start looks different: {}", changed(&before, &start));
+        app.world_mut().write_message(Command::ShowBefore(Before::Split(0.5)));
+        frames(&mut app, 3);
+        let split = picture(&mut app);
+        let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
+            // Without the names above and the divider between.
+            let inside = |index: &usize| {
+                let (x, y) = (index % 320, index / 320);
+                y > 40 && (if left { x < 145 } else { x > 175 })
+            };
+            (0..picture.len()).filter(inside).map(|index| picture[index]).collect()
+        };
+        let (left, right) =
+            (changed(&half(&split, true), &half(&start, true)), changed(&half(&split, false), &half(&after, false)));
+        assert!(left < 0.005 && right < 0.005, "{name}: the divided view differs by {left} and {right}");
+    }
 }

@@ -6,7 +6,8 @@ struct Scene {
     extent: vec4<f32>,
     // Columns, rows, world units per cell, metres of height that lie at 0.
     grid: vec4<f32>,
-    // Centre of the block: x, z. Side of the divider that is drawn: -1 left, 1 right, 0 both. The divider's pixel column.
+    // Centre of the block: x, z. Side of the divider that is drawn: -1 left, 1 right, 0 both. The divider's pixel column, 0
+    // without one.
     place: vec4<f32>,
     flat_color: vec4<f32>,
     steep_color: vec4<f32>,

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn the_side_towards_the_sun_is_brighter_and_what_lies_behind_is_in_shadow() {
-        let look = Look { sun_azimuth: 270.0, sun_elevation: 30.0, threshold_softness: 0.0, ..Look::default() };
+        let look =
+            Look { sun_azimuth: 270.0, sun_elevation: 30.0, ambient: 0.3, threshold_softness: 0.0, ..Look::default() };
         let ridge = Grid::from_fn(96, 32, |x, _| (12.0 - (x as f32 - 32.0).abs()).max(0.0));
         let pixels = shade(&ridge, &look);
         let bright = |x: usize| u32::from(pixels[3 * (16 * 96 + x) + 1]);

@@ -5,7 +5,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use bevy::{prelude::*, window::FileDragAndDrop};
+use bevy::prelude::*;
 
 use super::{Command, History, Level, Live, Notices, Preferences, Revision};
 use crate::{
@@ -173,38 +173,6 @@ pub(super) fn finish(
             Err(_) => {
                 notices.tell(Level::Error, "The work broke off by a fault of the program; the log says where.");
             }
-        }
-    }
-}
-
-/// Files that are dropped on the window: one scene or heightmap is opened as its ending says.
-pub(super) fn take_dropped_files(
-    mut drops: MessageReader<FileDragAndDrop>,
-    mut notices: ResMut<Notices>,
-    mut commands: MessageWriter<Command>,
-) {
-    let mut files: Vec<&PathBuf> = Vec::new();
-    for event in drops.read() {
-        if let FileDragAndDrop::DroppedFile { path_buf, .. } = event {
-            files.push(path_buf);
-        }
-    }
-    match files[..] {
-        [] => {}
-        [path] if path.is_dir() => {
-            notices.tell(Level::Error, format!("{}: it is a folder; drop a file that is in it.", path.display()));
-        }
-        [path] if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) => {
-            commands.write(Command::Open(path.display().to_string(), Options::default()));
-        }
-        [path] => {
-            commands.write(Command::AskHow(Role::Heights, path.clone()));
-        }
-        _ => {
-            notices.tell(
-                Level::Error,
-                format!("{} files were dropped; drop one scene or one map at a time.", files.len()),
-            );
         }
     }
 }

@@ -222,7 +222,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(
             Update,
             (
-                (command::obey, jobs::finish, jobs::take_dropped_files).chain().in_set(SimSystems::Obey),
+                (command::obey, jobs::finish).chain().in_set(SimSystems::Obey),
                 (run_due_ticks, record::sample).chain().in_set(SimSystems::Tick),
             ),
         )

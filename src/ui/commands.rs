@@ -198,22 +198,11 @@ fn import_help(role: Role) -> &'static str {
     }
 }
 
-/// What the keys that were pressed in this frame ask for. They are taken from the input.
-pub fn pressed(context: &egui::Context) -> Vec<Command> {
-    let mut asked = Vec::new();
-    // A key with more modifiers first: the other would take it too.
-    let mut shortcuts: Vec<(&KeyboardShortcut, &Command)> =
-        table().iter().flat_map(|entry| entry.keys.iter().map(move |keys| (keys, &entry.command))).collect();
-    let count = |keys: &KeyboardShortcut| u8::from(keys.modifiers.shift) + u8::from(keys.modifiers.command);
-    shortcuts.sort_by_key(|(keys, _)| std::cmp::Reverse(count(keys)));
-    context.input_mut(|input| {
-        for (keys, command) in shortcuts {
-            if input.consume_shortcut(keys) {
-                asked.push(command.clone());
-            }
-        }
-    });
-    asked
+/// What a key asks for; modifiers must be exactly those of the table.
+pub fn asked_by(modifiers: Modifiers, key: Key) -> Option<&'static Command> {
+    let held = |modifiers: Modifiers| (modifiers.shift, modifiers.command, modifiers.alt);
+    let same = |keys: &KeyboardShortcut| held(keys.modifiers) == held(modifiers) && keys.logical_key == key;
+    table().iter().find(|entry| entry.keys.iter().any(same)).map(|entry| &entry.command)
 }
 
 /// Keys as they are written in a menu.

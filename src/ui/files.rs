@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use bevy::{prelude::*, window::FileDragAndDrop};
 use bevy_egui::egui::{self, Align2, RichText};
 use egui_file_dialog::FileDialog;
 
 use crate::{
     io::{export, heightmap::Options, scene::Role, session::Session},
-    runtime::{Command, Preferences},
+    runtime::{Command, Level, Notices, Preferences},
 };
 
 /// Endings of files that hold heights or another map.
@@ -228,4 +229,73 @@ fn format_title(ending: &str) -> String {
 /// A name without an ending gets one.
 fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
     if path.extension().is_some() { path } else { Path::with_extension(&path, ending) }
+}
+
+/// Files that are dropped on the window: one scene or heightmap is opened as its ending says.
+pub(super) fn take_dropped_files(
+    mut drops: MessageReader<FileDragAndDrop>,
+    mut notices: ResMut<Notices>,
+    mut commands: MessageWriter<Command>,
+) {
+    let mut files: Vec<&PathBuf> = Vec::new();
+    for event in drops.read() {
+        if let FileDragAndDrop::DroppedFile { path_buf, .. } = event {
+            files.push(path_buf);
+        }
+    }
+    match files[..] {
+        [] => {}
+        [path] if path.is_dir() => {
+            notices.tell(Level::Error, format!("{}: it is a folder; drop a file that is in it.", path.display()));
+        }
+        [path] if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) => {
+            commands.write(Command::Open(path.display().to_string(), Options::default()));
+        }
+        [path] => {
+            commands.write(Command::AskHow(Role::Heights, path.clone()));
+        }
+        _ => {
+            notices.tell(
+                Level::Error,
+                format!("{} files were dropped; drop one scene or one map at a time.", files.len()),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dropped(paths: &[&Path]) -> (Vec<Command>, Vec<String>) {
+        let mut app = App::new();
+        app.add_message::<FileDragAndDrop>()
+            .add_message::<Command>()
+            .init_resource::<Notices>()
+            .add_systems(Update, take_dropped_files);
+        for path in paths {
+            let window = Entity::PLACEHOLDER;
+            app.world_mut().write_message(FileDragAndDrop::DroppedFile { window, path_buf: path.to_path_buf() });
+        }
+        app.update();
+        let told = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+        (app.world_mut().resource_mut::<Messages<Command>>().drain().collect(), told)
+    }
+
+    #[test]
+    fn a_dropped_scene_is_opened_and_a_dropped_map_asked_about() {
+        let scene = dropped(&[Path::new("/maps/mine.ron")]);
+        assert_eq!(scene, (vec![Command::Open("/maps/mine.ron".to_owned(), Options::default())], vec![]));
+        let map = dropped(&[Path::new("/maps/height.png")]);
+        assert_eq!(map, (vec![Command::AskHow(Role::Heights, "/maps/height.png".into())], vec![]));
+    }
+
+    #[test]
+    fn a_folder_and_ten_files_are_refused_with_what_would_be_right() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (commands, told) = dropped(&[folder.path()]);
+        assert!(commands.is_empty() && told[0].contains("it is a folder; drop a file"), "{told:?}");
+        let (commands, told) = dropped(&[Path::new("/maps/height.png"); 10]);
+        assert!(commands.is_empty() && told[0].contains("10 files were dropped; drop one"), "{told:?}");
+    }
 }

@@ -3,6 +3,7 @@
 pub mod commands;
 pub mod files;
 pub mod group;
+mod keys;
 pub mod ledger;
 pub mod panels;
 pub mod statistics;
@@ -30,6 +31,7 @@ use crate::runtime::{
     Transport, Workspace,
 };
 use files::Files;
+use keys::KeyboardTaken;
 use windows::Windows;
 
 /// Whether panels are shown.
@@ -47,8 +49,6 @@ pub struct Opened {
     files: Files,
     /// Thickness of the next sheet of sand, in metres.
     pub sheet: f32,
-    /// Whether B holds the start on screen.
-    held: bool,
     /// What the panels were last styled for.
     styled: Option<(crate::settings::Theme, f32)>,
     /// The picture of the view, as the panels know it.
@@ -113,9 +113,10 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(EguiPlugin::default())
         .insert_resource(UiVisible(true))
         .insert_resource(Opened { sheet: 1.0, ..Opened::default() })
+        .init_resource::<KeyboardTaken>()
         .add_systems(Startup, spawn_canvas)
         .add_systems(EguiPrimaryContextPass, draw)
-        .add_systems(Update, obey);
+        .add_systems(Update, (obey, keys::ask, files::take_dropped_files));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
@@ -135,6 +136,7 @@ fn draw(
     mut commands: MessageWriter<Command>,
     mut pointer: ResMut<PointerOverView>,
     mut free: ResMut<FreeView>,
+    mut taken: ResMut<KeyboardTaken>,
 ) -> Result {
     let context = contexts.ctx_mut()?.clone();
     let opened = &mut *opened;
@@ -175,11 +177,7 @@ fn draw(
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context));
     asked.extend(toasts::toasts_ui(&context, &sources.notices, view));
-    // Keys act only while nobody types.
-    if !context.egui_wants_keyboard_input() && !opened.files.is_open() {
-        asked.extend(commands::pressed(&context));
-        asked.extend(hold_start(&context, &mut opened.held, state.shown));
-    }
+    taken.0 = context.egui_wants_keyboard_input() || opened.files.is_open() || opened.windows.palette;
     commands.write_batch(asked);
     // Decided while no button is down, so that a drag stays with what it began on.
     let (place, down) = context.input(|input| (input.pointer.latest_pos(), input.pointer.any_down()));
@@ -194,22 +192,6 @@ fn draw(
         sources.record.wanted = wants_statistics;
     }
     Ok(())
-}
-
-/// B shows the start as long as it is held.
-fn hold_start(context: &egui::Context, held: &mut bool, shown: Before) -> Option<Command> {
-    let down = context.input(|input| input.key_down(egui::Key::B) && input.modifiers.is_none() && input.focused);
-    match (down, *held, shown) {
-        (true, false, Before::Off) => {
-            *held = true;
-            Some(Command::ShowBefore(Before::Alone))
-        }
-        (false, true, _) => {
-            *held = false;
-            Some(Command::ShowBefore(Before::Off))
-        }
-        _ => None,
-    }
 }
 
 /// What only the panels and the window can do.

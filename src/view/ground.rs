@@ -205,18 +205,19 @@ fn show_numbers(
             material.scene = numbers;
         }
     };
+    let (side, column) = match shown.0 {
+        Before::Split(share) => (1.0, share * width),
+        _ => (0.0, 0.0),
+    };
     for (index, numbers) in numbers.iter().enumerate() {
-        let (left, right) = match shown.0 {
-            Before::Split(share) => (numbers.beside(-1.0, share * width), numbers.beside(1.0, share * width)),
-            _ => (*numbers, *numbers),
-        };
         if let Some(block) = blocks.present.get(index) {
-            set(block, right);
+            set(block, numbers.beside(side, column));
         }
         if let Some(block) = blocks.starts.get(index) {
-            set(block, left);
+            set(block, numbers.beside(-side, column));
         }
     }
+    let numbers: Vec<SceneNumbers> = numbers.into_iter().map(|numbers| numbers.beside(0.0, column)).collect();
     if blocks.numbers != numbers {
         blocks.numbers = numbers;
     }

@@ -4,7 +4,7 @@ use bevy::{
     camera::visibility::{NoFrustumCulling, RenderLayers},
     light::{
         CascadeShadowConfig, CascadeShadowConfigBuilder, DirectionalLightShadowMap, NotShadowCaster, NotShadowReceiver,
-        ShadowFilteringMethod,
+        ShadowFilteringMethod, VolumetricLight,
     },
     mesh::MeshVertexBufferLayoutRef,
     pbr::{MaterialPipeline, MaterialPipelineKey},
@@ -202,7 +202,10 @@ fn show_light(
 fn add_second_sun(shown: Res<Shown>, second: Query<Entity, With<SecondSun>>, mut commands: Commands) {
     let wanted = matches!(shown.0, Before::Split(_));
     match (wanted, second.iter().next()) {
-        (true, None) => drop(commands.spawn((Sun, SecondSun, sun(), RenderLayers::layer(START_LAYER)))),
+        (true, None) => {
+            // Nothing here is volumetric; but lights that are come last, and the shader must know the second sun's place.
+            commands.spawn((Sun, SecondSun, VolumetricLight, sun(), RenderLayers::layer(START_LAYER)));
+        }
         (false, Some(gone)) => commands.entity(gone).despawn(),
         _ => {}
     }

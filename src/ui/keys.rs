@@ -1,0 +1,190 @@
+//! Keys: each press asks for the command that the table has for it, in the order of the presses, however slow the frames
+//! are.
+
+use bevy::{
+    input::keyboard::{Key, KeyboardFocusLost, KeyboardInput},
+    prelude::*,
+};
+use bevy_egui::{
+    egui::{self, Modifiers},
+    helpers::bevy_to_egui_key,
+};
+
+use super::commands::asked_by;
+use crate::runtime::{Before, Command, Shown};
+
+/// Whether somebody types or answers a dialog: keys then are letters.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+pub(super) struct KeyboardTaken(pub bool);
+
+/// Modifiers that are down.
+#[derive(Default)]
+pub(super) struct Down {
+    shift: bool,
+    ctrl: bool,
+    alt: bool,
+    logo: bool,
+    /// Whether B holds the start on screen.
+    start: bool,
+}
+
+impl Down {
+    fn modifiers(&self) -> Modifiers {
+        let mac = cfg!(target_os = "macos");
+        Modifiers {
+            alt: self.alt,
+            ctrl: self.ctrl,
+            shift: self.shift,
+            mac_cmd: mac && self.logo,
+            command: if mac { self.logo } else { self.ctrl },
+        }
+    }
+}
+
+pub(super) fn ask(
+    mut keys: MessageReader<KeyboardInput>,
+    mut lost: MessageReader<KeyboardFocusLost>,
+    taken: Res<KeyboardTaken>,
+    shown: Res<Shown>,
+    mut down: Local<Down>,
+    mut commands: MessageWriter<Command>,
+) {
+    if lost.read().next().is_some() {
+        // A key that is let go elsewhere is let go.
+        if down.start {
+            commands.write(Command::ShowBefore(Before::Off));
+        }
+        *down = Down::default();
+    }
+    for input in keys.read() {
+        let pressed = input.state.is_pressed();
+        match &input.logical_key {
+            Key::Shift => down.shift = pressed,
+            Key::Control => down.ctrl = pressed,
+            Key::Alt | Key::AltGraph => down.alt = pressed,
+            Key::Super | Key::Meta => down.logo = pressed,
+            key => {
+                let Some(key) = key_of(key) else { continue };
+                if key == egui::Key::B && down.start && !pressed {
+                    down.start = false;
+                    commands.write(Command::ShowBefore(Before::Off));
+                }
+                if taken.0 || !pressed || input.repeat {
+                    continue;
+                }
+                let modifiers = down.modifiers();
+                if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
+                    down.start = true;
+                    commands.write(Command::ShowBefore(Before::Alone));
+                } else if let Some(command) = asked_by(modifiers, key) {
+                    commands.write(command.clone());
+                }
+            }
+        }
+    }
+}
+
+/// The key by what is printed on it, whatever the layout.
+fn key_of(key: &Key) -> Option<egui::Key> {
+    match key {
+        Key::Character(letter) => egui::Key::from_name(&letter.to_uppercase()),
+        named => bevy_to_egui_key(named),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::commands::table;
+
+    fn app() -> App {
+        let mut app = App::new();
+        app.add_message::<KeyboardInput>()
+            .add_message::<KeyboardFocusLost>()
+            .add_message::<Command>()
+            .init_resource::<KeyboardTaken>()
+            .init_resource::<Shown>()
+            .add_systems(Update, ask);
+        app
+    }
+
+    fn press(app: &mut App, key: Key, pressed: bool) {
+        let state = if pressed { bevy::input::ButtonState::Pressed } else { bevy::input::ButtonState::Released };
+        let window = Entity::PLACEHOLDER;
+        let key_code = KeyCode::Unidentified(bevy::input::keyboard::NativeKeyCode::Unidentified);
+        app.world_mut().write_message(KeyboardInput {
+            key_code,
+            logical_key: key,
+            state,
+            text: None,
+            repeat: false,
+            window,
+        });
+    }
+
+    fn asked(app: &mut App) -> Vec<Command> {
+        app.update();
+        app.world_mut().resource_mut::<Messages<Command>>().drain().collect()
+    }
+
+    /// As the system names the key.
+    fn named(key: egui::Key) -> Key {
+        let named = [
+            (egui::Key::Space, Key::Space),
+            (egui::Key::Home, Key::Home),
+            (egui::Key::ArrowRight, Key::ArrowRight),
+            (egui::Key::F1, Key::F1),
+            (egui::Key::F11, Key::F11),
+            (egui::Key::F12, Key::F12),
+            (egui::Key::Comma, Key::Character(",".into())),
+            (egui::Key::Period, Key::Character(".".into())),
+        ];
+        let found = named.into_iter().find(|(egui, _)| *egui == key).map(|(_, bevy)| bevy);
+        found.unwrap_or_else(|| Key::Character(key.name().to_lowercase().into()))
+    }
+
+    #[test]
+    fn every_key_of_the_table_asks_for_its_command_though_all_is_pressed_and_let_go_in_one_frame() {
+        for entry in table() {
+            for keys in &entry.keys {
+                let mut app = app();
+                let mut held = Vec::new();
+                if keys.modifiers.command {
+                    held.push(if cfg!(target_os = "macos") { Key::Super } else { Key::Control });
+                }
+                if keys.modifiers.shift {
+                    held.push(Key::Shift);
+                }
+                held.push(named(keys.logical_key));
+                held.iter().for_each(|key| press(&mut app, key.clone(), true));
+                held.iter().rev().for_each(|key| press(&mut app, key.clone(), false));
+                assert_eq!(asked(&mut app), [entry.command.clone()], "{} ({keys:?})", entry.title);
+            }
+        }
+    }
+
+    #[test]
+    fn the_start_is_shown_while_b_is_held_and_not_after_the_focus_is_lost() {
+        let mut app = app();
+        press(&mut app, Key::Character("b".into()), true);
+        assert_eq!(asked(&mut app), [Command::ShowBefore(Before::Alone)]);
+        assert_eq!(asked(&mut app), []);
+        press(&mut app, Key::Character("b".into()), false);
+        assert_eq!(asked(&mut app), [Command::ShowBefore(Before::Off)]);
+        press(&mut app, Key::Character("b".into()), true);
+        asked(&mut app);
+        app.world_mut().write_message(KeyboardFocusLost);
+        assert_eq!(asked(&mut app), [Command::ShowBefore(Before::Off)]);
+        press(&mut app, Key::Character("b".into()), false);
+        assert_eq!(asked(&mut app), []);
+    }
+
+    #[test]
+    fn who_types_asks_for_nothing() {
+        let mut app = app();
+        app.insert_resource(KeyboardTaken(true));
+        press(&mut app, Key::Character("r".into()), true);
+        press(&mut app, Key::Space, true);
+        assert_eq!(asked(&mut app), []);
+    }
+}
