@@ -80,7 +80,7 @@ impl Task {
             Self::Open(input, options) => {
                 let mut sessions = scene::open(&input, &options)?;
                 sessions.iter_mut().for_each(Session::prepare);
-                Ok(Outcome::Sessions(format!("open {}", name(Path::new(&input))), sessions))
+                Ok(Outcome::Sessions(format!("opened {}", name(Path::new(&input))), sessions))
             }
             Self::Load(role, path, options, mut sessions) => {
                 if role == Role::Heights {
@@ -92,7 +92,7 @@ impl Task {
                         session.restart(session.simulation.seed());
                     }
                 }
-                Ok(Outcome::Sessions(format!("{} from {}", role.title().to_lowercase(), name(&path)), sessions))
+                Ok(Outcome::Sessions(format!("loaded {} from {}", role.title().to_lowercase(), name(&path)), sessions))
             }
             Self::SaveMap(map, path, terrain, look) => {
                 Export::save(map, &terrain, &look, &path)?;

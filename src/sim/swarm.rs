@@ -37,6 +37,10 @@ pub trait Swarm: Sync {
     /// Moves the bundle's particles and notes what they ask of the ground.
     fn advance(&self, ground: &Self::Ground, bundle: &mut Self::Bundle) -> Self::Note;
 
+    /// Sees a bundle after each move, on the thread that moves it.
+    #[inline(always)]
+    fn watch(&self, _: &Self::Bundle) {}
+
     /// Does to the ground what a bundle noted. `bundle` is the bundle itself on the one thread that moves it: there it
     /// learns what it got.
     fn apply(&self, ground: &mut Self::Ground, note: &Self::Note, bundle: Option<&mut Self::Bundle>);
@@ -102,7 +106,10 @@ impl<S: Swarm> Kernel for Exchanges<'_, S> {
             for index in own.clone() {
                 // SAFETY: shares of bundles and of their notes don't overlap, and who reads notes reads the other
                 // exchange's: those of this one were last read before the last wait.
-                unsafe { *notes.get_mut(first + index) = swarm.advance(ground, bundles.get_mut(index)) };
+                unsafe {
+                    *notes.get_mut(first + index) = swarm.advance(ground, bundles.get_mut(index));
+                    swarm.watch(bundles.get(index));
+                }
             }
             member.wait();
             let now = notes.pointer().wrapping_add(first);

@@ -46,8 +46,10 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, changes: &m
         let field = value_ui(ui, parameter, &mut value).labelled_by(name.id);
         name | field
     });
-    let response = row.inner.on_hover_ui(|ui| tooltip_ui(ui, parameter, default));
-    if changed && response.secondary_clicked() {
+    row.inner.on_hover_ui(|ui| tooltip_ui(ui, parameter, default));
+    // Anywhere in the row.
+    let pressed = ui.input(|input| input.pointer.secondary_clicked());
+    if changed && pressed && ui.rect_contains_pointer(row.response.rect) {
         value = default.clone();
     }
     if value != parameter.value {

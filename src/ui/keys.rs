@@ -69,10 +69,12 @@ pub(super) fn ask(
                     down.start = false;
                     commands.write(Command::ShowBefore(Before::Off));
                 }
-                if taken.0 || !pressed || input.repeat {
+                let modifiers = down.modifiers();
+                // Nobody types with Ctrl or a function key.
+                let letter = !modifiers.command && !(key.name().starts_with('F') && key != egui::Key::F);
+                if taken.0 && letter || !pressed || input.repeat {
                     continue;
                 }
-                let modifiers = down.modifiers();
                 if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
                     down.start = true;
                     commands.write(Command::ShowBefore(Before::Alone));

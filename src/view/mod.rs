@@ -5,6 +5,7 @@ mod ground;
 mod numbers;
 pub mod picture;
 mod surroundings;
+mod tracks;
 
 use std::path::{Path, PathBuf};
 
@@ -25,10 +26,11 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 4] = [
+const SHADERS: [(&str, &[u8]); 5] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
+    ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),
     ("sky.wgsl", include_bytes!("../../shaders/sky.wgsl")),
 ];
 
@@ -41,5 +43,11 @@ pub(super) fn plugin(app: &mut App) {
     let shared = SHADERS.iter().filter(|(name, _)| name.starts_with("lib/"));
     let shared =
         SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
-    app.insert_resource(shared).add_plugins((ground::plugin, surroundings::plugin, camera::plugin, picture::plugin));
+    app.insert_resource(shared).add_plugins((
+        ground::plugin,
+        surroundings::plugin,
+        tracks::plugin,
+        camera::plugin,
+        picture::plugin,
+    ));
 }

@@ -115,6 +115,16 @@ impl SceneNumbers {
         self
     }
 
+    /// A place in the world: column and row counted between cell centres, height in metres.
+    pub(super) fn world(&self, column: f32, row: f32, height: f32) -> Vec3 {
+        let share = |cell: f32, cells: f32| cell / (cells - 1.0).max(1.0) - 0.5;
+        Vec3::new(
+            self.place.x + share(column, self.grid.x) * self.extent.x,
+            (height - self.grid.w) * self.extent.z,
+            self.place.y + share(row, self.grid.y) * self.extent.y,
+        )
+    }
+
     /// Height of the block's foot, in world units.
     pub(super) fn foot(&self) -> f32 {
         self.extent.w

@@ -103,9 +103,17 @@ pub trait Process: Send + Sync {
     /// How often guards acted and how many sub-steps were taken since the start.
     fn counts(&self) -> Counts;
 
+    /// The ways of a sample of particles in the last tick, if the process has particles and its parameters ask for it.
+    fn tracks(&self) -> &[Track] {
+        &[]
+    }
+
     /// A copy in the same state.
     fn boxed_clone(&self) -> Box<dyn Process>;
 }
+
+/// The way of a particle: places in cells, the first cell reaching from 0 to 1.
+pub type Track = Vec<[f32; 2]>;
 
 /// What a process counted since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -20,7 +20,7 @@
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
-use super::{Law, Params};
+use super::{Law, Params, tracks::Tracks};
 use crate::sim::{
     real::{LANES, Lanes, Mask, Real},
     swarm::{self, Swarm},
@@ -52,6 +52,8 @@ pub struct Droplet {
     waited: f32,
     behind: f32,
     steps: u32,
+    /// Its number if it is watched, from 1.
+    watched: u32,
 }
 
 /// What droplets did, in metres times cells.
@@ -81,13 +83,17 @@ impl Droplet {
             waited: 0.0,
             behind: f32::NEG_INFINITY,
             steps: 0,
+            watched: 0,
         }
     }
 }
 
-/// Runs droplets until each has ended. Returns what they did and leaves in `droplets` those that hold sediment to be
-/// settled.
-pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) -> Outcome {
+/// Runs droplets until each has ended, the first of them watched if there are `tracks`. Returns what they did and leaves
+/// in `droplets` those that hold sediment to be settled.
+pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>, tracks: Option<&Tracks>) -> Outcome {
+    if tracks.is_some() {
+        droplets.iter_mut().zip(1..).for_each(|(droplet, number)| droplet.watched = number);
+    }
     let (width, height) = (terrain.bedrock.width(), terrain.bedrock.height());
     let mut ground = Ground::new(terrain);
     let mut wave = Wave {
@@ -98,6 +104,7 @@ pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>) 
         start: &terrain.start,
         outcome: Outcome::default(),
         holding: Vec::new(),
+        tracks,
     };
     droplets.sort_by_key(|droplet| droplet.y as u32);
     let bundles = droplets.chunks(LANES).map(Bundle::of).collect();
@@ -258,6 +265,7 @@ struct Bundle {
     waited: Lanes,
     behind: Lanes,
     steps: [u32; LANES],
+    watched: [u32; LANES],
     /// Which of them are still on their way...
     runs: Mask,
     /// ...and which have left the map.
@@ -278,6 +286,8 @@ impl Bundle {
         runs.0[..droplets.len()].fill(u32::MAX);
         let mut steps = [0; LANES];
         steps.iter_mut().zip(droplets).for_each(|(steps, droplet)| *steps = droplet.steps);
+        let mut watched = [0; LANES];
+        watched.iter_mut().zip(droplets).for_each(|(number, droplet)| *number = droplet.watched);
         Self {
             x: lanes(|droplet| droplet.x),
             y: lanes(|droplet| droplet.y),
@@ -289,6 +299,7 @@ impl Bundle {
             waited: lanes(|droplet| droplet.waited),
             behind: lanes(|droplet| droplet.behind),
             steps,
+            watched,
             runs,
             left: Mask::default(),
             used: droplets.len(),
@@ -308,6 +319,7 @@ impl Bundle {
             waited: self.waited.0[lane],
             behind: self.behind.0[lane],
             steps: self.steps[lane],
+            watched: self.watched[lane],
         }
     }
 }
@@ -329,6 +341,7 @@ struct Wave<'a> {
     start: &'a [f32],
     outcome: Outcome,
     holding: Vec<Droplet>,
+    tracks: Option<&'a Tracks>,
 }
 
 impl Swarm for Wave<'_> {
@@ -340,6 +353,14 @@ impl Swarm for Wave<'_> {
     #[inline(always)]
     fn advance(&self, ground: &Ground, bundle: &mut Bundle) -> Note {
         if bundle.runs.any() { self.step(ground, bundle) } else { Note::default() }
+    }
+
+    #[inline(always)]
+    fn watch(&self, bundle: &Bundle) {
+        if let Some(tracks) = self.tracks {
+            let running = |lane: usize| bundle.runs.0[lane] != 0;
+            tracks.note(&bundle.watched, running, bundle.x, bundle.y);
+        }
     }
 
     #[inline(always)]

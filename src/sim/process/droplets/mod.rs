@@ -9,11 +9,12 @@ pub mod published;
 pub mod settling;
 #[cfg(test)]
 mod tests;
+pub mod tracks;
 pub mod wave;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
-use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
+use super::{Context, Counts, Info, Mode, Process, Progress, Stage, Track};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -24,6 +25,7 @@ use crate::{
 };
 use cured::Droplet;
 use published::{Capacity, MassTransfer, State, Step};
+use tracks::Tracks;
 
 const D1: &str = "SimpleErosion (McDonald 2020)";
 const D3: &str = "ours; the law is Chiba 1998 as in UIUC CS 418";
@@ -53,6 +55,9 @@ pub struct Params {
     /// Droplets after which the landscape counts as finished: the end of the progress bar. Nothing stops there.
     #[reflect(@knob(1000.0..=10_000_000.0).unit("droplets").source(D1).log())]
     pub total: u32,
+    /// Droplets of a tick whose way is drawn. Many hide the ground; 0 shows none. The terrain does not depend on it.
+    #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours"))]
+    pub tracks: u32,
     /// Time step. Long steps make fast, noisy erosion; short ones take longer for the same work.
     #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log())]
     pub dt: f32,
@@ -102,6 +107,7 @@ impl Default for Params {
             law: Law::MassTransfer,
             per_tick: 1000,
             total: 200_000,
+            tracks: 60,
             dt: 1.2,
             density: 1.0,
             friction: 0.05,
@@ -145,6 +151,9 @@ pub struct Droplets {
     pub params: Params,
     waiting: Vec<[f32; 2]>,
     counts: Counts,
+    /// Of the tick's first wave.
+    tracks: Vec<Track>,
+    watches: bool,
 }
 
 impl Process for Droplets {
@@ -174,6 +183,7 @@ impl Process for Droplets {
             self.waiting = rain(context.terrain, self.params.per_tick as usize, &mut stream);
             // Waves are taken from the end.
             self.waiting.reverse();
+            self.watches = true;
             return Progress::Done;
         }
         let wave = (context.terrain.bedrock.len() / CELLS_PER_DROPLET).max(1).min(self.waiting.len());
@@ -196,6 +206,10 @@ impl Process for Droplets {
         self.counts
     }
 
+    fn tracks(&self) -> &[Track] {
+        &self.tracks
+    }
+
     fn boxed_clone(&self) -> Box<dyn Process> {
         Box::new(self.clone())
     }
@@ -207,10 +221,20 @@ impl Droplets {
         Self { params, ..Self::default() }
     }
 
+    /// Room for the tracks of a wave: only the first of a tick is watched.
+    fn new_tracks(&mut self) -> Option<Tracks> {
+        let watches = std::mem::take(&mut self.watches);
+        watches.then(|| Tracks::new(self.params.tracks as usize))
+    }
+
     fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
         let volume = if self.params.law == Law::Capacity { self.params.start_water } else { 1.0 };
         let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
-        let outcome = cured::run(context.terrain, &self.params, &mut droplets);
+        let tracks = self.new_tracks();
+        let outcome = cured::run(context.terrain, &self.params, &mut droplets, tracks.as_ref());
+        if let Some(tracks) = tracks {
+            self.tracks = tracks.into_tracks();
+        }
         let laid = settling::settle(context.terrain, &droplets);
         let fallen = banks::collapse(context.terrain);
         self.counts.substeps += outcome.steps;
@@ -241,7 +265,11 @@ impl Droplets {
             .map(|(x, y)| State::at(x + 0.5, y + 0.5, volume))
             .collect();
         let before = terrain.bedrock.total() + terrain.sand.total();
-        let outcome = wave::run(&mut ground, terrain.cell_size, law, droplets);
+        let tracks = self.new_tracks();
+        let outcome = wave::run(&mut ground, terrain.cell_size, law, droplets, tracks.as_ref());
+        if let Some(tracks) = tracks {
+            self.tracks = tracks.into_tracks();
+        }
         for ((bedrock, sand), &ground) in terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut()).zip(ground.iter()) {
             let change = ground - (*bedrock + *sand);
             if change != 0.0 {

@@ -135,7 +135,7 @@ fn waves_of_the_default_law_erode_as_droplets_one_by_one() {
     let (mut outcome, mut stream) = (0.0, Stream::new(99, "alone", 0));
     for count in 1..=20_000 {
         let mut droplets = vec![Droplet::at(256.0 * stream.unit(), 256.0 * stream.unit(), 1.0)];
-        outcome += cured::run(&mut alone, &params, &mut droplets).eroded;
+        outcome += cured::run(&mut alone, &params, &mut droplets, None).eroded;
         settling::settle(&mut alone, &droplets);
         if count % 1000 == 0 {
             banks::collapse(&mut alone);
@@ -278,7 +278,7 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
         let mut terrain = terrain.clone();
         let mut droplets = vec![Droplet::at(12.5, 20.5, 1.0)];
         droplets.extend((0..companions).map(|index| Droplet::at(30.5 + index as f32, 20.2, 1.0)));
-        cured::run(&mut terrain, &Params::default(), &mut droplets);
+        cured::run(&mut terrain, &Params::default(), &mut droplets, None);
         let caught: Vec<_> =
             droplets.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
         assert_eq!(caught.len(), 1);
@@ -287,4 +287,29 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
     let alone = caught(0);
     assert!((alone[0].0 - 12.5).abs() < 4.0 && (alone[0].1 - 32.5).abs() < 4.0, "{alone:?}");
     assert_eq!(alone, caught(7));
+}
+
+#[test]
+fn watched_droplets_leave_tracks_and_run_as_they_would_unwatched() {
+    for (mode, law) in [
+        (Mode::Default, Law::MassTransfer),
+        (Mode::Default, Law::Capacity),
+        (Mode::Published, Law::MassTransfer),
+        (Mode::Published, Law::Capacity),
+    ] {
+        let run = |tracks| {
+            let params = Params { mode, law, tracks, per_tick: 300, ..Params::default() };
+            erode(&perlin(128, 3), &params, 1, 5)
+        };
+        let (watched, unwatched) = (run(100), run(0));
+        assert!(watched.terrain == unwatched.terrain, "{mode:?} {law:?}: watching changed the ground");
+        assert!(unwatched.slots[0].process.tracks().is_empty());
+        let tracks = watched.slots[0].process.tracks();
+        assert!(tracks.len() > 60, "{mode:?} {law:?}: {} tracks of 100", tracks.len());
+        let longest_step = if mode == Mode::Default { 1.5 } else { 40.0 };
+        for pair in tracks.iter().flat_map(|track| track.windows(2)) {
+            let step = (pair[1][0] - pair[0][0]).hypot(pair[1][1] - pair[0][1]);
+            assert!(step <= longest_step, "{mode:?} {law:?}: a step of {step} cells");
+        }
+    }
 }

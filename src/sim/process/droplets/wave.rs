@@ -7,7 +7,10 @@
 
 use rayon::prelude::*;
 
-use super::published::{State, Step, facet_normal};
+use super::{
+    published::{State, Step, facet_normal},
+    tracks::Tracks,
+};
 use crate::sim::{
     grid::Grid,
     real::{Kernel, LANES, Lanes, Real, gather, with_vector_unit},
@@ -39,6 +42,8 @@ struct Bundle {
     moved: Lanes,
     outflow: Lanes,
     steps: [u32; LANES],
+    /// Numbers of those that are watched, from 1.
+    watched: [u32; LANES],
 }
 
 /// What a wave did.
@@ -52,16 +57,20 @@ pub struct Outcome {
     pub steps: u64,
 }
 
-/// Runs droplets, given by their start, to their end on a ground in metres.
-pub fn run<S>(ground: &mut Grid, cell_size: f32, law: &S, mut droplets: Vec<State<f32>>) -> Outcome
+/// Runs droplets, given by their start, to their end on a ground in metres, the first of them watched if there are
+/// `tracks`.
+pub fn run<S>(ground: &mut Grid, cell_size: f32, law: &S, droplets: Vec<State<f32>>, tracks: Option<&Tracks>) -> Outcome
 where
     S: Step<Lanes> + Send,
 {
     let mut cells = cells(ground, cell_size, law);
     // Neighbours in the list are neighbours on the map, and share what a core has at hand.
-    droplets.sort_by_key(|droplet| droplet.y as u32);
+    let numbers = (1..).map(|number| if tracks.is_some() { number } else { 0 });
+    let mut droplets: Vec<(State<f32>, u32)> = droplets.into_iter().zip(numbers).collect();
+    droplets.sort_by_key(|(droplet, _)| droplet.y as u32);
     let bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
-    let mut wave = Wave { width: ground.width(), height: ground.height(), law: *law, outcome: Outcome::default() };
+    let mut wave =
+        Wave { width: ground.width(), height: ground.height(), law: *law, outcome: Outcome::default(), tracks };
     swarm::run(&mut wave, &mut cells, bundles);
     ground.iter_mut().zip(&cells).for_each(|(height, cell)| *height = cell[HEIGHT]);
     wave.outcome
@@ -113,12 +122,14 @@ impl<S: Step<Lanes>> Kernel for DrivesOfRow<'_, S> {
 }
 
 impl Bundle {
-    fn of(droplets: &[State<f32>]) -> Self {
+    fn of(droplets: &[(State<f32>, u32)]) -> Self {
         let lanes = |part: fn(&State<f32>) -> f32, rest: f32| {
             let mut lanes = Lanes([rest; LANES]);
-            lanes.0.iter_mut().zip(droplets).for_each(|(lane, droplet)| *lane = part(droplet));
+            lanes.0.iter_mut().zip(droplets).for_each(|(lane, (droplet, _))| *lane = part(droplet));
             lanes
         };
+        let mut watched = [0; LANES];
+        watched.iter_mut().zip(droplets).for_each(|(number, (_, watched))| *number = *watched);
         Self {
             droplets: State {
                 x: lanes(|droplet| droplet.x, 0.0),
@@ -131,32 +142,37 @@ impl Bundle {
             moved: Lanes::default(),
             outflow: Lanes::default(),
             steps: [0; LANES],
+            watched,
         }
     }
 
-    fn living<'a, S: Step<Lanes>>(&'a self, law: &S) -> impl Iterator<Item = State<f32>> + 'a {
+    fn living<'a, S: Step<Lanes>>(&'a self, law: &S) -> impl Iterator<Item = (State<f32>, u32)> + 'a {
         let remaining = law.remaining(&self.droplets);
         let droplets = &self.droplets;
-        (0..LANES).filter(move |&lane| remaining.0[lane] > 0.0).map(move |lane| State {
-            x: droplets.x.0[lane],
-            y: droplets.y.0[lane],
-            vx: droplets.vx.0[lane],
-            vy: droplets.vy.0[lane],
-            volume: droplets.volume.0[lane],
-            load: droplets.load.0[lane],
+        (0..LANES).filter(move |&lane| remaining.0[lane] > 0.0).map(move |lane| {
+            let droplet = State {
+                x: droplets.x.0[lane],
+                y: droplets.y.0[lane],
+                vx: droplets.vx.0[lane],
+                vy: droplets.vy.0[lane],
+                volume: droplets.volume.0[lane],
+                load: droplets.load.0[lane],
+            };
+            (droplet, self.watched[lane])
         })
     }
 }
 
 /// The droplets of a wave.
-struct Wave<S> {
+struct Wave<'a, S> {
     width: usize,
     height: usize,
     law: S,
     outcome: Outcome,
+    tracks: Option<&'a Tracks>,
 }
 
-impl<S: Step<Lanes> + Send> Swarm for Wave<S> {
+impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
     type Ground = Vec<Cell>;
     type Bundle = Bundle;
     type Note = [Note; ROUNDS];
@@ -182,6 +198,15 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<S> {
         }
         bundle.droplets = droplets;
         notes
+    }
+
+    #[inline(always)]
+    fn watch(&self, bundle: &Bundle) {
+        if let Some(tracks) = self.tracks {
+            let remaining = self.law.remaining(&bundle.droplets);
+            let running = |lane: usize| remaining.0[lane] > 0.0;
+            tracks.note(&bundle.watched, running, bundle.droplets.x, bundle.droplets.y);
+        }
     }
 
     #[inline(always)]
@@ -221,7 +246,7 @@ fn transposed(cells: [Cell; LANES]) -> [Lanes; 3] {
     parts
 }
 
-impl<S: Step<Lanes>> Wave<S> {
+impl<S: Step<Lanes>> Wave<'_, S> {
     /// Books a step and ends the droplets that have left. Returns what is really taken off the ground.
     #[inline(always)]
     fn account(&self, bundle: &mut Bundle, before: &State<Lanes>, droplets: &mut State<Lanes>, taken: Lanes) -> Lanes {

@@ -1,0 +1,33 @@
+// Ways of particles: ribbons of the same width in pixels wherever they lie. The mesh has each point twice, with the
+// direction of the way as normal; u is the side, v the strength.
+#import bevy_pbr::{forward_io::{Vertex, VertexOutput}, mesh_view_bindings::view}
+
+struct Ink {
+    // Alpha: half the width in pixels of a picture 800 pixels high.
+    color: vec4<f32>,
+}
+
+@group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> ink: Ink;
+
+@vertex
+fn vertex(in: Vertex) -> VertexOutput {
+    var out: VertexOutput;
+    let here = view.clip_from_world * vec4(in.position, 1.0);
+    let ahead = view.clip_from_world * vec4(in.position + in.normal, 1.0);
+    let size = view.viewport.zw;
+    let along = (ahead.xy / ahead.w - here.xy / here.w) * size;
+    let across = normalize(vec2(-along.y, along.x) + vec2(1e-6, 0.0));
+    let width = ink.color.a * max(size.y / 800.0, 0.6);
+    out.position = here;
+    out.position += vec4(across * in.uv.x * 2.0 * width / size * here.w, here.z * 0.008, 0.0);
+    out.world_position = vec4(in.position, 1.0);
+    out.world_normal = in.normal;
+    out.uv = in.uv;
+    return out;
+}
+
+@fragment
+fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
+    let edge = 1.0 - in.uv.x * in.uv.x;
+    return vec4(ink.color.rgb, edge * in.uv.y);
+}

@@ -1,0 +1,242 @@
+//! Running drops: streaks along the ways of a sample of particles while time runs, the whole ways of the last tick while
+//! it stands still.
+
+use bevy::{
+    asset::RenderAssetUsages,
+    camera::visibility::NoFrustumCulling,
+    light::{NotShadowCaster, NotShadowReceiver},
+    mesh::{Indices, MeshVertexBufferLayoutRef, PrimitiveTopology},
+    pbr::{MaterialPipeline, MaterialPipelineKey},
+    prelude::*,
+    render::render_resource::{AsBindGroup, RenderPipelineDescriptor, SpecializedMeshPipelineError},
+    shader::ShaderRef,
+};
+
+use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers};
+use crate::{
+    io::session::Session,
+    runtime::{Before, Live, Revision, Shown, Transport},
+    sim::process::Track,
+};
+
+const SHADER: &str = "embedded://thalweg/shaders/tracks.wgsl";
+/// Seconds in which a streak runs its way.
+const LIFE: f32 = 2.4;
+/// Length of a streak, as a share of its way.
+const TAIL: f32 = 0.3;
+/// How far above the ground it lies, in world units.
+const LIFT: f32 = 0.0012 * SIDE;
+/// Colour of the water, and half its width in pixels.
+const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
+
+/// The streaks' material.
+#[derive(Asset, TypePath, AsBindGroup, Clone)]
+struct TrackMaterial {
+    #[uniform(0)]
+    ink: Vec4,
+}
+
+impl Material for TrackMaterial {
+    fn vertex_shader() -> ShaderRef {
+        SHADER.into()
+    }
+
+    fn fragment_shader() -> ShaderRef {
+        SHADER.into()
+    }
+
+    fn alpha_mode(&self) -> AlphaMode {
+        AlphaMode::Blend
+    }
+
+    fn depth_bias(&self) -> f32 {
+        1e6
+    }
+
+    fn enable_prepass() -> bool {
+        false
+    }
+
+    fn enable_shadows() -> bool {
+        false
+    }
+
+    fn specialize(
+        _: &MaterialPipeline,
+        descriptor: &mut RenderPipelineDescriptor,
+        _: &MeshVertexBufferLayoutRef,
+        _: MaterialPipelineKey<Self>,
+    ) -> Result<(), SpecializedMeshPipelineError> {
+        descriptor.primitive.cull_mode = None;
+        Ok(())
+    }
+}
+
+/// A drop on its way.
+struct Streak {
+    way: Vec<Vec3>,
+    age: f32,
+}
+
+#[derive(Resource)]
+struct Streaks {
+    mesh: Handle<Mesh>,
+    running: Vec<Streak>,
+    /// The last state that was drawn standing still.
+    still: Option<Revision>,
+    start: u64,
+    /// Which of the last tick's tracks begins next.
+    next: usize,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(MaterialPlugin::<TrackMaterial>::default())
+        .add_systems(Startup, build)
+        .add_systems(Update, draw.after(ViewSystems::Show));
+}
+
+fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
+    let mesh = meshes.add(ribbons(&[]));
+    let parts = (NotShadowCaster, NotShadowReceiver, NoFrustumCulling);
+    commands.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(materials.add(TrackMaterial { ink: INK })), parts));
+    commands.insert_resource(Streaks { mesh, running: Vec::new(), still: None, start: 0, next: 0 });
+}
+
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn draw(
+    live: Res<Live>,
+    revision: Res<Revision>,
+    transport: Res<Transport>,
+    shown: Res<Shown>,
+    blocks: Res<Blocks>,
+    time: Res<Time>,
+    mut streaks: ResMut<Streaks>,
+    mut meshes: ResMut<Assets<Mesh>>,
+) {
+    if blocks.numbers.len() != live.all().len() || !live.between_ticks() {
+        return;
+    }
+    let streaks = &mut *streaks;
+    if streaks.start != revision.start || shown.0 == Before::Alone {
+        // Drops of another terrain, or none: the start has no drops yet.
+        streaks.start = revision.start;
+        let shows = !streaks.running.is_empty() || streaks.still.is_some();
+        (streaks.running, streaks.still) = (Vec::new(), None);
+        if shows && let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
+            *mesh = ribbons(&[]);
+        }
+        if shown.0 == Before::Alone {
+            return;
+        }
+    }
+    let tracks: Vec<(&Session, &SceneNumbers, &Track)> = live
+        .all()
+        .iter()
+        .zip(&blocks.numbers)
+        .flat_map(|(session, numbers)| {
+            let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
+            slots.flat_map(|slot| slot.process.tracks()).map(move |track| (session, numbers, track))
+        })
+        .collect();
+    if !transport.playing {
+        if streaks.still == Some(*revision) {
+            return;
+        }
+        streaks.still = Some(*revision);
+        streaks.running.clear();
+        let ways: Vec<(Vec<Vec3>, Vec<f32>)> = tracks
+            .iter()
+            .map(|(session, numbers, track)| {
+                let strength = (0..track.len()).map(|index| 0.08 + 0.3 * index as f32 / track.len() as f32).collect();
+                (way(session, numbers, track), strength)
+            })
+            .collect();
+        if let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
+            *mesh = ribbons(&ways);
+        }
+        return;
+    }
+    streaks.still = None;
+    let passed = time.delta_secs().min(0.1);
+    streaks.running.iter_mut().for_each(|streak| streak.age += passed);
+    streaks.running.retain(|streak| streak.age < LIFE);
+    // A few at a time, so that they don't all begin and end together.
+    let room = tracks.len().saturating_sub(streaks.running.len());
+    let begin = room.min((tracks.len() as f32 * passed / LIFE).ceil() as usize);
+    for _ in 0..begin {
+        streaks.next = (streaks.next + 7) % tracks.len();
+        let (session, numbers, track) = tracks[streaks.next];
+        streaks.running.push(Streak { way: way(session, numbers, track), age: 0.0 });
+    }
+    let ways: Vec<(Vec<Vec3>, Vec<f32>)> = streaks.running.iter().filter_map(Streak::visible).collect();
+    if let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
+        *mesh = ribbons(&ways);
+    }
+}
+
+impl Streak {
+    /// The part of the way that is seen, and how strongly.
+    fn visible(&self) -> Option<(Vec<Vec3>, Vec<f32>)> {
+        let last = (self.way.len() - 1) as f32;
+        let head = self.age / LIFE * (1.0 + TAIL) * last;
+        let (first, end) = ((head - TAIL * last).max(0.0) as usize, (head.min(last)) as usize);
+        if end <= first {
+            return None;
+        }
+        let strength = |index: usize| 0.9 * (1.0 - (head - index as f32) / (TAIL * last)).clamp(0.0, 1.0);
+        Some((self.way[first..=end].to_vec(), (first..=end).map(strength).collect()))
+    }
+}
+
+/// A track in the world, on the ground as it is now.
+fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
+    let terrain = &session.simulation.terrain;
+    let (width, height) = (terrain.width(), terrain.height());
+    let place = |&[x, y]: &[f32; 2]| {
+        let (column, row) = ((x - 0.5).clamp(0.0, width as f32 - 1.0), (y - 0.5).clamp(0.0, height as f32 - 1.0));
+        let ground = |column: usize, row: usize| {
+            let index = row.min(height - 1) * width + column.min(width - 1);
+            terrain.bedrock[index] + terrain.sand[index]
+        };
+        let (left, upper) = (column as usize, row as usize);
+        let (part_x, part_y) = (column - left as f32, row - upper as f32);
+        let mix = |a: f32, b: f32, part: f32| a + (b - a) * part;
+        let above = mix(ground(left, upper), ground(left + 1, upper), part_x);
+        let below = mix(ground(left, upper + 1), ground(left + 1, upper + 1), part_x);
+        numbers.world(column, row, mix(above, below, part_y)) + Vec3::Y * LIFT
+    };
+    track.iter().map(place).collect()
+}
+
+/// Each point twice, with the direction of its way, its side and its strength.
+fn ribbons(ways: &[(Vec<Vec3>, Vec<f32>)]) -> Mesh {
+    let (mut positions, mut normals, mut sides, mut indices) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (way, strength) in ways {
+        let first = positions.len() as u32;
+        for (index, (&point, &strength)) in way.iter().zip(strength).enumerate() {
+            let (before, after) = (way[index.saturating_sub(1)], way[(index + 1).min(way.len() - 1)]);
+            let along = (after - before).try_normalize().unwrap_or(Vec3::X);
+            for side in [-1.0, 1.0] {
+                positions.push(point.to_array());
+                normals.push(along.to_array());
+                sides.push([side, strength]);
+            }
+        }
+        for point in 0..way.len().saturating_sub(1) as u32 {
+            let corner = first + 2 * point;
+            indices.extend([corner, corner + 1, corner + 2, corner + 2, corner + 1, corner + 3]);
+        }
+    }
+    if positions.is_empty() {
+        // A mesh needs something: a triangle without area.
+        positions = vec![[0.0; 3]; 3];
+        normals = vec![[1.0, 0.0, 0.0]; 3];
+        sides = vec![[0.0; 2]; 3];
+        indices = vec![0, 1, 2];
+    }
+    Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_NORMAL, normals)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, sides)
+        .with_inserted_indices(Indices::U32(indices))
+}
