@@ -70,16 +70,23 @@ impl Files {
         let endings = |endings: &[&'static str]| endings.to_vec();
         let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
         let folder = folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
-        let mut dialog = FileDialog::new().initial_directory(folder).default_size([720.0, 420.0]);
+        let mut dialog = FileDialog::new()
+            .initial_directory(folder)
+            .default_size([720.0, 420.0])
+            .anchor(Align2::CENTER_CENTER, [0.0, 0.0]);
         dialog = match purpose {
             Purpose::Open => {
                 let mut all = endings(&MAP_ENDINGS);
                 all.push("ron");
-                dialog.title("Open a scene or a heightmap").add_file_filter_extensions("Scenes and heightmaps", all)
+                dialog
+                    .title("Open a scene or a heightmap")
+                    .add_file_filter_extensions("Scenes and heightmaps", all)
+                    .default_file_filter("Scenes and heightmaps")
             }
             Purpose::Import(role) => dialog
                 .title(&format!("Import: {}", role.title().to_lowercase()))
-                .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS)),
+                .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
+                .default_file_filter("Maps"),
             Purpose::SaveMap(map) => {
                 let name = format!("{}-{map}", session.name);
                 let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
@@ -91,8 +98,8 @@ impl Files {
             Purpose::SaveScene => dialog
                 .title("Save the scene")
                 .default_file_name(&session.name)
-                .add_save_extension("Scene (.ron)", "ron")
-                .default_save_extension("Scene (.ron)"),
+                .add_save_extension("Scene", "ron")
+                .default_save_extension("Scene"),
         };
         match purpose {
             Purpose::Open | Purpose::Import(_) => dialog.pick_file(),
@@ -219,10 +226,10 @@ fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
 
 fn format_title(ending: &str) -> String {
     match ending {
-        "png" => "PNG (.png)".to_owned(),
-        "exr" => "OpenEXR, 32 bit (.exr)".to_owned(),
-        "r32" => "Raw 32 bit (.r32)".to_owned(),
-        other => format!(".{other}"),
+        "png" => "PNG".to_owned(),
+        "exr" => "OpenEXR, 32 bit".to_owned(),
+        "r32" => "Raw, 32 bit".to_owned(),
+        other => other.to_uppercase(),
     }
 }
 

@@ -3,8 +3,11 @@
 use bevy::math::Vec2;
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, Stroke, Ui};
 
-use super::State;
+use super::{State, style::ACCENT};
 use crate::runtime::{Before, Command, Workspace};
+
+/// Behind words on the picture.
+const SHADE: Color32 = Color32::from_black_alpha(120);
 
 /// Draws the view's picture with what lies over it. Returns what is asked for.
 pub fn view_ui(
@@ -19,16 +22,18 @@ pub fn view_ui(
     let whole = Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
     root.painter().image(picture, rect, whole, Color32::WHITE);
     let painter = root.painter().with_clip_rect(rect);
-    let text = |place: egui::Pos2, align: Align2, text: &str, size: f32| {
+    let text = |place: egui::Pos2, align: Align2, text: &str, size: f32, back: Color32| {
         let font = FontId::proportional(size);
         let shape = painter.layout_no_wrap(text.to_owned(), font, Color32::WHITE);
         let at = align.anchor_size(place, shape.size());
-        painter.rect_filled(at.expand2(egui::vec2(7.0, 3.0)), 5.0, Color32::from_black_alpha(120));
+        painter.rect_filled(at.expand2(egui::vec2(7.0, 3.0)), 5.0, back);
         painter.galley(at.min, shape, Color32::WHITE);
     };
     for (index, (share, name)) in labels.iter().enumerate() {
         let place = rect.min + egui::vec2(share.x, share.y) * rect.size();
-        text(place, Align2::CENTER_CENTER, name, 12.0);
+        // The run whose numbers the panels show stands out.
+        let chosen = panels && index == state.live.index();
+        text(place, Align2::CENTER_CENTER, name, 12.0, if chosen { ACCENT.gamma_multiply(0.8) } else { SHADE });
         let spot = Rect::from_center_size(place, egui::vec2(80.0, 24.0)).intersect(rect);
         let response = root.interact(spot, root.id().with(("tile", index)), Sense::click());
         if response.on_hover_text("Shows the numbers of this run").clicked() {
@@ -37,7 +42,7 @@ pub fn view_ui(
     }
     match state.shown {
         Before::Off => {}
-        Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0),
+        Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE),
         Before::Split(share) => {
             let x = rect.left() + share * rect.width();
             let line = [egui::pos2(x, rect.top()), egui::pos2(x, rect.bottom())];
@@ -58,8 +63,8 @@ pub fn view_ui(
                 Color32::BLACK,
             );
             let top = rect.top() + 18.0;
-            text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, "Start", 13.0);
-            text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &format!("Tick {}", state.live.ticks()), 13.0);
+            text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, "Start", 13.0, SHADE);
+            text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &format!("Tick {}", state.live.ticks()), 13.0, SHADE);
             let handle = Rect::from_center_size(egui::pos2(x, rect.center().y), egui::vec2(24.0, rect.height()));
             let response = root.interact(handle, root.id().with("divider"), Sense::drag());
             response.widget_info(|| {
@@ -76,7 +81,7 @@ pub fn view_ui(
         // Who presents by mistake must find the way back.
         let back = "Present · F1 lists the keys · Ctrl+P finds everything";
         if state.live.ticks() < 1 || !state.transport.playing {
-            text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0);
+            text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
         }
     }
     commands

@@ -19,6 +19,7 @@ use bevy_panorbit_camera::{
 use super::{
     SIDE, ViewSystems,
     ground::{Blocks, START_LAYER},
+    numbers::SceneNumbers,
 };
 use crate::{
     look::ToneCurve,
@@ -260,19 +261,28 @@ fn place_labels(
 ) {
     let (camera, transform) = camera.into_inner();
     let mut labels = Vec::new();
-    for (index, (session, numbers)) in live.all().iter().zip(&blocks.numbers).enumerate() {
+    for (session, numbers) in live.all().iter().zip(&blocks.numbers) {
         let Some(tile) = &session.tile else { continue };
         let block = numbers.footprint();
-        // Of the four sides, the one towards the camera.
+        // Of the four sides, the one towards the camera before which no other block stands.
         let away = (transform.translation().xz() - block.xy()).normalize_or_zero();
-        let side =
-            if away.x.abs() > away.y.abs() { Vec2::new(away.x.signum(), 0.0) } else { Vec2::new(0.0, away.y.signum()) };
+        let free = |side: &Vec2| {
+            let beyond = block.xy() + *side * block.zw() * 2.6;
+            blocks.numbers.iter().map(SceneNumbers::footprint).all(|other| {
+                let apart = (beyond - other.xy()).abs();
+                apart.x > other.z || apart.y > other.w
+            })
+        };
+        let sides = [Vec2::X, Vec2::NEG_X, Vec2::Y, Vec2::NEG_Y];
+        let nearest = sides.into_iter().filter(free).max_by(|a, b| a.dot(away).total_cmp(&b.dot(away)));
+        let side = nearest.unwrap_or(Vec2::ZERO);
         let foot = block.xy() + side * (block.zw() + 0.015 * SIDE);
-        if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot(), foot.y))
+        // Behind the block it must rise above its mountains.
+        let rise = if side.dot(away) < 0.0 { 0.7 * block.z.min(block.w) } else { 0.0 };
+        if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot() + rise, foot.y))
             && ndc.z > 0.0
         {
-            let chosen = if index == live.index() { "● " } else { "" };
-            labels.push((Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), format!("{chosen}{}", tile.title)));
+            labels.push((Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), tile.title.clone()));
         }
     }
     if view.labels != labels {

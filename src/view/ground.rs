@@ -109,7 +109,9 @@ fn show_heights(
 ) {
     // A divider that moves changes no heights.
     let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
-    let most = preferences.settings.resolved(preferences.software).mesh as usize;
+    // Several blocks share what one may cost.
+    let mesh = preferences.settings.resolved(preferences.software).mesh as f32;
+    let most = (mesh / (live.all().len() as f32).sqrt()).max(48.0) as usize;
     if blocks.shown == Some((*revision, kind, most)) || !live.between_ticks() {
         return;
     }

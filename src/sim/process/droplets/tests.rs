@@ -306,7 +306,7 @@ fn watched_droplets_leave_tracks_and_run_as_they_would_unwatched() {
         assert!(unwatched.slots[0].process.tracks().is_empty());
         let tracks = watched.slots[0].process.tracks();
         assert!(tracks.len() > 60, "{mode:?} {law:?}: {} tracks of 100", tracks.len());
-        let longest_step = if mode == Mode::Default { 1.5 } else { 40.0 };
+        let longest_step = if mode == Mode::Default { 1.5 } else { 128.0 };
         for pair in tracks.iter().flat_map(|track| track.windows(2)) {
             let step = (pair[1][0] - pair[0][0]).hypot(pair[1][1] - pair[0][1]);
             assert!(step <= longest_step, "{mode:?} {law:?}: a step of {step} cells");
