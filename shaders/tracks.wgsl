@@ -5,6 +5,8 @@
 struct Ink {
     // Alpha: half the width in pixels of a picture 800 pixels high.
     color: vec4<f32>,
+    // Pixel column left of which nothing is drawn: there the start is shown, which has no drops.
+    column: vec4<f32>,
 }
 
 @group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> ink: Ink;
@@ -28,6 +30,7 @@ fn vertex(in: Vertex) -> VertexOutput {
 
 @fragment
 fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
+    if in.position.x < ink.column.x { discard; }
     let edge = 1.0 - in.uv.x * in.uv.x;
     return vec4(ink.color.rgb, edge * in.uv.y);
 }

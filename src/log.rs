@@ -8,11 +8,11 @@ use std::{
 };
 
 use bevy::{
-    app::App,
     log::{
         BoxedFmtLayer, BoxedLayer, LogPlugin,
         tracing_subscriber::{Layer, filter::LevelFilter, fmt},
     },
+    prelude::App,
 };
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 

@@ -173,16 +173,18 @@ fn lists_are_complete_and_machine_readable() {
 /// The arrows of the layout, read from the imports: nothing uses what stands above it.
 #[test]
 fn modules_are_used_in_one_direction_only() {
-    let allowed: [(&str, &[&str]); 9] = [
+    let allowed: [(&str, &[&str]); 11] = [
         ("params", &[]),
         ("look", &["params"]),
         ("sim", &["params", "look"]),
         ("io", &["params", "look", "sim"]),
         ("headless", &["params", "look", "sim", "io"]),
-        ("runtime", &["params", "look", "sim", "io"]),
-        ("view", &["params", "look", "sim", "io", "runtime"]),
-        ("ui", &["params", "look", "sim", "io", "runtime"]),
-        ("app", &["params", "look", "sim", "io", "runtime", "view", "ui"]),
+        ("settings", &["params", "io"]),
+        ("log", &["settings"]),
+        ("runtime", &["params", "look", "sim", "io", "settings"]),
+        ("view", &["params", "look", "sim", "io", "settings", "runtime"]),
+        ("ui", &["params", "look", "sim", "io", "settings", "runtime"]),
+        ("app", &["params", "look", "sim", "io", "settings", "log", "runtime", "view", "ui"]),
     ];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut seen = 0;
@@ -203,7 +205,7 @@ fn modules_are_used_in_one_direction_only() {
                 }
                 let engine = line.contains("bevy::") || line.contains("bevy_egui");
                 assert!(
-                    !engine || ["runtime", "view", "ui", "app"].contains(&module),
+                    !engine || ["log", "runtime", "view", "ui", "app"].contains(&module),
                     "{} uses Bevy's engine",
                     file.display()
                 );
@@ -230,4 +232,34 @@ fn files_of(source: &Path, module: &str) -> Vec<std::path::PathBuf> {
         }
     }
     found
+}
+
+#[test]
+fn runs_side_by_side_write_their_own_files_and_one_report() {
+    let folder = folder();
+    let arguments = ["build", "ten-seeds", "--ticks", "1", "--size", "32", "--seed", "5", "--save", "height.r32"];
+    let output = thalweg(&[&arguments[..], &["--out", "out"]].concat(), folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let out = folder.path().join("out");
+    let report: Value = serde_json::from_slice(&fs::read(out.join("report.json")).expect("written")).expect("JSON");
+    let tiles = report["tiles"].as_array().expect("a list");
+    let seeds: Vec<u64> = tiles.iter().filter_map(|tile| tile["seed"].as_u64()).collect();
+    assert_eq!(seeds, (5..15).collect::<Vec<_>>());
+    let mut files: Vec<Vec<u8>> =
+        (1..=10).map(|run| fs::read(out.join(format!("{run}-height.r32"))).expect("written")).collect();
+    files.sort();
+    files.dedup();
+    assert_eq!(files.len(), 10, "two runs are the same");
+}
+
+#[test]
+fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
+    let folder = folder();
+    let map = data("jacksboro.png");
+    for (out, input) in [("file", &*map), ("scene", "jacksboro-fault")] {
+        let output = thalweg(&["build", input, "--ticks", "0", "--save", "height.r32", "--out", out], folder.path());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let read = |out: &str| fs::read(folder.path().join(out).join("height.r32")).expect("written");
+    assert!(read("file") == read("scene"));
 }

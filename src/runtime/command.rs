@@ -143,7 +143,7 @@ pub(super) fn obey(
             }
             Command::SetSpeed(speed) => transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
             Command::Restart => {
-                replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed, _| seed)
+                replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed, _| seed);
             }
             Command::NewSeed => {
                 let count = live.all().len() as u64;

@@ -215,6 +215,10 @@ fn obey(
         }
         opened.picture = Some((id, contexts.add_image(EguiTextureHandle::Weak(id))));
     }
+    let title = format!("{} · Thalweg", live.chosen().title);
+    for mut window in windows.iter_mut().filter(|window| window.title != title) {
+        window.title.clone_from(&title);
+    }
     for command in commands.read() {
         if opened.windows.obey(command) || opened.files.obey(command, live.chosen(), &preferences) {
             continue;

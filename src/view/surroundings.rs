@@ -156,6 +156,7 @@ fn sun() -> impl Bundle {
 }
 
 /// Brings light and colours to sky, table and sun.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn show_light(
     live: Res<Live>,
     blocks: Res<Blocks>,

@@ -8,7 +8,7 @@ use bevy::{
     mesh::{Indices, MeshVertexBufferLayoutRef, PrimitiveTopology},
     pbr::{MaterialPipeline, MaterialPipelineKey},
     prelude::*,
-    render::render_resource::{AsBindGroup, RenderPipelineDescriptor, SpecializedMeshPipelineError},
+    render::render_resource::{AsBindGroup, RenderPipelineDescriptor, ShaderType, SpecializedMeshPipelineError},
     shader::ShaderRef,
 };
 
@@ -33,7 +33,14 @@ const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
 struct TrackMaterial {
     #[uniform(0)]
-    ink: Vec4,
+    ink: Ink,
+}
+
+/// `Ink` in `shaders/tracks.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, PartialEq)]
+struct Ink {
+    color: Vec4,
+    column: Vec4,
 }
 
 impl Material for TrackMaterial {
@@ -81,6 +88,7 @@ struct Streak {
 #[derive(Resource)]
 struct Streaks {
     mesh: Handle<Mesh>,
+    material: Handle<TrackMaterial>,
     running: Vec<Streak>,
     /// The last state that was drawn standing still.
     still: Option<Revision>,
@@ -97,9 +105,10 @@ pub(super) fn plugin(app: &mut App) {
 
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
     let mesh = meshes.add(ribbons(&[]));
+    let material = materials.add(TrackMaterial { ink: Ink { color: INK, column: Vec4::ZERO } });
     let parts = (NotShadowCaster, NotShadowReceiver, NoFrustumCulling);
-    commands.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(materials.add(TrackMaterial { ink: INK })), parts));
-    commands.insert_resource(Streaks { mesh, running: Vec::new(), still: None, start: 0, next: 0 });
+    commands.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), parts));
+    commands.insert_resource(Streaks { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -112,11 +121,18 @@ fn draw(
     time: Res<Time>,
     mut streaks: ResMut<Streaks>,
     mut meshes: ResMut<Assets<Mesh>>,
+    mut materials: ResMut<Assets<TrackMaterial>>,
 ) {
     if blocks.numbers.len() != live.all().len() || !live.between_ticks() {
         return;
     }
     let streaks = &mut *streaks;
+    let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
+    if materials.get(&streaks.material).is_some_and(|material| material.ink.column != column)
+        && let Some(mut material) = materials.get_mut(&streaks.material)
+    {
+        material.ink.column = column;
+    }
     if streaks.start != revision.start || shown.0 == Before::Alone {
         // Drops of another terrain, or none: the start has no drops yet.
         streaks.start = revision.start;
