@@ -29,7 +29,7 @@ use crate::{
 
 /// Named views for pictures: name, yaw and pitch in degrees, distance in map sides.
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
-    [("default", 28.0, 26.0, 1.72), ("front", 0.0, 24.0, 1.6), ("high", 28.0, 58.0, 1.7), ("low", 55.0, 12.0, 1.25)];
+    [("default", 28.0, 26.0, 1.62), ("front", 0.0, 24.0, 1.6), ("high", 28.0, 58.0, 1.7), ("low", 55.0, 12.0, 1.25)];
 
 /// Radians per second of the slow turn.
 const TURN: f32 = 0.06;
@@ -75,7 +75,7 @@ const FULL_ASPECT: f32 = 1.4;
 const LONGEST_SIDE: u32 = 8192;
 
 /// The point that the camera looks at.
-const FOCUS: Vec3 = Vec3::new(0.0, 0.03 * SIDE, 0.0);
+const FOCUS: Vec3 = Vec3::new(0.0, 0.0, 0.0);
 
 fn spawn_camera(
     mut commands: Commands,

@@ -1,6 +1,6 @@
 //! The ground: one block per session, whose height texture follows the simulation.
 
-use std::time::Instant;
+use std::{mem::MaybeUninit, time::Instant};
 
 use bevy::{
     asset::RenderAssetUsages,
@@ -227,21 +227,25 @@ fn show_numbers(
 
 /// Ground and thickness of sand of every cell, in metres, as the shader reads them, and the lowest ground.
 fn layer_bytes(terrain: &Terrain) -> (Vec<u8>, f32) {
-    let mut bytes = vec![0; 8 * terrain.bedrock.len()];
-    let width = terrain.width();
-    let rows =
-        bytes.par_chunks_mut(8 * width).zip(terrain.bedrock.par_chunks(width)).zip(terrain.sand.par_chunks(width));
-    let lowest = rows.map(|((bytes, bedrock), sand)| {
+    let (width, count) = (terrain.width(), terrain.bedrock.len());
+    // Megabytes in every frame: not filled with zeros first.
+    let mut bytes: Vec<u8> = Vec::with_capacity(8 * count);
+    let room = &mut bytes.spare_capacity_mut()[..8 * count];
+    let lines = terrain.bedrock.par_chunks(width).zip(terrain.sand.par_chunks(width));
+    let lowest = room.par_chunks_mut(8 * width).zip(lines).map(|(room, (bedrock, sand))| {
         let mut lowest = f32::INFINITY;
-        for ((cell, bedrock), sand) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(bedrock).zip(sand) {
+        for ((cell, bedrock), sand) in room.as_chunks_mut::<8>().0.iter_mut().zip(bedrock).zip(sand) {
             let ground = bedrock + sand;
             lowest = lowest.min(ground);
-            cell[..4].copy_from_slice(&ground.to_le_bytes());
-            cell[4..].copy_from_slice(&sand.to_le_bytes());
+            let (ground, sand) = (ground.to_le_bytes(), sand.to_le_bytes());
+            *cell =
+                [ground[0], ground[1], ground[2], ground[3], sand[0], sand[1], sand[2], sand[3]].map(MaybeUninit::new);
         }
         lowest
     });
     let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+    // SAFETY: both layers have `count` cells, so each of the 8 · count bytes was written.
+    unsafe { bytes.set_len(8 * count) };
     (bytes, lowest)
 }
 
