@@ -65,8 +65,9 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
         present_mode: PresentMode::AutoVsync,
         ..default()
     };
-    let remembered = settings_file().map(|file| Remembered::load(&file)).unwrap_or_default();
-    let preferences = Preferences { settings: remembered.settings(), remembered, software: false };
+    let file = settings_file();
+    let remembered = file.as_deref().map(Remembered::load).unwrap_or_default();
+    let preferences = Preferences { settings: remembered.settings(), remembered, software, file };
     let mut app = App::new();
     app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin()));
     add_thalweg(&mut app, sessions);

@@ -84,7 +84,7 @@ pub struct Look {
     /// How dark hollows are for the sky's light they cannot see. 0 is off; too high makes dirty edges.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub occlusion: f32,
-    /// How thick the air is: the share of light lost over the map's width. 0 is clear air.
+    /// How thick the air is: the share of light lost over rather more than the map's width. 0 is clear air.
     #[reflect(@knob(0.0..=1.0).source(D1))]
     pub fog: f32,
     /// How milky the sky is. 0 is deep blue mountain air; high is pale and warm around a low sun.

@@ -142,7 +142,7 @@ impl Settings {
 pub struct Remembered {
     /// Changed settings by path.
     set: BTreeMap<String, String>,
-    /// Where files were last opened or saved.
+    /// Where files were last opened or saved by choice.
     pub last_folder: Option<PathBuf>,
 }
 

@@ -56,7 +56,7 @@ fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     return color * (0.62 + 0.48 * clamp(sun.y * 3.0, 0.0, 1.0));
 }
 
-// Share of the light that the air between takes away; `haze` is the share lost over the map's side.
+// Share of the light that the air between takes away; `haze` is the share lost over 1.6 of the map's sides.
 fn haze_amount(distance: f32, size: f32, haze: f32) -> f32 {
     return 1.0 - exp2(log2(max(1.0 - 0.999 * haze, 1e-3)) * distance / (1.6 * size));
 }

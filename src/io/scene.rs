@@ -135,6 +135,8 @@ impl Scene {
         let refuse = |what: String| Error::bad_scene(path, &what);
         let seed = tile.seed.unwrap_or(self.seed);
         let options = origin.options.clone();
+        let first = self.tiles.first().and_then(|tile| tile.seed).unwrap_or(self.seed);
+        let origin = Origin { seeds_before: seed.wrapping_sub(first), ..origin };
         let mut session = if self.heightmap.is_empty() {
             Session::bare(name, seed, origin)
         } else {

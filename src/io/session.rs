@@ -100,6 +100,8 @@ pub struct Origin {
     pub maps: Vec<(Role, PathBuf)>,
     /// Whether layers were changed by hand since.
     pub edited: bool,
+    /// How far its seed lies above that of the first of several runs side by side.
+    pub seeds_before: u64,
 }
 
 impl Session {
@@ -201,15 +203,27 @@ impl Session {
                 terrain
             }
         };
-        if let Some(sand) = &self.maps.sand {
-            terrain.sand = sand.clone();
+        // Maps are fitted to the size that the terrain has now.
+        let fitted = |map: &Grid| map.resampled(terrain.width(), terrain.height());
+        let (sand, softness) = (self.maps.sand.as_ref().map(fitted), self.maps.softness.as_ref().map(fitted));
+        terrain.rain = self.maps.rain.as_ref().map(fitted);
+        if let Some(sand) = sand {
+            terrain.sand = sand;
             terrain.start = terrain.ground();
         }
-        if let Some(softness) = &self.maps.softness {
-            terrain.softness = softness.clone();
+        if let Some(softness) = softness {
+            terrain.softness = softness;
         }
-        terrain.rain = self.maps.rain.clone();
         terrain
+    }
+
+    /// Its name among runs side by side; one that has got another seed than the scene says is called by that.
+    pub fn tile_title(&self) -> Option<String> {
+        let tile = self.tile.as_ref()?;
+        match tile.seed {
+            Some(seed) if seed != self.simulation.seed() => Some(format!("Seed {}", self.simulation.seed())),
+            _ => Some(tile.title.clone()),
+        }
     }
 
     /// Runs the ticks that have run when a window first shows the scene.
@@ -233,6 +247,16 @@ impl Session {
             None => (self.terrain.width as usize, self.terrain.height as usize),
         };
         let (grid, warnings) = heightmap::read_layer(path, size, role.range())?;
+        self.set_map(role, path, grid)?;
+        self.warnings.extend(warnings);
+        Ok(())
+    }
+
+    /// Takes a map that was read from `path`. It takes effect at the next [`Self::restart`].
+    ///
+    /// # Errors
+    /// Its values make no sense as such a map; nothing is changed then.
+    pub fn set_map(&mut self, role: Role, path: &Path, grid: Grid) -> Result<(), Error> {
         let mut maps = self.maps.clone();
         match role {
             Role::Heights => return Err(Error::input(path, "it is not heights that are asked for", "open it instead")),
@@ -242,7 +266,6 @@ impl Session {
         }
         maps.check().map_err(|wrong| Error::input(path, wrong, "correct the map or its sidecar"))?;
         self.maps = maps;
-        self.warnings.extend(warnings);
         self.origin.maps.retain(|(other, _)| *other != role);
         self.origin.maps.push((role, path.to_owned()));
         Ok(())
@@ -280,7 +303,7 @@ impl Session {
         let Origin { input, options, maps, .. } = &self.origin;
         let mut words = vec!["thalweg".to_owned(), "build".to_owned(), quoted(input)];
         let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
-        option("--seed", self.simulation.seed().to_string());
+        option("--seed", self.simulation.seed().wrapping_sub(self.origin.seeds_before).to_string());
         option("--ticks", self.simulation.ticks().to_string());
         if let Some((width, height)) = options.size {
             option("--size", format!("{width}x{height}"));
@@ -305,7 +328,10 @@ impl Session {
             option("--set", format!("{path}={value}"));
         }
         let enabled: Vec<&str> = self.simulation.slots.iter().filter(|slot| slot.enabled).map(Slot::key).collect();
-        if !enabled.is_empty() {
+        if enabled.is_empty() {
+            let all: Vec<&str> = self.simulation.slots.iter().map(Slot::key).collect();
+            option("--disable", all.join(","));
+        } else {
             option("--enable", enabled.join(","));
         }
         option("--out", "thalweg-out".to_owned());
@@ -335,8 +361,28 @@ mod tests {
         );
         session.set("droplets.friction", "0.2").expect("in range");
         session.origin.input = "my maps/it's.png".to_owned();
+        session.enable(&[]);
         let command = session.command_line();
+        assert!(command.contains(" --disable droplets "), "{command}");
         assert!(command.contains(r"'my maps/it'\''s.png'"), "{command}");
         assert!(command.contains(" --set droplets.friction=0.2 "), "{command}");
+    }
+
+    #[test]
+    fn maps_follow_the_size_of_the_terrain() {
+        let mut session =
+            Session::open("round-hill", &heightmap::Options { size: Some((64, 64)), ..Default::default() })
+                .expect("built in");
+        for role in [Role::Sand, Role::Softness, Role::Rain] {
+            session.set_map(role, Path::new("map.r32"), Grid::filled(64, 64, 0.5)).expect("it makes sense");
+        }
+        for side in [96, 32] {
+            session.terrain.resize(side);
+            session.restart(1);
+            let terrain = &session.simulation.terrain;
+            assert_eq!(terrain.sand.len(), (side * side) as usize);
+            assert_eq!(terrain.rain.as_ref().map(|rain| rain.len()), Some((side * side) as usize));
+            session.simulation.tick();
+        }
     }
 }

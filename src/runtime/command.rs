@@ -1,6 +1,6 @@
 //! What panels, keys and menus ask for, and how the sessions obey.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bevy::prelude::*;
 
@@ -49,7 +49,7 @@ pub enum Command {
     NewSeed,
     /// From the start with this seed.
     SetSeed(u64),
-    /// Another number of cells along the shorter side, on the same ground; generated terrains only.
+    /// Another number of cells along the shorter side of a generated terrain, on the same ground.
     SetSize(u32),
     /// A parameter by group and name. One of the terrain starts again.
     Set(String, &'static str, Value),
@@ -117,6 +117,17 @@ pub enum Command {
     Quit,
 }
 
+impl Command {
+    /// The file that somebody chose for it.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Open(input, _) => Some(Path::new(input)),
+            Self::Load(_, path, _) | Self::SaveMap(_, path) | Self::SaveScene(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn obey(
     mut commands: MessageReader<Command>,
@@ -132,31 +143,39 @@ pub(super) fn obey(
 ) {
     for command in commands.read() {
         let mut replaced = false;
+        if let Some(folder) = command.file().and_then(Path::parent).filter(|folder| folder.is_dir()) {
+            preferences.remembered.last_folder = Some(folder.to_owned());
+        }
         match command {
             Command::TogglePlay => {
                 transport.playing = !transport.playing;
                 transport.due = 0.0;
             }
             Command::Step(ticks) => {
-                transport.playing = false;
+                // What playing still owed is not asked for now.
+                if std::mem::take(&mut transport.playing) {
+                    transport.due = 0.0;
+                }
                 transport.due += f64::from(*ticks);
             }
             Command::SetSpeed(speed) => transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
             Command::Restart => {
-                replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed, _| seed);
+                replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed| seed);
             }
             Command::NewSeed => {
                 let count = live.all().len() as u64;
-                replaced = start_again(&mut live, &mut history, &mut notices, "new seed", |_, seed, _| {
-                    seed.wrapping_add(count)
-                });
+                replaced =
+                    start_again(&mut live, &mut history, &mut notices, "new seed", |_, seed| seed.wrapping_add(count));
             }
             Command::SetSeed(seed) => {
-                replaced =
-                    start_again(&mut live, &mut history, &mut notices, "seed", |_, _, index| seed.wrapping_add(index));
+                // Runs side by side keep the distance of their seeds.
+                let chosen = live.chosen().simulation.seed();
+                replaced = start_again(&mut live, &mut history, &mut notices, "seed", |_, own| {
+                    seed.wrapping_add(own.wrapping_sub(chosen))
+                });
             }
             Command::SetSize(side) => {
-                replaced = start_again(&mut live, &mut history, &mut notices, "size", |session, seed, _| {
+                replaced = start_again(&mut live, &mut history, &mut notices, "size", |session, seed| {
                     session.terrain.resize(*side);
                     seed
                 });
@@ -169,6 +188,7 @@ pub(super) fn obey(
                 replaced = set(&mut live, &mut history, &mut notices, (group, name), value);
             }
             Command::Enable(key, on) => {
+                notices.retract(&Command::Undo);
                 history.before_switch(&live, key);
                 for session in live.all_mut() {
                     if let Some(slot) = session.simulation.slot_mut(key) {
@@ -196,7 +216,9 @@ pub(super) fn obey(
                 jobs.start(&mut notices, Task::Open(input.clone(), options.clone()));
             }
             Command::Load(role, path, options) => {
-                jobs.start(&mut notices, Task::Load(*role, path.clone(), options.clone(), live.all().to_vec()));
+                let terrain = &live.chosen().simulation.terrain;
+                let size = (terrain.width(), terrain.height());
+                jobs.start(&mut notices, Task::Load(*role, path.clone(), options.clone(), size));
             }
             Command::SaveMap(map, path) => {
                 let session = live.chosen();
@@ -207,6 +229,8 @@ pub(super) fn obey(
                 jobs.start(&mut notices, Task::SaveScene(path.clone(), Box::new(live.chosen().clone())));
             }
             Command::OpenFolder(path) => {
+                // One that nothing was written to yet is empty.
+                let _ = std::fs::create_dir_all(path);
                 if let Err(error) = open::that_detached(path) {
                     notices.tell(Level::Error, format!("{}: no file manager opens it ({error}).", path.display()));
                 }
@@ -248,19 +272,20 @@ pub(super) fn obey(
     }
 }
 
-/// Starts all sessions again, each with the seed that `change` makes of its old one and its position.
+/// Starts all sessions again, each with the seed that `change` makes of its old one.
 fn start_again(
     live: &mut Live,
     history: &mut History,
     notices: &mut Notices,
     label: &str,
-    change: impl Fn(&mut Session, u64, u64) -> u64,
+    change: impl Fn(&mut Session, u64) -> u64,
 ) -> bool {
     let ticks = live.ticks();
+    notices.retract(&Command::Undo);
     history.before_state(live, label);
-    for (index, session) in live.all_mut().iter_mut().enumerate() {
+    for session in live.all_mut() {
         session.origin.edited = false;
-        let seed = change(session, session.simulation.seed(), index as u64);
+        let seed = change(session, session.simulation.seed());
         session.restart(seed);
     }
     if ticks > 0 {
@@ -284,8 +309,9 @@ fn set(
 ) -> bool {
     let terrain = group == "terrain";
     let ticks = live.ticks();
+    notices.retract(&Command::Undo);
     if terrain {
-        history.before_state(live, format!("{group}.{name}"));
+        history.before_state(live, &format!("{group}.{name}"));
     } else {
         history.before_parameter(live, group, name);
     }
@@ -294,14 +320,14 @@ fn set(
         live.all().iter().any(|session| session.tile.as_ref().is_some_and(|tile| tile.set.contains_key(&path)));
     let chosen = live.index();
     for (index, session) in live.all_mut().iter_mut().enumerate() {
-        if differs && index != chosen {
-            continue;
+        // Where runs differ in it by design, only the chosen one is meant; but all begin again together.
+        if !differs || index == chosen {
+            let mut groups = session.groups_mut();
+            if let Some((_, fields)) = groups.iter_mut().find(|(key, _)| *key == group) {
+                write(*fields, name, value);
+            }
         }
-        let mut groups = session.groups_mut();
-        let written =
-            groups.iter_mut().find(|(key, _)| *key == group).is_some_and(|(_, fields)| write(*fields, name, value));
-        drop(groups);
-        if written && terrain {
+        if terrain {
             session.origin.edited = false;
             session.restart(session.simulation.seed());
         }

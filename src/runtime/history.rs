@@ -49,21 +49,21 @@ impl History {
     /// Remembers a parameter as it is before it is changed.
     pub(super) fn before_parameter(&mut self, live: &Live, group: &str, name: &'static str) {
         let values = live.all().iter().filter_map(|session| value(session, group, name)).collect();
-        self.push(format!("{group}.{name}"), Change::Parameter(group.to_owned(), name, values));
+        self.push(&format!("{group}.{name}"), || Change::Parameter(group.to_owned(), name, values));
     }
 
     /// Remembers whether a process runs before that is changed.
     pub(super) fn before_switch(&mut self, live: &Live, key: &'static str) {
         let on = live.all().iter().map(|session| is_on(session, key)).collect();
-        self.push(format!("{key} on or off"), Change::Switch(key, on));
+        self.push(&format!("{key} on or off"), || Change::Switch(key, on));
     }
 
     /// Remembers everything before it is replaced.
-    pub(super) fn before_state(&mut self, live: &Live, label: impl Into<String>) {
-        self.push(label.into(), Change::State(Box::new(live.clone())));
+    pub(super) fn before_state(&mut self, live: &Live, label: &str) {
+        self.push(label, || Change::State(Box::new(live.clone())));
     }
 
-    fn push(&mut self, label: String, change: Change) {
+    fn push(&mut self, label: &str, change: impl FnOnce() -> Change) {
         let now = Instant::now();
         let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP);
         self.future.clear();
@@ -71,7 +71,7 @@ impl History {
         if goes_on && self.past.last().is_some_and(|step| step.label == label) {
             return;
         }
-        self.past.push(Step { label, change });
+        self.past.push(Step { label: label.to_owned(), change: change() });
         while self.past.iter().map(Step::bytes).sum::<usize>() > BUDGET && self.past.len() > 1 {
             self.past.remove(0);
         }
@@ -132,8 +132,9 @@ impl Step {
 
     fn bytes(&self) -> usize {
         match &self.change {
+            // Six layers and the start, and up to three maps.
             Change::State(state) => {
-                state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 28).sum()
+                state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 40).sum()
             }
             _ => 64,
         }

@@ -7,34 +7,41 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Command, History, Level, Live, Notices, Preferences, Revision};
+use super::{Command, History, Level, Live, Notices, Revision, Transport};
 use crate::{
     io::{
         Error,
         export::Export,
-        heightmap::{self, Options},
+        heightmap::{self, Heightmap, Options},
         output,
         scene::{self, Role},
         session::{Origin, Session},
         write_rgb8,
     },
     look::Look,
-    sim::terrain::Terrain,
+    settings::picture_folder,
+    sim::{grid::Grid, terrain::Terrain},
 };
 
 /// What is to be done.
 pub(super) enum Task {
     Open(String, Options),
-    Load(Role, PathBuf, Options, Vec<Session>),
+    /// Fits a map of sand, softness or rain to (columns, rows).
+    Load(Role, PathBuf, Options, (usize, usize)),
     SaveMap(&'static str, PathBuf, Box<Terrain>, Look),
     SaveScene(PathBuf, Box<Session>),
-    SavePicture(PathBuf, (usize, usize), Vec<u8>),
+    /// Under a name in a folder that nothing has yet.
+    SavePicture(PathBuf, String, (usize, usize), Vec<u8>),
 }
 
 /// What came of it.
 enum Outcome {
     /// Sessions that replace the present ones: what they are called, and they.
     Sessions(String, Vec<Session>),
+    /// Heights that replace the present terrain.
+    Heights(PathBuf, Options, Heightmap),
+    /// A map of sand, softness or rain, and warnings.
+    Map(Role, PathBuf, Grid, Vec<String>),
     /// A file was written.
     Written(PathBuf),
 }
@@ -52,8 +59,8 @@ impl Jobs {
     }
 
     /// Writes a picture, red, green and blue from 0 to 255, beside the frames.
-    pub fn save_picture(&mut self, notices: &mut Notices, path: PathBuf, size: (usize, usize), pixels: Vec<u8>) {
-        self.start(notices, Task::SavePicture(path, size, pixels));
+    pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Vec<u8>) {
+        self.start(notices, Task::SavePicture(picture_folder(), stem, size, pixels));
     }
 
     pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
@@ -61,7 +68,8 @@ impl Jobs {
             Task::Open(input, _) => format!("Opening {} …", name(Path::new(input))),
             Task::Load(role, path, ..) => format!("Loading {} as {} …", name(path), role.title().to_lowercase()),
             Task::SaveMap(map, path, ..) => format!("Saving {map} as {} …", name(path)),
-            Task::SaveScene(path, _) | Task::SavePicture(path, ..) => format!("Saving {} …", name(path)),
+            Task::SaveScene(path, _) => format!("Saving {} …", name(path)),
+            Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
         let id = notices.tell(Level::Working, text);
         match std::thread::Builder::new().name("thalweg job".to_owned()).spawn(move || task.run()) {
@@ -82,23 +90,20 @@ impl Task {
                 sessions.iter_mut().for_each(Session::prepare);
                 Ok(Outcome::Sessions(format!("opened {}", name(Path::new(&input))), sessions))
             }
-            Self::Load(role, path, options, mut sessions) => {
-                if role == Role::Heights {
-                    import_heights(&path, options, &mut sessions)?;
-                } else {
-                    for session in &mut sessions {
-                        session.warnings.clear();
-                        session.load_map(role, &path)?;
-                        session.restart(session.simulation.seed());
-                    }
-                }
-                Ok(Outcome::Sessions(format!("loaded {} from {}", role.title().to_lowercase(), name(&path)), sessions))
+            Self::Load(Role::Heights, path, options, _) => {
+                let map = heightmap::read(&path, &options)?;
+                Ok(Outcome::Heights(path, options, map))
+            }
+            Self::Load(role, path, _, size) => {
+                let (map, warnings) = heightmap::read_layer(&path, size, role.range())?;
+                Ok(Outcome::Map(role, path, map, warnings))
             }
             Self::SaveMap(map, path, terrain, look) => {
                 Export::save(map, &terrain, &look, &path)?;
                 Ok(Outcome::Written(path))
             }
-            Self::SavePicture(path, (width, height), pixels) => {
+            Self::SavePicture(folder, stem, (width, height), pixels) => {
+                let path = free_name(&folder, &stem);
                 output::replace(&path, |file| write_rgb8(file, width, height, &pixels))?;
                 Ok(Outcome::Written(path))
             }
@@ -110,20 +115,24 @@ impl Task {
     }
 }
 
-/// A heightmap takes the place of the terrain; light, colours and processes stay as they are.
-fn import_heights(path: &Path, options: Options, sessions: &mut Vec<Session>) -> Result<(), Error> {
-    let map = heightmap::read(path, &options)?;
+/// A session on a heightmap, with the light, colours and processes of another.
+fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Session {
     let origin = Origin { input: path.display().to_string(), options, ..Origin::default() };
-    let mut fresh = Session::of_heightmap(&name(path), map, origin);
-    if let Some(old) = sessions.first() {
-        fresh.look = old.look.clone();
-        for (slot, old) in fresh.simulation.slots.iter_mut().zip(&old.simulation.slots) {
-            slot.process.params_mut().apply(old.process.params().as_partial_reflect());
-            slot.enabled = old.enabled;
-        }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut fresh = Session::of_heightmap(&stem, map, origin);
+    fresh.look = old.look.clone();
+    for (slot, old) in fresh.simulation.slots.iter_mut().zip(&old.simulation.slots) {
+        slot.process.params_mut().apply(old.process.params().as_partial_reflect());
+        slot.enabled = old.enabled;
     }
-    *sessions = vec![fresh];
-    Ok(())
+    fresh
+}
+
+/// A name for a picture that nothing has yet.
+fn free_name(folder: &Path, stem: &str) -> PathBuf {
+    let plain = folder.join(format!("{stem}.png"));
+    let numbered = (2..10_000).map(|number| folder.join(format!("{stem}-{number}.png")));
+    std::iter::once(plain.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(plain)
 }
 
 /// The last part of a path, as a person calls the file.
@@ -131,27 +140,69 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Takes over what finished jobs bring.
+/// Takes over what finished jobs bring. What was changed meanwhile stays.
 pub(super) fn finish(
     mut jobs: ResMut<Jobs>,
     mut live: ResMut<Live>,
     mut history: ResMut<History>,
     mut notices: ResMut<Notices>,
     mut revision: ResMut<Revision>,
-    mut preferences: ResMut<Preferences>,
+    mut transport: ResMut<Transport>,
 ) {
     while let Some(index) = jobs.running.iter().position(|(_, handle)| handle.is_finished()) {
         let (id, handle) = jobs.running.swap_remove(index);
         notices.dismiss(id);
-        match handle.join() {
-            Ok(Ok(Outcome::Sessions(label, sessions))) => {
-                let mut warnings: Vec<String> =
-                    sessions.iter().flat_map(|session| session.warnings.iter().cloned()).collect();
-                warnings.dedup();
+        let outcome = match handle.join() {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(error)) => {
+                notices.tell(Level::Error, format!("{error}."));
+                continue;
+            }
+            Err(_) => {
+                let text = "The work broke off by a fault of the program; a report lies in the log's folder.";
+                notices.tell(Level::Error, text);
+                continue;
+            }
+        };
+        let replaced = match outcome {
+            Outcome::Sessions(label, sessions) => Ok((label, Live::new(sessions))),
+            Outcome::Heights(path, options, map) => {
+                let session = on_heights(&path, options, map, live.chosen());
+                Ok((format!("loaded heights from {}", name(&path)), Live::new(vec![session])))
+            }
+            Outcome::Map(role, path, map, warnings) => {
+                let mut changed = live.clone();
+                let all = changed.all_mut().iter_mut();
+                let set = all.map(|session| {
+                    session.set_map(role, &path, map.clone())?;
+                    session.warnings = warnings.clone();
+                    session.origin.edited = false;
+                    session.restart(session.simulation.seed());
+                    Ok(())
+                });
+                let label = format!("loaded {} from {}", role.title().to_lowercase(), name(&path));
+                set.collect::<Result<(), Error>>().map(|()| (label, changed))
+            }
+            Outcome::Written(path) => {
+                let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+                let text = format!("Saved {}.", path.display());
+                notices.offer(Level::Info, text, Some(("Open folder", Command::OpenFolder(folder))));
+                continue;
+            }
+        };
+        match replaced {
+            Err(error) => {
+                notices.tell(Level::Error, format!("{error}."));
+            }
+            Ok((label, new)) => {
                 let ticks = live.ticks();
-                history.before_state(&live, label.clone());
-                *live = Live::new(sessions);
+                history.before_state(&live, &label);
+                *live = new;
+                transport.due = 0.0;
                 revision.begins();
+                let mut warnings: Vec<String> =
+                    live.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
+                warnings.dedup();
                 for warning in warnings {
                     notices.tell(Level::Warning, warning);
                 }
@@ -159,19 +210,8 @@ pub(super) fn finish(
                 if ticks > 0 {
                     text.push_str(&format!(" The {ticks} ticks before are kept."));
                 }
+                notices.retract(&Command::Undo);
                 notices.offer(Level::Info, text, (ticks > 0).then_some(("Undo", Command::Undo)));
-            }
-            Ok(Ok(Outcome::Written(path))) => {
-                let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-                preferences.remembered.last_folder = Some(folder.clone());
-                let text = format!("Saved {}.", path.display());
-                notices.offer(Level::Info, text, Some(("Open folder", Command::OpenFolder(folder))));
-            }
-            Ok(Err(error)) => {
-                notices.tell(Level::Error, format!("{error}."));
-            }
-            Err(_) => {
-                notices.tell(Level::Error, "The work broke off by a fault of the program; the log says where.");
             }
         }
     }

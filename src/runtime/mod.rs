@@ -7,7 +7,10 @@ mod jobs;
 mod notice;
 mod record;
 
-use std::time::{Duration, Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
@@ -20,7 +23,7 @@ pub use self::{
 };
 use crate::{
     io::session::Session,
-    settings::{self, Remembered, Settings},
+    settings::{Remembered, Settings},
     sim::process::catalogue,
 };
 
@@ -41,8 +44,9 @@ impl Live {
     ///
     /// # Panics
     /// If there is none.
-    pub fn new(sessions: Vec<Session>) -> Self {
+    pub fn new(mut sessions: Vec<Session>) -> Self {
         assert!(!sessions.is_empty(), "a scene has at least one session");
+        sessions.iter_mut().for_each(|session| session.simulation.watched = true);
         Self { sessions, chosen: 0 }
     }
 
@@ -151,8 +155,8 @@ pub struct FreeView {
     pub rect: URect,
     /// What the camera draws there.
     pub picture: Handle<Image>,
-    /// Names of runs side by side and where they belong, as shares of the free part.
-    pub labels: Vec<(Vec2, String)>,
+    /// Runs side by side: which it is, where its name belongs as shares of the free part, and its name.
+    pub labels: Vec<(usize, Vec2, String)>,
 }
 
 /// Whether the start is shown instead of the present, or beside it.
@@ -168,6 +172,8 @@ pub struct Preferences {
     pub remembered: Remembered,
     /// Whether the processor draws.
     pub software: bool,
+    /// Where they are kept, if they are.
+    pub file: Option<PathBuf>,
 }
 
 /// The order of a frame: commands, then the simulation.
@@ -300,8 +306,8 @@ fn remember(
     let preferences = preferences.bypass_change_detection();
     let settings = preferences.settings.clone();
     preferences.remembered.keep(&settings);
-    if let Some(path) = settings::settings_file()
-        && let Err(error) = preferences.remembered.save(&path)
+    if let Some(path) = &preferences.file
+        && let Err(error) = preferences.remembered.save(path)
     {
         warn!("the settings were not saved: {error}");
     }

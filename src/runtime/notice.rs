@@ -65,8 +65,12 @@ impl Notices {
         let text = text.into();
         // Said again, it is said once.
         self.list.retain(|notice| notice.text != text || notice.level != level);
+        self.list.retain(|notice| notice.since.elapsed() < notice.lasts());
+        // The least important goes, the oldest first.
+        let expendable = [Level::Info, Level::Warning, Level::Error];
+        let mut oldest = expendable.iter().filter_map(|&level| self.list.iter().position(|n| n.level == level));
         if self.list.len() >= MOST
-            && let Some(oldest) = self.list.iter().position(|notice| notice.level != Level::Working)
+            && let Some(oldest) = oldest.next()
         {
             self.list.remove(oldest);
         }
@@ -76,6 +80,13 @@ impl Notices {
         self.last += 1;
         self.list.push(Notice { id: self.last, level, text, action, since: Instant::now() });
         self.last
+    }
+
+    /// Takes back an offer that no longer means what it says.
+    pub fn retract(&mut self, command: &Command) {
+        for notice in &mut self.list {
+            notice.action.take_if(|(_, offered)| offered == command);
+        }
     }
 
     /// Takes a message away.

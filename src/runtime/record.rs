@@ -32,7 +32,12 @@ pub struct Record {
     pub samples: Vec<Sample>,
     /// Whether somebody looks at the statistics: only then they are measured.
     pub wanted: bool,
-    measured: Option<(Instant, Revision, usize)>,
+    /// Solid and water on the map after the last finished tick, in cubic metres.
+    pub volumes: (f64, f64),
+    seen: Option<(Revision, usize)>,
+    measured: Option<(Revision, usize)>,
+    /// Not measured again before this.
+    rest: Option<Instant>,
 }
 
 impl Record {
@@ -55,32 +60,34 @@ impl Record {
 
 /// Follows the chosen run.
 pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMut<Record>) {
-    if !revision.is_changed() || !live.between_ticks() {
-        // The last state is measured too, once it stands still.
-        if !record.wanted || record.measured.is_some_and(|(_, seen, index)| (seen, index) == (*revision, live.index()))
-        {
-            return;
-        }
-    }
     let simulation = &live.chosen().simulation;
-    if !simulation.between_ticks() {
+    let run = (revision.start, live.index());
+    let fresh = record.seen != Some((*revision, live.index()));
+    let due = record.wanted && record.measured != Some((*revision, live.index()));
+    if !simulation.between_ticks() || !(fresh || due) {
         return;
     }
-    if record.measured.is_some_and(|(.., index)| index != live.index()) {
+    // Curves of another run don't go on.
+    if record.seen.is_none_or(|(seen, index)| (seen.start, index) != run) {
         record.samples.clear();
+        record.rest = None;
     }
-    let solid = &simulation.ledger.solid;
-    record.add(Sample {
-        tick: simulation.ticks(),
-        eroded: solid.sum(|row| row.eroded),
-        deposited: solid.sum(|row| row.deposited),
-        outflow: solid.sum(|row| row.outflow),
-    });
-    let due = record
-        .measured
-        .is_none_or(|(when, _, index)| index != live.index() || when.elapsed() > Duration::from_millis(400));
-    if record.wanted && due {
+    if fresh {
+        record.seen = Some((*revision, live.index()));
+        record.volumes = (simulation.terrain.solid_volume(), simulation.terrain.water_volume());
+        let solid = &simulation.ledger.solid;
+        record.add(Sample {
+            tick: simulation.ticks(),
+            eroded: solid.sum(|row| row.eroded),
+            deposited: solid.sum(|row| row.deposited),
+            outflow: solid.sum(|row| row.outflow),
+        });
+    }
+    // A large map takes long to measure, and is measured less often.
+    if due && record.rest.is_none_or(|until| Instant::now() > until) {
+        let begun = Instant::now();
         record.statistics = Statistics::of(&simulation.terrain);
-        record.measured = Some((Instant::now(), *revision, live.index()));
+        record.measured = Some((*revision, live.index()));
+        record.rest = Some(Instant::now() + Duration::from_millis(400).max(begun.elapsed() * 20));
     }
 }

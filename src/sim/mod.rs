@@ -63,6 +63,8 @@ pub struct Simulation {
     pub slots: Vec<Slot>,
     /// Where every cubic metre went.
     pub ledger: Ledger,
+    /// Whether somebody looks at the particles: only then they leave tracks. The terrain does not depend on it.
+    pub watched: bool,
     seed: u64,
     tick: u64,
     cursor: Option<Cursor>,
@@ -76,7 +78,7 @@ impl Simulation {
         let mut ledger = Ledger::default();
         ledger.solid.start = terrain.solid_volume();
         ledger.water.start = terrain.water_volume();
-        Self { terrain, slots, ledger, seed, tick: 0, cursor: None, pool: None }
+        Self { terrain, slots, ledger, watched: false, seed, tick: 0, cursor: None, pool: None }
     }
 
     /// Starts again from another terrain and seed; parameters and switches stay.
@@ -87,6 +89,7 @@ impl Simulation {
             slot.enabled = old.enabled;
         }
         fresh.pool = self.pool.take();
+        fresh.watched = self.watched;
         *self = fresh;
     }
 
@@ -154,8 +157,13 @@ impl Simulation {
             return true;
         }
         let started = Instant::now();
-        let mut context =
-            Context { terrain: &mut self.terrain, ledger: &mut self.ledger, seed: self.seed, tick: self.tick + 1 };
+        let mut context = Context {
+            terrain: &mut self.terrain,
+            ledger: &mut self.ledger,
+            seed: self.seed,
+            tick: self.tick + 1,
+            watched: self.watched,
+        };
         let progress = match &self.pool {
             Some(pool) => pool.install(|| slot.process.step(cursor.stage, &mut context)),
             None => slot.process.step(cursor.stage, &mut context),

@@ -70,10 +70,9 @@ pub(super) fn ask(
                     commands.write(Command::ShowBefore(Before::Off));
                 }
                 let modifiers = down.modifiers();
-                // Nobody types with Ctrl or a function key.
+                // Nobody types with a function key; what Ctrl does belongs to the field meanwhile.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
-                let letter = !modifiers.command && !function_key;
-                if taken.0 && letter || !pressed || input.repeat {
+                if taken.0 && !function_key || !pressed || input.repeat {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {

@@ -8,9 +8,8 @@ use crate::sim::ledger::Account;
 /// The accounts of solids, and of water where there is any.
 pub fn ledger_ui(ui: &mut Ui, state: &State<'_>) {
     let simulation = &state.live.chosen().simulation;
-    let terrain = &simulation.terrain;
-    account_ui(ui, "Solids", &simulation.ledger.solid, terrain.solid_volume());
-    let water = terrain.water_volume();
+    let (solid, water) = state.record.volumes;
+    account_ui(ui, "Solids", &simulation.ledger.solid, solid);
     if water > 0.0 || !simulation.ledger.water.rows.is_empty() {
         account_ui(ui, "Water", &simulation.ledger.water, water);
     }
@@ -47,8 +46,8 @@ fn account_ui(ui: &mut Ui, title: &str, account: &Account, now: f64) {
 /// A volume as a person reads it, in cubic metres.
 pub fn volume(value: f64) -> String {
     let (scale, unit) = match value.abs() {
-        large if large >= 1e10 => (1e-9, "km³"),
-        large if large >= 1e5 => (1e-3, "10³ m³"),
+        large if large >= 1e9 => (1e-9, "km³"),
+        large if large >= 1e5 => (1e-6, "10⁶ m³"),
         small if small > 0.0 && small < 0.01 => return format!("{value:.1e} m³"),
         _ => (1.0, "m³"),
     };
@@ -62,6 +61,6 @@ mod tests {
     #[test]
     fn volumes_have_a_unit_that_fits() {
         let texts = [0.0, 3e-7, 12.5, 2.5e6, 3.2e11].map(volume);
-        assert_eq!(texts, ["0.00 m³", "3.0e-7 m³", "12.50 m³", "2500.00 10³ m³", "320.00 km³"]);
+        assert_eq!(texts, ["0.00 m³", "3.0e-7 m³", "12.50 m³", "2.50 10⁶ m³", "320.00 km³"]);
     }
 }

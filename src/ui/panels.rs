@@ -75,8 +75,8 @@ pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Co
     let mut seen = false;
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
-        let title = match &session.tile {
-            Some(tile) => format!("{} · {}", session.title, tile.title),
+        let title = match session.tile_title() {
+            Some(tile) => format!("{} · {tile}", session.title),
             None => session.title.clone(),
         };
         ui.heading(title);

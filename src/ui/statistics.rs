@@ -27,22 +27,22 @@ pub fn statistics_ui(ui: &mut Ui, state: &State<'_>) {
     });
     let plot = |name: &str, x: &str, y: &str| {
         Plot::new(name.to_owned())
-            .height(120.0)
+            .height(130.0)
             .allow_scroll(false)
             .allow_drag(false)
             .allow_zoom(false)
             .x_axis_label(x.to_owned())
             .y_axis_label(y.to_owned())
-            .legend(Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small))
     };
     let samples = &state.record.samples;
     let series = |value: &dyn Fn(&crate::runtime::Sample) -> f64| -> PlotPoints<'static> {
-        samples.iter().map(|sample| [sample.tick as f64, value(sample)]).collect()
+        samples.iter().map(|sample| [sample.tick as f64, 1e-6 * value(sample)]).collect()
     };
     ui.add_space(6.0);
     ui.label("Volume over time");
     let (eroded, deposited, outflow) = (series(&|s| s.eroded), series(&|s| s.deposited), series(&|s| s.outflow));
-    plot("volume", "tick", "m³").show(ui, |plot| {
+    let legend = Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small);
+    plot("volume", "tick", "10⁶ m³").legend(legend).show(ui, |plot| {
         plot.line(Line::new("eroded", eroded));
         plot.line(Line::new("deposited", deposited));
         plot.line(Line::new("over the border", outflow));

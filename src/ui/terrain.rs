@@ -25,10 +25,10 @@ pub fn terrain_ui(ui: &mut Ui, state: &State<'_>, sheet: &mut f32, main_only: bo
         }
         if session.heightmap.is_none() {
             let side = session.terrain.width.min(session.terrain.height);
-            let sizes = egui::ComboBox::from_id_salt("size").width(64.0).selected_text(format!("{side}²"));
+            let sizes = egui::ComboBox::from_id_salt("size").width(64.0).selected_text(format!("{side} cells"));
             let shown = sizes.show_ui(ui, |ui| {
                 for size in SIZES {
-                    if ui.selectable_label(size == side, format!("{size}²")).clicked() && size != side {
+                    if ui.selectable_label(size == side, format!("{size} cells")).clicked() && size != side {
                         commands.push(Command::SetSize(size));
                     }
                 }

@@ -44,7 +44,7 @@ pub fn transport_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
                 let label = ui.label("Speed");
                 let slider = egui::Slider::new(&mut speed, SPEEDS).logarithmic(true).suffix("×").max_decimals(2);
                 let slider = ui.add(slider).labelled_by(label.id);
-                if slider.on_hover_text("Ticks per second, as a multiple of 20. Right-click for 1×.").changed() {
+                if slider.on_hover_text("Ticks per second, as a multiple of 20.").changed() {
                     asked.push(Command::SetSpeed(speed));
                 }
                 ui.separator();
@@ -72,7 +72,7 @@ pub fn status_ui(ui: &mut Ui, state: &State<'_>) {
     let terrain = &simulation.terrain;
     let solid = &simulation.ledger.solid;
     let moved = solid.sum(|row| row.moved);
-    let residual = simulation.solid_residual();
+    let residual = solid.residual(state.record.volumes.0);
     let share = if moved > 0.0 { residual / moved } else { 0.0 };
     let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
     let guards: u64 = counts.iter().map(|counts| counts.guards).sum();

@@ -15,7 +15,7 @@ pub fn view_ui(
     rect: Rect,
     picture: egui::TextureId,
     state: &State<'_>,
-    labels: &[(Vec2, String)],
+    labels: &[(usize, Vec2, String)],
     panels: bool,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
@@ -29,7 +29,7 @@ pub fn view_ui(
         painter.rect_filled(at.expand2(egui::vec2(7.0, 3.0)), 5.0, back);
         painter.galley(at.min, shape, Color32::WHITE);
     };
-    for (index, (share, name)) in labels.iter().enumerate() {
+    for &(index, share, ref name) in labels {
         let place = rect.min + egui::vec2(share.x, share.y) * rect.size();
         // The run whose numbers the panels show stands out.
         let chosen = panels && index == state.live.index();

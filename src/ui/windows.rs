@@ -38,6 +38,7 @@ impl Windows {
         let window = match command {
             Command::TogglePalette => {
                 self.typed.clear();
+                self.marked = 0;
                 self.fresh = true;
                 &mut self.palette
             }
@@ -156,7 +157,7 @@ const MOUSE: [(&str, &str); 7] = [
     ("Wheel", "moves nearer or farther"),
     ("B, held", "shows how the run began"),
     ("Right click on a parameter", "resets it"),
-    ("Double click on a number", "lets you type it"),
+    ("Click on a number", "lets you type it; drag it to change it"),
     ("Tab", "goes to the next field; arrows change it"),
 ];
 

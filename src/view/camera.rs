@@ -1,5 +1,7 @@
 //! The camera: it draws the picture that the panels leave room for. The right button turns it, the middle one shifts it, the
-//! wheel zooms; it goes round slowly until the first click.
+//! wheel zooms; it goes round slowly until somebody takes it.
+
+use std::f32::consts::TAU;
 
 use bevy::{
     camera::{RenderTarget, visibility::RenderLayers},
@@ -215,13 +217,14 @@ fn turn_slowly(
     mut camera: Single<&mut PanOrbitCamera>,
     buttons: Res<ButtonInput<MouseButton>>,
     mut wheel: MessageReader<MouseWheel>,
+    over_view: Res<PointerOverView>,
     time: Res<Time>,
 ) {
+    let touched = (buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some()) && over_view.0;
     if !viewpoint.turns {
-        wheel.clear();
         return;
     }
-    if buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some() {
+    if touched {
         viewpoint.turns = false;
         return;
     }
@@ -240,7 +243,9 @@ fn obey(
                 let home = Viewpoint::default();
                 viewpoint.turns = false;
                 camera.target_focus = FOCUS;
-                camera.target_yaw = home.yaw;
+                // The shorter way round.
+                let turns = ((camera.target_yaw - home.yaw) / TAU).round();
+                camera.target_yaw = home.yaw + turns * TAU;
                 camera.target_pitch = home.pitch;
                 camera.target_radius = home.distance;
                 camera.force_update = true;
@@ -261,8 +266,8 @@ fn place_labels(
 ) {
     let (camera, transform) = camera.into_inner();
     let mut labels = Vec::new();
-    for (session, numbers) in live.all().iter().zip(&blocks.numbers) {
-        let Some(tile) = &session.tile else { continue };
+    for (index, (session, numbers)) in live.all().iter().zip(&blocks.numbers).enumerate() {
+        let Some(title) = session.tile_title() else { continue };
         let block = numbers.footprint();
         // Of the four sides, the one towards the camera before which no other block stands.
         let away = (transform.translation().xz() - block.xy()).normalize_or_zero();
@@ -282,7 +287,7 @@ fn place_labels(
         if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot() + rise, foot.y))
             && ndc.z > 0.0
         {
-            labels.push((Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), tile.title.clone()));
+            labels.push((index, Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), title));
         }
     }
     if view.labels != labels {

@@ -80,8 +80,9 @@ pub(super) struct Blocks {
     starts: Vec<Block>,
     /// Numbers of every block as it is drawn.
     pub numbers: Vec<SceneNumbers>,
-    /// Height of the foot on which all stand.
-    foot: f32,
+    /// How far the lowest ground of each block has sunk below that of its start, in metres. It does not rise again, or the
+    /// foot on which the block stands would seem to move.
+    sunk: Vec<f32>,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
     shown: Option<(Revision, Before, usize)>,
@@ -160,22 +161,19 @@ fn show_heights(
         list.push(Block { entity, material, layers, size: (size.0, size.1, most) });
         lowest
     };
-    let layout = Layout::new(live.all());
-    let mut foot = f32::INFINITY;
     if begins {
+        blocks.sunk = vec![0.0; wanted];
         blocks.levels = live.all().iter().map(|session| session.simulation.terrain.start.min_max().0).collect();
     }
     for (index, session) in live.all().iter().enumerate() {
         let terrain = &session.simulation.terrain;
         let level = blocks.levels[index];
         let lowest = show(&mut blocks.present, index, terrain, kind == Before::Alone, 0);
-        foot = foot.min(numbers::foot(session, &layout, lowest - level));
+        blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
             show(&mut blocks.starts, index, terrain, true, START_LAYER);
         }
     }
-    // The foot sinks with the ground but does not rise with it: it would seem to move.
-    blocks.foot = if begins { foot } else { blocks.foot.min(foot) };
     timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
 }
 
@@ -189,6 +187,10 @@ fn show_numbers(
     pictures: Res<Assets<Image>>,
 ) {
     let layout = Layout::new(live.all());
+    let look = &live.chosen().look;
+    let feet = live.all().iter().zip(&blocks.sunk);
+    let feet = feet.map(|(session, &sunk)| numbers::foot(&session.simulation.terrain, look, &layout, sunk));
+    let foot = feet.fold(0.0, f32::min);
     let width = pictures.get(&view.picture).map_or(0, Image::width) as f32;
     let numbers: Vec<SceneNumbers> = live
         .all()
@@ -197,7 +199,7 @@ fn show_numbers(
         .map(|(index, session)| {
             let terrain = &session.simulation.terrain;
             let level = blocks.levels.get(index).copied().unwrap_or_default();
-            SceneNumbers::new(terrain, &live.chosen().look, &layout, layout.centre(index), (level, blocks.foot))
+            SceneNumbers::new(terrain, look, &layout, layout.centre(index), (level, foot))
         })
         .collect();
     let mut set = |block: &Block, numbers: SceneNumbers| {

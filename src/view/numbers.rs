@@ -30,7 +30,7 @@ pub(super) struct SceneNumbers {
 pub(super) struct Layout {
     columns: usize,
     rows: usize,
-    /// Sides of a block's place without the gap, in metres.
+    /// Sides of a block's place with the gap, in metres.
     cell: Vec2,
     /// World units per metre.
     scale: f32,
@@ -41,7 +41,7 @@ impl Layout {
         let count = sessions.len().max(1);
         let sides = sessions.iter().map(|session| sides(&session.simulation.terrain));
         let cell = sides.fold(Vec2::splat(f32::MIN_POSITIVE), Vec2::max);
-        // As many columns as leave the fewest empty places and make the whole about half again as wide as deep.
+        // As many columns as leave the fewest empty places and make the whole not quite twice as wide as deep.
         let columns = (1..=count)
             .min_by_key(|&columns| {
                 let rows = count.div_ceil(columns);
@@ -138,9 +138,9 @@ impl SceneNumbers {
 
 /// Height at which a block must at least have its foot, in world units, if its lowest ground lies so many metres above
 /// that of the start.
-pub(super) fn foot(session: &Session, layout: &Layout, lowest: f32) -> f32 {
-    let side = sides(&session.simulation.terrain).min_element() * layout.scale();
-    lowest.min(0.0) * layout.scale() * session.look.vertical_exaggeration - session.look.base * side
+pub(super) fn foot(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32) -> f32 {
+    let side = sides(terrain).min_element() * layout.scale();
+    lowest.min(0.0) * layout.scale() * look.vertical_exaggeration - look.base * side
 }
 
 #[cfg(test)]

@@ -90,8 +90,8 @@ struct Streaks {
     mesh: Handle<Mesh>,
     material: Handle<TrackMaterial>,
     running: Vec<Streak>,
-    /// The last state that was drawn standing still.
-    still: Option<Revision>,
+    /// What was last drawn standing still.
+    still: Option<(Revision, Vec<SceneNumbers>)>,
     start: u64,
     /// Which of the last tick's tracks begins next.
     next: usize,
@@ -155,10 +155,11 @@ fn draw(
         })
         .collect();
     if !transport.playing {
-        if streaks.still == Some(*revision) {
+        let drawn = streaks.still.as_ref();
+        if drawn.is_some_and(|(seen, numbers)| *seen == *revision && *numbers == blocks.numbers) {
             return;
         }
-        streaks.still = Some(*revision);
+        streaks.still = Some((*revision, blocks.numbers.clone()));
         streaks.running.clear();
         let ways: Vec<(Vec<Vec3>, Vec<f32>)> = tracks
             .iter()
@@ -221,7 +222,11 @@ fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
         let below = mix(ground(left, upper + 1), ground(left + 1, upper + 1), part_x);
         numbers.world(column, row, mix(above, below, part_y)) + Vec3::Y * LIFT
     };
-    track.iter().map(place).collect()
+    // One that leaves over a periodic border comes in on the other side; its streak ends there.
+    let far = 0.5 * width.min(height) as f32;
+    let jump = |pair: &[[f32; 2]]| (pair[1][0] - pair[0][0]).abs().max((pair[1][1] - pair[0][1]).abs()) > far;
+    let end = track.windows(2).position(jump).map_or(track.len(), |last| last + 1);
+    track[..end].iter().map(place).collect()
 }
 
 /// Each point twice, with the direction of its way, its side and its strength.

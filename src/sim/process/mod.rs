@@ -77,6 +77,8 @@ pub struct Context<'a> {
     pub seed: u64,
     /// Number of the tick, from 1.
     pub tick: u64,
+    /// Whether somebody looks at the particles: only then they need to leave tracks.
+    pub watched: bool,
 }
 
 /// A process that shapes the terrain.
@@ -103,7 +105,7 @@ pub trait Process: Send + Sync {
     /// How often guards acted and how many sub-steps were taken since the start.
     fn counts(&self) -> Counts;
 
-    /// The ways of a sample of particles in the last tick, if the process has particles and its parameters ask for it.
+    /// The ways of a sample of particles in the last tick, if the process has particles and they are watched.
     fn tracks(&self) -> &[Track] {
         &[]
     }

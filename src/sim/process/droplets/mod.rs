@@ -183,7 +183,8 @@ impl Process for Droplets {
             self.waiting = rain(context.terrain, self.params.per_tick as usize, &mut stream);
             // Waves are taken from the end.
             self.waiting.reverse();
-            self.watches = true;
+            self.watches = context.watched;
+            self.tracks.clear();
             return Progress::Done;
         }
         let wave = (context.terrain.bedrock.len() / CELLS_PER_DROPLET).max(1).min(self.waiting.len());
