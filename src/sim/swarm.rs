@@ -37,8 +37,12 @@ pub trait Swarm: Sync {
     /// Moves the bundle's particles and notes what they ask of the ground.
     fn advance(&self, ground: &Self::Ground, bundle: &mut Self::Bundle) -> Self::Note;
 
+    /// Whether [`Self::watch`] is to be called.
+    fn watches(&self) -> bool {
+        false
+    }
+
     /// Sees a bundle after each move, on the thread that moves it.
-    #[inline(always)]
     fn watch(&self, _: &Self::Bundle) {}
 
     /// Does to the ground what a bundle noted. `bundle` is the bundle itself on the one thread that moves it: there it
@@ -100,6 +104,7 @@ impl<S: Swarm> Kernel for Exchanges<'_, S> {
     fn run(self) {
         let Self { swarm, ground, bundles, notes, running, member } = self;
         let own = member.share(running);
+        let watches = swarm.watches();
         for exchange in 0..S::EXCHANGES {
             // Notes of this exchange and of the last lie apart, so that writing these needs no wait for readers of those.
             let first = (exchange % 2) * running;
@@ -108,7 +113,9 @@ impl<S: Swarm> Kernel for Exchanges<'_, S> {
                 // exchange's: those of this one were last read before the last wait.
                 unsafe {
                     *notes.get_mut(first + index) = swarm.advance(ground, bundles.get_mut(index));
-                    swarm.watch(bundles.get(index));
+                    if watches {
+                        swarm.watch(bundles.get(index));
+                    }
                 }
             }
             member.wait();

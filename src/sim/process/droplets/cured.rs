@@ -355,7 +355,11 @@ impl Swarm for Wave<'_> {
         if bundle.runs.any() { self.step(ground, bundle) } else { Note::default() }
     }
 
-    #[inline(always)]
+    fn watches(&self) -> bool {
+        self.tracks.is_some()
+    }
+
+    #[cold]
     fn watch(&self, bundle: &Bundle) {
         if let Some(tracks) = self.tracks {
             let running = |lane: usize| bundle.runs.0[lane] != 0;

@@ -200,7 +200,11 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
         notes
     }
 
-    #[inline(always)]
+    fn watches(&self) -> bool {
+        self.tracks.is_some()
+    }
+
+    #[cold]
     fn watch(&self, bundle: &Bundle) {
         if let Some(tracks) = self.tracks {
             let remaining = self.law.remaining(&bundle.droplets);
