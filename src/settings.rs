@@ -39,7 +39,7 @@ pub enum Quality {
     /// Fit for the graphics adapter that was found.
     #[default]
     Automatic,
-    /// For machines without a graphics card.
+    /// For machines without a graphics card; edges of shadows are hardly softened.
     Draft,
     /// For small graphics cards.
     Balanced,
@@ -55,6 +55,8 @@ pub enum AntiAliasing {
     /// Not at all.
     #[default]
     Off,
+    /// By looking at the finished picture: cheap, and a little soft.
+    Fxaa,
     /// Four samples per pixel.
     Msaa4,
 }
@@ -120,11 +122,16 @@ impl Settings {
     pub fn resolved(&self, software: bool) -> Self {
         let (shadow_size, mesh, anti_aliasing, render_scale) = match (self.quality, software) {
             (Quality::Custom, _) => return self.clone(),
-            (Quality::Automatic, true) | (Quality::Draft, _) => (1024, 144, AntiAliasing::Off, 0.75),
+            (Quality::Automatic, true) | (Quality::Draft, _) => (2048, 144, AntiAliasing::Fxaa, 0.75),
             (Quality::Automatic, false) | (Quality::Balanced, _) => (4096, 1024, AntiAliasing::Msaa4, 1.0),
             (Quality::Best, _) => (8192, 2048, AntiAliasing::Msaa4, 1.5),
         };
         Self { shadow_size, mesh, anti_aliasing, render_scale, ..self.clone() }
+    }
+
+    /// Whether the picture is to be drawn fast rather than well.
+    pub fn is_draft(&self, software: bool) -> bool {
+        self.quality == Quality::Draft || self.quality == Quality::Automatic && software
     }
 
     /// Sets one field. One that the quality decides makes the quality "custom", the others staying as they looked.
@@ -228,7 +235,7 @@ mod tests {
         let mut settings = Settings::default();
         assert!(settings.change("render_scale", &params::Value::Number(0.5), true));
         assert_eq!(settings.quality, Quality::Custom);
-        assert_eq!((settings.shadow_size, settings.anti_aliasing), (1024, AntiAliasing::Off));
+        assert_eq!((settings.shadow_size, settings.anti_aliasing), (2048, AntiAliasing::Fxaa));
         assert_eq!(settings.resolved(false), settings);
     }
 }

@@ -149,6 +149,7 @@ fn draw(
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
+    style::keep_letters(&root);
     let mut asked = Vec::new();
     let state = sources.state();
     let mut wants_statistics = false;

@@ -39,6 +39,18 @@ const LIGHT: Palette = Palette {
     text: Color32::from_rgb(34, 38, 42),
 };
 
+/// Letters that numbers and texts are made of.
+const LETTERS: &str =
+    " !\"#%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz×·…°²³⁶−→";
+
+/// Draws every letter where the texts can take it from. A letter that is needed for the first time would be missing for a
+/// frame, which a slow machine shows.
+pub fn keep_letters(ui: &egui::Ui) {
+    for style in [TextStyle::Heading, TextStyle::Body, TextStyle::Button, TextStyle::Small, TextStyle::Monospace] {
+        let _ = ui.painter().layout_no_wrap(LETTERS.to_owned(), style.resolve(ui.style()), Color32::WHITE);
+    }
+}
+
 /// Calm, with enough air. `first` also loads the icons.
 pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
     if first {

@@ -4,6 +4,7 @@
 use std::f32::consts::TAU;
 
 use bevy::{
+    anti_alias::fxaa::Fxaa,
     camera::{RenderTarget, visibility::RenderLayers},
     core_pipeline::tonemapping::Tonemapping,
     input::mouse::MouseWheel,
@@ -160,15 +161,18 @@ fn fit_picture(
     };
 }
 
+/// The camera and how it draws.
+type Lens = (Entity, &'static mut PanOrbitCamera, &'static Msaa, Has<Fxaa>, Option<&'static Tonemapping>);
+
 /// What the settings and the look say of the camera.
 fn take_settings(
     preferences: Res<Preferences>,
     live: Res<Live>,
-    camera: Single<(Entity, &mut PanOrbitCamera, &Msaa, Option<&Tonemapping>)>,
+    camera: Single<Lens>,
     mut windows: Query<&mut Window>,
     mut commands: Commands,
 ) {
-    let (entity, mut orbit, msaa, tone) = camera.into_inner();
+    let (entity, mut orbit, msaa, fxaa, tone) = camera.into_inner();
     let settings = preferences.settings.resolved(preferences.software);
     let wanted = match live.chosen().look.tone_curve {
         ToneCurve::Aces => Tonemapping::AcesFitted,
@@ -180,13 +184,19 @@ fn take_settings(
     if tone != Some(&wanted) {
         commands.entity(entity).insert(wanted);
     }
-    let wanted = match settings.anti_aliasing {
-        AntiAliasing::Off => Msaa::Off,
-        AntiAliasing::Msaa4 => Msaa::Sample4,
+    let (samples, smooths) = match settings.anti_aliasing {
+        AntiAliasing::Off => (Msaa::Off, false),
+        AntiAliasing::Fxaa => (Msaa::Off, true),
+        AntiAliasing::Msaa4 => (Msaa::Sample4, false),
     };
-    if *msaa != wanted {
-        commands.entity(entity).insert(wanted);
+    if *msaa != samples {
+        commands.entity(entity).insert(samples);
     }
+    match (smooths, fxaa) {
+        (true, false) => commands.entity(entity).insert(Fxaa::default()).id(),
+        (false, true) => commands.entity(entity).remove::<Fxaa>().id(),
+        _ => entity,
+    };
     if !preferences.is_changed() {
         return;
     }

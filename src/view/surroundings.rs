@@ -166,10 +166,12 @@ fn show_light(
     mut table: Single<&mut Transform, (With<Table>, Without<Sun>)>,
     mut suns: Query<(&mut Transform, &mut DirectionalLight), With<Sun>>,
     camera: Single<(Entity, Option<&ShadowFilteringMethod>), With<PanOrbitCamera>>,
+    preferences: Res<Preferences>,
     mut commands: Commands,
 ) {
     let look = &live.chosen().look;
-    let wanted = if look.soft_shadows { ShadowFilteringMethod::Gaussian } else { ShadowFilteringMethod::Hardware2x2 };
+    let soft = look.soft_shadows && !preferences.settings.is_draft(preferences.software);
+    let wanted = if soft { ShadowFilteringMethod::Gaussian } else { ShadowFilteringMethod::Hardware2x2 };
     if camera.1 != Some(&wanted) {
         commands.entity(camera.0).insert(wanted);
     }
