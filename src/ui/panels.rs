@@ -51,6 +51,10 @@ pub fn menu_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
                 }
             });
         }
+        // In a narrow window they are in the menu alone.
+        if ui.available_width() < 260.0 {
+            return;
+        }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let workspaces = [
                 (Workspace::Present, icon::PRESENTATION, "Present"),

@@ -99,6 +99,8 @@ fn spawn_camera(
         radius: Some(viewpoint.distance),
         pitch_lower_limit: Some(0.02),
         pitch_upper_limit: Some(1.55),
+        // Several notches in one slow frame are added up: they must not reach the ground at once.
+        zoom_sensitivity: 0.5,
         zoom_lower_limit: 0.05 * SIDE,
         zoom_upper_limit: Some(6.0 * SIDE),
         trackpad_pinch_to_zoom_enabled: true,
