@@ -25,7 +25,7 @@ use crate::{
         session::Session,
     },
     log,
-    runtime::{self, FreeView, Live, Preferences, SimSystems, Transport},
+    runtime::{self, FreeView, Level, Live, Notices, Preferences, SimSystems, Transport},
     settings::{AntiAliasing, Quality, Remembered, Settings, settings_file},
     ui::{self, Canvas, UiVisible},
     view::{
@@ -66,12 +66,17 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
         ..default()
     };
     let file = settings_file();
-    let remembered = file.as_deref().map(Remembered::load).unwrap_or_default();
+    let loaded = file.as_deref().map_or_else(|| Ok(Remembered::default()), Remembered::load);
+    let mut notices = Notices::default();
+    let remembered = loaded.unwrap_or_else(|error| {
+        notices.tell(Level::Warning, format!("{error}."));
+        Remembered::default()
+    });
     let preferences = Preferences { settings: remembered.settings(), remembered, software, file };
     let mut app = App::new();
     app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin()));
     add_thalweg(&mut app, sessions);
-    app.insert_resource(preferences);
+    app.insert_resource(preferences).insert_resource(notices);
     app.run();
     Ok(())
 }

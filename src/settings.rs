@@ -2,14 +2,17 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use bevy_reflect::Reflect;
 use serde::{Deserialize, Serialize};
 
-use crate::params::{self, choice, knob};
+use crate::{
+    io::{Error, output},
+    params::{self, choice, knob},
+};
 
 /// Light or dark panels.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,9 +157,19 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Reads the file. A missing, damaged or foreign file is no reason not to start: what it cannot say is default.
-    pub fn load(path: &Path) -> Self {
-        fs::read_to_string(path).ok().and_then(|text| ron::from_str(&text).ok()).unwrap_or_default()
+    /// Reads the file; a missing one is that of a new user.
+    ///
+    /// # Errors
+    /// It is unreadable or damaged.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(Error::unreadable(path, &error)),
+        };
+        ron::from_str(&text).map_err(|error| {
+            Error::input(path, format!("it holds no settings ({error})"), "until you change one, the defaults hold")
+        })
     }
 
     /// The settings; entries that are unknown or out of range stay at their defaults.
@@ -180,11 +193,9 @@ impl Remembered {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), crate::io::Error> {
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
         let text = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new()).unwrap_or_default();
-        crate::io::output::replace(path, |file| {
-            fs::write(file, text).map_err(|error| crate::io::Error::unwritable(path, &error))
-        })
+        output::replace(path, |file| fs::write(file, text).map_err(|error| Error::unwritable(path, &error)))
     }
 }
 
@@ -215,18 +226,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changed_settings_survive_and_a_damaged_file_is_no_harm() {
+    fn changed_settings_survive_and_a_damaged_file_is_told_of() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a/settings.ron");
         let settings = Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() };
         let mut kept = Remembered { last_folder: Some("/maps".into()), ..Remembered::default() };
         kept.keep(&settings);
         kept.save(&path).unwrap_or_else(|error| panic!("{error}"));
-        let again = Remembered::load(&path);
+        let again = Remembered::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((again.settings(), again.last_folder), (settings, Some("/maps".into())));
-        for damage in ["", "(set: {\"settings.scale\": \"9000\", \"settings.gone\": \"1\"})", "(set", "\u{0}"] {
+        let missing = Remembered::load(&folder.path().join("none.ron"));
+        assert_eq!(missing, Ok(Remembered::default()));
+        fs::write(&path, "(set: {\"settings.scale\": \"9000\", \"settings.gone\": \"1\"})").expect("it is writable");
+        assert_eq!(Remembered::load(&path).map(|kept| kept.settings()), Ok(Settings::default()));
+        for damage in ["", "(set", "\u{0}"] {
             fs::write(&path, damage).expect("it is writable");
-            assert_eq!(Remembered::load(&path).settings(), Settings::default(), "{damage}");
+            let error = Remembered::load(&path).expect_err("it is damaged");
+            assert!(error.to_string().contains("settings.ron: it holds no settings"), "{error}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod lists;
 mod shot;
 
 use std::{
@@ -15,15 +16,14 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand, error::ErrorKind};
-use serde_json::json;
 
 use crate::{
     io::{
         Error, heightmap,
-        scene::{self, BUILT_IN, DEFAULT, Picture, Role},
+        scene::{self, DEFAULT, Picture, Role},
         session::Session,
     },
-    params::{ParamError, Parameter, Value, nearest, walk},
+    params::{ParamError, nearest},
 };
 
 /// Interactive terrain sandbox: droplets shape one shared terrain, live in a window or without one.
@@ -165,8 +165,8 @@ where
         Some(Command::Build(build)) => build.run(),
         Some(Command::Bench(bench)) => bench.run(),
         Some(Command::Shot(shot)) => shot.run(graphics.picture),
-        Some(Command::Scenes { json }) => list_scenes(json),
-        Some(Command::Params { markdown, json }) => list_params(markdown, json),
+        Some(Command::Scenes { json }) => lists::scenes(json),
+        Some(Command::Params { markdown, json }) => lists::params(markdown, json),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -331,88 +331,4 @@ fn parse_length(text: &str) -> Result<f32, String> {
         .ok()
         .filter(|length: &f32| length.is_finite() && *length > 0.0)
         .ok_or("a length in metres, more than 0".into())
-}
-
-fn list_scenes(as_json: bool) -> Result<(), Failure> {
-    let mut rows = Vec::new();
-    for (name, _) in BUILT_IN {
-        let session = Session::open(name, &heightmap::Options::default())?;
-        rows.push((name, session.title, session.about, session.ticks));
-    }
-    let text = if as_json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(name, title, about, ticks)| json!({"name": name, "title": title, "about": about, "ticks": ticks}))
-            .collect();
-        format!("{:#}\n", json!(rows))
-    } else {
-        rows.iter().map(|(name, title, about, _)| format!("{name:<16} {title}: {about}\n")).collect()
-    };
-    print(&text);
-    Ok(())
-}
-
-/// Every parameter there is, at its default.
-fn all_parameters() -> Result<Vec<Parameter>, Failure> {
-    let mut session = Session::open(DEFAULT, &heightmap::Options::default())?;
-    session.terrain = Default::default();
-    session.look = Default::default();
-    session.simulation.slots = crate::sim::Simulation::new(session.simulation.terrain.clone(), 1).slots;
-    Ok(session.groups().into_iter().flat_map(walk).collect())
-}
-
-fn list_params(markdown: bool, as_json: bool) -> Result<(), Failure> {
-    let all = all_parameters()?;
-    let text = if as_json {
-        let rows: Vec<_> = all
-            .iter()
-            .map(|parameter| {
-                let knob = &parameter.knob;
-                let number = matches!(parameter.value, Value::Number(_) | Value::Color(_));
-                json!({
-                    "key": parameter.path, "min": number.then_some(knob.min), "max": number.then_some(knob.max),
-                    "default": match &parameter.value {
-                        Value::Number(number) => json!(number),
-                        Value::Switch(on) => json!(on),
-                        Value::Choice(name) => json!(name),
-                        Value::Color(color) => json!(color),
-                    },
-                    "choices": parameter.choices, "unit": knob.unit, "symbol": knob.symbol, "source": knob.source,
-                    "doc": one_paragraph(parameter.doc),
-                })
-            })
-            .collect();
-        format!("{:#}\n", json!(rows))
-    } else {
-        let mut text = String::new();
-        if markdown {
-            text.push_str(
-                "| key | range | default | unit | symbol | meaning | source |\n|---|---|---|---|---|---|---|\n",
-            );
-        }
-        for parameter in &all {
-            let knob = &parameter.knob;
-            let range = match parameter.value {
-                Value::Number(_) | Value::Color(_) => format!("{}–{}", knob.min, knob.max),
-                Value::Switch(_) => "true, false".to_owned(),
-                Value::Choice(_) => parameter.choices.join(", "),
-            };
-            let doc = one_paragraph(parameter.doc);
-            text.push_str(&if markdown {
-                format!(
-                    "| `{}` | {range} | {} | {} | {} | {doc} | {} |\n",
-                    parameter.path, parameter.value, knob.unit, knob.symbol, knob.source
-                )
-            } else {
-                format!("{:<28} {} {} [{range}]\n    {doc}\n", parameter.path, parameter.value, knob.unit)
-            });
-        }
-        text
-    };
-    print(&text);
-    Ok(())
-}
-
-fn one_paragraph(doc: &str) -> String {
-    doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }

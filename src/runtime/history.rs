@@ -18,7 +18,7 @@ const SAME_STEP: Duration = Duration::from_millis(900);
 /// What a step changed, with what brings back the other side of it.
 #[derive(Clone)]
 enum Change {
-    /// A parameter and its values in all sessions.
+    /// A parameter and its values in all sessions; one of the terrain is a state, as it replaces everything.
     Parameter(String, &'static str, Vec<Value>),
     /// A process and whether it ran in all sessions.
     Switch(&'static str, Vec<bool>),
@@ -77,25 +77,25 @@ impl History {
         }
     }
 
-    /// Takes the last step back. Returns what it was and whether a terrain was replaced.
+    /// Takes the last step back. Returns what it was and whether all sessions were replaced.
     pub(super) fn undo(&mut self, live: &mut Live) -> Option<(String, bool)> {
-        let step = self.past.pop()?;
         self.last = None;
-        let (other, replaced) = step.exchange(live);
-        let label = other.label.clone();
-        self.future.push(other);
-        Some((label, replaced))
+        exchange_last(&mut self.past, &mut self.future, live)
     }
 
-    /// Does again the step that was last taken back.
+    /// Does again the step that was last taken back. Returns the same.
     pub(super) fn redo(&mut self, live: &mut Live) -> Option<(String, bool)> {
-        let step = self.future.pop()?;
         self.last = None;
-        let (other, replaced) = step.exchange(live);
-        let label = other.label.clone();
-        self.past.push(other);
-        Some((label, replaced))
+        exchange_last(&mut self.future, &mut self.past, live)
     }
+}
+
+/// Exchanges the last step of one list for what is there, which becomes the last of the other.
+fn exchange_last(from: &mut Vec<Step>, to: &mut Vec<Step>, live: &mut Live) -> Option<(String, bool)> {
+    let (other, replaced) = from.pop()?.exchange(live);
+    let label = other.label.clone();
+    to.push(other);
+    Some((label, replaced))
 }
 
 impl Step {
@@ -105,16 +105,14 @@ impl Step {
         let (change, replaced) = match change {
             Change::Parameter(group, name, values) => {
                 let now = live.all().iter().filter_map(|session| value(session, &group, name)).collect();
-                let mut replaced = false;
                 for (session, value) in live.all_mut().iter_mut().zip(&values) {
                     for (key, fields) in session.groups_mut() {
                         if key == group {
                             write(fields, name, value);
                         }
                     }
-                    replaced = group == "terrain";
                 }
-                (Change::Parameter(group, name, now), replaced)
+                (Change::Parameter(group, name, now), false)
             }
             Change::Switch(key, on) => {
                 let now = live.all().iter().map(|session| is_on(session, key)).collect();

@@ -121,10 +121,7 @@ fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> S
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut fresh = Session::of_heightmap(&stem, map, origin);
     fresh.look = old.look.clone();
-    for (slot, old) in fresh.simulation.slots.iter_mut().zip(&old.simulation.slots) {
-        slot.process.params_mut().apply(old.process.params().as_partial_reflect());
-        slot.enabled = old.enabled;
-    }
+    fresh.simulation.take_over(&old.simulation);
     fresh
 }
 
@@ -217,11 +214,14 @@ pub(super) fn finish(
     }
 }
 
-/// A file that is being written is finished before the program ends.
+/// A file that is being written is finished before the program ends. What fails then is said on standard error and in the
+/// log: there is no window any more.
 pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
     if leaving.read().next().is_some() {
         for (_, handle) in jobs.running.drain(..) {
-            let _ = handle.join();
+            if let Ok(Err(error)) = handle.join() {
+                error!("{error}");
+            }
         }
     }
 }

@@ -84,13 +84,18 @@ impl Simulation {
     /// Starts again from another terrain and seed; parameters and switches stay.
     pub fn restart(&mut self, terrain: Terrain, seed: u64) {
         let mut fresh = Self::new(terrain, seed);
-        for (slot, old) in fresh.slots.iter_mut().zip(&self.slots) {
-            slot.process.params_mut().apply(old.process.params().as_partial_reflect());
-            slot.enabled = old.enabled;
-        }
+        fresh.take_over(self);
         fresh.pool = self.pool.take();
         fresh.watched = self.watched;
         *self = fresh;
+    }
+
+    /// Takes over the parameters and switches of another run's processes.
+    pub fn take_over(&mut self, other: &Self) {
+        for (slot, other) in self.slots.iter_mut().zip(&other.slots) {
+            slot.process.params_mut().apply(other.process.params().as_partial_reflect());
+            slot.enabled = other.enabled;
+        }
     }
 
     /// Runs on these threads instead of rayon's global pool. Results don't depend on it.

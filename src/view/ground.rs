@@ -261,8 +261,9 @@ fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
     Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rg32Float, RenderAssetUsages::RENDER_WORLD)
 }
 
-/// A flat grid from -½ to ½ of at most `most` vertices along a side, its border again as the walls' upper and lower rim, and the base. The kind of a vertex
-/// stands in its y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a wall along z.
+/// A flat grid from -½ to ½ of at most `most` vertices along a side, its border again as the walls' upper and lower rim,
+/// and the base. The kind of a vertex stands in its y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a
+/// wall along z.
 fn block_mesh((width, height): (usize, usize), most: usize) -> Mesh {
     let (columns, rows) = (width.clamp(2, most), height.clamp(2, most));
     let place = |column: usize, row: usize, kind: f32| {

@@ -4,7 +4,9 @@
 //! the ground as the last round left it, so the result does not depend on the number of threads.
 
 pub mod banks;
+mod constants;
 pub mod cured;
+mod ground;
 pub mod published;
 pub mod settling;
 #[cfg(test)]

@@ -1,0 +1,100 @@
+//! `thalweg scenes` and `thalweg params`: what there is, for people and for scripts.
+
+use serde_json::json;
+
+use super::{Failure, print};
+use crate::{
+    io::{
+        heightmap,
+        scene::{BUILT_IN, DEFAULT},
+        session::Session,
+    },
+    params::{Parameter, Value, walk},
+    sim::Simulation,
+};
+
+/// Prints the built-in scenes.
+pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for (name, _) in BUILT_IN {
+        let session = Session::open(name, &heightmap::Options::default())?;
+        rows.push((name, session.title, session.about, session.ticks));
+    }
+    let text = if as_json {
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|(name, title, about, ticks)| json!({"name": name, "title": title, "about": about, "ticks": ticks}))
+            .collect();
+        format!("{:#}\n", json!(rows))
+    } else {
+        rows.iter().map(|(name, title, about, _)| format!("{name:<16} {title}: {about}\n")).collect()
+    };
+    print(&text);
+    Ok(())
+}
+
+/// Every parameter there is, at its default.
+fn all_parameters() -> Result<Vec<Parameter>, Failure> {
+    let mut session = Session::open(DEFAULT, &heightmap::Options::default())?;
+    session.terrain = Default::default();
+    session.look = Default::default();
+    session.simulation.slots = Simulation::new(session.simulation.terrain.clone(), 1).slots;
+    Ok(session.groups().into_iter().flat_map(walk).collect())
+}
+
+/// Prints every parameter.
+pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
+    let all = all_parameters()?;
+    let text = if as_json {
+        let rows: Vec<_> = all
+            .iter()
+            .map(|parameter| {
+                let knob = &parameter.knob;
+                let number = matches!(parameter.value, Value::Number(_) | Value::Color(_));
+                json!({
+                    "key": parameter.path, "min": number.then_some(knob.min), "max": number.then_some(knob.max),
+                    "default": match &parameter.value {
+                        Value::Number(number) => json!(number),
+                        Value::Switch(on) => json!(on),
+                        Value::Choice(name) => json!(name),
+                        Value::Color(color) => json!(color),
+                    },
+                    "choices": parameter.choices, "unit": knob.unit, "symbol": knob.symbol, "source": knob.source,
+                    "doc": one_paragraph(parameter.doc),
+                })
+            })
+            .collect();
+        format!("{:#}\n", json!(rows))
+    } else {
+        let mut text = String::new();
+        if markdown {
+            text.push_str(
+                "| key | range | default | unit | symbol | meaning | source |\n|---|---|---|---|---|---|---|\n",
+            );
+        }
+        for parameter in &all {
+            let knob = &parameter.knob;
+            let range = match parameter.value {
+                Value::Number(_) | Value::Color(_) => format!("{}–{}", knob.min, knob.max),
+                Value::Switch(_) => "true, false".to_owned(),
+                Value::Choice(_) => parameter.choices.join(", "),
+            };
+            let doc = one_paragraph(parameter.doc);
+            text.push_str(&if markdown {
+                format!(
+                    "| `{}` | {range} | {} | {} | {} | {doc} | {} |\n",
+                    parameter.path, parameter.value, knob.unit, knob.symbol, knob.source
+                )
+            } else {
+                format!("{:<28} {} {} [{range}]\n    {doc}\n", parameter.path, parameter.value, knob.unit)
+            });
+        }
+        text
+    };
+    print(&text);
+    Ok(())
+}
+
+fn one_paragraph(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}

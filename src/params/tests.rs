@@ -1,0 +1,61 @@
+use super::*;
+
+#[derive(Reflect, Clone, Default, PartialEq, Debug)]
+enum Kind {
+    #[default]
+    Plain,
+    VeryFancy,
+}
+
+/// A group for these tests.
+#[derive(Reflect, Clone, PartialEq, Debug)]
+struct Sample {
+    /// Speed.
+    #[reflect(@knob(0.1..=5.0).unit("m/s"))]
+    speed: f32,
+    /// Count.
+    #[reflect(@knob(1.0..=10.0))]
+    count: u32,
+    /// Kind.
+    #[reflect(@choice())]
+    kind: Kind,
+    /// Switch.
+    #[reflect(@choice())]
+    on: bool,
+    /// Colour.
+    #[reflect(@knob(0.0..=1.0))]
+    tint: [f32; 3],
+}
+
+fn sample() -> Sample {
+    Sample { speed: 0.1, count: 2, kind: Kind::Plain, on: false, tint: [0.0; 3] }
+}
+
+#[test]
+fn every_kind_of_value_is_set_from_text() {
+    let mut group = sample();
+    for (path, text) in
+        [("s.speed", "2.5"), ("s.count", "7"), ("s.kind", "very-fancy"), ("s.on", "true"), ("s.tint", "0.1, 0.2,0.3")]
+    {
+        set(&mut [("s", &mut group)], path, text).unwrap_or_else(|error| panic!("{error}"));
+    }
+    assert_eq!(group, Sample { speed: 2.5, count: 7, kind: Kind::VeryFancy, on: true, tint: [0.1, 0.2, 0.3] });
+}
+
+#[test]
+fn bad_values_change_nothing_and_say_what_would_be_right() {
+    let mut group = sample();
+    let cases = [
+        ("s.sped", "1", "there is no parameter \"s.sped\"; the nearest is \"s.speed\""),
+        ("s.speed", "9", "s.speed cannot be 9: it ranges from 0.1 to 5 m/s"),
+        ("s.speed", "NaN", "s.speed cannot be \"NaN\": it takes a number"),
+        ("s.count", "2.5", "s.count cannot be \"2.5\": it takes a whole number"),
+        ("s.kind", "fancy", "s.kind cannot be \"fancy\": it takes one of plain, very-fancy"),
+        ("s.tint", "1,2", "s.tint cannot be \"1,2\": it takes three numbers, red, green, blue, with commas between"),
+    ];
+    for (path, text, sentence) in cases {
+        let error = set(&mut [("s", &mut group)], path, text).expect_err(path);
+        assert_eq!(error.to_string(), sentence);
+    }
+    assert_eq!(group, sample());
+}

@@ -1,0 +1,192 @@
+use super::*;
+use crate::{io::heightmap::Options, params::Value};
+
+fn app() -> App {
+    let mut app = App::new();
+    let options = Options { size: Some((64, 64)), ..Options::default() };
+    app.add_plugins((MinimalPlugins, plugin))
+        .insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+        .insert_resource(Transport::paused());
+    app
+}
+
+fn update_until_quiet(app: &mut App) {
+    for _ in 0..500 {
+        app.update();
+    }
+}
+
+#[test]
+fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
+    let mut app = app();
+    app.update();
+    let before = app.world().resource::<Revision>().state;
+    app.world_mut().write_message(Command::Step(3));
+    update_until_quiet(&mut app);
+    assert_eq!(app.world().resource::<Live>().chosen().simulation.ticks(), 3);
+    assert_eq!(app.world().resource::<Revision>().state, before + 3);
+}
+
+#[test]
+fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
+    let (mut whole, mut slow) = (app(), app());
+    slow.insert_resource(FrameBudget(Duration::from_nanos(1)));
+    for app in [&mut whole, &mut slow] {
+        app.world_mut().write_message(Command::Step(2));
+        update_until_quiet(app);
+    }
+    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    assert_eq!(slow.world().resource::<Live>().chosen().simulation.ticks(), 2);
+    assert!(terrain(&whole) == terrain(&slow), "the frame budget changed the result");
+}
+
+#[test]
+fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
+    let mut app = app();
+    let start = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    app.world_mut().write_message(Command::Step(1));
+    update_until_quiet(&mut app);
+    app.world_mut().write_message(Command::Restart);
+    app.update();
+    assert!(app.world().resource::<Live>().chosen().simulation.terrain == start);
+    app.world_mut().write_message(Command::Set("terrain".into(), "relief", Value::Number(50.0)));
+    app.update();
+    assert_eq!(app.world().resource::<Live>().chosen().terrain.relief, 50.0);
+    assert!(app.world().resource::<Live>().chosen().simulation.terrain != start);
+}
+
+#[test]
+fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("height.r32");
+    let mut app = app();
+    app.world_mut().write_message(Command::SaveMap("height", path.clone()));
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    assert_eq!(std::fs::metadata(&path).map(|file| file.len()).ok(), Some(64 * 64 * 4));
+}
+
+#[test]
+fn what_is_thrown_away_comes_back_bit_by_bit() {
+    let mut app = app();
+    app.world_mut().write_message(Command::Step(2));
+    update_until_quiet(&mut app);
+    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let before = terrain(&app);
+    for command in [
+        Command::Restart,
+        Command::NewSeed,
+        Command::SetSeed(99),
+        Command::SetSize(32),
+        Command::Set("terrain".into(), "relief", Value::Number(50.0)),
+        Command::SpreadSand(1.0),
+        Command::RemoveSand,
+        Command::Dry,
+    ] {
+        app.world_mut().write_message(command.clone());
+        app.update();
+        app.world_mut().write_message(Command::Undo);
+        app.update();
+        assert!(terrain(&app) == before, "{command:?} is not undone");
+        assert_eq!(app.world().resource::<Live>().ticks(), 2, "{command:?}");
+        app.world_mut().write_message(Command::Redo);
+        app.update();
+        app.world_mut().write_message(Command::Undo);
+        app.update();
+        assert!(terrain(&app) == before, "{command:?} is not undone the second time");
+    }
+}
+
+#[test]
+fn a_dragged_parameter_is_one_step_of_undo() {
+    let mut app = app();
+    let friction = |app: &App| {
+        let groups = app.world().resource::<Live>().chosen().groups();
+        crate::params::get(&groups, "droplets.friction").expect("it exists").value
+    };
+    let before = friction(&app);
+    for value in [0.1, 0.2, 0.3] {
+        app.world_mut().write_message(Command::Set("droplets".into(), "friction", Value::Number(value)));
+        app.update();
+    }
+    assert_eq!(friction(&app), Value::Number(0.3));
+    app.world_mut().write_message(Command::Undo);
+    app.update();
+    assert_eq!(friction(&app), before);
+    app.world_mut().write_message(Command::Redo);
+    app.update();
+    assert_eq!(friction(&app), Value::Number(0.3));
+}
+
+/// Runs until no job is left.
+fn until_done(app: &mut App) {
+    for _ in 0..5000 {
+        app.update();
+        if app.world().resource::<Jobs>().count() == 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("a job does not end");
+}
+
+#[test]
+fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = app();
+    app.update();
+    let before = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let broken = folder.path().join("broken.png");
+    std::fs::write(&broken, b"no picture").expect("it is writable");
+    let scene = folder.path().join("broken.ron");
+    std::fs::write(&scene, b"(title: 3)").expect("it is writable");
+    let path = |path: &std::path::Path| path.display().to_string();
+    for command in [
+        Command::Open(path(&broken), Options::default()),
+        Command::Open(path(&scene), Options::default()),
+        Command::Open(path(folder.path()), Options::default()),
+        Command::Open("no-such-scene".to_owned(), Options::default()),
+        Command::Load(crate::io::scene::Role::Heights, broken.clone(), Options::default()),
+        Command::Load(crate::io::scene::Role::Rain, broken.clone(), Options::default()),
+        Command::SaveMap("height", folder.path().join("map.jpg")),
+        Command::SaveScene(folder.path().join("broken.png/inside.ron")),
+    ] {
+        app.world_mut().write_message(command.clone());
+        app.update();
+        until_done(&mut app);
+        let mut notices = app.world_mut().resource_mut::<Notices>();
+        let told: Vec<(u64, Level, String)> =
+            notices.shown().map(|notice| (notice.id, notice.level, notice.text.clone())).collect();
+        assert_eq!(told.len(), 1, "{command:?}: {told:?}");
+        assert!(told[0].1 == Level::Error && told[0].2.contains("; ") && told[0].2.ends_with('.'), "{told:?}");
+        notices.dismiss(told[0].0);
+        assert!(app.world().resource::<Live>().chosen().simulation.terrain == before, "{command:?}");
+    }
+}
+
+#[test]
+fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = app();
+    app.world_mut().write_message(Command::Step(1));
+    update_until_quiet(&mut app);
+    let before = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let path = folder.path().join("height.png");
+    app.world_mut().write_message(Command::SaveMap("height", path.clone()));
+    app.update();
+    until_done(&mut app);
+    app.world_mut().write_message(Command::Load(crate::io::scene::Role::Heights, path, Options::default()));
+    app.update();
+    until_done(&mut app);
+    let live = app.world().resource::<Live>();
+    assert_eq!((live.ticks(), live.chosen().simulation.terrain.width()), (0, 64));
+    app.world_mut().write_message(Command::Open("ten-seeds".to_owned(), Options::default()));
+    app.update();
+    until_done(&mut app);
+    assert_eq!(app.world().resource::<Live>().all().len(), 10);
+    for _ in 0..2 {
+        app.world_mut().write_message(Command::Undo);
+        app.update();
+    }
+    assert!(app.world().resource::<Live>().chosen().simulation.terrain == before);
+}
