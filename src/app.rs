@@ -57,7 +57,7 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
             session.terrain.resize(FIRST_SIDE);
             session.restart(session.simulation.seed());
         }
-        session.prepare();
+        session.prepare(&io::Progress::default());
     }
     let window = Window {
         title: "Thalweg".to_owned(),
@@ -99,8 +99,8 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
         app.update();
     }
     let picture = capture(&mut app).map_err(failed)?;
-    let ((width, height), pixels) = rgb(&picture);
-    io::output::replace(&shot.out, |path| io::write_rgb8(path, width, height, &pixels))
+    let (size, pixels) = rgb(&picture);
+    io::output::replace(&shot.out, |path| io::write_rgb8(path, size, &pixels, &io::Progress::default()))
 }
 
 /// What an [`off_screen`] app has drawn. Takes a few frames.

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Failure, Start, interrupted, print};
 use crate::{
-    io::{Error, export::Export, output::Output, session::Session},
+    io::{Error, Progress, export::Export, output::Output, session::Session},
     sim::{ledger::Account, terrain::Layer},
 };
 
@@ -62,7 +62,7 @@ impl Build {
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
             for export in &exports {
                 let file = output.file(&format!("{before}{}.{}", export.map, export.format));
-                export.write(&session.simulation.terrain, &session.look, &file)?;
+                export.write(&session.simulation.terrain, &session.look, &file, &Progress::default())?;
             }
         }
         let report = match &sessions[..] {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    Error, hillshade::hillshade, output::Output, write_exr, write_png16, write_r32, write_rgb8, write_sidecar,
+    Error, Progress, hillshade::hillshade, output::Output, write_exr, write_png16, write_r32, write_rgb8, write_sidecar,
 };
 use crate::{
     look::Look,
@@ -63,18 +63,18 @@ impl Export {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn write(self, terrain: &Terrain, look: &Look, path: &Path) -> Result<(), Error> {
+    pub fn write(self, terrain: &Terrain, look: &Look, path: &Path, progress: &Progress) -> Result<(), Error> {
         let ground = terrain.ground();
         if self.map == "hillshade" {
-            let pixels = hillshade(&ground, &terrain.sand, terrain.cell_size, look);
-            return write_rgb8(path, ground.width(), ground.height(), &pixels);
+            let pixels = hillshade(&ground, &terrain.sand, terrain.cell_size, look, progress);
+            return write_rgb8(path, (ground.width(), ground.height()), &pixels, progress);
         }
         let grid = self.grid(terrain, ground);
         let range = grid.min_max();
         match self.format {
-            "png" => write_png16(path, &grid, range)?,
-            "exr" => write_exr(path, &grid)?,
-            _ => write_r32(path, &grid)?,
+            "png" => write_png16(path, &grid, range, progress)?,
+            "exr" => write_exr(path, &grid, progress)?,
+            _ => write_r32(path, &grid, progress)?,
         }
         let size = (grid.width(), grid.height());
         write_sidecar(&path.with_extension("json"), size, terrain.cell_size, range)
@@ -95,14 +95,14 @@ impl Export {
     ///
     /// # Errors
     /// The name has another ending than a format of the map, or a file cannot be written; nothing is replaced then.
-    pub fn save(map: &str, terrain: &Terrain, look: &Look, path: &Path) -> Result<(), Error> {
+    pub fn save(map: &str, terrain: &Terrain, look: &Look, path: &Path, progress: &Progress) -> Result<(), Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Error::output(path, "it is no name of a file", "name a file to write"));
         };
         let output = Output::new(folder)?;
-        export.write(terrain, look, &output.file(&name.to_string_lossy()))?;
+        export.write(terrain, look, &output.file(&name.to_string_lossy()), progress)?;
         output.publish().map(drop)
     }
 }
@@ -122,7 +122,8 @@ mod tests {
         let terrain = Terrain::bare(Grid::from_cells(40, 32, cells), 3.0, Edge::Open);
         for format in formats("height") {
             let path = folder.path().join(format!("map-{format}.{format}"));
-            Export::save("height", &terrain, &Look::default(), &path).unwrap_or_else(|error| panic!("{error}"));
+            Export::save("height", &terrain, &Look::default(), &path, &Progress::default())
+                .unwrap_or_else(|error| panic!("{error}"));
             let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!((back.heights.width(), back.cell_size), (40, 3.0));
             let worst = back.heights.iter().zip(terrain.bedrock.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -133,7 +134,8 @@ mod tests {
     #[test]
     fn an_ending_that_is_no_format_is_refused_with_those_that_are() {
         let terrain = Terrain::bare(Grid::filled(4, 4, 0.0), 1.0, Edge::Open);
-        let error = Export::save("height", &terrain, &Look::default(), Path::new("map.jpg")).expect_err("refused");
+        let error = Export::save("height", &terrain, &Look::default(), Path::new("map.jpg"), &Progress::default())
+            .expect_err("refused");
         assert!(error.to_string().contains(".png, .exr, .r32"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use exr::{
 };
 
 use super::{
-    Error,
+    Error, Progress,
     raster::{Expected, Raster, all_finite, open},
 };
 use crate::sim::grid::Grid;
@@ -93,12 +93,13 @@ fn unusable(path: &Path, error: &exr::error::Error) -> Error {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_exr(path: &Path, grid: &Grid) -> Result<(), Error> {
+pub fn write_exr(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Error> {
     let samples = FlatSamples::F32(grid.to_vec());
     let channels = AnyChannels::sort(SmallVec::from_iter([AnyChannel::new("Y", samples)]));
     let size = (grid.width(), grid.height());
     let layer = Layer::new(size, LayerAttributes::default(), Encoding::SMALL_FAST_LOSSLESS, channels);
-    Image::from_layer(layer).write().to_file(path).map_err(|error| match error {
+    let tell = |share: f64| progress.done((share * 1e3) as usize, 1000);
+    Image::from_layer(layer).write().on_progress(tell).to_file(path).map_err(|error| match error {
         exr::error::Error::Io(cause) => Error::unwritable(path, &cause),
         other => Error::output(path, format!("it cannot be made ({other})"), "another format may hold this map"),
     })
@@ -130,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.exr");
         let grid = Grid::from_fn(67, 45, |x, y| (x as f32).sqrt() * 1e3 - (y as f32).sin() * 1e-3);
-        write_exr(&path, &grid).expect("it is writable");
+        write_exr(&path, &grid, &Progress::default()).expect("it is writable");
         let read = read(&path, &expecting()).expect("it was just written");
         assert!(read.cells.iter().zip(grid.iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
         assert!(read.warnings.is_empty());

@@ -1,7 +1,10 @@
 //! The ground seen from above, in the two colours of the window, lit from the side.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rayon::prelude::*;
 
+use super::Progress;
 use crate::{look::Look, sim::grid::Grid};
 
 /// Radii, in cells, at which hollows look around for what hides the sky.
@@ -12,7 +15,7 @@ const PENUMBRA: f32 = 0.06;
 /// RGB, 8 bits each, rows from the top of the map. Heights and cell size in metres; `sand` is the layer's thickness.
 ///
 /// Colours are those of [`Look`], lit in linear light by sun and sky; its fog and highlights are left out.
-pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec<u8> {
+pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progress: &Progress) -> Vec<u8> {
     let (width, height) = (ground.width(), ground.height());
     let steepness = look.vertical_exaggeration / cell_size;
     let (azimuth, elevation) = (look.sun_azimuth.to_radians(), look.sun_elevation.to_radians());
@@ -21,6 +24,7 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
     let highest = ground.min_max().1;
     let colors = [look.flat_color, look.steep_color, look.sand_color].map(|color| color.map(linear));
     let mut pixels = vec![0; 3 * width * height];
+    let rows_done = AtomicUsize::new(0);
     pixels.par_chunks_exact_mut(3 * width).enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
             let (column, line) = (x as isize, y as isize);
@@ -47,6 +51,7 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
                 *byte = display(color * light);
             }
         }
+        progress.done(rows_done.fetch_add(1, Ordering::Relaxed) + 1, height);
     });
     pixels
 }
@@ -138,7 +143,7 @@ mod tests {
     use super::*;
 
     fn shade(ground: &Grid, look: &Look) -> Vec<u8> {
-        hillshade(ground, &Grid::filled(ground.width(), ground.height(), 0.0), 1.0, look)
+        hillshade(ground, &Grid::filled(ground.width(), ground.height(), 0.0), 1.0, look, &Progress::default())
     }
 
     #[test]

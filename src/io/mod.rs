@@ -12,6 +12,7 @@ pub mod heightmap;
 pub mod hillshade;
 pub mod output;
 mod png;
+mod progress;
 mod raster;
 mod raw;
 pub mod scene;
@@ -26,6 +27,7 @@ use std::{
 pub use self::{
     exr::write_exr,
     png::{write_png16, write_rgb8},
+    progress::Progress,
     raw::write_r32,
     sidecar::write_sidecar,
 };

@@ -2,14 +2,14 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufWriter, Cursor, ErrorKind, Seek},
+    io::{BufRead, BufWriter, Cursor, ErrorKind, Seek, Write},
     path::Path,
 };
 
 use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError, Transformations};
 
 use super::{
-    Error, embedded,
+    Error, Progress, embedded,
     raster::{Expected, Raster, open},
 };
 use crate::sim::grid::Grid;
@@ -89,7 +89,7 @@ fn unusable(path: &Path, error: &DecodingError) -> Error {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_png16(path: &Path, grid: &Grid, (min, max): (f32, f32)) -> Result<(), Error> {
+pub fn write_png16(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &Progress) -> Result<(), Error> {
     let range = f64::from(max) - f64::from(min);
     let full = f64::from(u16::MAX);
     let scale = if range > 0.0 { full / range } else { 0.0 };
@@ -97,24 +97,29 @@ pub fn write_png16(path: &Path, grid: &Grid, (min, max): (f32, f32)) -> Result<(
         .iter()
         .flat_map(|&height| (((f64::from(height) - f64::from(min)) * scale).round() as u16).to_be_bytes())
         .collect();
-    write(path, grid.width(), grid.height(), ColorType::Grayscale, BitDepth::Sixteen, &bytes)
+    write(path, (grid.width(), grid.height()), ColorType::Grayscale, BitDepth::Sixteen, &bytes, progress)
 }
 
 /// Writes a picture: `width × height` pixels of red, green and blue, sRGB, rows from top to bottom.
 ///
 /// # Errors
 /// The file cannot be written, or the number of bytes is not `width * height * 3`.
-pub fn write_rgb8(path: &Path, width: usize, height: usize, pixels: &[u8]) -> Result<(), Error> {
-    write(path, width, height, ColorType::Rgb, BitDepth::Eight, pixels)
+pub fn write_rgb8(
+    path: &Path,
+    (width, height): (usize, usize),
+    pixels: &[u8],
+    progress: &Progress,
+) -> Result<(), Error> {
+    write(path, (width, height), ColorType::Rgb, BitDepth::Eight, pixels, progress)
 }
 
 fn write(
     path: &Path,
-    width: usize,
-    height: usize,
+    (width, height): (usize, usize),
     color: ColorType,
     depth: BitDepth,
     bytes: &[u8],
+    progress: &Progress,
 ) -> Result<(), Error> {
     let file = File::create(path).map_err(|error| Error::unwritable(path, &error))?;
     let mut encoder = Encoder::new(BufWriter::new(file), width as u32, height as u32);
@@ -124,7 +129,12 @@ fn write(
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
     let written = encoder.write_header().and_then(|mut writer| {
-        writer.write_image_data(bytes)?;
+        let mut stream = writer.stream_writer()?;
+        for (row, line) in bytes.chunks((bytes.len() / height.max(1)).max(1)).enumerate() {
+            stream.write_all(line)?;
+            progress.done(row, height);
+        }
+        stream.finish()?;
         writer.finish()
     });
     written.map_err(|error| match error {
@@ -153,7 +163,7 @@ mod tests {
         let (_folder, path) = path();
         let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
         let (min, max) = grid.min_max();
-        write_png16(&path, &grid, (min, max)).expect("it is writable");
+        write_png16(&path, &grid, (min, max), &Progress::default()).expect("it is writable");
         let read = read(&path, &expecting()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(65535.0), 0));
         for (before, step) in grid.iter().zip(read.cells.iter()) {
@@ -165,14 +175,14 @@ mod tests {
     #[test]
     fn a_flat_map_is_all_zeros() {
         let (_folder, path) = path();
-        write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0)).expect("it is writable");
+        write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &Progress::default()).expect("it is writable");
         assert_eq!(read(&path, &expecting()).expect("it was just written").cells, Grid::filled(3, 2, 0.0));
     }
 
     #[test]
     fn eight_bit_colours_are_read_by_luminance_and_say_so() {
         let (_folder, path) = path();
-        write_rgb8(&path, 2, 1, &[255, 255, 255, 0, 255, 0]).expect("it is writable");
+        write_rgb8(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &Progress::default()).expect("it is writable");
         let read = read(&path, &expecting()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
@@ -181,7 +191,7 @@ mod tests {
     #[test]
     fn a_wrong_number_of_pixels_is_an_error_of_the_writer() {
         let (_folder, path) = path();
-        assert_eq!(write_rgb8(&path, 2, 2, &[0; 7]).expect_err("12 are needed").exit_code(), 1);
+        assert_eq!(write_rgb8(&path, (2, 2), &[0; 7], &Progress::default()).expect_err("12 are needed").exit_code(), 1);
     }
 
     #[test]

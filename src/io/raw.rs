@@ -1,9 +1,13 @@
 //! Raw cells without a header, row by row, little-endian: `.r16` (unsigned steps) and `.r32` (float, metres).
 
-use std::{fs, io::Read, path::Path};
+use std::{
+    fs,
+    io::{Read, Write},
+    path::Path,
+};
 
 use super::{
-    Error,
+    Error, Progress,
     raster::{Expected, Raster, all_finite, open},
 };
 use crate::sim::grid::Grid;
@@ -88,9 +92,16 @@ fn size(
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_r32(path: &Path, grid: &Grid) -> Result<(), Error> {
-    let bytes: Vec<u8> = grid.iter().flat_map(|value| value.to_le_bytes()).collect();
-    fs::write(path, bytes).map_err(|error| Error::unwritable(path, &error))
+pub fn write_r32(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Error> {
+    let write = || -> std::io::Result<()> {
+        let mut file = fs::File::create(path)?;
+        for (row, line) in grid.chunks(grid.width()).enumerate() {
+            file.write_all(&line.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
+            progress.done(row, grid.height());
+        }
+        file.sync_all()
+    };
+    write().map_err(|error| Error::unwritable(path, &error))
 }
 
 #[cfg(test)]
@@ -107,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r32");
         let grid = Grid::from_fn(7, 5, |x, y| f32::from_bits(0x3f00_0001 + (x * 977 + y * 131_071) as u32) - 0.7);
-        write_r32(&path, &grid).expect("it is writable");
+        write_r32(&path, &grid, &Progress::default()).expect("it is writable");
         let read = read_r32(&path, &expecting(None, Some(7), Some(5))).expect("it was just written");
         assert!(read.cells.iter().zip(grid.iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
         assert_eq!((read.cells.width(), read.warnings.len()), (7, 0));

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error,
+    Error, Progress,
     embedded::FOLDER,
     heightmap,
     output::Output,
@@ -213,7 +213,7 @@ impl Role {
 ///
 /// # Errors
 /// A file cannot be written; nothing is replaced then.
-pub fn save(session: &Session, path: &Path) -> Result<(), Error> {
+pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), Error> {
     let (Some(folder), Some(stem)) = (path.parent(), path.file_stem()) else {
         return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));
     };
@@ -237,7 +237,7 @@ pub fn save(session: &Session, path: &Path) -> Result<(), Error> {
         }
         let write = |layer: &str, grid: &Grid| -> Result<String, Error> {
             let name = format!("{stem}.{layer}.r32");
-            write_r32(&output.file(&name), grid)?;
+            write_r32(&output.file(&name), grid, progress)?;
             let size = (grid.width(), grid.height());
             write_sidecar(&output.file(&format!("{stem}.{layer}.json")), size, terrain.cell_size, grid.min_max())?;
             Ok(name)
@@ -285,7 +285,7 @@ mod tests {
         let mut session = Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
         session.set("droplets.per_tick", "40").expect("in range");
         (0..3).for_each(|_| session.simulation.tick());
-        save(&session, &path).unwrap_or_else(|error| panic!("{error}"));
+        save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
         let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
         assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
@@ -308,7 +308,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("start.ron");
         let session = Session::open(DEFAULT, &Options::default()).expect("built in");
-        save(&session, &path).unwrap_or_else(|error| panic!("{error}"));
+        save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
         let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         assert!(again.simulation.terrain == session.simulation.terrain);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Error, heightmap,
+    Error, Progress, heightmap,
     scene::{self, Role, Tile},
 };
 use crate::{
@@ -227,8 +227,11 @@ impl Session {
     }
 
     /// Runs the ticks that have run when a window first shows the scene.
-    pub fn prepare(&mut self) {
-        (0..self.shown_from).for_each(|_| self.simulation.tick());
+    pub fn prepare(&mut self, progress: &Progress) {
+        for tick in 0..self.shown_from {
+            self.simulation.tick();
+            progress.done(tick as usize + 1, self.shown_from as usize);
+        }
     }
 
     /// Starts the run again from its first terrain, keeping all parameters and switches.

@@ -10,7 +10,7 @@ use bevy::prelude::*;
 use super::{Command, History, Level, Live, Notices, Revision, Transport};
 use crate::{
     io::{
-        Error,
+        Error, Progress,
         export::Export,
         heightmap::{self, Heightmap, Options},
         output,
@@ -71,8 +71,9 @@ impl Jobs {
             Task::SaveScene(path, _) => format!("Saving {} …", name(path)),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
-        let id = notices.tell(Level::Working, text);
-        match std::thread::Builder::new().name("thalweg job".to_owned()).spawn(move || task.run()) {
+        let progress = Progress::default();
+        let id = notices.work(text, progress.clone());
+        match std::thread::Builder::new().name("thalweg job".to_owned()).spawn(move || task.run(&progress)) {
             Ok(handle) => self.running.push((id, handle)),
             Err(error) => {
                 notices.dismiss(id);
@@ -83,11 +84,11 @@ impl Jobs {
 }
 
 impl Task {
-    fn run(self) -> Result<Outcome, Error> {
+    fn run(self, progress: &Progress) -> Result<Outcome, Error> {
         match self {
             Self::Open(input, options) => {
                 let mut sessions = scene::open(&input, &options)?;
-                sessions.iter_mut().for_each(Session::prepare);
+                sessions.iter_mut().for_each(|session| session.prepare(progress));
                 Ok(Outcome::Sessions(format!("opened {}", name(Path::new(&input))), sessions))
             }
             Self::Load(Role::Heights, path, options, _) => {
@@ -99,16 +100,16 @@ impl Task {
                 Ok(Outcome::Map(role, path, map, warnings))
             }
             Self::SaveMap(map, path, terrain, look) => {
-                Export::save(map, &terrain, &look, &path)?;
+                Export::save(map, &terrain, &look, &path, progress)?;
                 Ok(Outcome::Written(path))
             }
-            Self::SavePicture(folder, stem, (width, height), pixels) => {
+            Self::SavePicture(folder, stem, size, pixels) => {
                 let path = free_name(&folder, &stem);
-                output::replace(&path, |file| write_rgb8(file, width, height, &pixels))?;
+                output::replace(&path, |file| write_rgb8(file, size, &pixels, progress))?;
                 Ok(Outcome::Written(path))
             }
             Self::SaveScene(path, session) => {
-                scene::save(&session, &path)?;
+                scene::save(&session, &path, progress)?;
                 Ok(Outcome::Written(path))
             }
         }

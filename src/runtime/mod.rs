@@ -95,6 +95,8 @@ pub struct Transport {
     pub speed: f32,
     /// Ticks that are due, with the fraction that time has brought.
     due: f64,
+    /// Whether the chosen total of particles had run when it was last looked at.
+    complete: Option<bool>,
 }
 
 /// How long the simulation may work in a frame.
@@ -195,7 +197,7 @@ struct Turn(usize);
 
 impl Default for Transport {
     fn default() -> Self {
-        Self { playing: true, speed: 1.0, due: 0.0 }
+        Self { playing: true, speed: 1.0, due: 0.0, complete: None }
     }
 }
 
@@ -273,7 +275,14 @@ fn run_due_ticks(world: &mut World) {
         for session in &mut world.resource_mut::<Live>().sessions {
             session.simulation.end_tick();
         }
-        let finished = world.resource::<Live>().between_ticks();
+        let live = world.resource::<Live>();
+        let finished = live.between_ticks();
+        let complete = live
+            .chosen()
+            .simulation
+            .slots
+            .iter()
+            .any(|slot| slot.enabled && slot.particles().is_some_and(|(done, total)| done >= total));
         let mut timing = world.resource_mut::<Timing>();
         timing.spent += pass.elapsed();
         if finished {
@@ -281,6 +290,14 @@ fn run_due_ticks(world: &mut World) {
             timing.spent = Duration::ZERO;
             transport.due = (transport.due - 1.0).max(0.0);
             world.resource_mut::<Revision>().goes_on();
+        }
+        // Once, when the total is reached: who goes on is not stopped again.
+        let reached = finished && complete && transport.complete == Some(false);
+        transport.complete = Some(complete);
+        if reached && transport.playing {
+            transport = Transport { playing: false, due: 0.0, ..transport };
+            let text = "The map is finished: the chosen total of particles has run. Play goes on.";
+            world.resource_mut::<Notices>().offer(Level::Info, text, Some(("Play", Command::TogglePlay)));
         }
     }
     let mut timing = world.resource_mut::<Timing>();

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::Command;
+use crate::io::Progress;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Notice {
     pub text: String,
     /// What can be done about it: a word and the command.
     pub action: Option<(&'static str, Command)>,
+    /// Of work: how much of it is done.
+    pub progress: Option<Progress>,
     since: Instant,
 }
 
@@ -60,6 +63,15 @@ impl Notices {
         self.offer(level, text, None)
     }
 
+    /// Tells the user that work has begun, and how far it is. Returns its number.
+    pub fn work(&mut self, text: impl Into<String>, progress: Progress) -> u64 {
+        let id = self.tell(Level::Working, text);
+        if let Some(notice) = self.list.last_mut() {
+            notice.progress = Some(progress);
+        }
+        id
+    }
+
     /// Tells the user something and what can be done about it. Returns its number.
     pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, Command)>) -> u64 {
         let text = text.into();
@@ -78,7 +90,7 @@ impl Notices {
             error!("{text}");
         }
         self.last += 1;
-        self.list.push(Notice { id: self.last, level, text, action, since: Instant::now() });
+        self.list.push(Notice { id: self.last, level, text, action, progress: None, since: Instant::now() });
         self.last
     }
 

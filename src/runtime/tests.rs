@@ -190,3 +190,27 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     }
     assert!(app.world().resource::<Live>().chosen().simulation.terrain == before);
 }
+
+#[test]
+fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
+    let mut app = app();
+    let mut live = app.world_mut().resource_mut::<Live>();
+    let session = &mut live.all_mut()[0];
+    session.set("droplets.per_tick", "100").expect("it is a parameter");
+    session.set("droplets.total", "1000").expect("it is a parameter");
+    session.simulation.slot_mut("droplets").expect("it is in the catalogue").enabled = true;
+    let run = |app: &mut App| {
+        for _ in 0..400 {
+            app.world_mut().resource_mut::<Transport>().due += 1.0;
+            app.update();
+            if !app.world().resource::<Transport>().playing {
+                break;
+            }
+        }
+        app.world().resource::<Live>().ticks()
+    };
+    app.insert_resource(Transport::default());
+    assert_eq!(run(&mut app), 10);
+    app.world_mut().write_message(Command::TogglePlay);
+    assert!(run(&mut app) > 100, "it does not stop twice");
+}

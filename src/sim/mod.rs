@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Instant};
 
 use rayon::ThreadPool;
 
-use crate::params::{Group, GroupMut};
+use crate::params::{Group, GroupMut, Value, walk};
 use ledger::Ledger;
 use process::{Context, Process, Progress, catalogue};
 use terrain::Terrain;
@@ -38,6 +38,15 @@ impl Slot {
     /// The process's key.
     pub fn key(&self) -> &'static str {
         self.process.info().key
+    }
+
+    /// Particles that have run, and the total that is chosen for a finished map; `None` without such a total.
+    pub fn particles(&self) -> Option<(u64, u64)> {
+        let parameters = walk((self.key(), self.process.params()));
+        match parameters.into_iter().find(|parameter| parameter.name == "total")?.value {
+            Value::Number(total) => Some((self.process.counts().particles, total as u64)),
+            _ => None,
+        }
     }
 }
 

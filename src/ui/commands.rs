@@ -158,11 +158,11 @@ fn build() -> Vec<Entry> {
     let turn = "The camera goes round slowly, or stops.";
     add(View, icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], Command::ToggleTurntable);
     let before = "Shows how the run began; holding B shows it for as long.";
-    add(View, icon::CLOCK_COUNTER_CLOCKWISE, "-Start alone", before, &[], Command::ShowBefore(Before::Alone));
+    add(View, icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], Command::ShowBefore(Before::Alone));
     let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
     let half = Command::ShowBefore(Before::Split(0.5));
-    add(View, icon::SQUARE_SPLIT_HORIZONTAL, "Start beside present", split, &[(SHIFT, Key::B)], half);
-    add(View, icon::EYE, "Present alone", "Shows the terrain as it is.", &[], Command::ShowBefore(Before::Off));
+    add(View, icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half);
+    add(View, icon::EYE, "Present", "Shows the terrain as it is.", &[], Command::ShowBefore(Before::Off));
     let workspaces = [
         ("-Sculpt workspace", "All panels.", Workspace::Sculpt, icon::SLIDERS),
         (

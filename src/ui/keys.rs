@@ -13,9 +13,17 @@ use bevy_egui::{
 use super::commands::asked_by;
 use crate::runtime::{Before, Command, Shown};
 
-/// Whether somebody types or answers a dialog: keys then are letters.
-#[derive(Resource, Clone, Copy, Debug, Default)]
-pub(super) struct KeyboardTaken(pub bool);
+/// Whom keys belong to.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Keyboard {
+    /// The table of commands.
+    #[default]
+    Commands,
+    /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
+    Widget,
+    /// Somebody types or answers a dialog: even what Ctrl does belongs to the field.
+    Typing,
+}
 
 /// Modifiers that are down.
 #[derive(Default)]
@@ -44,7 +52,7 @@ impl Down {
 pub(super) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    taken: Res<KeyboardTaken>,
+    keyboard: Res<Keyboard>,
     shown: Res<Shown>,
     mut down: Local<Down>,
     mut commands: MessageWriter<Command>,
@@ -70,9 +78,14 @@ pub(super) fn ask(
                     commands.write(Command::ShowBefore(Before::Off));
                 }
                 let modifiers = down.modifiers();
-                // Nobody types with a function key; what Ctrl does belongs to the field meanwhile.
+                // Nobody types with a function key.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
-                if taken.0 && !function_key || !pressed || input.repeat {
+                let ours = match *keyboard {
+                    Keyboard::Commands => true,
+                    Keyboard::Widget => function_key || modifiers.command,
+                    Keyboard::Typing => function_key,
+                };
+                if !ours || !pressed || input.repeat {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
@@ -104,7 +117,7 @@ mod tests {
         app.add_message::<KeyboardInput>()
             .add_message::<KeyboardFocusLost>()
             .add_message::<Command>()
-            .init_resource::<KeyboardTaken>()
+            .init_resource::<Keyboard>()
             .init_resource::<Shown>()
             .add_systems(Update, ask);
         app
@@ -184,9 +197,16 @@ mod tests {
     #[test]
     fn who_types_asks_for_nothing() {
         let mut app = app();
-        app.insert_resource(KeyboardTaken(true));
-        press(&mut app, Key::Character("r".into()), true);
-        press(&mut app, Key::Space, true);
-        assert_eq!(asked(&mut app), []);
+        for keyboard in [Keyboard::Typing, Keyboard::Widget] {
+            app.insert_resource(keyboard);
+            press(&mut app, Key::Character("r".into()), true);
+            press(&mut app, Key::Space, true);
+            assert_eq!(asked(&mut app), []);
+            press(&mut app, Key::Control, true);
+            press(&mut app, Key::Character("p".into()), true);
+            press(&mut app, Key::Control, false);
+            let palette = if keyboard == Keyboard::Widget { vec![Command::TogglePalette] } else { vec![] };
+            assert_eq!(asked(&mut app), palette);
+        }
     }
 }

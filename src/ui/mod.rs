@@ -31,7 +31,7 @@ use crate::runtime::{
     Transport, Workspace,
 };
 use files::Files;
-use keys::KeyboardTaken;
+use keys::Keyboard;
 use windows::Windows;
 
 /// Whether panels are shown.
@@ -113,7 +113,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(EguiPlugin::default())
         .insert_resource(UiVisible(true))
         .insert_resource(Opened { sheet: 1.0, ..Opened::default() })
-        .init_resource::<KeyboardTaken>()
+        .init_resource::<Keyboard>()
         .add_systems(Startup, spawn_canvas)
         .add_systems(EguiPrimaryContextPass, draw)
         .add_systems(Update, (obey, keys::ask, files::take_dropped_files));
@@ -136,7 +136,7 @@ fn draw(
     mut commands: MessageWriter<Command>,
     mut pointer: ResMut<PointerOverView>,
     mut free: ResMut<FreeView>,
-    mut taken: ResMut<KeyboardTaken>,
+    mut keyboard: ResMut<Keyboard>,
 ) -> Result {
     let context = contexts.ctx_mut()?.clone();
     let opened = &mut *opened;
@@ -178,7 +178,13 @@ fn draw(
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context));
     asked.extend(toasts::toasts_ui(&context, &sources.notices, view));
-    taken.0 = context.egui_wants_keyboard_input() || opened.files.is_open() || opened.windows.palette;
+    *keyboard = if context.text_edit_focused() || opened.files.is_open() || opened.windows.palette {
+        Keyboard::Typing
+    } else if context.egui_wants_keyboard_input() {
+        Keyboard::Widget
+    } else {
+        Keyboard::Commands
+    };
     commands.write_batch(asked);
     // Decided while no button is down, so that a drag stays with what it began on.
     let (place, down) = context.input(|input| (input.pointer.latest_pos(), input.pointer.any_down()));

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     look::Look,
-    params::{Value, walk},
     runtime::{Command, Workspace},
     sim::{
         Slot,
@@ -125,12 +124,9 @@ fn process_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process, main_only: bool, co
             }
         })
         .body(|ui| {
-            let particles = slot.process.counts().particles;
-            let parameters = walk((info.key, slot.process.params()));
-            let total = parameters.iter().find(|parameter| parameter.name == "total").map(|parameter| &parameter.value);
-            if let Some(Value::Number(total)) = total {
-                let share = particles as f64 / total.max(1.0);
-                let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(*total as u64), 100.0 * share);
+            if let Some((particles, total)) = slot.particles() {
+                let share = particles as f64 / total.max(1) as f64;
+                let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(total), 100.0 * share);
                 let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
                 ui.add(bar.desired_height(16.0)).on_hover_text("Droplets so far, of the chosen total");
             }

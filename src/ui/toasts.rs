@@ -4,7 +4,10 @@ use bevy_egui::egui::{self, Align2, Color32, RichText};
 use egui_phosphor::regular as icon;
 
 use super::style;
-use crate::runtime::{Command, Level, Notices};
+use crate::{
+    io::Progress,
+    runtime::{Command, Level, Notices},
+};
 
 /// Shows messages in the lower left corner of `view`, the newest at the bottom. Returns what was answered.
 pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -> Vec<Command> {
@@ -34,6 +37,12 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
                         ui.vertical(|ui| {
                             ui.set_max_width(width);
                             ui.label(&notice.text);
+                            // Work that cannot tell how far it is has its spinner alone.
+                            if let Some(share) =
+                                notice.progress.as_ref().map(Progress::share).filter(|done| *done > 0.0)
+                            {
+                                ui.add(egui::ProgressBar::new(share).desired_width(width).show_percentage());
+                            }
                             ui.horizontal(|ui| {
                                 if let Some((word, command)) = &notice.action
                                     && ui.button(*word).clicked()

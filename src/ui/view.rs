@@ -8,6 +8,10 @@ use crate::runtime::{Before, Command, Workspace};
 
 /// Behind words on the picture.
 const SHADE: Color32 = Color32::from_black_alpha(120);
+/// Around what has the keyboard.
+const FOCUS: Stroke = Stroke { width: 2.0, color: ACCENT };
+/// Share of the view by which a key moves the divider.
+const KEY_STEP: f32 = 0.02;
 
 /// Draws the view's picture with what lies over it. Returns what is asked for.
 pub fn view_ui(
@@ -36,6 +40,10 @@ pub fn view_ui(
         text(place, Align2::CENTER_CENTER, name, 12.0, if chosen { ACCENT.gamma_multiply(0.8) } else { SHADE });
         let spot = Rect::from_center_size(place, egui::vec2(80.0, 24.0)).intersect(rect);
         let response = root.interact(spot, root.id().with(("tile", index)), Sense::click());
+        response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, chosen, name));
+        if response.has_focus() {
+            painter.rect_stroke(spot, 5.0, FOCUS, egui::StrokeKind::Outside);
+        }
         if response.on_hover_text("Shows the numbers of this run").clicked() {
             commands.push(Command::Choose(index));
         }
@@ -67,12 +75,21 @@ pub fn view_ui(
             text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &format!("Tick {}", state.live.ticks()), 13.0, SHADE);
             let handle = Rect::from_center_size(egui::pos2(x, rect.center().y), egui::vec2(24.0, rect.height()));
             let response = root.interact(handle, root.id().with("divider"), Sense::drag());
-            response.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::WidgetType::Slider, true, "Divider between start and present")
-            });
+            response.widget_info(|| egui::WidgetInfo::slider(true, share.into(), "Divider between start and present"));
+            let mut wanted = share;
+            if response.has_focus() {
+                painter.circle_stroke(egui::pos2(x, rect.center().y), 13.0, FOCUS);
+                // The arrows move it, and not the focus.
+                let arrows = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
+                root.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
+                let pressed = |key| root.input(|input| input.num_presses(key)) as f32;
+                wanted += KEY_STEP * (pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft));
+            }
             if let Some(place) = response.interact_pointer_pos().filter(|_| response.dragged()) {
-                let share = ((place.x - rect.left()) / rect.width().max(1.0)).clamp(0.02, 0.98);
-                commands.push(Command::ShowBefore(Before::Split(share)));
+                wanted = (place.x - rect.left()) / rect.width().max(1.0);
+            }
+            if wanted != share {
+                commands.push(Command::ShowBefore(Before::Split(wanted.clamp(0.02, 0.98))));
             }
             response.on_hover_cursor(CursorIcon::ResizeHorizontal);
         }

@@ -4,6 +4,7 @@ pub mod camera;
 mod ground;
 mod numbers;
 pub mod picture;
+mod redraw;
 mod surroundings;
 mod tracks;
 
@@ -49,5 +50,6 @@ pub(super) fn plugin(app: &mut App) {
         tracks::plugin,
         camera::plugin,
         picture::plugin,
+        redraw::plugin,
     ));
 }

@@ -8,7 +8,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::io::{write_exr, write_png16, write_r32, write_sidecar};
+use crate::io::{Progress, write_exr, write_png16, write_r32, write_sidecar};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -23,9 +23,9 @@ fn every_format() -> (TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let map = hills(40, 36);
     let at = |name: &str| folder.path().join(name);
-    write_png16(&at("png.png"), &map, map.min_max()).expect("it is writable");
-    write_exr(&at("exr.exr"), &map).expect("it is writable");
-    write_r32(&at("r32.r32"), &map).expect("it is writable");
+    write_png16(&at("png.png"), &map, map.min_max(), &Progress::default()).expect("it is writable");
+    write_exr(&at("exr.exr"), &map, &Progress::default()).expect("it is writable");
+    write_r32(&at("r32.r32"), &map, &Progress::default()).expect("it is writable");
     fs::write(at("r16.r16"), map.iter().flat_map(|v| (*v as u16).to_le_bytes()).collect::<Vec<_>>())
         .expect("it is writable");
     let rows: Vec<String> = map.chunks(40).map(|row| row.iter().map(|v| format!("{v} ")).collect()).collect();
@@ -123,10 +123,10 @@ fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
 fn sizes_outside_the_limits_say_how_to_resample() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("map.png");
-    write_png16(&path, &hills(16, 48), (0.0, 200.0)).expect("it is writable");
+    write_png16(&path, &hills(16, 48), (0.0, 200.0), &Progress::default()).expect("it is writable");
     let text = message(read(&path, &Options::default()));
     assert!(text.contains("16 × 48 cells; a side needs at least 32, and --size"), "{text}");
-    write_png16(&path, &hills(5000, 40), (0.0, 200.0)).expect("it is writable");
+    write_png16(&path, &hills(5000, 40), (0.0, 200.0), &Progress::default()).expect("it is writable");
     let text = message(read(&path, &Options::default()));
     assert!(text.contains("at most 4096, and --size 4096x33 resamples it"), "{text}");
     let map = read(&path, &Options { size: Some((4096, 33)), ..Options::default() }).expect("it fits now");
@@ -163,14 +163,14 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("rain.png");
     let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
-    write_png16(&path, &ramp, (0.0, 7.0)).expect("it is writable");
+    write_png16(&path, &ramp, (0.0, 7.0), &Progress::default()).expect("it is writable");
     let (layer, warnings) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
     assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 2.0), 0));
     fs::write(folder.path().join("rain.json"), r#"{"min_m": 1, "max_m": 3}"#).expect("it is writable");
     let (layer, _) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
     assert_eq!(layer.min_max(), (1.0, 3.0));
     let path = folder.path().join("sand.exr");
-    write_exr(&path, &ramp).expect("it is writable");
+    write_exr(&path, &ramp, &Progress::default()).expect("it is writable");
     let (layer, _) = read_layer(&path, (8, 8), (0.0, 2.0)).expect("it is good");
     assert_eq!(layer, ramp);
 }

@@ -54,7 +54,8 @@ pub struct Params {
     /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
     #[reflect(@knob(1.0..=100_000.0).source(D1).log().main())]
     pub per_tick: u32,
-    /// Droplets after which the landscape counts as finished: the end of the progress bar. Nothing stops there.
+    /// Droplets after which the landscape counts as finished: the end of the progress bar, where the
+    /// window pauses once.
     #[reflect(@knob(1000.0..=10_000_000.0).unit("droplets").source(D1).log())]
     pub total: u32,
     /// Droplets of a tick whose way is drawn. Many hide the ground; 0 shows none. The terrain does not depend on it.

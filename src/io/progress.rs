@@ -1,0 +1,29 @@
+//! How much of some work is done, for whoever watches.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+/// The share of some work that is done, from 0 to 1. Clones share it; who does not watch gives a new one away.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicU32>);
+
+impl Progress {
+    /// The share that is done. 0 also where the work cannot tell.
+    pub fn share(&self) -> f32 {
+        f32::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    /// `done` of `all` parts are done.
+    pub fn done(&self, done: usize, all: usize) {
+        self.0.store((done as f32 / all.max(1) as f32).min(1.0).to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for Progress {
+    /// The same work, not the same share.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}

@@ -1,0 +1,109 @@
+//! When the picture is drawn again: when something in it has changed. Else the last one stays, and a frame costs what the
+//! panels cost.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bevy::{
+    ecs::system::SystemParam,
+    input::{keyboard::KeyboardInput, mouse::MouseMotion},
+    prelude::*,
+    render::{Render, RenderApp, render_resource::PipelineCache},
+};
+use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
+
+use crate::runtime::{Command, FreeView, Live, PointerOverView, Preferences, Shown};
+
+/// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
+const LINGERS: u32 = 3;
+/// How long a hand stays on the panels after its last movement.
+const REST: Duration = Duration::from_millis(400);
+
+pub(super) fn plugin(app: &mut App) {
+    let compiling = Compiling(Arc::new(AtomicBool::new(true)));
+    app.insert_resource(compiling.clone())
+        .add_systems(PostUpdate, draw_when_changed.after(PanOrbitCameraSystemSet).before(TransformSystems::Propagate));
+    if let Some(render) = app.get_sub_app_mut(RenderApp) {
+        render.insert_resource(compiling).add_systems(Render, tell_whether_compiling);
+    }
+}
+
+/// Whether a shader is still being compiled, as the render world last saw it.
+#[derive(Resource, Clone)]
+struct Compiling(Arc<AtomicBool>);
+
+fn tell_whether_compiling(cache: Res<PipelineCache>, compiling: Res<Compiling>) {
+    compiling.0.store(cache.waiting_pipelines().next().is_some(), Ordering::Relaxed);
+}
+
+/// All that the picture shows, and what asks for it.
+#[derive(SystemParam)]
+struct Seen<'w, 's> {
+    live: Res<'w, Live>,
+    shown: Res<'w, Shown>,
+    view: Res<'w, FreeView>,
+    preferences: Res<'w, Preferences>,
+    commands: MessageReader<'w, 's, Command>,
+    compiling: Res<'w, Compiling>,
+}
+
+impl Seen<'_, '_> {
+    fn changed(&mut self) -> bool {
+        let asked = self.commands.read().any(|command| *command == Command::TakePicture);
+        let changed = self.live.is_changed() || self.shown.is_changed() || self.preferences.is_changed();
+        asked || changed || self.view.is_changed() || self.compiling.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What was drawn last, and who moves what.
+#[derive(Default)]
+struct Last {
+    /// Frames for which it is still to be drawn.
+    due: u32,
+    /// When the last picture was begun, and how long that frame took.
+    begun: Option<Instant>,
+    took: Duration,
+    /// When the person last moved.
+    moved: Option<Instant>,
+    place: Option<(Transform, f32)>,
+}
+
+fn draw_when_changed(
+    mut seen: Seen,
+    camera: Single<(&mut Camera, &Transform, &Projection), With<PanOrbitCamera>>,
+    mut motion: MessageReader<MouseMotion>,
+    mut keys: MessageReader<KeyboardInput>,
+    over_view: Res<PointerOverView>,
+    mut last: Local<Last>,
+) {
+    let (mut camera, transform, projection) = camera.into_inner();
+    let now = Instant::now();
+    if camera.is_active && last.begun.is_some() {
+        last.took = now - last.begun.unwrap_or(now);
+    }
+    if motion.read().count() + keys.read().count() > 0 {
+        last.moved = Some(now);
+    }
+    let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
+    let place = Some((*transform, fov));
+    if seen.changed() || last.place != place {
+        last.due = LINGERS;
+    }
+    last.place = place;
+    // Where the processor draws, whoever moves a slider sees it follow: pictures then take half of the time.
+    let on_panels = !over_view.0 && last.moved.is_some_and(|moved| moved.elapsed() < REST);
+    let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
+    let draw = last.due > 0 && !(seen.preferences.software && on_panels && rests);
+    if draw {
+        last.due -= 1;
+        last.begun = Some(now);
+    }
+    if camera.is_active != draw {
+        camera.is_active = draw;
+    }
+}
