@@ -2,24 +2,30 @@
 
 use std::cell::RefCell;
 
-use bevy::prelude::App;
-use bevy_egui::egui::{self, Key, Modifiers};
-use egui_kittest::{Harness, kittest::Queryable};
+use bevy::prelude::{App, Vec2};
+use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
+use egui_kittest::{
+    Harness,
+    kittest::{NodeT, Queryable},
+};
 use thalweg::{
     app,
     io::{
+        Progress,
         heightmap::Options,
         scene::{self, BUILT_IN},
         session::Session,
     },
     params::{Value, walk},
-    runtime::{Before, Command, History, Live, Preferences, Record, Timing, Transport, Workspace},
+    runtime::{Before, Command, History, Live, Notices, Preferences, Record, Timing, Transport, Workspace},
     settings::Settings,
     sim::statistics::Statistics,
     ui::{
         State, UiVisible,
         group::{group_ui, title},
         panels::window_ui,
+        toasts::toasts_ui,
+        view::view_ui,
         windows::{Windows, windows_ui},
     },
     view::{camera::Viewpoint, picture::rgb},
@@ -96,6 +102,48 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
 }
 
 #[test]
+fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
+    let live = Live::new(sessions("ten-seeds", 32));
+    let sources = Sources { shown: Before::Split(0.5), ..Sources::default() };
+    let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
+    let asked = RefCell::new(Vec::new());
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
+        let rect = ui.max_rect();
+        let picture = egui::TextureId::default();
+        asked.borrow_mut().extend(view_ui(ui, rect, picture, &sources.state(&live), &labels, true));
+    });
+    harness.run_steps(2);
+    harness.get_by_label("Divider between start and present").focus();
+    harness.run_steps(2);
+    harness.key_press(Key::ArrowRight);
+    harness.run_steps(2);
+    assert!(matches!(asked.take()[..], [Command::ShowBefore(Before::Split(share))] if share > 0.5));
+    harness.get_by_label("Seed 2").focus();
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    harness.run_steps(2);
+    assert_eq!(asked.take(), [Command::Choose(1)]);
+}
+
+#[test]
+fn work_in_progress_shows_its_share() {
+    let (mut notices, progress) = (Notices::default(), Progress::default());
+    notices.work("Saving …", progress.clone());
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
+        toasts_ui(ui.ctx(), &notices, ui.max_rect());
+    });
+    harness.run_steps(2);
+    let shares = |harness: &Harness<'_>| -> Vec<f64> {
+        let all = harness.query_all_by_role(Role::ProgressIndicator);
+        all.filter_map(|node| node.accesskit_node().numeric_value()).collect()
+    };
+    assert!(shares(&harness).is_empty(), "nothing is known of it yet");
+    progress.done(3, 4);
+    harness.run_steps(2);
+    assert_eq!(shares(&harness), [75.0]);
+}
+
+#[test]
 fn a_window_of_any_size_does_no_harm() {
     let live = Live::new(sessions("ten-seeds", 32));
     let (sources, asked) = (Sources::default(), RefCell::default());
@@ -152,7 +200,7 @@ fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
             for end in [parameter.knob.min, parameter.knob.max] {
                 asked.borrow_mut().clear();
                 // Pressed at the very end of the rail, as a pointer would.
-                let rail = harness.get_by_role_and_label(egui::accesskit::Role::Slider, &name).rect();
+                let rail = harness.get_by_role_and_label(Role::Slider, &name).rect();
                 let x = if end == parameter.knob.min { rail.left() - 30.0 } else { rail.right() + 30.0 };
                 harness.drag_at(rail.center());
                 harness.run_steps(1);
