@@ -125,13 +125,15 @@ fn account(account: &Account, now: f64) -> Value {
     for (key, row) in &account.rows {
         let row = json!({
             "eroded": row.eroded, "deposited": row.deposited, "moved": row.moved, "outflow": row.outflow,
-            "lost": row.lost, "carried": row.carried,
+            "inflow": row.inflow,
+            "evaporated": row.evaporated, "lost": row.lost, "carried": row.carried,
         });
         rows.insert((*key).to_owned(), row);
     }
     json!({
         "start": account.start, "end": now, "moved": account.sum(|row| row.moved), "processes": rows,
-        "outflow": account.sum(|row| row.outflow), "lost": account.sum(|row| row.lost), "edits": account.edits,
+        "outflow": account.sum(|row| row.outflow), "inflow": account.sum(|row| row.inflow),
+        "evaporated": account.sum(|row| row.evaporated), "lost": account.sum(|row| row.lost), "edits": account.edits,
         "residual": account.residual(now),
     })
 }

@@ -15,6 +15,10 @@ pub struct Row {
     pub outflow: f64,
     /// Destroyed by the model as published, under its own name: a default mode leaves it at 0.
     pub lost: f64,
+    /// Came from outside: rain, springs, the sea.
+    pub inflow: f64,
+    /// Went into the air.
+    pub evaporated: f64,
     /// On its way in particles at this moment.
     pub carried: f64,
 }
@@ -44,7 +48,9 @@ impl Account {
     /// What the ground and the particles hold too much (positive) or too little, given the volume now on the map.
     /// Zero but for rounding.
     pub fn residual(&self, now: f64) -> f64 {
-        now + self.sum(|row| row.carried + row.outflow + row.lost) - self.edits - self.start
+        now + self.sum(|row| row.carried + row.outflow + row.evaporated + row.lost - row.inflow)
+            - self.edits
+            - self.start
     }
 }
 

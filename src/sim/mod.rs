@@ -11,6 +11,7 @@ pub mod process;
 pub mod real;
 pub mod rng;
 pub mod statistics;
+pub mod stencil;
 pub mod swarm;
 pub mod team;
 pub mod terrain;
@@ -183,8 +184,13 @@ impl Simulation {
             None => slot.process.step(cursor.stage, &mut context),
         };
         slot.seconds += started.elapsed().as_secs_f64();
-        if progress == Progress::Again {
-            return false;
+        match progress {
+            Progress::Again => return false,
+            Progress::From(stage) => {
+                self.cursor = Some(Cursor { process, stage });
+                return false;
+            }
+            Progress::Done => {}
         }
         let finished = cursor.stage + 1 == slot.process.info().stages.len();
         self.cursor = Some(if finished {

@@ -47,6 +47,17 @@ impl Layer {
     }
 }
 
+/// A spring, or a drain where its rate is negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Source {
+    /// Where it lies, as shares of the map's width and height from its first corner.
+    pub place: [f32; 2],
+    /// How far it reaches, in metres.
+    pub radius: f32,
+    /// What it gives, in cubic metres per second.
+    pub rate: f32,
+}
+
 /// The terrain that all processes share. All layers have the same size; see [`Layer`] for their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terrain {
@@ -62,6 +73,8 @@ pub struct Terrain {
     pub softness: Grid,
     /// Where rain falls, as a share of the mean; `None` means everywhere alike.
     pub rain: Option<Grid>,
+    /// Springs and drains.
+    pub sources: Vec<Source>,
     /// The ground (bedrock + sand) as it was at the start: the base level beyond open edges and what "change" is measured from.
     pub start: Grid,
     /// Side of a cell, in metres.
@@ -83,6 +96,7 @@ impl Terrain {
             suspended: empty,
             softness: Grid::filled(width, height, 0.5),
             rain: None,
+            sources: Vec::new(),
             cell_size,
             edge,
         }

@@ -35,6 +35,29 @@ fn set(simulation: &mut Simulation, path: &str, value: &str) {
     params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
 }
 
+/// A terrain turned by a quarter, or mirrored.
+pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
+    let (width, height) = (terrain.width(), terrain.height());
+    let turn = |grid: &Grid| {
+        if quarter {
+            Grid::from_fn(height, width, |x, y| grid.at(y, height - 1 - x))
+        } else {
+            Grid::from_fn(width, height, |x, y| grid.at(width - 1 - x, y))
+        }
+    };
+    Terrain {
+        bedrock: turn(&terrain.bedrock),
+        sand: turn(&terrain.sand),
+        water: turn(&terrain.water),
+        suspended: turn(&terrain.suspended),
+        softness: turn(&terrain.softness),
+        rain: terrain.rain.as_ref().map(turn),
+        start: turn(&terrain.start),
+        sources: Vec::new(),
+        ..*terrain
+    }
+}
+
 /// Every process in every mode and law that it has.
 fn variants() -> Vec<(&'static str, Vec<(String, String)>)> {
     let mut variants = Vec::new();
@@ -94,6 +117,7 @@ fn the_ledger_closes() {
                 assert_eq!(lost, 0.0, "{key} {settings:?} loses mass");
             }
             let flows = solid.sum(|row| row.eroded - row.deposited - row.outflow - row.lost - row.carried);
+            let flows = flows - simulation.terrain.suspended.total() * simulation.terrain.cell_area();
             assert!(
                 flows.abs() <= 2e-5 * moved,
                 "{key} {settings:?}: what was dug is not what was laid or left: {flows}"
@@ -120,10 +144,16 @@ fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
 
 #[test]
 fn flat_bare_bedrock_stays_flat() {
-    let terrain = Terrain::bare(Grid::filled(48, 40, 100.0), 10.0, Edge::Open);
-    for (key, settings) in variants() {
-        let simulation = run(&terrain, key, &settings, SHORT, 1);
-        assert_eq!(simulation.terrain.ground(), terrain.ground(), "{key} {settings:?}");
+    for edge in [Edge::Wall, Edge::Open] {
+        let terrain = Terrain::bare(Grid::filled(48, 40, 100.0), 10.0, edge);
+        for (key, settings) in variants() {
+            // Published water that leaves over an open edge cuts it.
+            if edge == Edge::Open && key == "water" && settings.iter().any(|(_, value)| value == "published") {
+                continue;
+            }
+            let simulation = run(&terrain, key, &settings, SHORT, 1);
+            assert!(simulation.terrain.ground() == terrain.ground(), "{key} {settings:?} {edge:?}");
+        }
     }
 }
 
@@ -136,6 +166,10 @@ fn the_same_seed_gives_the_same_bits_on_any_number_of_threads_and_another_seed_o
             let other = run(&terrain, key, &settings, 3, threads);
             assert!(bits(&one) == bits(&other), "{key} {settings:?} differs on {threads} threads");
             assert_eq!(one.ledger, other.ledger, "{key} {settings:?} on {threads} threads");
+        }
+        // Only what draws places at random has a seed to depend on.
+        if one.slots.iter().all(|slot| slot.process.counts().particles == 0) {
+            continue;
         }
         let mut other = Simulation::new(terrain.clone(), 12).with_pool(Arc::new(
             rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started"),
@@ -159,12 +193,15 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
             .flat_map(walk)
             .filter(|parameter| matches!(parameter.value, Value::Number(_)))
             .collect();
+        let counts = numbers.iter().any(|parameter| parameter.name == "per_tick");
         for parameter in numbers {
             for end in [parameter.knob.min, parameter.knob.max] {
                 // A hundred thousand droplets a tick on a thousand cells are the same as a few thousand over many.
                 let (per_tick, ticks) = if parameter.name == "per_tick" { (end, 2) } else { (8.0, 200) };
                 let mut settings = settings.clone();
-                settings.push((format!("{key}.per_tick"), per_tick.to_string()));
+                if counts {
+                    settings.push((format!("{key}.per_tick"), per_tick.to_string()));
+                }
                 settings.push((parameter.path.clone(), end.to_string()));
                 let what = format!("{settings:?}");
                 let simulation = run(&terrain, key, &settings, ticks, 1);

@@ -5,6 +5,9 @@
 #[cfg(test)]
 mod contract;
 pub mod droplets;
+pub mod runoff;
+pub mod thermal;
+pub mod water;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
@@ -16,7 +19,10 @@ use super::{
 /// Every process, in the order in which a tick runs them.
 pub fn catalogue() -> Vec<Box<dyn Process>> {
     vec![
-        Box::new(droplets::Droplets::default()), //
+        Box::new(droplets::Droplets::default()),
+        Box::new(runoff::Runoff::default()),
+        Box::new(water::Water::default()),
+        Box::new(thermal::Thermal::default()),
     ]
 }
 
@@ -65,6 +71,8 @@ pub enum Progress {
     Again,
     /// The stage is finished.
     Done,
+    /// The stage is finished, and another step of the tick begins with the stage of this number.
+    From(usize),
 }
 
 /// What a step works on.

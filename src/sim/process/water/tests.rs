@@ -1,0 +1,291 @@
+use super::*;
+use crate::sim::{Simulation, process::contract::turned};
+
+/// Water alone, without rain, evaporation or erosion.
+fn calm() -> Params {
+    Params { rain_rate: 0.0, evaporation_rate: 0.0, max_erosion_depth: 0.0, roughness: 0.0, ..Params::default() }
+}
+
+fn simulation(terrain: Terrain, params: Params) -> Simulation {
+    let mut simulation = Simulation::new(terrain, 1);
+    let slot = simulation.slot_mut("water").expect("it is in the catalogue");
+    slot.process = Box::new(Water::new(params));
+    slot.enabled = true;
+    simulation
+}
+
+fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
+    let mut simulation = simulation(terrain, params);
+    (0..ticks).for_each(|_| simulation.tick());
+    simulation
+}
+
+/// Ground from a function of place in cells, and a surface of water that stands at a level.
+fn filled(width: usize, height: usize, ground: impl Fn(f32, f32) -> f32, level: impl Fn(f32, f32) -> f32) -> Terrain {
+    let at = |value: &dyn Fn(f32, f32) -> f32| Grid::from_fn(width, height, |x, y| value(x as f32, y as f32));
+    let mut terrain = Terrain::bare(at(&ground), 1.0, Edge::Wall);
+    terrain.water = at(&|x, y| (level(x, y) - ground(x, y)).max(0.0));
+    terrain
+}
+
+fn bumps(x: f32, y: f32) -> f32 {
+    0.6 * ((x * 0.31).sin() + (y * 0.23).cos()) + 0.2 * (x * 0.9 + y * 0.7).sin()
+}
+
+fn surface(terrain: &Terrain) -> Grid {
+    let cells = terrain.ground().iter().zip(terrain.water.iter()).map(|(ground, water)| ground + water).collect();
+    Grid::from_cells(terrain.width(), terrain.height(), cells)
+}
+
+#[test]
+fn a_lake_with_islands_stays_at_rest() {
+    let terrain = filled(96, 80, bumps, |_, _| 0.5);
+    let after = run(terrain.clone(), calm(), 2000);
+    let deepest = terrain.water.min_max().1;
+    let worst = after.terrain.water.iter().zip(terrain.water.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(worst <= 4e-6 * deepest, "the water moved by {worst} m");
+}
+
+#[test]
+fn moving_water_keeps_its_volume_and_is_nowhere_negative() {
+    let terrain = filled(80, 64, bumps, |x, _| if x < 30.0 { 1.5 } else { 0.1 });
+    let before = terrain.water_volume();
+    for edge in [Edge::Wall, Edge::Wrap] {
+        let after = run(Terrain { edge, ..terrain.clone() }, calm(), 5000);
+        let change = after.terrain.water_volume() / before - 1.0;
+        assert!(change.abs() <= 1e-6, "{edge:?}: {change:e}");
+        assert!(after.terrain.water.iter().all(|&depth| depth >= 0.0));
+    }
+}
+
+/// Period of a standing wave in a closed channel, by the times at which its left end crosses the mean level.
+fn seiche(mode: Mode) -> f64 {
+    let (length, depth) = (64, 1.0);
+    let wave = |x: f32| depth + 1e-3 * ((x + 0.5) * std::f32::consts::PI / length as f32).cos();
+    let terrain = filled(length, 1, |_, _| 0.0, |x, _| wave(x));
+    let params = Params { mode, pipe_area: depth, ..calm() };
+    let mut simulation = simulation(terrain, params);
+    let (mut crossings, mut before) = (Vec::new(), 1e-3_f64);
+    for tick in 1..8000 {
+        simulation.tick();
+        let now = f64::from(simulation.terrain.water[0]) - f64::from(depth);
+        if (before < 0.0) != (now < 0.0) {
+            crossings.push((f64::from(tick) - now.abs() / (now.abs() + before.abs())) * 0.02);
+        }
+        before = now;
+    }
+    let last = crossings.len() - 1;
+    let period = 2.0 * (crossings[last] - crossings[0]) / last as f64;
+    period / (2.0 * length as f64 / (9.81 * f64::from(depth)).sqrt())
+}
+
+#[test]
+fn a_basin_swings_with_its_true_period_and_as_published_too_fast() {
+    let cured = seiche(Mode::Default);
+    assert!((cured - 1.0).abs() <= 0.01, "{cured}");
+    let published = seiche(Mode::Published);
+    assert!((published - 0.707).abs() <= 0.01, "{published}");
+}
+
+#[test]
+fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
+    let (slope, roughness, rate) = (0.01_f32, 0.05, 0.02);
+    let mut depths = Vec::new();
+    for dt in [0.04, 0.02, 0.01] {
+        let mut terrain = filled(80, 6, |x, _| 10.0 - slope * x, |_, _| 0.0);
+        // Walls left and right of the flow; it leaves over the far edge, before which depths are taken.
+        terrain.edge = Edge::Open;
+        let higher = |x: usize, y: usize| y == 0 || y == 5 || x == 0;
+        for y in 0..6 {
+            for x in (0..80).filter(|&x| higher(x, y)) {
+                let index = y * 80 + x;
+                terrain.bedrock[index] += 5.0;
+                terrain.start[index] += 5.0;
+            }
+        }
+        terrain.sources.push(Source { place: [4.5 / 80.0, 0.5], radius: 1.6, rate: rate * 4.0 });
+        let params = Params { dt, roughness, ..calm() };
+        let after = run(terrain, params, (600.0 / dt) as usize);
+        depths.push((1..5).map(|y| after.terrain.water.at(50, y)).sum::<f32>() / 4.0);
+    }
+    let expected = (rate * roughness / slope.sqrt()).powf(0.6);
+    for depth in &depths {
+        assert!((depth / expected - 1.0).abs() <= 0.01, "{depths:?} for {expected}");
+    }
+}
+
+#[test]
+fn two_vessels_come_level() {
+    let ground = |x: f32, y: f32| if (14.0..16.0).contains(&x) && !(5.0..7.0).contains(&y) { 5.0 } else { 0.0 };
+    let terrain = filled(30, 12, ground, |x, _| if x < 14.0 { 2.0 } else { 0.0 });
+    let params = Params { dt: 0.05, roughness: 0.03, ..calm() };
+    let after = run(terrain, params, 60_000);
+    let mean = |range: std::ops::Range<usize>| {
+        let depths: Vec<f32> =
+            range.flat_map(|x| (0..12).map(move |y| (x, y))).map(|(x, y)| after.terrain.water.at(x, y)).collect();
+        depths.iter().sum::<f32>() / depths.len() as f32
+    };
+    let (left, right) = (mean(0..14), mean(16..30));
+    assert!((left / right - 1.0).abs() <= 0.01, "{left} {right}");
+}
+
+#[test]
+fn a_stirred_bowl_calms_down() {
+    let bowl = |x: f32, y: f32| 0.01 * ((x - 24.0) * (x - 24.0) + (y - 24.0) * (y - 24.0));
+    let terrain = filled(49, 49, bowl, |x, _| 2.0 + 0.05 * (x - 24.0));
+    let after = run(terrain, Params { dt: 0.05, roughness: 0.03, ..calm() }, 20_000);
+    let wet: Vec<(f32, f32)> = surface(&after.terrain)
+        .iter()
+        .zip(after.terrain.water.iter())
+        .filter(|(_, depth)| **depth > 0.05)
+        .map(|(level, depth)| (*level, *depth))
+        .collect();
+    let mean = wet.iter().map(|wet| wet.0).sum::<f32>() / wet.len() as f32;
+    let deviation = (wet.iter().map(|wet| (wet.0 - mean).powi(2)).sum::<f32>() / wet.len() as f32).sqrt();
+    let depth = wet.iter().map(|wet| wet.1).sum::<f32>() / wet.len() as f32;
+    assert!(deviation < 1e-3 * depth, "{deviation} of {depth}");
+}
+
+/// Depth after a dam of depth 1 broke, by Ritter (dry ground) or Stoker (water of depth `low` before it), at x over t.
+fn broken_dam(low: f64, speed: f64) -> f64 {
+    let c = 9.81_f64.sqrt();
+    if low == 0.0 {
+        return if speed <= -c {
+            1.0
+        } else if speed >= 2.0 * c {
+            0.0
+        } else {
+            (2.0 * c - speed).powi(2) / (9.0 * 9.81)
+        };
+    }
+    // Depth of the plateau behind the shock, by bisection.
+    let shock = |depth: f64| (9.81 * depth * (depth + low) / (2.0 * low)).sqrt();
+    let (mut from, mut to) = (low, 1.0);
+    for _ in 0..80 {
+        let middle = 0.5 * (from + to);
+        let behind = shock(middle) * (1.0 - low / middle);
+        if 2.0 * (c - (9.81 * middle).sqrt()) > behind { from = middle } else { to = middle }
+    }
+    let flow = 2.0 * (c - (9.81 * from).sqrt());
+    if speed <= -c {
+        1.0
+    } else if speed <= flow - (9.81 * from).sqrt() {
+        (2.0 * c - speed).powi(2) / (9.0 * 9.81)
+    } else if speed <= shock(from) {
+        from
+    } else {
+        low
+    }
+}
+
+#[test]
+fn a_dam_break_is_near_the_exact_solution_and_the_same_both_ways() {
+    for low in [0.0, 0.2] {
+        let level = |x: f32| if x < 100.0 { 1.0 } else { low };
+        let terrain = filled(200, 1, |_, _| 0.0, |x, _| level(x));
+        let mirrored = filled(200, 1, |_, _| 0.0, |x, _| level(199.0 - x));
+        let seconds = 12.0;
+        let after = run(terrain, calm(), (seconds / 0.02) as usize).terrain.water;
+        let back = run(mirrored, calm(), (seconds / 0.02) as usize).terrain.water;
+        assert!(after.iter().eq(back.iter().rev()), "it is not the same both ways");
+        let exact = |x: usize| broken_dam(f64::from(low), (x as f64 - 99.5) / seconds);
+        let error = (0..200).map(|x| (f64::from(after[x]) - exact(x)).abs()).sum::<f64>() / 200.0;
+        assert!(error <= 0.07, "{low}: {error}");
+    }
+}
+
+/// A valley with rain and sand, in which everything happens.
+fn valley(edge: Edge) -> Terrain {
+    let ground = |x: f32, y: f32| 30.0 + 0.3 * (x - 20.0).abs() + 0.15 * y + bumps(x, y);
+    let mut terrain = filled(48, 48, ground, |_, _| 0.0);
+    terrain.edge = edge;
+    terrain.sand = Grid::from_fn(48, 48, |x, y| 0.2 * ((x * 7 + y * 13) % 5) as f32);
+    terrain.softness = Grid::from_fn(48, 48, |x, y| 0.2 + 0.6 * ((x * 3 + y * 5) % 7) as f32 / 6.0);
+    terrain.start = terrain.ground();
+    terrain
+}
+
+#[test]
+fn water_and_sediment_are_conserved_while_rain_cuts_a_valley() {
+    for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
+        let simulation = run(valley(edge), Params::default(), 3000);
+        let (solid, water) = (&simulation.ledger.solid, &simulation.ledger.water);
+        let (moved, rained) = (solid.sum(|row| row.moved), water.sum(|row| row.inflow));
+        assert!(moved > 1.0 && rained > 1.0);
+        assert!(
+            simulation.solid_residual().abs() <= 1e-5 * moved,
+            "{edge:?}: {} of {moved}",
+            simulation.solid_residual()
+        );
+        assert!(
+            simulation.water_residual().abs() <= 1e-5 * rained,
+            "{edge:?}: {} of {rained}",
+            simulation.water_residual()
+        );
+        for layer in [&simulation.terrain.water, &simulation.terrain.suspended, &simulation.terrain.sand] {
+            assert!(layer.iter().all(|&value| value >= 0.0 && value.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
+    let mut terrain = filled(64, 48, bumps, |x, _| if x < 30.0 { 2.0 } else { 1.6 });
+    terrain.water.iter_mut().for_each(|depth| *depth *= 0.75);
+    let third: Vec<f32> = terrain.water.iter().map(|depth| depth / 3.0).collect();
+    terrain.suspended = Grid::from_cells(64, 48, third);
+    // Neither taken up nor dropped: nothing settles while the rate is nought.
+    let params = Params { deposition_rate: 0.0, ..calm() };
+    let after = run(terrain.clone(), params.clone(), 500).terrain;
+    for (suspended, water) in after.suspended.iter().zip(after.water.iter()).filter(|(_, water)| **water > 1e-3) {
+        assert!((suspended / (suspended + water) - 0.25).abs() <= 1e-6 * 4.0, "{suspended} {water}");
+    }
+    // A cloud of sediment.
+    let total = terrain.water.iter().zip(terrain.suspended.iter()).map(|(d, s)| d + s).collect::<Vec<f32>>();
+    let cloud = |index: usize| if (20..30).contains(&(index % 64)) { 0.3 } else { 0.0 };
+    terrain.suspended.iter_mut().enumerate().for_each(|(index, value)| *value = total[index] * cloud(index));
+    terrain.water.iter_mut().enumerate().for_each(|(index, value)| *value = total[index] * (1.0 - cloud(index)));
+    let before = terrain.suspended.total();
+    let after = run(terrain, params, 500).terrain;
+    assert!((after.suspended.total() / before - 1.0).abs() <= 1e-6);
+    let most = after.suspended.iter().zip(after.water.iter()).map(|(s, d)| s / (s + d + 1e-6)).fold(0.0, f32::max);
+    assert!(most <= 0.3 + 1e-5, "{most}");
+}
+
+#[test]
+fn a_turned_or_mirrored_start_gives_the_turned_or_mirrored_end() {
+    for mode in [Mode::Default, Mode::Published] {
+        let params = Params { mode, ..Params::default() };
+        let straight = run(valley(Edge::Open), params.clone(), 300).terrain;
+        for quarter in [false, true] {
+            let other = run(turned(&valley(Edge::Open), quarter), params.clone(), 300).terrain;
+            assert!(turned(&straight, quarter).ground() == other.ground(), "{mode:?}, quarter turn: {quarter}");
+            assert!(turned(&straight, quarter).water == other.water, "{mode:?}, quarter turn: {quarter}");
+        }
+    }
+}
+
+#[test]
+fn springs_give_and_drains_take_what_they_say() {
+    let mut terrain = filled(40, 40, |_, _| 0.0, |_, _| 1.0);
+    terrain.sources.push(Source { place: [0.25, 0.5], radius: 3.0, rate: 2.0 });
+    terrain.sources.push(Source { place: [0.75, 0.5], radius: 0.0, rate: -1.0 });
+    let before = terrain.water_volume();
+    let simulation = run(terrain, calm(), 1000);
+    let seconds = 20.0;
+    let gained = simulation.terrain.water_volume() - before;
+    assert!((gained - seconds).abs() <= 1e-3 * seconds, "{gained}");
+    let water = &simulation.ledger.water;
+    assert!((water.sum(|row| row.inflow) - 2.0 * seconds).abs() <= 1e-3 * seconds);
+    assert!((water.sum(|row| row.outflow) - seconds).abs() <= 1e-3 * seconds);
+}
+
+#[test]
+fn a_sea_around_the_map_fills_what_lies_below_it() {
+    let mut terrain = filled(40, 40, |x, y| 10.0 - 0.1 * (x + y), |_, _| 0.0);
+    terrain.edge = Edge::Open;
+    let after = run(terrain, Params { sea_level: 6.0, roughness: 0.03, ..calm() }, 20_000).terrain;
+    for (ground, depth) in after.ground().iter().zip(after.water.iter()) {
+        assert!((depth - (6.0 - ground).max(0.0)).abs() <= 0.01, "{depth} m of water on ground at {ground} m");
+    }
+}
