@@ -1,4 +1,5 @@
-//! `thalweg bench`: nanoseconds per particle step of each process, beside a plain scalar loop run in the same process.
+//! `thalweg bench`: nanoseconds per particle step or per cell of each process, beside a plain scalar loop run in the same
+//! process.
 
 use std::{hint::black_box, sync::Arc, time::Instant};
 
@@ -15,6 +16,8 @@ use crate::sim::{
             Droplets, Params,
             published::{MassTransfer, State, run_alone},
         },
+        thermal,
+        water::{self, plain::Plain},
     },
     rng::Stream,
     terrain::Terrain,
@@ -51,8 +54,19 @@ impl Bench {
         let params = TerrainParams { width: self.size, height: self.size, ..TerrainParams::default() };
         let params = TerrainParams { cell_size: params.cell_size * scale, ..params };
         let terrain = generate(&params, 1);
-        let figures = droplets(&terrain, Arc::new(pool));
-        let report = json!({"threads": threads, "size": self.size, "processes": {"droplets": figures}});
+        let pool = Arc::new(pool);
+        // Grids first: they need half a second, and droplets heat the machine.
+        let bandwidth = bandwidth(&pool);
+        let grids: Vec<(&str, Value)> =
+            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
+        let figures = droplets(&terrain, pool);
+        let mut processes = json!({"droplets": figures});
+        for (name, figures) in &grids {
+            processes[*name] = figures.clone();
+        }
+        let report = json!({
+            "threads": threads, "size": self.size, "bandwidth_gb_per_s": bandwidth, "processes": processes,
+        });
         if self.json {
             print(&format!("{report:#}\n"));
             return Ok(());
@@ -77,8 +91,131 @@ impl Bench {
             figure("map_ratio"),
             REPETITIONS,
         ));
+        for (name, figures) in &grids {
+            let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
+            print(&format!(
+                "{name}, {0} × {0}, {threads} threads\n  \
+                 published  {1:8.2} ns per cell   plain loop {2:.2} ns   ratio {3:.1}   {4:.0} bytes a cell, {5:.0} % of {6:.1} GB/s\n  \
+                 default    {7:8.2} ns per cell   {8:.0} bytes a cell, {9:.0} %\n",
+                self.size,
+                figure("ns_per_cell"),
+                figure("scalar_ns"),
+                figure("ratio"),
+                figure("bytes_per_cell"),
+                100.0 * figure("bandwidth_share"),
+                bandwidth,
+                figure("default_ns"),
+                figure("default_bytes_per_cell"),
+                100.0 * figure("default_bandwidth_share"),
+            ));
+        }
         Ok(())
     }
+}
+
+/// Grid processes that are measured together.
+struct GridBench {
+    name: &'static str,
+    enabled: &'static [&'static str],
+    /// Bytes that a step reads and writes per cell, published and default: every value of a pass once, and once more for
+    /// what is written without being read.
+    bytes: [f64; 2],
+}
+
+/// Counted from the passes: see `water::pipes`, `water::friction` and `thermal`.
+const GRIDS: [GridBench; 3] = [
+    GridBench { name: "water", enabled: &["water"], bytes: [168.0, 132.0] },
+    GridBench { name: "thermal", enabled: &["thermal"], bytes: [52.0, 28.0] },
+    GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [220.0, 160.0] },
+];
+
+/// Ticks of a repetition; a tick is one step at published values.
+const GRID_TICKS: usize = 12;
+
+impl GridBench {
+    fn measure(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, bandwidth: f64) -> Value {
+        // Cells of 4 m: at published values one step a tick, and a depth at which the default needs no more.
+        let terrain = Terrain { cell_size: 4.0, ..terrain.clone() };
+        let cells = (terrain.bedrock.len() * GRID_TICKS) as f64;
+        let median = |mut runs: Vec<f64>| {
+            runs.sort_by(f64::total_cmp);
+            runs[runs.len() / 2] * 1e9 / cells
+        };
+        let fast = |mode: Mode| {
+            let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
+            for slot in &mut simulation.slots {
+                slot.enabled = self.enabled.contains(&slot.key());
+                match slot.key() {
+                    "water" => slot.process = Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
+                    "thermal" => {
+                        slot.process = Box::new(thermal::Thermal::new(thermal::Params { mode, ..Default::default() }));
+                    }
+                    _ => {}
+                }
+            }
+            let runs = (0..=REPETITIONS).map(|_| {
+                let started = Instant::now();
+                (0..GRID_TICKS).for_each(|_| simulation.tick());
+                started.elapsed().as_secs_f64()
+            });
+            // The first makes room.
+            let runs = runs.skip(1).collect();
+            let steps =
+                simulation.slots.iter().filter(|slot| slot.key() == "water").map(|slot| slot.process.counts().substeps);
+            (median(runs), steps.sum::<u64>() as f64 / (GRID_TICKS * (REPETITIONS + 1)) as f64)
+        };
+        let slow = || {
+            let mut plain = Plain::new(&terrain);
+            let (water, thermal) = (water::Params::default(), thermal::Params::default());
+            let runs = (0..3).map(|_| {
+                let started = Instant::now();
+                for _ in 0..GRID_TICKS {
+                    if self.enabled.contains(&"water") {
+                        plain.flow(&water, water.dt);
+                    }
+                    if self.enabled.contains(&"thermal") {
+                        plain.slump(&thermal);
+                    }
+                }
+                started.elapsed().as_secs_f64()
+            });
+            median(runs.collect())
+        };
+        let ((published, steps), plain, (default, default_steps)) =
+            (fast(Mode::Published), slow(), fast(Mode::Default));
+        let share = |bytes: f64, ns: f64| bytes / ns / bandwidth;
+        json!({
+            "ns_per_cell": published,
+            "scalar_ns": plain,
+            "ratio": plain / published,
+            "threads": pool.current_num_threads(),
+            "size": terrain.width(),
+            "default_ns": default,
+            "steps_per_tick": steps,
+            "default_steps_per_tick": default_steps,
+            "bytes_per_cell": self.bytes[0],
+            "default_bytes_per_cell": self.bytes[1],
+            "bandwidth_share": share(self.bytes[0], published),
+            "default_bandwidth_share": share(self.bytes[1], default),
+        })
+    }
+}
+
+/// Gigabytes a second that all threads together read and write in a copy far larger than the caches.
+fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
+    use rayon::prelude::*;
+    const COUNT: usize = 1 << 25;
+    let (from, mut to) = (vec![1.0_f32; COUNT], vec![0.0_f32; COUNT]);
+    let runs = (0..REPETITIONS).map(|_| {
+        let started = Instant::now();
+        pool.install(|| {
+            to.par_chunks_mut(1 << 16).zip(from.par_chunks(1 << 16)).for_each(|(to, from)| to.copy_from_slice(from));
+        });
+        black_box(&to);
+        // Read, written, and read before it is written.
+        12.0 * COUNT as f64 / started.elapsed().as_secs_f64() * 1e-9
+    });
+    runs.fold(0.0, f64::max)
 }
 
 /// Runs ticks. Returns (nanoseconds per step, steps per droplet, seconds per droplet).

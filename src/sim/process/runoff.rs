@@ -111,8 +111,9 @@ pub struct Runoff {
 /// Grids of the terrain's size.
 #[derive(Clone)]
 struct Rooms {
-    /// Per metre of difference: water that a cell gives, and the share of its sediment that goes with it.
-    gives: [Grid; 2],
+    /// Per metre of difference: water that a cell gives, and its sediment that goes with it. How fast it is dug,
+    /// and by which factor more or less because of rounding.
+    gives: [Grid; 4],
     /// Bedrock, sand, water, suspended after the step.
     next: [Grid; 4],
 }
@@ -142,12 +143,9 @@ impl Process for Runoff {
             if (context.tick - 1).is_multiple_of(u64::from(self.params.interval.max(1))) {
                 let before = terrain.water.total();
                 let rain = self.params.rain;
-                match &terrain.rain {
-                    Some(map) => {
-                        terrain.water.iter_mut().zip(map.iter()).for_each(|(water, share)| *water += rain * share)
-                    }
-                    None => terrain.water.iter_mut().for_each(|water| *water += rain),
-                }
+                let everywhere = Grid::filled(width, height, 1.0);
+                let map = terrain.rain.as_ref().unwrap_or(&everywhere);
+                terrain.water.iter_mut().zip(map.iter()).for_each(|(water, share)| *water += rain * share);
                 context.ledger.water.row(INFO.key).inflow += (terrain.water.total() - before) * area;
             }
             return Progress::Done;
@@ -155,9 +153,10 @@ impl Process for Runoff {
         let rooms =
             self.rooms.take().filter(|rooms| (rooms.next[0].width(), rooms.next[0].height()) == (width, height));
         let empty = || Grid::filled(width, height, 0.0);
-        let rooms = self.rooms.insert(
-            rooms.unwrap_or_else(|| Rooms { gives: [empty(), empty()], next: [empty(), empty(), empty(), empty()] }),
-        );
+        let rooms = self.rooms.insert(rooms.unwrap_or_else(|| Rooms {
+            gives: [empty(), empty(), empty(), empty()],
+            next: [empty(), empty(), empty(), empty()],
+        }));
         let law = Law::new(&self.params);
         if stage == 1 {
             let levels = Levels { terrain };
@@ -165,9 +164,9 @@ impl Process for Runoff {
             for_bands(height, written, |rows, out| find_shares(&levels, law, border, rows, out));
             return Progress::Done;
         }
-        let flowing = Flowing { terrain, law, gives: &rooms.gives };
+        let flowing = Flowing { terrain, gives: &rooms.gives };
         let written = rooms.next.each_mut().map(|grid| (&mut grid[..], width));
-        let bands = for_bands(height, written, |rows, out| transfer(&flowing, border, rows, out));
+        let bands = for_bands(height, written, |rows, out| transfer(&flowing, law, border, rows, out));
         let [bedrock, sand, water, suspended] = &mut rooms.next;
         std::mem::swap(&mut terrain.bedrock, bedrock);
         std::mem::swap(&mut terrain.sand, sand);
@@ -232,7 +231,7 @@ impl Law {
     /// What a pair exchanges, from the giver: difference of level, what it gives per metre, how fast it is dug, and by how
     /// much its ground lies higher. Returns water, sediment that goes, settles and is dug.
     #[inline(always)]
-    fn pair(self, difference: f32, [gives, load]: [f32; 2], soft: f32, above: f32) -> [f32; 4] {
+    fn pair(self, difference: f32, [gives, load]: [f32; 2], [soft, exact]: [f32; 2], above: f32) -> [f32; 4] {
         if difference <= 0.0 {
             return [0.0; 4];
         }
@@ -244,6 +243,7 @@ impl Law {
         let dug = self.dissolution * soft * (able - load);
         // Not below the neighbour, though all of them take.
         let dug = if self.published { dug } else { dug.min(above.max(0.0) / (self.neighbours + 1) as f32) };
+        let dug = dug * exact;
         [water, load + dug, 0.0, dug]
     }
 }
@@ -258,42 +258,61 @@ fn sum(parts: [f32; 8]) -> f32 {
     ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]))
 }
 
-/// Surface of the water.
+/// Surface of the water, and the ground.
 struct Levels<'a> {
     terrain: &'a Terrain,
 }
 
-impl Quantities<1> for Levels<'_> {
-    fn row(&self, y: usize, [level]: [&mut [f32]; 1]) {
+impl Quantities<2> for Levels<'_> {
+    fn row(&self, y: usize, [level, ground]: [&mut [f32]; 2]) {
         let part = y * level.len()..(y + 1) * level.len();
         let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
         for (x, (level, water)) in level.iter_mut().zip(&self.terrain.water[part]).enumerate() {
-            *level = (bedrock[x] + sand[x]) + water;
+            ground[x] = bedrock[x] + sand[x];
+            *level = ground[x] + water;
         }
     }
 
-    fn beyond(&self, index: usize) -> [f32; 1] {
-        [self.terrain.start[index]]
+    fn beyond(&self, index: usize) -> [f32; 2] {
+        [self.terrain.start[index]; 2]
     }
 }
 
-fn find_shares(levels: &Levels<'_>, law: Law, border: Border, rows: Range<usize>, [gives, loads]: [&mut [f32]; 2]) {
-    let width = border.width;
+fn find_shares(
+    levels: &Levels<'_>,
+    law: Law,
+    border: Border,
+    rows: Range<usize>,
+    [gives, loads, soft, exact]: [&mut [f32]; 4],
+) {
+    let (width, terrain) = (border.width, levels.terrain);
     let mut window = Window::new(border, rows.start);
     for (line, y) in rows.enumerate() {
         window.go_to(y, levels);
-        let level = window.quantity(0);
+        let (level, ground) = (window.quantity(0), window.quantity(1));
         for x in 0..width {
             let mut lower = neighbours(level, x).map(|other| (level[1][x + 1] - other).max(0.0));
             lower[law.neighbours..].fill(0.0);
             let (all, most) = (sum(lower), lower.into_iter().fold(0.0, f32::max));
-            let (water, suspended) = (levels.terrain.water[y * width + x], levels.terrain.suspended[y * width + x]);
-            let at = line * width + x;
+            let (here, at) = (y * width + x, line * width + x);
+            let (water, suspended) = (terrain.water[here], terrain.suspended[here]);
             (gives[at], loads[at]) = match all {
                 0.0 => (0.0, 0.0),
                 _ if law.published => (water.min(most) / all, suspended / all),
                 _ => ((water / all).min(1.0 / (law.neighbours + 1) as f32), suspended / all),
             };
+            let bare = !law.published && terrain.sand[here] < COVER;
+            soft[at] = if bare { (2.0 * terrain.softness[here]).min(1.0 / law.dissolution.max(0.5)) } else { 1.0 };
+            // Rock loses what its last digit allows; as much less or more is dug for every neighbour.
+            let mut digs = [0.0; 8];
+            for (side, dug) in digs.iter_mut().enumerate().take(law.neighbours) {
+                let above = ground[1][x + 1] - neighbours(ground, x)[side];
+                *dug = law.pair(lower[side], [gives[at], loads[at]], [soft[at], 1.0], above)[3];
+            }
+            let dug = sum(digs);
+            let from_sand = dug.min(terrain.sand[here]);
+            let real = terrain.bedrock[here] - (terrain.bedrock[here] - (dug - from_sand));
+            exact[at] = if dug > 0.0 { (from_sand + real) / dug } else { 1.0 };
         }
     }
 }
@@ -301,12 +320,11 @@ fn find_shares(levels: &Levels<'_>, law: Law, border: Border, rows: Range<usize>
 /// Surface and ground, what cells give, and how fast they are dug.
 struct Flowing<'a> {
     terrain: &'a Terrain,
-    law: Law,
-    gives: &'a [Grid; 2],
+    gives: &'a [Grid; 4],
 }
 
-impl Quantities<5> for Flowing<'_> {
-    fn row(&self, y: usize, [level, ground, gives, loads, soft]: [&mut [f32]; 5]) {
+impl Quantities<6> for Flowing<'_> {
+    fn row(&self, y: usize, [level, ground, gives, loads, soft, exact]: [&mut [f32]; 6]) {
         let width = level.len();
         for x in 0..width {
             let index = y * width + x;
@@ -314,31 +332,31 @@ impl Quantities<5> for Flowing<'_> {
             level[x] = ground[x] + self.terrain.water[index];
             gives[x] = self.gives[0][index];
             loads[x] = self.gives[1][index];
-            let bare = !self.law.published && self.terrain.sand[index] < COVER;
-            soft[x] =
-                if bare { (2.0 * self.terrain.softness[index]).min(1.0 / self.law.dissolution.max(0.5)) } else { 1.0 };
+            soft[x] = self.gives[2][index];
+            exact[x] = self.gives[3][index];
         }
     }
 
-    fn beyond(&self, index: usize) -> [f32; 5] {
-        [self.terrain.start[index], self.terrain.start[index], 0.0, 0.0, 0.0]
+    fn beyond(&self, index: usize) -> [f32; 6] {
+        [self.terrain.start[index], self.terrain.start[index], 0.0, 0.0, 0.0, 0.0]
     }
 }
 
-fn transfer(flowing: &Flowing<'_>, border: Border, rows: Range<usize>, out: [&mut [f32]; 4]) -> Sums {
+fn transfer(flowing: &Flowing<'_>, law: Law, border: Border, rows: Range<usize>, out: [&mut [f32]; 4]) -> Sums {
     let Border { width, height, edge } = border;
-    let (law, terrain) = (flowing.law, flowing.terrain);
+    let terrain = flowing.terrain;
     let [bedrock, sand, water, suspended] = out;
     let mut window = Window::new(border, rows.start);
     let mut sums = Sums::default();
     let (mut dug_row, mut settled_row, mut dry_row) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
     for (line, y) in rows.enumerate() {
         window.go_to(y, flowing);
-        let [level, ground, gives, loads, soft] = [0, 1, 2, 3, 4].map(|quantity| window.quantity(quantity));
+        let [level, ground, gives, loads, soft, exact] = [0, 1, 2, 3, 4, 5].map(|quantity| window.quantity(quantity));
         for x in 0..width {
             let (here, at) = (y * width + x, line * width + x);
             let (levels, grounds) = (neighbours(level, x), neighbours(ground, x));
-            let (rates, shares, softs) = (neighbours(gives, x), neighbours(loads, x), neighbours(soft, x));
+            let (rates, shares) = (neighbours(gives, x), neighbours(loads, x));
+            let (softs, exacts) = (neighbours(soft, x), neighbours(exact, x));
             let (own_level, own_ground) = (level[1][x + 1], ground[1][x + 1]);
             let own = [gives[1][x + 1], loads[1][x + 1]];
             let mut moved = [[0.0; 8]; 6];
@@ -346,10 +364,15 @@ fn transfer(flowing: &Flowing<'_>, border: Border, rows: Range<usize>, out: [&mu
                 let come = law.pair(
                     levels[side] - own_level,
                     [rates[side], shares[side]],
-                    softs[side],
+                    [softs[side], exacts[side]],
                     grounds[side] - own_ground,
                 );
-                let go = law.pair(own_level - levels[side], own, soft[1][x + 1], own_ground - grounds[side]);
+                let go = law.pair(
+                    own_level - levels[side],
+                    own,
+                    [soft[1][x + 1], exact[1][x + 1]],
+                    own_ground - grounds[side],
+                );
                 for (sums, value) in moved.iter_mut().zip([come[0], go[0], come[1], go[1], go[2], go[3]]) {
                     sums[side] = value;
                 }
@@ -366,7 +389,11 @@ fn transfer(flowing: &Flowing<'_>, border: Border, rows: Range<usize>, out: [&mu
             let wet = (terrain.water[here] + (comes - goes)).max(0.0);
             let from_sand = dug.min(terrain.sand[here]);
             let (laid_rock, laid_sand) = if law.published { (settled, 0.0) } else { (0.0, settled) };
-            bedrock[at] = (terrain.bedrock[here] - (dug - from_sand)) + laid_rock;
+            let left = terrain.bedrock[here] - (dug - from_sand);
+            bedrock[at] = left + laid_rock;
+            if law.published {
+                settled = bedrock[at] - left;
+            }
             sand[at] = (terrain.sand[here] - from_sand) + laid_sand;
             // What is dug goes along at once: it is part of `loads_out`.
             suspended[at] = ((carried - settled) + ((loads_in - loads_out) + dug)).max(0.0);

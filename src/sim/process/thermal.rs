@@ -195,6 +195,8 @@ struct Steep {
 
 /// Of a pair's excess, what moves in a tick.
 const PAIR: f32 = 1.0 / 12.0;
+/// Of an eighth of the giver's sand, what moves at least.
+const LEAST: f32 = 8e-6;
 
 impl Steep {
     fn new(params: &Params, size: f32) -> Self {
@@ -281,7 +283,9 @@ impl Slide<'_> {
     /// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
     #[inline(always)]
     fn slides(from: f32, to: f32, eighth: f32, lies: f32) -> f32 {
-        smaller(PAIR * positive((from - to) - lies), eighth)
+        let slides = smaller(PAIR * positive((from - to) - lies), eighth);
+        // Less would fall below the last digit of the giver's sand, and the receiver would get what nobody gave.
+        if slides > LEAST * eighth { slides } else { 0.0 }
     }
 }
 
@@ -327,6 +331,7 @@ impl Kernel for Slide<'_> {
                 // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
                 let crumbles = 0.5 * steep.share * softness[x] * positive(excess - old_sand[x]);
                 bedrock[x] = rock - crumbles;
+                let crumbles = rock - bedrock[x];
                 sand[x] = positive((old_sand[x] + crumbles) + (comes - goes));
                 given[x] = goes;
                 got[x] = comes;

@@ -447,7 +447,9 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Carry<'_, R> {
                 let from_rock = if from_rock < left { from_rock } else { left };
                 // A cell that dries drops all that it carries.
                 let settles = if d > DRY { positive(-lack) * (deposition / (1.0 + deposition)) } else { s };
+                // What high rock really lost, to the bit: its last digit is larger than what a step takes.
                 bedrock[x] = old_bedrock[x] - from_rock;
+                let from_rock = old_bedrock[x] - bedrock[x];
                 sand[x] = (old_sand[x] - from_sand) + settles;
                 suspended[x] = (s + (from_sand + from_rock)) - settles;
                 let remains = d * stays;

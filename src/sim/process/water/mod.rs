@@ -6,6 +6,7 @@
 
 pub mod friction;
 pub mod pipes;
+pub mod plain;
 #[cfg(test)]
 mod tests;
 

@@ -33,8 +33,8 @@ pub(super) struct Pipes {
     /// To the left, right, above and below.
     flux: [Vec<f32>; 4],
     velocity: [Grid; 2],
-    /// Where the next layers are made: bedrock, sand, suspended.
-    spare: [Grid; 3],
+    /// Where the next layers are made: bedrock, sand, water, suspended.
+    spare: [Grid; 4],
 }
 
 const LEFT: usize = 0;
@@ -50,7 +50,7 @@ impl Pipes {
             size: (width, height),
             flux: std::array::from_fn(|_| vec![0.0; width * height]),
             velocity: [empty(), empty()],
-            spare: [empty(), empty(), empty()],
+            spare: [empty(), empty(), empty(), empty()],
         }
     }
 
@@ -78,42 +78,41 @@ impl Pipes {
     /// Moves the water, exchanges sediment with the bed, carries sediment on, and lets water evaporate.
     pub(super) fn carry(&mut self, terrain: &mut Terrain, params: &Params, dt: f32) -> Sums {
         let (width, height) = self.size;
+        let border = Border::of(terrain);
         let mut sums = Sums::default();
-        {
-            let surface = Surface { terrain, rain: rain_of(terrain, params, dt), sea_level: params.sea_level };
-            let flux = self.flux.each_ref().map(|flux| &flux[..]);
-            let bed = Bed::new(params, terrain.cell_size, dt);
-            let mut softness = std::mem::replace(&mut self.spare[2], Grid::filled(0, 0, 0.0));
-            let mut water = Grid::filled(width, height, 0.0);
-            let mut carried = Grid::filled(width, height, 0.0);
-            let [bedrock, sand, _] = &mut self.spare;
-            let [u, v] = &mut self.velocity;
-            let layers = [bedrock, sand, &mut water, &mut carried, &mut softness, u, v];
-            let written = layers.map(|layer| (&mut layer[..], width));
-            let bands = for_bands(height, written, |rows, out| {
-                with_vector_unit(Erode { surface: &surface, border: Border::of(terrain), bed, flux, rows, out })
-            });
-            bands.into_iter().for_each(|band| sums += band);
-            let [bedrock, sand, _] = &mut self.spare;
-            std::mem::swap(&mut terrain.bedrock, bedrock);
-            std::mem::swap(&mut terrain.sand, sand);
-            terrain.water = water;
-            terrain.suspended = carried;
-            self.spare[2] = std::mem::replace(&mut terrain.softness, softness);
-        }
-        let mut next = Grid::filled(width, height, 0.0);
-        let carried = Carried { terrain, suspended: &terrain.suspended };
-        let shift = dt / terrain.cell_size;
-        let [u, v] = self.velocity.each_ref();
-        let lost = for_bands(height, [(&mut next[..], width)], |rows, [out]| {
-            with_vector_unit(Transport { carried: &carried, border: Border::of(terrain), shift, u, v, rows, out })
+        // Layers of which a cell needs its own alone are changed where they are.
+        let nothing = || Grid::filled(0, 0, 0.0);
+        let mut suspended = std::mem::replace(&mut terrain.suspended, nothing());
+        let mut softness = std::mem::replace(&mut terrain.softness, nothing());
+        let surface = Surface { terrain, rain: rain_of(terrain, params, dt), sea_level: params.sea_level };
+        let flux = self.flux.each_ref().map(|flux| &flux[..]);
+        let bed = Bed::new(params, terrain.cell_size, dt);
+        let [bedrock, sand, water, _] = &mut self.spare;
+        let [u, v] = &mut self.velocity;
+        let layers = [bedrock, sand, water, &mut suspended, &mut softness, u, v];
+        let written = layers.map(|layer| (&mut layer[..], width));
+        let bands = for_bands(height, written, |rows, out| {
+            with_vector_unit(Erode { surface: &surface, border, bed, flux, rows, out })
         });
-        sums.solid_lost += lost.into_iter().sum::<f64>();
-        terrain.suspended = next;
+        bands.into_iter().for_each(|band| sums += band);
+        let [bedrock, sand, water, next] = &mut self.spare;
+        std::mem::swap(&mut terrain.bedrock, bedrock);
+        std::mem::swap(&mut terrain.sand, sand);
+        std::mem::swap(&mut terrain.water, water);
+        terrain.softness = softness;
+        let carried = Carried { suspended: &suspended };
+        let shift = dt / terrain.cell_size;
         let stays = (1.0 - params.evaporation_rate * dt).max(0.0);
-        let before = terrain.water.total();
-        terrain.water.iter_mut().for_each(|depth| *depth *= stays);
-        sums.evaporated += before - terrain.water.total();
+        let [u, v] = self.velocity.each_ref();
+        let written = [(&mut next[..], width), (&mut terrain.water[..], width)];
+        let bands = for_bands(height, written, |rows, out| {
+            with_vector_unit(Transport { carried: &carried, border, shift, stays, u, v, rows, out })
+        });
+        for [lost, evaporated] in bands {
+            sums.solid_lost += lost;
+            sums.evaporated += evaporated;
+        }
+        terrain.suspended = std::mem::replace(next, suspended);
         sums
     }
 }
@@ -309,8 +308,7 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
             let (from_above, from_below) = (&from_above[..width], &from_below[..width]);
             let part = y * width..(y + 1) * width;
             let (old_bedrock, old_sand) = (&terrain.bedrock[part.clone()], &terrain.sand[part.clone()]);
-            let (old_water, old_suspended) = (&terrain.water[part.clone()], &terrain.suspended[part.clone()]);
-            let old_softness = &terrain.softness[part];
+            let old_water = &terrain.water[part];
             let here = line * width..(line + 1) * width;
             let out = &mut self.out.each_mut().map(|layer| &mut layer[here.clone()]);
             let [bedrock, sand, water, suspended, softness, along_x, along_y] = out;
@@ -346,20 +344,24 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
                 let tilt = if tilt > least_tilt { tilt } else { least_tilt };
                 let wet = if d1 > 0.0 { positive(1.0 - d1 * per_depth) } else { 0.0 };
                 let able = capacity * tilt * speed * wet;
-                let s = old_suspended[x];
+                let (s, soft) = (suspended[x], softness[x]);
                 let lack = able - s;
-                let taken = smaller(suspension * old_softness[x] * positive(lack), d2);
+                let taken = smaller(suspension * soft * positive(lack), d2);
                 let surplus = positive(-lack);
                 let settled = smaller(deposition * surplus, s);
                 let settled = if displacement { smaller(settled, d2) } else { settled };
                 // What is taken is sand as long as there is some; what is laid down is part of the solid.
                 let from_sand = smaller(taken, old_sand[x]);
                 sand[x] = old_sand[x] - from_sand;
-                bedrock[x] = (old_bedrock[x] - (taken - from_sand)) + settled;
+                // What high rock really lost and got, to the bit: its last digit is larger than what a step takes.
+                let dug = old_bedrock[x] - (taken - from_sand);
+                let taken = from_sand + (old_bedrock[x] - dug);
+                bedrock[x] = dug + settled;
+                let settled = smaller(bedrock[x] - dug, s);
                 suspended[x] = (s + taken) - settled;
                 water[x] = positive(d2 + displaced * (taken - settled));
-                let softer = smaller(old_softness[x] + softening * surplus, 1.0 - LEAST_HARDNESS);
-                softness[x] = if softer > old_softness[x] { softer } else { old_softness[x] };
+                let softer = smaller(soft + softening * surplus, 1.0 - LEAST_HARDNESS);
+                softness[x] = if softer > soft { softer } else { soft };
                 along_x[x] = u;
                 along_y[x] = v;
                 eroded[x] = taken;
@@ -387,14 +389,13 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
 
 /// Sediment in the water.
 struct Carried<'a> {
-    terrain: &'a Terrain,
     suspended: &'a Grid,
 }
 
 impl Quantities<1> for Carried<'_> {
     #[inline(always)]
     fn row(&self, y: usize, [row]: [&mut [f32]; 1]) {
-        let width = self.terrain.width();
+        let width = row.len();
         row.copy_from_slice(&self.suspended[y * width..(y + 1) * width]);
     }
 
@@ -410,26 +411,33 @@ struct Transport<'a> {
     border: Border,
     /// Δt/l.
     shift: f32,
+    /// Share of the water that stays.
+    stays: f32,
     u: &'a Grid,
     v: &'a Grid,
     rows: Range<usize>,
-    out: &'a mut [f32],
+    /// Suspended and water.
+    out: [&'a mut [f32]; 2],
 }
 
 impl Kernel for Transport<'_> {
-    /// What was lost, in metres times cells.
-    type Output = f64;
+    /// What was lost of the sediment, and what evaporated, in metres times cells.
+    type Output = [f64; 2];
 
     #[inline(always)]
-    fn run(self) -> f64 {
+    fn run(self) -> [f64; 2] {
         let width = self.border.width;
         let mut window = Window::new(self.border, self.rows.start);
-        let mut lost = 0.0;
+        let mut dried = vec![0.0; width];
+        let (mut lost, mut evaporated) = (0.0, 0.0);
+        let [suspended, water] = self.out;
         for (line, y) in self.rows.enumerate() {
             window.go_to(y, self.carried);
             let [above, here, below] = window.quantity(0).map(|row| &row[..width + 2]);
             let (u, v) = (&self.u[y * width..(y + 1) * width], &self.v[y * width..(y + 1) * width]);
-            let out = &mut self.out[line * width..(line + 1) * width];
+            let out = &mut suspended[line * width..(line + 1) * width];
+            let water = &mut water[line * width..(line + 1) * width];
+            let dried = &mut dried[..width];
             for x in 0..width {
                 let (a, b) = (u[x] * self.shift, v[x] * self.shift);
                 let (left, right, up, down) = (positive(a), positive(-a), positive(b), positive(-b));
@@ -441,9 +449,13 @@ impl Kernel for Transport<'_> {
                 let corners = ((left * up) * above[x] + (right * down) * below[x + 2])
                     + ((right * up) * above[x + 2] + (left * down) * below[x]);
                 out[x] = (own + sides) + corners;
+                let stays = water[x] * self.stays;
+                dried[x] = water[x] - stays;
+                water[x] = stays;
             }
             lost += row_sum(&here[1..=width]) - row_sum(out);
+            evaporated += row_sum(dried);
         }
-        lost
+        [lost, evaporated]
     }
 }

@@ -1,5 +1,8 @@
 use super::*;
-use crate::sim::{Simulation, process::contract::turned};
+use crate::sim::{
+    Simulation,
+    process::{contract::turned, thermal},
+};
 
 /// Water alone, without rain, evaporation or erosion.
 fn calm() -> Params {
@@ -287,5 +290,34 @@ fn a_sea_around_the_map_fills_what_lies_below_it() {
     let after = run(terrain, Params { sea_level: 6.0, roughness: 0.03, ..calm() }, 20_000).terrain;
     for (ground, depth) in after.ground().iter().zip(after.water.iter()) {
         assert!((depth - (6.0 - ground).max(0.0)).abs() <= 0.01, "{depth} m of water on ground at {ground} m");
+    }
+}
+
+#[test]
+fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
+    let water = Params { mode: Mode::Published, pipe_area: 1.0, ..Params::default() };
+    let slump = thermal::Params { mode: Mode::Published, rate: 1.0, ..thermal::Params::default() };
+    for capacity in [Capacity::Tilt, Capacity::Collision] {
+        let water = Params { capacity, ..water.clone() };
+        let mut fast = simulation(valley(Edge::Wall), water.clone());
+        let slot = fast.slot_mut("thermal").expect("it is in the catalogue");
+        slot.process = Box::new(thermal::Thermal::new(slump.clone()));
+        slot.enabled = true;
+        let mut slow = plain::Plain::new(&valley(Edge::Wall));
+        let start = slow.ground.clone();
+        for _ in 0..400 {
+            fast.tick();
+            slow.flow(&water, 0.02);
+            slow.slump(&slump);
+        }
+        let ground = fast.terrain.ground();
+        let norm =
+            |values: &mut dyn Iterator<Item = f32>| values.map(|value| f64::from(value).powi(2)).sum::<f64>().sqrt();
+        let moved = norm(&mut slow.ground.iter().zip(&start).map(|(now, start)| now - start));
+        let apart = norm(&mut slow.ground.iter().zip(ground.iter()).map(|(slow, fast)| slow - fast));
+        assert!(moved > 1.0 && apart <= 1e-3 * moved, "{capacity:?}: {apart} of {moved}");
+        let wet = norm(&mut slow.water.iter().copied());
+        let apart = norm(&mut slow.water.iter().zip(fast.terrain.water.iter()).map(|(slow, fast)| slow - fast));
+        assert!(apart <= 1e-3 * wet, "{capacity:?}: {apart} of {wet}");
     }
 }
