@@ -40,6 +40,9 @@ pub(super) struct Bench {
     /// Threads to use; all of the machine's without it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Grid processes alone, which take seconds
+    #[arg(long)]
+    grids: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -59,8 +62,8 @@ impl Bench {
         let bandwidth = bandwidth(&pool);
         let grids: Vec<(&str, Value)> =
             GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
-        let figures = droplets(&terrain, pool);
-        let mut processes = json!({"droplets": figures});
+        let figures = if self.grids { Value::Null } else { droplets(&terrain, pool) };
+        let mut processes = if self.grids { json!({}) } else { json!({"droplets": figures}) };
         for (name, figures) in &grids {
             processes[*name] = figures.clone();
         }
@@ -71,6 +74,16 @@ impl Bench {
             print(&format!("{report:#}\n"));
             return Ok(());
         }
+        if !self.grids {
+            self.print_droplets(&figures, threads);
+        }
+        for (name, figures) in &grids {
+            self.print_grid(name, figures, threads, bandwidth);
+        }
+        Ok(())
+    }
+
+    fn print_droplets(&self, figures: &Value, threads: usize) {
         let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
         print(&format!(
             "droplets, {0} × {0}, {threads} threads\n  \
@@ -91,25 +104,25 @@ impl Bench {
             figure("map_ratio"),
             REPETITIONS,
         ));
-        for (name, figures) in &grids {
-            let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-            print(&format!(
-                "{name}, {0} × {0}, {threads} threads\n  \
-                 published  {1:8.2} ns per cell   plain loop {2:.2} ns   ratio {3:.1}   {4:.0} bytes a cell, {5:.0} % of {6:.1} GB/s\n  \
-                 default    {7:8.2} ns per cell   {8:.0} bytes a cell, {9:.0} %\n",
-                self.size,
-                figure("ns_per_cell"),
-                figure("scalar_ns"),
-                figure("ratio"),
-                figure("bytes_per_cell"),
-                100.0 * figure("bandwidth_share"),
-                bandwidth,
-                figure("default_ns"),
-                figure("default_bytes_per_cell"),
-                100.0 * figure("default_bandwidth_share"),
-            ));
-        }
-        Ok(())
+    }
+
+    fn print_grid(&self, name: &str, figures: &Value, threads: usize, bandwidth: f64) {
+        let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
+        print(&format!(
+            "{name}, {0} × {0}, {threads} threads\n  \
+             published  {1:8.2} ns per cell   plain loop {2:.2} ns   ratio {3:.1}   \
+             {4:.0} bytes a cell, {5:.0} % of {bandwidth:.1} GB/s\n  \
+             default    {6:8.2} ns per cell   {7:.0} bytes a cell, {8:.0} %\n",
+            self.size,
+            figure("ns_per_cell"),
+            figure("scalar_ns"),
+            figure("ratio"),
+            figure("bytes_per_cell"),
+            100.0 * figure("bandwidth_share"),
+            figure("default_ns"),
+            figure("default_bytes_per_cell"),
+            100.0 * figure("default_bandwidth_share"),
+        ));
     }
 }
 

@@ -229,6 +229,127 @@ pub trait Kernel {
     fn run(self) -> Self::Output;
 }
 
+/// Numbers of neighbouring cells of a row: one, or eight at once with the same bits.
+pub trait Cells: Real {
+    /// How many.
+    const COUNT: usize;
+    /// Those from place `at` on.
+    fn load(row: &[f32], at: usize) -> Self;
+    /// Writes them from place `at` on.
+    fn store(self, row: &mut [f32], at: usize);
+    /// The same number for all.
+    fn all(value: f32) -> Self;
+    /// The smaller of two numbers, cell by cell.
+    fn min(self, other: Self) -> Self;
+    /// `yes` where this number is larger than the other, else `no`, cell by cell.
+    fn if_above(self, other: Self, yes: Self, no: Self) -> Self;
+    /// x^(−1/3) of positive numbers to 1e-5: the exponent gives a start, then Newton twice.
+    fn inverse_cube_root(self) -> Self;
+}
+
+impl Cells for f32 {
+    const COUNT: usize = 1;
+
+    #[inline(always)]
+    fn load(row: &[f32], at: usize) -> Self {
+        row[at]
+    }
+
+    #[inline(always)]
+    fn store(self, row: &mut [f32], at: usize) {
+        row[at] = self;
+    }
+
+    #[inline(always)]
+    fn all(value: f32) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        if self < other { self } else { other }
+    }
+
+    #[inline(always)]
+    fn if_above(self, other: Self, yes: Self, no: Self) -> Self {
+        if self > other { yes } else { no }
+    }
+
+    #[inline(always)]
+    fn inverse_cube_root(self) -> Self {
+        // Bits of positive numbers are whole numbers below 2³¹, which convert as signed ones.
+        let start = f32::from_bits((0x54a2_fa8c_i32 as f32 - self.to_bits() as i32 as f32 * (1.0 / 3.0)) as i32 as u32);
+        let better = start * (4.0 - self * (start * start) * start) * (1.0 / 3.0);
+        better * (4.0 - self * (better * better) * better) * (1.0 / 3.0)
+    }
+}
+
+impl Cells for Lanes {
+    const COUNT: usize = LANES;
+
+    #[inline(always)]
+    fn load(row: &[f32], at: usize) -> Self {
+        let mut out = Self::default();
+        out.0.copy_from_slice(&row[at..at + LANES]);
+        out
+    }
+
+    #[inline(always)]
+    fn store(self, row: &mut [f32], at: usize) {
+        row[at..at + LANES].copy_from_slice(&self.0);
+    }
+
+    #[inline(always)]
+    fn all(value: f32) -> Self {
+        Self([value; LANES])
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self::min(self, other)
+    }
+
+    #[inline(always)]
+    fn if_above(self, other: Self, yes: Self, no: Self) -> Self {
+        let mut out = self;
+        for lane in 0..LANES {
+            out.0[lane] = if self.0[lane] > other.0[lane] { yes.0[lane] } else { no.0[lane] };
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn inverse_cube_root(self) -> Self {
+        let mut start = self;
+        for lane in 0..LANES {
+            let bits = self.0[lane].to_bits() as i32 as f32;
+            let guess = 0x54a2_fa8c_i32 as f32 - bits * (1.0 / 3.0);
+            start.0[lane] = f32::from_bits(guess as i32 as u32);
+        }
+        let (four, third) = (Self::all(4.0), Self::all(1.0 / 3.0));
+        let better = start * (four - self * (start * start) * start) * third;
+        better * (four - self * (better * better) * better) * third
+    }
+}
+
+/// What is computed for every cell of a row.
+pub trait RowKernel {
+    /// Computes the cells from place `x` on, as many as `R` holds.
+    fn cells<R: Cells>(&mut self, x: usize);
+}
+
+/// Runs a kernel over a row, eight cells at once and what is left one by one.
+#[inline(always)]
+pub fn over_row(width: usize, mut kernel: impl RowKernel) {
+    let whole = width / LANES * LANES;
+    for x in (0..whole).step_by(LANES) {
+        kernel.cells::<Lanes>(x);
+    }
+    for x in whole..width {
+        kernel.cells::<f32>(x);
+    }
+}
+
 /// Runs a kernel with the vector unit that the machine has. The bits don't depend on which one it is.
 #[inline]
 pub fn with_vector_unit<K: Kernel>(kernel: K) -> K::Output {
@@ -280,6 +401,18 @@ mod tests {
                     assert_eq!(vector.0[lane].to_bits(), single.to_bits());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_inverse_cube_root_is_right_over_all_depths_and_the_same_in_lanes() {
+        let mut x = 1e-5_f32;
+        while x < 1e4 {
+            let found = x.inverse_cube_root();
+            let right = f64::from(x).powf(-1.0 / 3.0);
+            assert!((f64::from(found) / right - 1.0).abs() < 2e-5, "{x}: {found} for {right}");
+            assert_eq!(Lanes::all(x).inverse_cube_root(), Lanes::all(found));
+            x *= 1.01;
         }
     }
 }

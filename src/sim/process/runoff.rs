@@ -396,9 +396,10 @@ fn transfer(flowing: &Flowing<'_>, law: Law, border: Border, rows: Range<usize>,
             }
             sand[at] = (terrain.sand[here] - from_sand) + laid_sand;
             // What is dug goes along at once: it is part of `loads_out`.
-            suspended[at] = ((carried - settled) + ((loads_in - loads_out) + dug)).max(0.0);
+            let lost = (terrain.bedrock[here] - bedrock[at]) + (terrain.sand[here] - sand[at]);
+            suspended[at] = (carried + ((loads_in - loads_out) + lost)).max(0.0);
             water[at] = wet * law.stays;
-            dug_row[x] = dug;
+            dug_row[x] = lost + settled;
             settled_row[x] = settled;
             dry_row[x] = wet - water[at];
         }

@@ -19,7 +19,7 @@ use crate::{
     params::{choice, knob},
     sim::{
         grid::Grid,
-        real::{Kernel, with_vector_unit},
+        real::{Cells, Kernel, RowKernel, over_row, with_vector_unit},
         stencil::{Border, Quantities, Window, for_bands, row_sum},
         terrain::{Edge, Layer, Terrain},
     },
@@ -145,9 +145,7 @@ impl Process for Thermal {
             }
             Mode::Published => {
                 let falling = Falling { solid: Solid { terrain, steep }, gives };
-                for_bands(height, written, |rows, out| {
-                    with_vector_unit(Fall { falling: &falling, steep, border, rows, out })
-                })
+                for_bands(height, written, |rows, out| with_vector_unit(Fall { falling: &falling, border, rows, out }))
             }
         };
         std::mem::swap(&mut terrain.bedrock, bedrock);
@@ -184,8 +182,8 @@ struct Sums {
 /// The numbers of both modes.
 #[derive(Clone, Copy)]
 struct Steep {
-    /// Differences of height between neighbours at which sand lies: beside, and across the corner.
-    repose: [f32; 2],
+    /// Difference of height at which sand lies on the neighbour beside it.
+    repose: f32,
     /// Tangent of the talus angle of rock: per hardness, and at none; times the cell size.
     per_hardness: f32,
     bias: f32,
@@ -196,14 +194,14 @@ struct Steep {
 /// Of a pair's excess, what moves in a tick.
 const PAIR: f32 = 1.0 / 12.0;
 /// Of an eighth of the giver's sand, what moves at least.
-const LEAST: f32 = 8e-6;
+const LEAST: f32 = 4e-5;
 
 impl Steep {
     fn new(params: &Params, size: f32) -> Self {
         let repose = params.repose_angle.to_radians().tan() * size;
         let seconds = if params.mode == Mode::Default { params.dt * size } else { params.dt };
         Self {
-            repose: [repose, repose * std::f32::consts::SQRT_2],
+            repose,
             per_hardness: params.talus_coefficient * size,
             bias: params.talus_bias * size,
             share: (params.rate * seconds).min(1.0),
@@ -212,37 +210,65 @@ impl Steep {
 
     /// Difference of height at which rock of this softness stands beside its neighbour.
     #[inline(always)]
-    fn talus(self, softness: f32) -> f32 {
-        (1.0 - softness) * self.per_hardness + self.bias
+    fn talus<R: Cells>(self, softness: R) -> R {
+        (R::all(1.0) - softness) * R::all(self.per_hardness) + R::all(self.bias)
     }
 }
 
 #[inline(always)]
-fn positive(value: f32) -> f32 {
-    if value > 0.0 { value } else { 0.0 }
+fn positive<R: Cells>(value: R) -> R {
+    value.max(R::all(0.0))
 }
 
-#[inline(always)]
-fn smaller(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
+/// How much farther neighbours of both kinds are: beside, and across the corner.
+const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
+
+/// What a cell and a neighbour of it exchange.
+trait Pair<const N: usize> {
+    /// For the cells from `x` on and the neighbours in this row and column of the three around: sums and a maximum.
+    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; N];
 }
 
+/// Sums over the eight neighbours, each beside its opposite: the same on a turned or mirrored map.
 #[inline(always)]
-fn larger(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
+fn around<R: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [R; N] {
+    let four = |a: [R; N], b: [R; N], c: [R; N], d: [R; N]| {
+        let mut out = a;
+        for part in 0..N {
+            out[part] = (a[part] + b[part]) + (c[part] + d[part]);
+        }
+        out
+    };
+    let [one, root] = FARTHER;
+    let beside =
+        four(pairs.pair(x, 1, 0, one), pairs.pair(x, 1, 2, one), pairs.pair(x, 0, 1, one), pairs.pair(x, 2, 1, one));
+    let across = four(
+        pairs.pair(x, 0, 0, root),
+        pairs.pair(x, 2, 2, root),
+        pairs.pair(x, 0, 2, root),
+        pairs.pair(x, 2, 0, root),
+    );
+    let mut out = beside;
+    for part in 0..N {
+        out[part] = beside[part] + across[part];
+    }
+    out
 }
 
-/// The eight neighbours of cell x in three padded rows, those beside and those across the corner, each beside its
-/// opposite: sums in this order are the same on a turned or mirrored map.
+/// The most of the differences between own height and those of the eight neighbours, each less what stands there.
 #[inline(always)]
-fn neighbours([above, here, below]: [&[f32]; 3], x: usize) -> [[f32; 4]; 2] {
-    [[here[x], here[x + 2], above[x + 1], below[x + 1]], [above[x], below[x + 2], above[x + 2], below[x]]]
+fn steepest<R: Cells>(own: R, ground: &[&[f32]; 3], x: usize, stands: [R; 2]) -> R {
+    let excess = |row: usize, column: usize, kind: usize| (own - R::load(ground[row], x + column)) - stands[kind];
+    let beside = excess(1, 0, 0).max(excess(1, 2, 0)).max(excess(0, 1, 0).max(excess(2, 1, 0)));
+    let across = excess(0, 0, 1).max(excess(2, 2, 1)).max(excess(0, 2, 1).max(excess(2, 0, 1)));
+    beside.max(across).max(R::all(0.0))
 }
 
-/// A sum over the eight neighbours, in the order of [`neighbours`].
-#[inline(always)]
-fn sum([beside, across]: [[f32; 4]; 2]) -> f32 {
-    ((beside[0] + beside[1]) + (beside[2] + beside[3])) + ((across[0] + across[1]) + (across[2] + across[3]))
+/// The height of a neighbour, as [`for_border`] names it.
+fn neighbour([above, here, below]: [&[f32]; 3], x: usize, kind: usize, side: usize) -> f32 {
+    let beside = [here[x], here[x + 2], above[x + 1], below[x + 1]];
+    let across = [above[x], below[x + 2], above[x + 2], below[x]];
+    [beside, across][kind][side]
 }
 
 /// Ground and sand.
@@ -256,17 +282,29 @@ impl Quantities<2> for Loose<'_> {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part]);
-        let loose = &mut loose[..width];
-        for x in 0..width {
-            ground[x] = bedrock[x] + sand[x];
-            // An eighth for every neighbour at most.
-            loose[x] = sand[x] * 0.125;
-        }
+        over_row(width, LooseRow { bedrock, sand, ground, loose });
     }
 
     #[inline(always)]
     fn beyond(&self, index: usize) -> [f32; 2] {
         [self.terrain.start[index], 0.0]
+    }
+}
+
+struct LooseRow<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    ground: &'a mut [f32],
+    loose: &'a mut [f32],
+}
+
+impl RowKernel for LooseRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let sand = R::load(self.sand, x);
+        (R::load(self.bedrock, x) + sand).store(self.ground, x);
+        // An eighth for every neighbour at most.
+        (sand * R::all(0.125)).store(self.loose, x);
     }
 }
 
@@ -279,13 +317,60 @@ struct Slide<'a> {
     out: [&'a mut [f32]; 2],
 }
 
-impl Slide<'_> {
-    /// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
+/// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
+#[inline(always)]
+fn slides<R: Cells>(from: R, to: R, eighth: R, lies: f32) -> R {
+    let slides = (R::all(PAIR) * positive((from - to) - R::all(lies))).min(eighth);
+    // Less would fall below the last digit of the giver's sand, and the receiver would get what nobody gave.
+    slides.if_above(R::all(LEAST) * eighth, slides, R::all(0.0))
+}
+
+struct SlideRow<'a> {
+    steep: Steep,
+    /// 0 while time stands still, else 1.
+    moves: f32,
+    ground: [&'a [f32]; 3],
+    loose: [&'a [f32]; 3],
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    softness: &'a [f32],
+    out: [&'a mut [f32]; 2],
+    given: &'a mut [f32],
+    got: &'a mut [f32],
+    crumbled: &'a mut [f32],
+}
+
+impl Pair<2> for SlideRow<'_> {
+    /// What comes and what goes.
     #[inline(always)]
-    fn slides(from: f32, to: f32, eighth: f32, lies: f32) -> f32 {
-        let slides = smaller(PAIR * positive((from - to) - lies), eighth);
-        // Less would fall below the last digit of the giver's sand, and the receiver would get what nobody gave.
-        if slides > LEAST * eighth { slides } else { 0.0 }
+    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; 2] {
+        let (own, eighth) = (R::load(self.ground[1], x + 1), R::load(self.loose[1], x + 1));
+        let (other, its_eighth) = (R::load(self.ground[row], x + column), R::load(self.loose[row], x + column));
+        let lies = self.steep.repose * farther;
+        [slides(other, own, its_eighth, lies), slides(own, other, eighth, lies)]
+    }
+}
+
+impl RowKernel for SlideRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let (old_bedrock, old_sand) = (R::load(self.bedrock, x), R::load(self.sand, x));
+        let softness = R::load(self.softness, x);
+        let talus = self.steep.talus(softness);
+        let [comes, goes] = around::<R, 2>(self, x);
+        let excess = steepest(old_bedrock, &self.ground, x, [talus, talus * R::all(FARTHER[1])]);
+        let moves = R::all(self.moves);
+        let (comes, goes) = (moves * comes, moves * goes);
+        // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
+        let crumbles = R::all(0.5 * self.steep.share) * softness * positive(excess - old_sand);
+        let bedrock = old_bedrock - crumbles;
+        let crumbles = old_bedrock - bedrock;
+        let [bedrock_out, sand_out] = &mut self.out;
+        bedrock.store(bedrock_out, x);
+        positive((old_sand + crumbles) + (comes - goes)).store(sand_out, x);
+        goes.store(self.given, x);
+        comes.store(self.got, x);
+        crumbles.store(self.crumbled, x);
     }
 }
 
@@ -310,40 +395,29 @@ impl Kernel for Slide<'_> {
             let (old_bedrock, softness) = (&terrain.bedrock[part.clone()], &terrain.softness[part.clone()]);
             let old_sand = &terrain.sand[part];
             let here = line * width..(line + 1) * width;
-            let (bedrock, sand) = (&mut bedrock[here.clone()][..width], &mut sand[here][..width]);
-            let (given, got, crumbled) = (&mut given[..width], &mut got[..width], &mut crumbled[..width]);
-            for x in 0..width {
-                let (own, eighth, rock) = (ground[1][x + 1], loose[1][x + 1], old_bedrock[x]);
-                let (heights, eighths) = (neighbours(ground, x), neighbours(loose, x));
-                let talus = steep.talus(softness[x]);
-                let lies = [talus, talus * std::f32::consts::SQRT_2];
-                let (mut comes, mut goes) = ([[0.0; 4]; 2], [[0.0; 4]; 2]);
-                let mut excess = 0.0;
-                for kind in 0..2 {
-                    for side in 0..4 {
-                        let other = heights[kind][side];
-                        comes[kind][side] = Self::slides(other, own, eighths[kind][side], steep.repose[kind]);
-                        goes[kind][side] = Self::slides(own, other, eighth, steep.repose[kind]);
-                        excess = larger(excess, (rock - other) - lies[kind]);
-                    }
-                }
-                let (comes, goes) = (moves * sum(comes), moves * sum(goes));
-                // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
-                let crumbles = 0.5 * steep.share * softness[x] * positive(excess - old_sand[x]);
-                bedrock[x] = rock - crumbles;
-                let crumbles = rock - bedrock[x];
-                sand[x] = positive((old_sand[x] + crumbles) + (comes - goes));
-                given[x] = goes;
-                got[x] = comes;
-                crumbled[x] = crumbles;
-            }
-            sums.given += row_sum(given);
-            sums.got += row_sum(got);
-            sums.crumbled += row_sum(crumbled);
+            over_row(
+                width,
+                SlideRow {
+                    steep,
+                    moves,
+                    ground,
+                    loose,
+                    bedrock: old_bedrock,
+                    sand: old_sand,
+                    softness,
+                    out: [&mut bedrock[here.clone()], &mut sand[here]],
+                    given: &mut given,
+                    got: &mut got,
+                    crumbled: &mut crumbled,
+                },
+            );
+            sums.given += row_sum(&given);
+            sums.got += row_sum(&got);
+            sums.crumbled += row_sum(&crumbled);
             if edge == Edge::Open {
                 for_border(y, (width, height), |x, kind, side| {
-                    let other = neighbours(ground, x)[kind][side];
-                    let left = Self::slides(ground[1][x + 1], other, loose[1][x + 1], steep.repose[kind]);
+                    let other = neighbour(ground, x, kind, side);
+                    let left = slides(ground[1][x + 1], other, loose[1][x + 1], steep.repose * FARTHER[kind]);
                     sums.out += f64::from(moves * left);
                 });
             }
@@ -352,10 +426,9 @@ impl Kernel for Slide<'_> {
     }
 }
 
-/// Calls `visit` for every neighbour in row `y` that lies beyond the border: the cell, and the neighbour's place in
-/// [`neighbours`].
+/// Calls `visit` for every neighbour in row `y` that lies beyond the border: the cell, whether the neighbour is beside it or
+/// across the corner, and which of the four it is.
 fn for_border(y: usize, (width, height): (usize, usize), mut visit: impl FnMut(usize, usize, usize)) {
-    // Steps to the neighbours, in their order.
     const STEPS: [[(isize, isize); 4]; 2] = [[(-1, 0), (1, 0), (0, -1), (0, 1)], [(-1, -1), (1, 1), (1, -1), (-1, 1)]];
     let whole_row = y == 0 || y + 1 == height;
     let cells: &mut dyn Iterator<Item = usize> =
@@ -385,16 +458,58 @@ impl Quantities<2> for Solid<'_> {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
-        let (softness, talus) = (&self.terrain.softness[part], &mut talus[..width]);
-        for x in 0..width {
-            ground[x] = bedrock[x] + sand[x];
-            talus[x] = self.steep.talus(softness[x]);
-        }
+        let softness = &self.terrain.softness[part];
+        over_row(width, SolidRow { steep: self.steep, bedrock, sand, softness, ground, talus });
     }
 
     #[inline(always)]
     fn beyond(&self, index: usize) -> [f32; 2] {
         [self.terrain.start[index], 0.0]
+    }
+}
+
+struct SolidRow<'a> {
+    steep: Steep,
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    softness: &'a [f32],
+    ground: &'a mut [f32],
+    talus: &'a mut [f32],
+}
+
+impl RowKernel for SolidRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        (R::load(self.bedrock, x) + R::load(self.sand, x)).store(self.ground, x);
+        self.steep.talus(R::load(self.softness, x)).store(self.talus, x);
+    }
+}
+
+struct TalusRow<'a> {
+    share: f32,
+    ground: [&'a [f32]; 3],
+    talus: &'a [f32],
+    softness: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Pair<1> for TalusRow<'_> {
+    /// How much lower the neighbour lies, if that is more than the talus allows.
+    #[inline(always)]
+    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; 1] {
+        let fall = R::load(self.ground[1], x + 1) - R::load(self.ground[row], x + column);
+        [fall.if_above(R::load(self.talus, x) * R::all(farther), fall, R::all(0.0))]
+    }
+}
+
+impl RowKernel for TalusRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let zero = R::all(0.0);
+        let [all] = around::<R, 1>(self, x);
+        let most = steepest(R::load(self.ground[1], x + 1), &self.ground, x, [zero; 2]);
+        let gives = R::all(self.share) * R::load(self.softness, x) * most / all.max(R::all(f32::MIN_POSITIVE));
+        all.if_above(zero, gives, zero).store(self.out, x);
     }
 }
 
@@ -420,20 +535,7 @@ impl Kernel for Talus<'_> {
             let talus = &window.quantity(1)[1][1..=width];
             let softness = &self.solid.terrain.softness[y * width..(y + 1) * width];
             let out = &mut self.out[line * width..(line + 1) * width];
-            for x in 0..width {
-                let own = ground[1][x + 1];
-                let lies = [talus[x], talus[x] * std::f32::consts::SQRT_2];
-                let (mut lower, mut most) = ([[0.0; 4]; 2], 0.0);
-                for (kind, heights) in neighbours(ground, x).into_iter().enumerate() {
-                    for (side, other) in heights.into_iter().enumerate() {
-                        let fall = own - other;
-                        lower[kind][side] = if fall > lies[kind] { fall } else { 0.0 };
-                        most = larger(most, fall);
-                    }
-                }
-                let all = sum(lower);
-                out[x] = if all > 0.0 { share * softness[x] * most / all } else { 0.0 };
-            }
+            over_row(width, TalusRow { share, ground, talus, softness, out });
         }
     }
 }
@@ -461,10 +563,50 @@ impl Quantities<3> for Falling<'_> {
 /// Eq. 18, gathered: a cell takes from those that give to it, and gives.
 struct Fall<'a> {
     falling: &'a Falling<'a>,
-    steep: Steep,
     border: Border,
     rows: Range<usize>,
     out: [&'a mut [f32]; 2],
+}
+
+struct FallRow<'a> {
+    ground: [&'a [f32]; 3],
+    talus: [&'a [f32]; 3],
+    gives: [&'a [f32]; 3],
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    out: [&'a mut [f32]; 2],
+    given: &'a mut [f32],
+    got: &'a mut [f32],
+}
+
+impl Pair<2> for FallRow<'_> {
+    /// What comes and what goes.
+    #[inline(always)]
+    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; 2] {
+        let rise = R::load(self.ground[row], x + column) - R::load(self.ground[1], x + 1);
+        let stands = |row: usize, column: usize| R::load(self.talus[row], x + column) * R::all(farther);
+        let gives = |row: usize, column: usize, fall: R| R::load(self.gives[row], x + column) * fall;
+        let (fall, zero) = (-rise, R::all(0.0));
+        [
+            rise.if_above(stands(row, column), gives(row, column, rise), zero),
+            fall.if_above(stands(1, 1), gives(1, 1, fall), zero),
+        ]
+    }
+}
+
+impl RowKernel for FallRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let [comes, goes] = around::<R, 2>(self, x);
+        // What is given is sand as long as there is some; what comes is part of the solid.
+        let sand = R::load(self.sand, x);
+        let from_sand = goes.min(sand);
+        let [bedrock_out, sand_out] = &mut self.out;
+        (sand - from_sand).store(sand_out, x);
+        (R::load(self.bedrock, x) + (comes - (goes - from_sand))).store(bedrock_out, x);
+        goes.store(self.given, x);
+        comes.store(self.got, x);
+    }
 }
 
 impl Kernel for Fall<'_> {
@@ -486,43 +628,30 @@ impl Kernel for Fall<'_> {
             let part = y * width..(y + 1) * width;
             let (old_bedrock, old_sand) = (&terrain.bedrock[part.clone()], &terrain.sand[part]);
             let here = line * width..(line + 1) * width;
-            let (bedrock, sand) = (&mut bedrock[here.clone()][..width], &mut sand[here][..width]);
-            let (given, got) = (&mut given[..width], &mut got[..width]);
-            for x in 0..width {
-                let own = ground[1][x + 1];
-                let (heights, taluses, rates) = (neighbours(ground, x), neighbours(talus, x), neighbours(gives, x));
-                let (mut comes, mut goes) = ([[0.0; 4]; 2], [[0.0; 4]; 2]);
-                for kind in 0..2 {
-                    let longer = if kind == 0 { 1.0 } else { std::f32::consts::SQRT_2 };
-                    for side in 0..4 {
-                        let rise = heights[kind][side] - own;
-                        let lies = taluses[kind][side] * longer;
-                        comes[kind][side] = if rise > lies { rates[kind][side] * rise } else { 0.0 };
-                        let fall = -rise;
-                        goes[kind][side] = if fall > talus[1][x + 1] * longer { gives[1][x + 1] * fall } else { 0.0 };
-                    }
-                }
-                let (comes, goes) = (sum(comes), sum(goes));
-                // What is given is sand as long as there is some; what comes is part of the solid.
-                let from_sand = smaller(goes, old_sand[x]);
-                sand[x] = old_sand[x] - from_sand;
-                bedrock[x] = old_bedrock[x] + (comes - (goes - from_sand));
-                given[x] = goes;
-                got[x] = comes;
-            }
-            sums.given += row_sum(given);
-            sums.got += row_sum(got);
+            over_row(
+                width,
+                FallRow {
+                    ground,
+                    talus,
+                    gives,
+                    bedrock: old_bedrock,
+                    sand: old_sand,
+                    out: [&mut bedrock[here.clone()], &mut sand[here]],
+                    given: &mut given,
+                    got: &mut got,
+                },
+            );
+            sums.given += row_sum(&given);
+            sums.got += row_sum(&got);
             if edge == Edge::Open {
                 for_border(y, (width, height), |x, kind, side| {
-                    let fall = ground[1][x + 1] - neighbours(ground, x)[kind][side];
-                    let longer = if kind == 0 { 1.0 } else { std::f32::consts::SQRT_2 };
-                    if fall > talus[1][x + 1] * longer {
+                    let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);
+                    if fall > talus[1][x + 1] * FARTHER[kind] {
                         sums.out += f64::from(gives[1][x + 1] * fall);
                     }
                 });
             }
         }
-        let _ = self.steep;
         sums
     }
 }
@@ -555,7 +684,8 @@ mod tests {
         }
         let before = terrain.solid_volume();
         let after = run(terrain.clone(), Params::default(), 20_000);
-        assert!((after.solid_volume() / before - 1.0).abs() <= 1e-6);
+        let change = after.solid_volume() / before - 1.0;
+        assert!(change.abs() <= 1e-6, "{change:e}");
         let talus = 33.0_f64.to_radians().tan();
         // From halfway down to near the foot, along and across.
         let ground = after.ground();

@@ -11,10 +11,12 @@
 //! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved, and
 //! erosion and deposition change neither the surface nor the ledger.
 
+use std::ops::Range;
+
 use super::{Params, Sums, beyond, rain_of, wraps};
 use crate::sim::{
     grid::Grid,
-    real::{Kernel, with_vector_unit},
+    real::{Cells, Kernel, RowKernel, over_row, with_vector_unit},
     stencil::{Border, Quantities, Window, for_bands, row_sum},
     terrain::{Edge, Terrain},
 };
@@ -114,10 +116,12 @@ impl Faces {
     }
 }
 
-/// One over a depth, less for films: their velocity is not known.
-#[inline(always)]
+/// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
+const FILM_SQUARE: f32 = 1e-6;
+
+/// One over a depth, less for films.
 fn thin_guard(depth: f32) -> f32 {
-    depth / (depth * depth + 1e-6)
+    depth / (depth * depth + FILM_SQUARE)
 }
 
 /// Ground and surface of the fluid, with the rain of this step.
@@ -136,19 +140,39 @@ impl<R: Fn(usize, &mut [f32])> Quantities<2> for Surface<'_, R> {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         (self.rain)(y, level);
-        let level = &mut level[..width];
-        let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
-        let (water, suspended) = (&self.terrain.water[part.clone()], &self.terrain.suspended[part]);
-        for x in 0..width {
-            ground[x] = bedrock[x] + sand[x];
-            level[x] = ground[x] + ((water[x] + level[x]) + suspended[x]);
-        }
+        let [bedrock, sand, water, suspended] = layers(self.terrain, part);
+        over_row(width, SurfaceRow { bedrock, sand, water, suspended, ground, level });
     }
 
     #[inline(always)]
     fn beyond(&self, index: usize) -> [f32; 2] {
         let (ground, depth) = beyond(self.terrain, self.sea_level, index);
         [ground, ground + depth]
+    }
+}
+
+/// The four layers that make the surface of the fluid, in a part of the map.
+fn layers(terrain: &Terrain, part: Range<usize>) -> [&[f32]; 4] {
+    [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended].map(|layer| &layer[part.clone()])
+}
+
+/// `level` holds the rain of this step before.
+struct SurfaceRow<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    water: &'a [f32],
+    suspended: &'a [f32],
+    ground: &'a mut [f32],
+    level: &'a mut [f32],
+}
+
+impl RowKernel for SurfaceRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let ground = R::load(self.bedrock, x) + R::load(self.sand, x);
+        let wet = R::load(self.water, x) + R::load(self.level, x);
+        ground.store(self.ground, x);
+        (ground + (wet + R::load(self.suspended, x))).store(self.level, x);
     }
 }
 
@@ -159,30 +183,34 @@ struct Law {
     drag: f32,
 }
 
-impl Law {
-    /// The next flux across a face, from its old one, that of its neighbours, and the cells on both sides.
-    #[inline(always)]
-    fn flux(self, [before, own, after]: [f32; 3], ground: [f32; 2], level: [f32; 2]) -> f32 {
-        let top = if level[0] > level[1] { level[0] } else { level[1] };
-        let sill = if ground[0] > ground[1] { ground[0] } else { ground[1] };
-        let depth = top - sill;
-        // A dry face is given a depth with which all stays finite, and no flux.
-        let safe = if depth > DRY { depth } else { DRY };
-        let mean = THETA * own + (0.5 * (1.0 - THETA)) * (before + after);
-        let driven = mean - self.push * safe * (level[1] - level[0]);
-        let third = inverse_cube_root(safe);
-        let square = third * third;
-        let flux = driven / (1.0 + self.drag * own.abs() * (square * square * square * third));
-        if depth > DRY { flux } else { 0.0 }
-    }
+/// A row of faces: their old fluxes, those of their neighbours, the cells on both sides.
+struct FaceRow<'a> {
+    law: Law,
+    fluxes: [&'a [f32]; 3],
+    ground: [&'a [f32]; 2],
+    level: [&'a [f32]; 2],
+    out: &'a mut [f32],
 }
 
-/// x^(−1/3) of a positive number to 1e-5, the same bits on every machine: the exponent gives a start, then Newton twice.
-#[inline(always)]
-fn inverse_cube_root(x: f32) -> f32 {
-    let start = f32::from_bits((0x54a2_fa8c_u32 as f32 - x.to_bits() as f32 * (1.0 / 3.0)) as u32);
-    let better = start * (4.0 - x * (start * start) * start) * (1.0 / 3.0);
-    better * (4.0 - x * (better * better) * better) * (1.0 / 3.0)
+impl RowKernel for FaceRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let (before, own, after) = (R::load(self.fluxes[0], x), R::load(self.fluxes[1], x), R::load(self.fluxes[2], x));
+        let (ground, ground_after) = (R::load(self.ground[0], x), R::load(self.ground[1], x));
+        let (level, level_after) = (R::load(self.level[0], x), R::load(self.level[1], x));
+        let one = R::all(1.0);
+        let dry = R::all(DRY);
+        let depth = level.max(level_after) - ground.max(ground_after);
+        // A dry face is given a depth with which all stays finite, and no flux.
+        let safe = depth.max(dry);
+        let mean = R::all(THETA) * own + R::all(0.5 * (1.0 - THETA)) * (before + after);
+        let driven = mean - R::all(self.law.push) * safe * (level_after - level);
+        let third = safe.inverse_cube_root();
+        let square = third * third;
+        let speed = own.max(-own);
+        let flux = driven / (one + R::all(self.law.drag) * speed * (square * square * square * third));
+        depth.if_above(dry, flux, R::all(0.0)).store(self.out, x);
+    }
 }
 
 /// The fluxes of a band.
@@ -190,7 +218,7 @@ struct Flow<'a, R> {
     surface: &'a Surface<'a, R>,
     border: Border,
     law: Law,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
     old: (&'a [f32], &'a [f32]),
     out: (&'a mut [f32], &'a mut [f32]),
 }
@@ -212,13 +240,9 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Flow<'_, R> {
             // Across an open border the neighbour is the face itself.
             (padded[0], padded[width + 2]) = if wraps(edge) { (old[width - 1], old[1]) } else { (old[0], old[width]) };
             let out = &mut self.out.0[line * (width + 1)..(line + 1) * (width + 1)];
-            {
-                let (padded, ground, level) = (&padded[..width + 3], &ground[..width + 2], &level[..width + 2]);
-                for x in 0..width + 1 {
-                    let fluxes = [padded[x], padded[x + 1], padded[x + 2]];
-                    out[x] = self.law.flux(fluxes, [ground[x], ground[x + 1]], [level[x], level[x + 1]]);
-                }
-            }
+            let fluxes = [&padded[..], &padded[1..], &padded[2..]];
+            let (ground_sides, level_sides) = ([ground, &ground[1..]], [level, &level[1..]]);
+            over_row(width + 1, FaceRow { law: self.law, fluxes, ground: ground_sides, level: level_sides, out });
             match edge {
                 Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
                 Edge::Wrap => out[width] = out[0],
@@ -240,12 +264,8 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Flow<'_, R> {
                 let own = row(face);
                 let (ground, level) =
                     if face == y { ([above, ground], [over, level]) } else { ([ground, below], [level, under]) };
-                let ground = ground.map(|row| &row[1..=width]);
-                let level = level.map(|row| &row[1..=width]);
-                for x in 0..width {
-                    let fluxes = [before[x], own[x], after[x]];
-                    out[x] = self.law.flux(fluxes, [ground[0][x], ground[1][x]], [level[0][x], level[1][x]]);
-                }
+                let (ground, level) = (ground.map(|row| &row[1..]), level.map(|row| &row[1..]));
+                over_row(width, FaceRow { law: self.law, fluxes: [before, own, after], ground, level, out });
             }
         }
     }
@@ -270,19 +290,11 @@ impl<R: Fn(usize, &mut [f32])> Quantities<3> for Fluid<'_, R> {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         (self.rain)(y, limit);
-        let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
-        let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
-        let (water, suspended) = (&self.terrain.water[part.clone()], &self.terrain.suspended[part.clone()]);
+        let [bedrock, sand, water, suspended] = layers(self.terrain, part.clone());
         let across = &self.fluxes.0[y * (width + 1)..(y + 1) * (width + 1)];
         let (above, below) = (&self.fluxes.1[part], &self.fluxes.1[(y + 1) * width..(y + 2) * width]);
-        for x in 0..width {
-            ground[x] = bedrock[x] + sand[x];
-            let fluid = (water[x] + limit[x]) + suspended[x];
-            concentration[x] = suspended[x] / (fluid + f32::MIN_POSITIVE);
-            let out = (positive(-across[x]) + positive(across[x + 1])) + (positive(-above[x]) + positive(below[x]));
-            let wanted = out * self.share;
-            limit[x] = if wanted > fluid { fluid / wanted } else { 1.0 };
-        }
+        let (layers, faces) = ([bedrock, sand, water, suspended], [across, &across[1..], above, below]);
+        over_row(width, FluidRow { share: self.share, layers, faces, ground, concentration, limit });
     }
 
     #[inline(always)]
@@ -291,9 +303,65 @@ impl<R: Fn(usize, &mut [f32])> Quantities<3> for Fluid<'_, R> {
     }
 }
 
+/// `limit` holds the rain of this step before.
+struct FluidRow<'a> {
+    share: f32,
+    layers: [&'a [f32]; 4],
+    /// Fluxes to the left of the cells, right, above and below.
+    faces: [&'a [f32]; 4],
+    ground: &'a mut [f32],
+    concentration: &'a mut [f32],
+    limit: &'a mut [f32],
+}
+
+impl RowKernel for FluidRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let (bedrock, sand, water, suspended) = (
+            R::load(self.layers[0], x),
+            R::load(self.layers[1], x),
+            R::load(self.layers[2], x),
+            R::load(self.layers[3], x),
+        );
+        let (left, right, above, below) = (
+            R::load(self.faces[0], x),
+            R::load(self.faces[1], x),
+            R::load(self.faces[2], x),
+            R::load(self.faces[3], x),
+        );
+        let fluid = (water + R::load(self.limit, x)) + suspended;
+        let out = (positive(-left) + positive(right)) + (positive(-above) + positive(below));
+        let wanted = out * R::all(self.share);
+        let one = R::all(1.0);
+        (bedrock + sand).store(self.ground, x);
+        (suspended / (fluid + R::all(f32::MIN_POSITIVE))).store(self.concentration, x);
+        wanted.if_above(fluid, fluid / wanted.max(R::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
+    }
+}
+
 #[inline(always)]
-fn positive(value: f32) -> f32 {
-    if value > 0.0 { value } else { 0.0 }
+fn positive<R: Cells>(value: R) -> R {
+    value.max(R::all(0.0))
+}
+
+/// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
+struct LimitRow<'a> {
+    next: &'a [f32],
+    limits: [&'a [f32]; 2],
+    concentrations: [&'a [f32]; 2],
+    out: &'a mut [f32],
+    load: &'a mut [f32],
+}
+
+impl RowKernel for LimitRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let next = R::load(self.next, x);
+        let from = |sides: [&[f32]; 2]| next.if_above(R::all(0.0), R::load(sides[0], x), R::load(sides[1], x));
+        let flux = next * from(self.limits);
+        flux.store(self.out, x);
+        (flux * from(self.concentrations)).store(self.load, x);
+    }
 }
 
 /// What the bed and the air do in a step.
@@ -332,8 +400,107 @@ struct Carry<'a, R> {
     fluid: &'a Fluid<'a, R>,
     border: Border,
     bed: Bed,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
     out: [&'a mut [f32]; 6],
+}
+
+/// A row of cells: what flows in and out of them, and what their beds give and take.
+struct CarryRow<'a> {
+    bed: Bed,
+    share: f32,
+    per_two_cells: f32,
+    fastest: f32,
+    layers: [&'a [f32]; 4],
+    softness: &'a [f32],
+    rained: &'a [f32],
+    /// Ground here, to the left, right, above and below.
+    ground: [&'a [f32]; 5],
+    /// Fluxes of fluid, and of sediment, to the left of the cells, right, above and below.
+    fluxes: [&'a [f32]; 4],
+    loads: [&'a [f32]; 4],
+    out: [&'a mut [f32]; 4],
+    eroded: &'a mut [f32],
+    laid: &'a mut [f32],
+    evaporated: &'a mut [f32],
+}
+
+impl RowKernel for CarryRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let Bed { capacity, least_tilt, per_depth, suspension, deposition, stays, .. } = self.bed;
+        let (old_bedrock, old_sand, old_water, old_suspended) = (
+            R::load(self.layers[0], x),
+            R::load(self.layers[1], x),
+            R::load(self.layers[2], x),
+            R::load(self.layers[3], x),
+        );
+        let (here, left, right, above, below) = (
+            R::load(self.ground[0], x),
+            R::load(self.ground[1], x),
+            R::load(self.ground[2], x),
+            R::load(self.ground[3], x),
+            R::load(self.ground[4], x),
+        );
+        let (flux_left, flux_right, flux_above, flux_below) = (
+            R::load(self.fluxes[0], x),
+            R::load(self.fluxes[1], x),
+            R::load(self.fluxes[2], x),
+            R::load(self.fluxes[3], x),
+        );
+        let (load_left, load_right, load_above, load_below) = (
+            R::load(self.loads[0], x),
+            R::load(self.loads[1], x),
+            R::load(self.loads[2], x),
+            R::load(self.loads[3], x),
+        );
+        let (zero, half, one, tiny) = (R::all(0.0), R::all(0.5), R::all(1.0), R::all(f32::MIN_POSITIVE));
+        let share = R::all(self.share);
+        // What comes in, from both sides and then from above and below: a turned map gives the same sum.
+        let inflow = (flux_left - flux_right) + (flux_above - flux_below);
+        let load_in = (load_left - load_right) + (load_above - load_below);
+        let wet = old_water + R::load(self.rained, x);
+        let fluid = wet + old_suspended;
+        let s = positive(old_suspended + share * load_in);
+        let d = positive(wet + share * (inflow - load_in));
+        // Velocity, by the mean of the depths before and after; that of films is not known.
+        let mean = half * (fluid + (d + s));
+        let scale = half * (mean / (mean * mean + R::all(FILM_SQUARE)));
+        let (u, v) = ((flux_left + flux_right) * scale, (flux_above + flux_below) * scale);
+        let speed = (u * u + v * v).sqrt().min(R::all(self.fastest));
+        // Tilt of the ground, as a sine.
+        let per_two_cells = R::all(self.per_two_cells);
+        let (slope_x, slope_y) = ((right - left) * per_two_cells, (below - above) * per_two_cells);
+        let square = slope_x * slope_x + slope_y * slope_y;
+        let tilt = (square / (one + square)).sqrt().max(R::all(least_tilt));
+        let able = R::all(capacity) * tilt * speed * positive(one - d * R::all(per_depth));
+        // Thin water holds little, whatever its speed.
+        let lack = able.min(d) - s;
+        // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
+        let room = positive(here - left.min(right).min(above.min(below)));
+        let want = positive(lack);
+        let suspension = R::all(suspension);
+        let loose = (want * (suspension / (one + suspension))).min(room);
+        let from_sand = loose.min(old_sand);
+        let rest = loose.if_above(zero, one - from_sand / (loose + tiny), zero);
+        let hard = suspension * R::all(2.0) * R::load(self.softness, x);
+        let from_rock = (rest * want * (hard / (one + hard))).min(room - from_sand);
+        // A cell that dries drops all that it carries.
+        let deposition = R::all(deposition);
+        let settles = d.if_above(R::all(DRY), positive(-lack) * (deposition / (one + deposition)), s);
+        // What the ground really lost, to the bit: the last digit of high rock is larger than what a step takes.
+        let bedrock = old_bedrock - from_rock;
+        let sand = (old_sand - from_sand) + settles;
+        let lost = (old_bedrock - bedrock) + (old_sand - sand);
+        let remains = d * R::all(stays);
+        let [bedrock_out, sand_out, water_out, suspended_out] = &mut self.out;
+        bedrock.store(bedrock_out, x);
+        sand.store(sand_out, x);
+        remains.store(water_out, x);
+        positive(s + lost).store(suspended_out, x);
+        (from_sand + (old_bedrock - bedrock)).store(self.eroded, x);
+        settles.store(self.laid, x);
+        (d - remains).store(self.evaporated, x);
+    }
 }
 
 impl<R: Fn(usize, &mut [f32])> Kernel for Carry<'_, R> {
@@ -342,12 +509,11 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Carry<'_, R> {
     #[inline(always)]
     fn run(self) -> Sums {
         let Border { width, height, edge } = self.border;
-        let Bed { capacity, least_tilt, per_depth, suspension, deposition, stays, dt } = self.bed;
         let terrain = self.fluid.terrain;
         let share = self.fluid.share;
         let size = terrain.cell_size;
         let per_two_cells = 0.5 / size;
-        let fastest = size / dt;
+        let fastest = size / self.bed.dt.max(f32::MIN_POSITIVE);
         let [bedrock, sand, water, suspended, faces_x, faces_y] = self.out;
         let mut window = Window::new(self.border, self.rows.start);
         let mut rained = vec![0.0; width];
@@ -366,102 +532,46 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Carry<'_, R> {
             // Fluxes as limited: across the row into their place, above it likewise, below it for this row alone.
             let next_x = &self.fluid.fluxes.0[y * (width + 1)..(y + 1) * (width + 1)];
             let x_out = &mut faces_x[line * (width + 1)..(line + 1) * (width + 1)];
-            {
-                let (limit, load, load_x) = (&limit[..width + 2], &load[..width + 2], &mut load_x[..width + 1]);
-                for x in 0..width + 1 {
-                    let from_left = next_x[x] > 0.0;
-                    let flux = next_x[x] * if from_left { limit[x] } else { limit[x + 1] };
-                    x_out[x] = flux;
-                    load_x[x] = flux * if from_left { load[x] } else { load[x + 1] };
-                }
-            }
-            let limited = |next: &[f32], limits: [&[f32]; 2], loads: [&[f32]; 2], out: &mut [f32], load: &mut [f32]| {
-                let (limits, loads) = (limits.map(|row| &row[1..=width]), loads.map(|row| &row[1..=width]));
-                let (next, out, load) = (&next[..width], &mut out[..width], &mut load[..width]);
-                for x in 0..width {
-                    let from_above = next[x] > 0.0;
-                    let flux = next[x] * if from_above { limits[0][x] } else { limits[1][x] };
-                    out[x] = flux;
-                    load[x] = flux * if from_above { loads[0][x] } else { loads[1][x] };
-                }
-            };
+            let limits = [limit, &limit[1..]];
+            let concentrations = [load, &load[1..]];
+            over_row(width + 1, LimitRow { next: next_x, limits, concentrations, out: x_out, load: &mut load_x });
             let next_y = |face: usize| &self.fluid.fluxes.1[face * width..(face + 1) * width];
             let y_out = &mut faces_y[line * width..(line + 1) * width];
-            limited(next_y(y), [limit_over, limit], [load_over, load], y_out, &mut load_above);
-            limited(next_y(y + 1), [limit, limit_under], [load, load_under], &mut below_row, &mut load_below);
+            let (limits, concentrations) = ([&limit_over[1..], &limit[1..]], [&load_over[1..], &load[1..]]);
+            over_row(width, LimitRow { next: next_y(y), limits, concentrations, out: y_out, load: &mut load_above });
+            let (limits, concentrations) = ([&limit[1..], &limit_under[1..]], [&load[1..], &load_under[1..]]);
+            let (out, load) = (&mut below_row[..], &mut load_below[..]);
+            over_row(width, LimitRow { next: next_y(y + 1), limits, concentrations, out, load });
 
             let part = y * width..(y + 1) * width;
-            let old_bedrock = &terrain.bedrock[part.clone()];
-            let old_sand = &terrain.sand[part.clone()];
-            let old_water = &terrain.water[part.clone()];
-            let old_suspended = &terrain.suspended[part.clone()];
-            let softness = &terrain.softness[part];
             let here = line * width..(line + 1) * width;
-            let bedrock = &mut bedrock[here.clone()];
-            let sand = &mut sand[here.clone()];
-            let water = &mut water[here.clone()];
-            let suspended = &mut suspended[here];
-            let (above, below, ground) = (&above[..width + 2], &below[..width + 2], &ground[..width + 2]);
-            let (x_out, load_x) = (&x_out[..width + 1], &load_x[..width + 1]);
-            let (y_out, below_row) = (&y_out[..width], &below_row[..width]);
-            let (load_above, load_below) = (&load_above[..width], &load_below[..width]);
-            let (eroded, laid) = (&mut eroded[..width], &mut laid[..width]);
-            let (evaporated, rained) = (&mut evaporated[..width], &rained[..width]);
-            for x in 0..width {
-                // What comes in, from both sides and then from above and below: a turned map gives the same sum.
-                let inflow = (x_out[x] - x_out[x + 1]) + (y_out[x] - below_row[x]);
-                let load_in = (load_x[x] - load_x[x + 1]) + (load_above[x] - load_below[x]);
-                let wet = old_water[x] + rained[x];
-                let fluid = wet + old_suspended[x];
-                let s = positive(old_suspended[x] + share * load_in);
-                let d = positive(wet + share * (inflow - load_in));
-                // Velocity, by the mean of the depths before and after.
-                let mean = 0.5 * (fluid + (d + s));
-                let scale = 0.5 * thin_guard(mean);
-                let (u, v) = ((x_out[x] + x_out[x + 1]) * scale, (y_out[x] + below_row[x]) * scale);
-                let speed = (u * u + v * v).sqrt();
-                let speed = if speed > fastest { fastest } else { speed };
-                // Tilt of the ground, as a sine.
-                let (slope_x, slope_y) =
-                    ((ground[x + 2] - ground[x]) * per_two_cells, (below[x + 1] - above[x + 1]) * per_two_cells);
-                let square = slope_x * slope_x + slope_y * slope_y;
-                let tilt = (square / (1.0 + square)).sqrt();
-                let tilt = if tilt > least_tilt { tilt } else { least_tilt };
-                let able = capacity * tilt * speed * positive(1.0 - d * per_depth);
-                // Thin water holds little, whatever its speed.
-                let able = if able < d { able } else { d };
-                let lack = able - s;
-                // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
-                let lowest_x = if ground[x] < ground[x + 2] { ground[x] } else { ground[x + 2] };
-                let lowest_y = if above[x + 1] < below[x + 1] { above[x + 1] } else { below[x + 1] };
-                let lowest = if lowest_x < lowest_y { lowest_x } else { lowest_y };
-                let room = positive(ground[x + 1] - lowest);
-                let want = positive(lack);
-                let loose = want * (suspension / (1.0 + suspension));
-                let loose = if loose < room { loose } else { room };
-                let from_sand = if loose < old_sand[x] { loose } else { old_sand[x] };
-                let rest = if loose > 0.0 { 1.0 - from_sand / (loose + f32::MIN_POSITIVE) } else { 0.0 };
-                let hard = suspension * 2.0 * softness[x];
-                let from_rock = rest * want * (hard / (1.0 + hard));
-                let left = room - from_sand;
-                let from_rock = if from_rock < left { from_rock } else { left };
-                // A cell that dries drops all that it carries.
-                let settles = if d > DRY { positive(-lack) * (deposition / (1.0 + deposition)) } else { s };
-                // What high rock really lost, to the bit: its last digit is larger than what a step takes.
-                bedrock[x] = old_bedrock[x] - from_rock;
-                let from_rock = old_bedrock[x] - bedrock[x];
-                sand[x] = (old_sand[x] - from_sand) + settles;
-                suspended[x] = (s + (from_sand + from_rock)) - settles;
-                let remains = d * stays;
-                water[x] = remains;
-                eroded[x] = from_sand + from_rock;
-                laid[x] = settles;
-                evaporated[x] = d - remains;
-            }
-            sums.eroded += row_sum(eroded);
-            sums.deposited += row_sum(laid);
-            sums.evaporated += row_sum(evaporated);
-            sums.rained += row_sum(rained);
+            let row = CarryRow {
+                bed: self.bed,
+                share,
+                per_two_cells,
+                fastest,
+                layers: layers(terrain, part.clone()),
+                softness: &terrain.softness[part],
+                rained: &rained,
+                ground: [&ground[1..], ground, &ground[2..], &above[1..], &below[1..]],
+                fluxes: [x_out, &x_out[1..], y_out, &below_row],
+                loads: [&load_x, &load_x[1..], &load_above, &load_below],
+                out: [
+                    &mut bedrock[here.clone()],
+                    &mut sand[here.clone()],
+                    &mut water[here.clone()],
+                    &mut suspended[here],
+                ],
+                eroded: &mut eroded,
+                laid: &mut laid,
+                evaporated: &mut evaporated,
+            };
+            over_row(width, row);
+            let (x_out, y_out) = (&*x_out, &*y_out);
+            sums.eroded += row_sum(&eroded);
+            sums.deposited += row_sum(&laid);
+            sums.evaporated += row_sum(&evaporated);
+            sums.rained += row_sum(&rained);
             if edge == Edge::Open {
                 let out = f64::from(x_out[width]) - f64::from(x_out[0]);
                 let load = f64::from(load_x[width]) - f64::from(load_x[0]);
@@ -473,32 +583,16 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Carry<'_, R> {
                     sums.solid_out += sign * f64::from(share) * load;
                 };
                 if y == 0 {
-                    cross(y_out, load_above, -1.0);
+                    cross(y_out, &load_above, -1.0);
                 }
                 if y + 1 == height {
-                    cross(below_row, load_below, 1.0);
+                    cross(&below_row, &load_below, 1.0);
                 }
             }
             if y + 1 == height {
-                faces_y[(line + 1) * width..].copy_from_slice(below_row);
+                faces_y[(line + 1) * width..].copy_from_slice(&below_row);
             }
         }
         sums
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_inverse_cube_root_is_right_over_all_depths() {
-        let mut x = 1e-5_f32;
-        while x < 1e4 {
-            let found = f64::from(inverse_cube_root(x));
-            let right = f64::from(x).powf(-1.0 / 3.0);
-            assert!((found / right - 1.0).abs() < 2e-5, "{x}: {found} for {right}");
-            x *= 1.01;
-        }
     }
 }

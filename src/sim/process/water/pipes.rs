@@ -16,7 +16,7 @@ use std::ops::Range;
 use super::{Capacity, Params, Sums, beyond, rain_of, wraps};
 use crate::sim::{
     grid::Grid,
-    real::{Kernel, with_vector_unit},
+    real::{Cells, Kernel, RowKernel, over_row, with_vector_unit},
     stencil::{Border, Quantities, Window, for_bands, row_sum},
     terrain::{Edge, Terrain},
 };
@@ -133,19 +133,68 @@ impl<R: Fn(usize, &mut [f32])> Quantities<2> for Surface<'_, R> {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         (self.rain)(y, level);
-        let level = &mut level[..width];
-        let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
-        let water = &self.terrain.water[part];
-        for x in 0..width {
-            ground[x] = bedrock[x] + sand[x];
-            level[x] = ground[x] + (water[x] + level[x]);
-        }
+        let [bedrock, sand, water] =
+            [&self.terrain.bedrock, &self.terrain.sand, &self.terrain.water].map(|layer| &layer[part.clone()]);
+        over_row(width, SurfaceRow { bedrock, sand, water, ground, level });
     }
 
     #[inline(always)]
     fn beyond(&self, index: usize) -> [f32; 2] {
         let (ground, depth) = beyond(self.terrain, self.sea_level, index);
         [ground, ground + depth]
+    }
+}
+
+/// `level` holds the rain of this step before.
+struct SurfaceRow<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    water: &'a [f32],
+    ground: &'a mut [f32],
+    level: &'a mut [f32],
+}
+
+impl RowKernel for SurfaceRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let ground = R::load(self.bedrock, x) + R::load(self.sand, x);
+        ground.store(self.ground, x);
+        (ground + (R::load(self.water, x) + R::load(self.level, x))).store(self.level, x);
+    }
+}
+
+/// Eqs 2 to 5 for a row of cells.
+struct FlowRow<'a> {
+    push: f32,
+    volume: f32,
+    /// Surface here, to the left, right, above and below.
+    levels: [&'a [f32]; 5],
+    water: &'a [f32],
+    rained: &'a [f32],
+    flux: [&'a mut [f32]; 4],
+}
+
+impl RowKernel for FlowRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let (here, left, right, above, below) = (
+            R::load(self.levels[0], x),
+            R::load(self.levels[1], x),
+            R::load(self.levels[2], x),
+            R::load(self.levels[3], x),
+            R::load(self.levels[4], x),
+        );
+        let push = R::all(self.push);
+        let [to_left, to_right, to_above, to_below] = &mut self.flux;
+        let driven = |old: &[f32], other: R| positive(R::load(old, x) + push * (here - other));
+        let fluxes = [driven(to_left, left), driven(to_right, right), driven(to_above, above), driven(to_below, below)];
+        let out = (fluxes[0] + fluxes[1]) + (fluxes[2] + fluxes[3]);
+        let there = (R::load(self.water, x) + R::load(self.rained, x)) * R::all(self.volume);
+        let limit = out.if_above(there, there / out.max(R::all(f32::MIN_POSITIVE)), R::all(1.0));
+        (fluxes[0] * limit).store(to_left, x);
+        (fluxes[1] * limit).store(to_right, x);
+        (fluxes[2] * limit).store(to_above, x);
+        (fluxes[3] * limit).store(to_below, x);
     }
 }
 
@@ -174,37 +223,17 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Flow<'_, R> {
             let [over, level, under] = window.quantity(LEVEL).map(|row| &row[..width + 2]);
             let water = &self.surface.terrain.water[y * width..(y + 1) * width];
             (self.surface.rain)(y, &mut depth);
-            let depth = &depth[..width];
             let part = line * width..(line + 1) * width;
-            let [left, right, above, below] = &mut self.out;
-            let (left, right) = (&mut left[part.clone()][..width], &mut right[part.clone()][..width]);
-            let (above, below) = (&mut above[part.clone()][..width], &mut below[part][..width]);
-            for x in 0..width {
-                let here = level[x + 1];
-                let to_left = positive(left[x] + push * (here - level[x]));
-                let to_right = positive(right[x] + push * (here - level[x + 2]));
-                let to_above = positive(above[x] + push * (here - over[x + 1]));
-                let to_below = positive(below[x] + push * (here - under[x + 1]));
-                let out = (to_left + to_right) + (to_above + to_below);
-                let there = (water[x] + depth[x]) * volume;
-                let limit = if out > there { there / out } else { 1.0 };
-                left[x] = to_left * limit;
-                right[x] = to_right * limit;
-                above[x] = to_above * limit;
-                below[x] = to_below * limit;
-            }
+            let flux = self.out.each_mut().map(|flux| &mut flux[part.clone()]);
+            let levels = [&level[1..], level, &level[2..], &over[1..], &under[1..]];
+            over_row(width, FlowRow { push, volume, levels, water, rained: &depth, flux });
         }
     }
 }
 
 #[inline(always)]
-fn positive(value: f32) -> f32 {
-    if value > 0.0 { value } else { 0.0 }
-}
-
-#[inline(always)]
-fn smaller(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
+fn positive<R: Cells>(value: R) -> R {
+    value.max(R::all(0.0))
 }
 
 /// The numbers of eqs 6 to 14.
@@ -240,6 +269,102 @@ impl Bed {
     }
 }
 
+/// Eqs 6 to 14 for a row of cells.
+struct ErodeRow<'a> {
+    bed: Bed,
+    /// Bedrock, sand, water.
+    layers: [&'a [f32]; 3],
+    rained: &'a [f32],
+    /// Ground and surface to the left, right, above and below.
+    ground: [&'a [f32]; 4],
+    level: [&'a [f32]; 4],
+    /// What comes from the left, right, above and below, and goes there.
+    inflow: [&'a [f32]; 4],
+    outflow: [&'a [f32]; 4],
+    /// Bedrock, sand, water, suspended, softness, both velocities.
+    out: [&'a mut [f32]; 7],
+    eroded: &'a mut [f32],
+    laid: &'a mut [f32],
+}
+
+impl RowKernel for ErodeRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let bed = self.bed;
+        let (old_bedrock, old_sand, old_water) =
+            (R::load(self.layers[0], x), R::load(self.layers[1], x), R::load(self.layers[2], x));
+        let (come_left, come_right, come_above, come_below) = (
+            R::load(self.inflow[0], x),
+            R::load(self.inflow[1], x),
+            R::load(self.inflow[2], x),
+            R::load(self.inflow[3], x),
+        );
+        let (go_left, go_right, go_above, go_below) = (
+            R::load(self.outflow[0], x),
+            R::load(self.outflow[1], x),
+            R::load(self.outflow[2], x),
+            R::load(self.outflow[3], x),
+        );
+        let [bedrock_out, sand_out, water_out, suspended_out, softness_out, u_out, v_out] = &mut self.out;
+        let (zero, half, one) = (R::all(0.0), R::all(0.5), R::all(1.0));
+        let d1 = old_water + R::load(self.rained, x);
+        let inflow = (come_left + come_right) + (come_above + come_below);
+        let outflow = (go_left + go_right) + (go_above + go_below);
+        let d2 = positive(d1 + R::all(bed.dt / (bed.size * bed.size)) * (inflow - outflow));
+        let mean = half * (d1 + d2);
+        let scale = R::all(0.5 / bed.size) * (mean / (mean * mean + R::all(1e-6)));
+        let fastest = R::all(bed.size / bed.dt.max(f32::MIN_POSITIVE));
+        let bounded = |speed: R| speed.min(fastest).max(-fastest);
+        let u = bounded(((come_left - go_left) + (go_right - come_right)) * scale);
+        let v = bounded(((come_above - go_above) + (go_below - come_below)) * scale);
+        let speed = (u * u + v * v).sqrt();
+        let per_two_cells = R::all(0.5 / bed.size);
+        let slope = |rows: &[&[f32]; 4]| {
+            let (left, right, above, below) =
+                (R::load(rows[0], x), R::load(rows[1], x), R::load(rows[2], x), R::load(rows[3], x));
+            ((right - left) * per_two_cells, (below - above) * per_two_cells)
+        };
+        let (slope_x, slope_y) = slope(&self.ground);
+        let square = slope_x * slope_x + slope_y * slope_y;
+        let tilt = if bed.collides {
+            // Along the flow: how the bed rises more steeply than the surface that the flow follows.
+            let (surface_x, surface_y) = slope(&self.level);
+            let per_speed = one / (speed + R::all(1e-9));
+            let rise = (slope_x * u + slope_y * v) * per_speed;
+            let fall = (surface_x * u + surface_y * v) * per_speed;
+            (rise - fall) / ((one + square) * (one + fall * fall)).sqrt()
+        } else {
+            (square / (one + square)).sqrt()
+        };
+        let tilt = tilt.max(R::all(bed.least_tilt));
+        let wet = d1.if_above(zero, positive(one - d1 * R::all(bed.per_depth)), zero);
+        let (s, soft) = (R::load(suspended_out, x), R::load(softness_out, x));
+        let lack = R::all(bed.capacity) * tilt * speed * wet - s;
+        let taken = (R::all(bed.suspension) * soft * positive(lack)).min(d2);
+        let surplus = positive(-lack);
+        let settled = (R::all(bed.deposition) * surplus).min(s);
+        let settled = if bed.displacement { settled.min(d2) } else { settled };
+        // What is taken is sand as long as there is some; what is laid down is part of the solid. What high rock really
+        // lost and got counts, to the bit: its last digit is larger than what a step takes.
+        let from_sand = taken.min(old_sand);
+        let dug = old_bedrock - (taken - from_sand);
+        let taken = from_sand + (old_bedrock - dug);
+        let bedrock = dug + settled;
+        let settled = (bedrock - dug).min(s);
+        let displaced = R::all(if bed.displacement { 1.0 } else { 0.0 });
+        bedrock.store(bedrock_out, x);
+        (old_sand - from_sand).store(sand_out, x);
+        ((s + taken) - settled).store(suspended_out, x);
+        positive(d2 + displaced * (taken - settled)).store(water_out, x);
+        let softer = (soft + R::all(bed.softening) * surplus).min(R::all(1.0 - LEAST_HARDNESS));
+        softer.max(soft).store(softness_out, x);
+        u.store(u_out, x);
+        v.store(v_out, x);
+        taken.store(self.eroded, x);
+        settled.store(self.laid, x);
+    }
+}
+
 struct Erode<'a, R> {
     surface: &'a Surface<'a, R>,
     border: Border,
@@ -256,23 +381,9 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
     #[inline(always)]
     fn run(mut self) -> Sums {
         let Border { width, height, edge } = self.border;
-        let Bed {
-            size,
-            dt,
-            capacity,
-            least_tilt,
-            collides,
-            per_depth,
-            suspension,
-            deposition,
-            softening,
-            displacement,
-        } = self.bed;
+        let Bed { size, dt, displacement, .. } = self.bed;
         let terrain = self.surface.terrain;
         let share = dt / (size * size);
-        let per_two_cells = 0.5 / size;
-        let per_size = 1.0 / size;
-        let fastest = size / dt.max(f32::MIN_POSITIVE);
         let displaced = if displacement { 1.0 } else { 0.0 };
         let mut window = Window::new(self.border, self.rows.start);
         // What comes from the left and the right, with a cell beyond either end.
@@ -304,74 +415,26 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
                 _ => row(ABOVE, y + 1),
             };
             (self.surface.rain)(y, &mut rained);
-            let (from_left, from_right) = (&from_left[..width + 2], &from_right[..width + 2]);
-            let (from_above, from_below) = (&from_above[..width], &from_below[..width]);
             let part = y * width..(y + 1) * width;
-            let (old_bedrock, old_sand) = (&terrain.bedrock[part.clone()], &terrain.sand[part.clone()]);
-            let old_water = &terrain.water[part];
             let here = line * width..(line + 1) * width;
-            let out = &mut self.out.each_mut().map(|layer| &mut layer[here.clone()]);
-            let [bedrock, sand, water, suspended, softness, along_x, along_y] = out;
-            let (eroded, laid, rained) = (&mut eroded[..width], &mut laid[..width], &rained[..width]);
-            for x in 0..width {
-                let d1 = old_water[x] + rained[x];
-                let inflow = (from_left[x] + from_right[x + 2]) + (from_above[x] + from_below[x]);
-                let outflow = (left[x] + right[x]) + (up[x] + down[x]);
-                let d2 = positive(d1 + share * (inflow - outflow));
-                let mean = 0.5 * (d1 + d2);
-                let per_depth_and_side = 0.5 * per_size * (mean / (mean * mean + 1e-6));
-                let bounded = |speed: f32| {
-                    let speed = smaller(speed, fastest);
-                    if speed > -fastest { speed } else { -fastest }
-                };
-                let u = bounded(((from_left[x] - left[x]) + (right[x] - from_right[x + 2])) * per_depth_and_side);
-                let v = bounded(((from_above[x] - up[x]) + (down[x] - from_below[x])) * per_depth_and_side);
-                let speed = (u * u + v * v).sqrt();
-                let slope_x = (ground[x + 2] - ground[x]) * per_two_cells;
-                let slope_y = (below[x + 1] - above[x + 1]) * per_two_cells;
-                let square = slope_x * slope_x + slope_y * slope_y;
-                let tilt = if collides {
-                    // Along the flow: how the bed rises more steeply than the surface that the flow follows.
-                    let surface_x = (level[x + 2] - level[x]) * per_two_cells;
-                    let surface_y = (under[x + 1] - over[x + 1]) * per_two_cells;
-                    let per_speed = 1.0 / (speed + 1e-9);
-                    let rise = (slope_x * u + slope_y * v) * per_speed;
-                    let fall = (surface_x * u + surface_y * v) * per_speed;
-                    (rise - fall) / ((1.0 + square) * (1.0 + fall * fall)).sqrt()
-                } else {
-                    (square / (1.0 + square)).sqrt()
-                };
-                let tilt = if tilt > least_tilt { tilt } else { least_tilt };
-                let wet = if d1 > 0.0 { positive(1.0 - d1 * per_depth) } else { 0.0 };
-                let able = capacity * tilt * speed * wet;
-                let (s, soft) = (suspended[x], softness[x]);
-                let lack = able - s;
-                let taken = smaller(suspension * soft * positive(lack), d2);
-                let surplus = positive(-lack);
-                let settled = smaller(deposition * surplus, s);
-                let settled = if displacement { smaller(settled, d2) } else { settled };
-                // What is taken is sand as long as there is some; what is laid down is part of the solid.
-                let from_sand = smaller(taken, old_sand[x]);
-                sand[x] = old_sand[x] - from_sand;
-                // What high rock really lost and got, to the bit: its last digit is larger than what a step takes.
-                let dug = old_bedrock[x] - (taken - from_sand);
-                let taken = from_sand + (old_bedrock[x] - dug);
-                bedrock[x] = dug + settled;
-                let settled = smaller(bedrock[x] - dug, s);
-                suspended[x] = (s + taken) - settled;
-                water[x] = positive(d2 + displaced * (taken - settled));
-                let softer = smaller(soft + softening * surplus, 1.0 - LEAST_HARDNESS);
-                softness[x] = if softer > soft { softer } else { soft };
-                along_x[x] = u;
-                along_y[x] = v;
-                eroded[x] = taken;
-                laid[x] = settled;
-            }
-            let (dug, dropped) = (row_sum(eroded), row_sum(laid));
+            let row = ErodeRow {
+                bed: self.bed,
+                layers: [&terrain.bedrock, &terrain.sand, &terrain.water].map(|layer| &layer[part.clone()]),
+                rained: &rained,
+                ground: [ground, &ground[2..], &above[1..], &below[1..]],
+                level: [level, &level[2..], &over[1..], &under[1..]],
+                inflow: [&from_left, &from_right[2..], from_above, from_below],
+                outflow: [left, right, up, down],
+                out: self.out.each_mut().map(|layer| &mut layer[here.clone()]),
+                eroded: &mut eroded,
+                laid: &mut laid,
+            };
+            over_row(width, row);
+            let (dug, dropped) = (row_sum(&eroded), row_sum(&laid));
             sums.eroded += dug;
             sums.deposited += dropped;
-            sums.rained += row_sum(rained);
-            sums.water_lost -= f64::from(displaced) * (dug - dropped);
+            sums.rained += row_sum(&rained);
+            sums.water_lost -= displaced * (dug - dropped);
             if edge == Edge::Open {
                 let mut leaves = |flux: f64| sums.water_out += f64::from(share) * flux;
                 leaves(f64::from(left[0]) + f64::from(right[width - 1]));
@@ -420,6 +483,41 @@ struct Transport<'a> {
     out: [&'a mut [f32]; 2],
 }
 
+struct TransportRow<'a> {
+    shift: f32,
+    stays: f32,
+    /// Sediment above, here and below.
+    rows: [&'a [f32]; 3],
+    u: &'a [f32],
+    v: &'a [f32],
+    out: &'a mut [f32],
+    water: &'a mut [f32],
+    dried: &'a mut [f32],
+}
+
+impl RowKernel for TransportRow<'_> {
+    #[inline(always)]
+    fn cells<R: Cells>(&mut self, x: usize) {
+        let [above, here, below] = self.rows;
+        let at = |row: &[f32], x: usize| R::load(row, x);
+        let one = R::all(1.0);
+        let (a, b) = (R::load(self.u, x) * R::all(self.shift), R::load(self.v, x) * R::all(self.shift));
+        let (left, right, up, down) = (positive(a), positive(-a), positive(b), positive(-b));
+        let (middle_x, middle_y) = (one - (left + right), one - (up + down));
+        // Nine weights of which four at most are not nought; summed so that a turned map gives the same bits.
+        let own = (middle_x * middle_y) * at(here, x + 1);
+        let sides = ((left * middle_y) * at(here, x) + (right * middle_y) * at(here, x + 2))
+            + ((middle_x * up) * at(above, x + 1) + (middle_x * down) * at(below, x + 1));
+        let corners = ((left * up) * at(above, x) + (right * down) * at(below, x + 2))
+            + ((right * up) * at(above, x + 2) + (left * down) * at(below, x));
+        ((own + sides) + corners).store(self.out, x);
+        let water = R::load(self.water, x);
+        let stays = water * R::all(self.stays);
+        (water - stays).store(self.dried, x);
+        stays.store(self.water, x);
+    }
+}
+
 impl Kernel for Transport<'_> {
     /// What was lost of the sediment, and what evaporated, in metres times cells.
     type Output = [f64; 2];
@@ -437,24 +535,12 @@ impl Kernel for Transport<'_> {
             let (u, v) = (&self.u[y * width..(y + 1) * width], &self.v[y * width..(y + 1) * width]);
             let out = &mut suspended[line * width..(line + 1) * width];
             let water = &mut water[line * width..(line + 1) * width];
-            let dried = &mut dried[..width];
-            for x in 0..width {
-                let (a, b) = (u[x] * self.shift, v[x] * self.shift);
-                let (left, right, up, down) = (positive(a), positive(-a), positive(b), positive(-b));
-                let (middle_x, middle_y) = (1.0 - (left + right), 1.0 - (up + down));
-                // Nine weights of which four at most are not nought; summed so that a turned map gives the same bits.
-                let own = (middle_x * middle_y) * here[x + 1];
-                let sides = ((left * middle_y) * here[x] + (right * middle_y) * here[x + 2])
-                    + ((middle_x * up) * above[x + 1] + (middle_x * down) * below[x + 1]);
-                let corners = ((left * up) * above[x] + (right * down) * below[x + 2])
-                    + ((right * up) * above[x + 2] + (left * down) * below[x]);
-                out[x] = (own + sides) + corners;
-                let stays = water[x] * self.stays;
-                dried[x] = water[x] - stays;
-                water[x] = stays;
-            }
+            let (shift, stays) = (self.shift, self.stays);
+            let out = &mut *out;
+            let rows = [above, here, below];
+            over_row(width, TransportRow { shift, stays, rows, u, v, out, water, dried: &mut dried });
             lost += row_sum(&here[1..=width]) - row_sum(out);
-            evaporated += row_sum(dried);
+            evaporated += row_sum(&dried);
         }
         [lost, evaporated]
     }

@@ -110,7 +110,7 @@ impl Plain {
         let fastest = size / dt;
         let u = ((inflow[0] - outflow[0] + outflow[1] - inflow[1]) * per_depth).clamp(-fastest, fastest);
         let v = ((inflow[2] - outflow[2] + outflow[3] - inflow[3]) * per_depth).clamp(-fastest, fastest);
-        let speed = u.hypot(v);
+        let speed = (u * u + v * v).sqrt();
         let slope = [self.ground[right] - self.ground[left], self.ground[below] - self.ground[above]];
         let slope = slope.map(|rise| rise / (2.0 * size));
         let square = slope[0] * slope[0] + slope[1] * slope[1];
@@ -167,51 +167,58 @@ impl Plain {
         std::mem::swap(&mut self.suspended, &mut self.spare);
     }
 
+    /// The indices of the eight neighbours, those beside first; beyond a wall lies the cell itself.
+    fn around(&self, x: usize, y: usize) -> [usize; 8] {
+        let [left, right, above, below] = self.beside(x, y);
+        let (index, up, down) = (y * self.width + x, y > 0, y + 1 < self.height);
+        let corner = |inside: bool, corner: usize| if inside { corner } else { index };
+        [
+            left,
+            right,
+            above,
+            below,
+            corner(up && x > 0, above.wrapping_sub(1)),
+            corner(up && x + 1 < self.width, above + 1),
+            corner(down && x > 0, below.wrapping_sub(1)),
+            corner(down && x + 1 < self.width, below + 1),
+        ]
+    }
+
     /// A step of eqs 17 and 18.
     pub fn slump(&mut self, params: &thermal::Params) {
-        const STEPS: [(isize, isize); 8] = [(-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (1, -1), (-1, 1), (1, 1)];
-        let (width, height) = (self.width as isize, self.height as isize);
         let share = 0.5 * (params.rate * params.dt).min(1.0);
-        let distance = |step: (isize, isize)| if step.0 != 0 && step.1 != 0 { 2.0_f32.sqrt() } else { 1.0 } * self.size;
-        let distances = STEPS.map(distance);
-        let neighbour = |x: isize, y: isize, step: usize| {
-            let (x, y) = (x + STEPS[step].0, y + STEPS[step].1);
-            ((0..width).contains(&x) && (0..height).contains(&y)).then(|| (y * width + x) as usize)
-        };
+        let (beside, across) = (self.size, self.size * 2.0_f32.sqrt());
+        let distances = [beside, beside, beside, beside, across, across, across, across];
         let talus = |softness: f32| (1.0 - softness) * params.talus_coefficient + params.talus_bias;
-        for y in 0..height {
-            for x in 0..width {
-                let index = (y * width + x) as usize;
-                let stands = talus(self.softness[index]);
+        for y in 0..self.height {
+            for x in 0..self.width {
+                let index = y * self.width + x;
+                let (own, stands) = (self.ground[index], talus(self.softness[index]));
                 let (mut all, mut most) = (0.0, 0.0_f32);
-                for (step, distance) in distances.iter().enumerate() {
-                    if let Some(other) = neighbour(x, y, step) {
-                        let fall = self.ground[index] - self.ground[other];
-                        most = most.max(fall);
-                        if fall > stands * distance {
-                            all += fall;
-                        }
+                for (other, distance) in self.around(x, y).into_iter().zip(distances) {
+                    let fall = own - self.ground[other];
+                    most = most.max(fall);
+                    if fall > stands * distance {
+                        all += fall;
                     }
                 }
                 self.gives[index] = if all > 0.0 { share * self.softness[index] * most / all } else { 0.0 };
             }
         }
-        for y in 0..height {
-            for x in 0..width {
-                let index = (y * width + x) as usize;
-                let stands = talus(self.softness[index]);
+        for y in 0..self.height {
+            for x in 0..self.width {
+                let index = y * self.width + x;
+                let (own, stands) = (self.ground[index], talus(self.softness[index]));
                 let mut change = 0.0;
-                for (step, distance) in distances.iter().enumerate() {
-                    if let Some(other) = neighbour(x, y, step) {
-                        let fall = self.ground[index] - self.ground[other];
-                        if fall > stands * distance {
-                            change -= self.gives[index] * fall;
-                        } else if -fall > talus(self.softness[other]) * distance {
-                            change -= self.gives[other] * fall;
-                        }
+                for (other, distance) in self.around(x, y).into_iter().zip(distances) {
+                    let fall = own - self.ground[other];
+                    if fall > stands * distance {
+                        change -= self.gives[index] * fall;
+                    } else if -fall > talus(self.softness[other]) * distance {
+                        change -= self.gives[other] * fall;
                     }
                 }
-                self.spare[index] = self.ground[index] + change;
+                self.spare[index] = own + change;
             }
         }
         std::mem::swap(&mut self.ground, &mut self.spare);
