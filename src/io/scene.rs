@@ -19,11 +19,13 @@ use super::{
 use crate::sim::grid::Grid;
 
 /// The scenes compiled into the program: name and RON text.
-pub const BUILT_IN: [(&str, &str); 5] = [
+pub const BUILT_IN: [(&str, &str); 7] = [
     ("alpine-valley", include_str!("../../assets/scenes/alpine-valley.ron")),
     ("ten-seeds", include_str!("../../assets/scenes/ten-seeds.ron")),
     ("round-hill", include_str!("../../assets/scenes/round-hill.ron")),
     ("jacksboro-fault", include_str!("../../assets/scenes/jacksboro-fault.ron")),
+    ("river-valley", include_str!("../../assets/scenes/river-valley.ron")),
+    ("musgrave-1989", include_str!("../../assets/scenes/musgrave-1989.ron")),
     ("as-published", include_str!("../../assets/scenes/as-published.ron")),
 ];
 

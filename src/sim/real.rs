@@ -324,7 +324,11 @@ impl Cells for Lanes {
         for lane in 0..LANES {
             let bits = self.0[lane].to_bits() as i32 as f32;
             let guess = 0x54a2_fa8c_i32 as f32 - bits * (1.0 / 3.0);
-            start.0[lane] = f32::from_bits(guess as i32 as u32);
+            // Of numbers that are not positive, or none at all, nothing is asked but that they do no harm.
+            let guess = if guess > 0.0 { guess } else { 0.0 };
+            let guess = if guess < 2.0e9 { guess } else { 2.0e9 };
+            // SAFETY: it lies between 0 and 2·10⁹, which an `i32` holds.
+            start.0[lane] = f32::from_bits(unsafe { guess.to_int_unchecked::<i32>() } as u32);
         }
         let (four, third) = (Self::all(4.0), Self::all(1.0 / 3.0));
         let better = start * (four - self * (start * start) * start) * third;

@@ -66,6 +66,7 @@ impl Material for GroundMaterial {
 /// One state of one session on screen.
 struct Block {
     entity: Entity,
+    mesh: Handle<Mesh>,
     material: Handle<GroundMaterial>,
     layers: Handle<Image>,
     /// Columns, rows, and vertices along a side of the mesh at most.
@@ -78,14 +79,24 @@ pub(super) struct Blocks {
     present: Vec<Block>,
     /// The starts, while they are drawn beside the present.
     starts: Vec<Block>,
-    /// Numbers of every block as it is drawn.
+    /// Numbers of every block.
     pub numbers: Vec<SceneNumbers>,
+    /// The same of the present as it is drawn, on its side of the divider if there is one.
+    drawn: Vec<SceneNumbers>,
     /// How far the lowest ground of each block has sunk below that of its start, in metres. It does not rise again, or the
     /// foot on which the block stands would seem to move.
     sunk: Vec<f32>,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
     shown: Option<(Revision, Before, usize)>,
+}
+
+impl Blocks {
+    /// Mesh, layers and numbers of every block of the present.
+    pub(super) fn surfaces(&self) -> impl Iterator<Item = (&Handle<Mesh>, &Handle<Image>, &SceneNumbers)> {
+        let blocks = self.present.iter().zip(&self.drawn);
+        blocks.map(|(block, numbers)| (&block.mesh, &block.layers, numbers))
+    }
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -145,20 +156,22 @@ fn show_heights(
             if let Some(mut material) = materials.get_mut(&block.material) {
                 material.layers = block.layers.clone();
             }
-            commands.entity(block.entity).insert(Mesh3d(meshes.add(block_mesh(size, most))));
+            block.mesh = meshes.add(block_mesh(size, most));
+            commands.entity(block.entity).insert(Mesh3d(block.mesh.clone()));
             return lowest;
         }
         let layers = images.add(layer_image(size, bytes));
         let material = materials.add(GroundMaterial { scene: SceneNumbers::default(), layers: layers.clone() });
+        let mesh = meshes.add(block_mesh(size, most));
         let entity = commands
             .spawn((
-                Mesh3d(meshes.add(block_mesh(size, most))),
+                Mesh3d(mesh.clone()),
                 MeshMaterial3d(material.clone()),
                 NoFrustumCulling,
                 RenderLayers::layer(layer),
             ))
             .id();
-        list.push(Block { entity, material, layers, size: (size.0, size.1, most) });
+        list.push(Block { entity, mesh, material, layers, size: (size.0, size.1, most) });
         lowest
     };
     if begins {
@@ -221,44 +234,54 @@ fn show_numbers(
             set(block, numbers.beside(-side, column));
         }
     }
+    let drawn: Vec<SceneNumbers> = numbers.iter().map(|numbers| numbers.beside(side, column)).collect();
+    if blocks.drawn != drawn {
+        blocks.drawn = drawn;
+    }
     let numbers: Vec<SceneNumbers> = numbers.into_iter().map(|numbers| numbers.beside(0.0, column)).collect();
     if blocks.numbers != numbers {
         blocks.numbers = numbers;
     }
 }
 
-/// Ground and thickness of sand of every cell, in metres, as the shader reads them, and the lowest ground.
+/// Bytes of a cell in the texture: ground, sand, depth of the water with what it carries, and that alone.
+const CELL_BYTES: usize = 16;
+
+/// Ground, sand, water and sediment of every cell, in metres, as the shaders read them, and the lowest ground.
 fn layer_bytes(terrain: &Terrain) -> (Vec<u8>, f32) {
     let (width, count) = (terrain.width(), terrain.bedrock.len());
     // Megabytes in every frame: not filled with zeros first.
-    let mut bytes: Vec<u8> = Vec::with_capacity(8 * count);
-    let room = &mut bytes.spare_capacity_mut()[..8 * count];
-    let lines = terrain.bedrock.par_chunks(width).zip(terrain.sand.par_chunks(width));
-    let lowest = room.par_chunks_mut(8 * width).zip(lines).map(|(room, (bedrock, sand))| {
+    let mut bytes: Vec<u8> = Vec::with_capacity(CELL_BYTES * count);
+    let room = &mut bytes.spare_capacity_mut()[..CELL_BYTES * count];
+    let ground = terrain.bedrock.par_chunks(width).zip(terrain.sand.par_chunks(width));
+    let fluid = terrain.water.par_chunks(width).zip(terrain.suspended.par_chunks(width));
+    let lines = room.par_chunks_mut(CELL_BYTES * width).zip(ground).zip(fluid);
+    let lowest = lines.map(|((room, (bedrock, sand)), (water, suspended))| {
         let mut lowest = f32::INFINITY;
-        for ((cell, bedrock), sand) in room.as_chunks_mut::<8>().0.iter_mut().zip(bedrock).zip(sand) {
-            let ground = bedrock + sand;
+        let cells = room.as_chunks_mut::<CELL_BYTES>().0;
+        for (x, cell) in cells.iter_mut().enumerate() {
+            let ground = bedrock[x] + sand[x];
             lowest = lowest.min(ground);
-            let (ground, sand) = (ground.to_le_bytes(), sand.to_le_bytes());
-            *cell =
-                [ground[0], ground[1], ground[2], ground[3], sand[0], sand[1], sand[2], sand[3]].map(MaybeUninit::new);
+            let values = [ground, sand[x], water[x] + suspended[x], suspended[x]].map(f32::to_le_bytes);
+            *cell = std::array::from_fn(|byte| MaybeUninit::new(values[byte / 4][byte % 4]));
         }
         lowest
     });
     let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
-    // SAFETY: both layers have `count` cells, so each of the 8 · count bytes was written.
-    unsafe { bytes.set_len(8 * count) };
+    // SAFETY: all layers have `count` cells, so each of the bytes was written.
+    unsafe { bytes.set_len(CELL_BYTES * count) };
     (bytes, lowest)
 }
 
-/// The same for the ground at the start, whose sand is not known apart.
+/// The same for the ground at the start, whose sand and water are not known apart.
 fn start_bytes(start: &Grid) -> (Vec<u8>, f32) {
-    (start.iter().flat_map(|&ground| [ground, 0.0]).flat_map(f32::to_le_bytes).collect(), start.min_max().0)
+    let cells = start.iter().flat_map(|&ground| [ground, 0.0, 0.0, 0.0]);
+    (cells.flat_map(f32::to_le_bytes).collect(), start.min_max().0)
 }
 
 fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
     let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
-    Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rg32Float, RenderAssetUsages::RENDER_WORLD)
+    Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rgba32Float, RenderAssetUsages::RENDER_WORLD)
 }
 
 /// A flat grid from -½ to ½ of at most `most` vertices along a side, its border again as the walls' upper and lower rim,

@@ -7,6 +7,7 @@ pub mod picture;
 mod redraw;
 mod surroundings;
 mod tracks;
+mod water;
 
 use std::path::{Path, PathBuf};
 
@@ -27,12 +28,13 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 5] = [
+const SHADERS: [(&str, &[u8]); 6] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
     ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),
     ("sky.wgsl", include_bytes!("../../shaders/sky.wgsl")),
+    ("water.wgsl", include_bytes!("../../shaders/water.wgsl")),
 ];
 
 pub(super) fn plugin(app: &mut App) {
@@ -48,6 +50,7 @@ pub(super) fn plugin(app: &mut App) {
         ground::plugin,
         surroundings::plugin,
         tracks::plugin,
+        water::plugin,
         camera::plugin,
         picture::plugin,
         redraw::plugin,

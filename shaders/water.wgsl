@@ -1,0 +1,154 @@
+// The water: the block's mesh again, lifted to the surface of the water. It fades where it is thin, shows the bed through
+// what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
+#import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::{view, globals}}
+#import bevy_pbr::{forward_io::{Vertex, VertexOutput, FragmentOutput}, shadows}
+#import thalweg::scene::{Scene, sky_color, sun_color, haze_amount, noise, dithered}
+#ifdef TONEMAP_IN_SHADER
+#import bevy_core_pipeline::tonemapping::tone_mapping
+#endif
+
+struct Water {
+    // Colour of deep water; a: metres of clear water that swallow most of the red light.
+    color: vec4<f32>,
+    // Colour of water that is full of sediment; a: strength of the ripples.
+    silt: vec4<f32>,
+    // Depth in metres below which water is not drawn, and from which on it is drawn fully. Refresh of the ripples.
+    film: vec4<f32>,
+}
+
+@group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> scene: Scene;
+// Red: ground, green: sand, blue: depth of the water, alpha: sediment in it, all in metres.
+@group(#{MATERIAL_BIND_GROUP}) @binding(1) var layers: texture_2d<f32>;
+@group(#{MATERIAL_BIND_GROUP}) @binding(2) var<uniform> water: Water;
+
+fn texel(cell: vec2<i32>) -> vec4<f32> {
+    let last = vec2<i32>(textureDimensions(layers)) - 1;
+    return textureLoad(layers, clamp(cell, vec2(0), last), 0);
+}
+
+fn cell_at(xz: vec2<f32>) -> vec2<f32> {
+    return ((xz - scene.place.xy) / scene.extent.xy + 0.5) * (scene.grid.xy - 1.0);
+}
+
+fn bilinear(cell: vec2<f32>) -> vec4<f32> {
+    let first = vec2<i32>(floor(cell));
+    let part = cell - floor(cell);
+    let above = mix(texel(first), texel(first + vec2(1, 0)), part.x);
+    let below = mix(texel(first + vec2(0, 1)), texel(first + vec2(1, 1)), part.x);
+    return mix(above, below, part.y);
+}
+
+fn world_height(metres: f32) -> f32 {
+    return (metres - scene.grid.w) * scene.extent.z;
+}
+
+// Level of a wet cell, times 1; nothing of a dry one.
+fn wet_level(cell: vec2<i32>) -> vec2<f32> {
+    let here = texel(cell);
+    return select(vec2(0.0), vec2(here.r + here.b, 1.0), here.b > water.film.y);
+}
+
+// Height of the surface in metres. Beside water it goes on at the water's level into the bank, where the ground hides it.
+fn surface(cell: vec2<f32>) -> f32 {
+    let here = bilinear(cell);
+    let near = vec2<i32>(round(cell));
+    var wet = wet_level(near + vec2(-1, 0)) + wet_level(near + vec2(1, 0));
+    wet += wet_level(near + vec2(0, -1)) + wet_level(near + vec2(0, 1));
+    wet += wet_level(near + vec2(-1, -1)) + wet_level(near + vec2(1, 1));
+    wet += wet_level(near + vec2(1, -1)) + wet_level(near + vec2(-1, 1));
+    let bank = min(wet.x / max(wet.y, 1.0), here.r + 0.5 * water.film.x);
+    let dry = select(here.r - 2.0 * water.film.y, bank, wet.y > 0.5);
+    return select(dry, here.r + here.b, here.b > water.film.x);
+}
+
+@vertex
+fn vertex(in: Vertex) -> VertexOutput {
+    var out: VertexOutput;
+    let kind = in.position.y;
+    var place = vec3(in.position.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
+    let cell = cell_at(place.xz);
+    let low = kind > 3.5 || (kind > 1.5 && kind < 2.5);
+    let here = bilinear(cell);
+    // The wall of water stands on the ground; a dry one has no height.
+    let rim = select(here.r + here.b, here.r, low);
+    place.y = world_height(select(surface(cell), rim, kind > 0.5));
+    let world_from_local = mesh_functions::get_world_from_local(in.instance_index);
+    out.world_position = mesh_functions::mesh_position_local_to_world(world_from_local, vec4(place, 1.0));
+    out.position = position_world_to_clip(out.world_position.xyz);
+    let outward = select(vec3(0.0, 0.0, sign(in.position.z)), vec3(sign(in.position.x), 0.0, 0.0), kind > 2.5);
+    out.world_normal = select(vec3(0.0, 1.0, 0.0), outward, kind > 0.5);
+#ifdef VERTEX_OUTPUT_INSTANCE_INDEX
+    out.instance_index = in.instance_index;
+#endif
+    return out;
+}
+
+@fragment
+fn fragment(in: VertexOutput) -> FragmentOutput {
+    if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
+    let place = in.world_position.xyz;
+    let cell = cell_at(place.xz);
+    let here = bilinear(cell);
+    let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
+    let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
+    let wet = smoothstep(water.film.x, water.film.y, min(depth, here.b + water.film.x));
+    if wet <= 0.0 { discard; }
+    let eye = view.world_position.xyz - place;
+    let distance = length(eye);
+    let towards_eye = eye / distance;
+    var normal = in.world_normal;
+    if !wall {
+        // The slope of the surface as it flows, and small waves that move.
+        let step = 1.0;
+        let left = texel(vec2<i32>(round(cell)) - vec2(1, 0));
+        let right = texel(vec2<i32>(round(cell)) + vec2(1, 0));
+        let up = texel(vec2<i32>(round(cell)) - vec2(0, 1));
+        let down = texel(vec2<i32>(round(cell)) + vec2(0, 1));
+        let slope = vec2(right.r + right.b - left.r - left.b, down.r + down.b - up.r - up.b) * 0.5 * scene.extent.z / scene.grid.z;
+        let steep = slope / max(1.0, length(slope) * 2.5);
+        let at = place.xz * 256.0 / scene.air.w;
+        let drift = globals.time * (vec2(0.25, 0.1) - 1.5 * steep);
+        let a = vec2(noise(at * 0.9 + drift), noise(at * 0.9 - drift + 7.0)) - 0.5;
+        let b = vec2(noise(at * 2.3 - 1.7 * drift), noise(at * 2.3 + 1.7 * drift + 3.0)) - 0.5;
+        let fade = clamp(1.6 * scene.air.w / distance - 0.3, 0.0, 1.0) * smoothstep(0.0, 4.0 * water.film.y, depth);
+        let ripples = (a + 0.6 * b) * water.silt.a * fade;
+        normal = normalize(vec3(-steep.x + ripples.x, step, -steep.y + ripples.y));
+    }
+    let sun = scene.sun.xyz;
+    var lit = 1.0;
+    if scene.phong.w > 0.5 {
+        let away = dot(vec4(view.view_from_world[0].z, view.view_from_world[1].z, view.view_from_world[2].z,
+            view.view_from_world[3].z), in.world_position);
+        let light = select(0u, 1u, scene.place.z < 0.0);
+        lit = shadows::fetch_directional_shadow(light, in.world_position, vec3(0.0, 1.0, 0.0), away, in.position.xy);
+    }
+    let facing = max(dot(normal, towards_eye), 0.02);
+    let path = depth / max(facing, 0.25);
+    // Red goes first; sediment swallows all colours alike.
+    let thick = here.a / max(here.b, 1e-4);
+    let silt = 1.0 - exp(-1.6 * thick);
+    let per_metre = mix(vec3(1.0, 0.36, 0.26) * 1.6 / water.color.a, vec3(3.0) / water.color.a, silt);
+    let through = exp(-path * per_metre);
+    let light = sun_color(scene) * (0.25 + 0.75 * lit) * max(sun.y, 0.08) + vec3(0.5, 0.6, 0.75) * scene.phong.x;
+    let body = mix(water.color.rgb, water.silt.rgb, silt) * light;
+    var mirrored = reflect(-towards_eye, normal);
+    mirrored.y = abs(mirrored.y);
+    let fresnel = 0.02 + 0.98 * pow(1.0 - facing, 5.0);
+    let glint = pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit;
+    let sky = sky_color(mirrored, scene);
+    let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
+    let alpha = clamp(max(covers, fresnel) * wet, 0.0, 1.0);
+    var color = (body * covers * (1.0 - fresnel) + sky * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
+    // A pale line where waves lap at the bank.
+    let lap = (1.0 - smoothstep(water.film.y, 2.0 * water.film.y, depth)) * 0.12 * (1.0 - silt);
+    color = mix(color, vec3(0.8, 0.84, 0.86) * light, lap);
+    let haze = haze_amount(distance, scene.air.w, scene.ground.w);
+    color = mix(color, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
+    var out: FragmentOutput;
+    out.color = vec4(color * scene.air.y, alpha);
+#ifdef TONEMAP_IN_SHADER
+    out.color = tone_mapping(out.color, view.color_grading);
+#endif
+    out.color = dithered(out.color, in.position.xy);
+    return out;
+}

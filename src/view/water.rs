@@ -1,0 +1,149 @@
+//! The water: a second, transparent surface over each block of ground.
+
+use bevy::{
+    camera::visibility::{NoFrustumCulling, RenderLayers},
+    light::NotShadowCaster,
+    mesh::MeshVertexBufferLayoutRef,
+    pbr::{MaterialPipeline, MaterialPipelineKey},
+    prelude::*,
+    render::render_resource::{AsBindGroup, RenderPipelineDescriptor, ShaderType, SpecializedMeshPipelineError},
+    shader::ShaderRef,
+};
+
+use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers};
+use crate::{
+    look::Look,
+    runtime::{Before, Live, Shown},
+};
+
+const SHADER: &str = "embedded://thalweg/shaders/water.wgsl";
+
+/// `Water` in `shaders/water.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
+struct WaterNumbers {
+    color: Vec4,
+    silt: Vec4,
+    film: Vec4,
+}
+
+impl WaterNumbers {
+    fn new(look: &Look) -> Self {
+        let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
+        Self {
+            color: color(look.water_color, look.water_clarity),
+            silt: color(look.silt_color, look.ripples),
+            film: Vec4::new(0.5 * look.film, 1.5 * look.film, 0.0, 0.0),
+        }
+    }
+}
+
+/// The water's material.
+#[derive(Asset, TypePath, AsBindGroup, Clone)]
+struct WaterMaterial {
+    #[uniform(0)]
+    scene: SceneNumbers,
+    #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    layers: Handle<Image>,
+    #[uniform(2)]
+    water: WaterNumbers,
+}
+
+impl Material for WaterMaterial {
+    fn vertex_shader() -> ShaderRef {
+        SHADER.into()
+    }
+
+    fn fragment_shader() -> ShaderRef {
+        SHADER.into()
+    }
+
+    fn alpha_mode(&self) -> AlphaMode {
+        AlphaMode::Blend
+    }
+
+    fn enable_prepass() -> bool {
+        false
+    }
+
+    fn enable_shadows() -> bool {
+        false
+    }
+
+    fn specialize(
+        _: &MaterialPipeline,
+        descriptor: &mut RenderPipelineDescriptor,
+        _: &MeshVertexBufferLayoutRef,
+        _: MaterialPipelineKey<Self>,
+    ) -> Result<(), SpecializedMeshPipelineError> {
+        descriptor.primitive.cull_mode = None;
+        Ok(())
+    }
+}
+
+/// The water of each block, where there is any.
+#[derive(Resource, Default)]
+struct Waters(Vec<Option<Sheet>>);
+
+/// The water over a block.
+struct Sheet {
+    entity: Entity,
+    mesh: Handle<Mesh>,
+    material: Handle<WaterMaterial>,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_plugins(MaterialPlugin::<WaterMaterial>::default())
+        .init_resource::<Waters>()
+        .add_systems(Update, show_water.after(ViewSystems::Show));
+}
+
+/// Gives every block with water in it a surface, and takes it from the others.
+fn show_water(
+    live: Res<Live>,
+    shown: Res<Shown>,
+    blocks: Res<Blocks>,
+    mut waters: ResMut<Waters>,
+    mut materials: ResMut<Assets<WaterMaterial>>,
+    mut commands: Commands,
+) {
+    let surfaces: Vec<_> = blocks.surfaces().collect();
+    let kept = surfaces.len().min(waters.0.len());
+    for sheet in waters.0.drain(kept..).flatten() {
+        commands.entity(sheet.entity).despawn();
+    }
+    waters.0.resize_with(surfaces.len(), || None);
+    for ((slot, (mesh, layers, numbers)), session) in waters.0.iter_mut().zip(surfaces).zip(live.all()) {
+        // The start was dry as far as is known.
+        let wet = session.look.water_shown && shown.0 != Before::Alone && session.simulation.has_water();
+        if !wet {
+            if let Some(sheet) = slot.take() {
+                commands.entity(sheet.entity).despawn();
+            }
+            continue;
+        }
+        let wanted =
+            WaterMaterial { scene: *numbers, layers: layers.clone(), water: WaterNumbers::new(&live.chosen().look) };
+        match slot {
+            Some(sheet) => {
+                if sheet.mesh != *mesh {
+                    sheet.mesh = mesh.clone();
+                    commands.entity(sheet.entity).insert(Mesh3d(mesh.clone()));
+                }
+                let same = |old: &WaterMaterial| {
+                    old.scene == wanted.scene && old.layers == wanted.layers && old.water == wanted.water
+                };
+                if !materials.get(&sheet.material).is_some_and(same)
+                    && let Some(mut material) = materials.get_mut(&sheet.material)
+                {
+                    *material = wanted;
+                }
+            }
+            None => {
+                let material = materials.add(wanted);
+                let surface = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), RenderLayers::layer(0));
+                let entity = commands.spawn((surface, NoFrustumCulling, NotShadowCaster)).id();
+                *slot = Some(Sheet { entity, mesh: mesh.clone(), material });
+            }
+        }
+    }
+}
