@@ -366,7 +366,7 @@ mod tests {
         session.origin.input = "my maps/it's.png".to_owned();
         session.enable(&[]);
         let command = session.command_line();
-        assert!(command.contains(" --disable droplets "), "{command}");
+        assert!(command.contains(" --disable droplets,"), "{command}");
         assert!(command.contains(r"'my maps/it'\''s.png'"), "{command}");
         assert!(command.contains(" --set droplets.friction=0.2 "), "{command}");
     }

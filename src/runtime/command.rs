@@ -189,12 +189,20 @@ pub(super) fn obey(
             }
             Command::Enable(key, on) => {
                 notices.retract(&Command::Undo);
-                history.before_switch(&live, key);
-                for session in live.all_mut() {
-                    if let Some(slot) = session.simulation.slot_mut(key) {
-                        slot.enabled = *on;
-                    }
+                let slots = &live.chosen().simulation.slots;
+                let info = slots.iter().find(|slot| slot.key() == *key).map(|slot| slot.process.info());
+                let replaced: Vec<(&'static str, &'static str)> = slots
+                    .iter()
+                    .filter(|slot| *on && slot.enabled && info.is_some_and(|info| info.replaces.contains(&slot.key())))
+                    .map(|slot| (slot.key(), slot.process.info().title))
+                    .collect();
+                history.before_switch(&live, key, *on);
+                for (other, title) in replaced {
+                    switch(&mut live, other, false);
+                    let title_on = info.map_or("", |info| info.title);
+                    notices.tell(Level::Info, format!("{title_on} takes the place of {title}, which is off now."));
                 }
+                switch(&mut live, key, *on);
             }
             Command::Choose(index) => live.choose(*index),
             Command::Undo | Command::Redo => {
@@ -268,6 +276,15 @@ pub(super) fn obey(
         if replaced {
             transport.due = 0.0;
             revision.begins();
+        }
+    }
+}
+
+/// Switches a process in all sessions.
+fn switch(live: &mut Live, key: &str, on: bool) {
+    for session in live.all_mut() {
+        if let Some(slot) = session.simulation.slot_mut(key) {
+            slot.enabled = on;
         }
     }
 }

@@ -20,8 +20,8 @@ const SAME_STEP: Duration = Duration::from_millis(900);
 enum Change {
     /// A parameter and its values in all sessions; one of the terrain is a state, as it replaces everything.
     Parameter(String, &'static str, Vec<Value>),
-    /// A process and whether it ran in all sessions.
-    Switch(&'static str, Vec<bool>),
+    /// Which processes ran in every session.
+    Switches(Vec<Vec<bool>>),
     /// Everything.
     State(Box<Live>),
 }
@@ -52,10 +52,10 @@ impl History {
         self.push(&format!("{group}.{name}"), || Change::Parameter(group.to_owned(), name, values));
     }
 
-    /// Remembers whether a process runs before that is changed.
-    pub(super) fn before_switch(&mut self, live: &Live, key: &'static str) {
-        let on = live.all().iter().map(|session| is_on(session, key)).collect();
-        self.push(&format!("{key} on or off"), || Change::Switch(key, on));
+    /// Remembers which processes run before one is switched on or off, and others with it.
+    pub(super) fn before_switch(&mut self, live: &Live, key: &'static str, on: bool) {
+        let label = format!("{key} {}", if on { "on" } else { "off" });
+        self.push(&label, || Change::Switches(switches(live)));
     }
 
     /// Remembers everything before it is replaced.
@@ -114,14 +114,12 @@ impl Step {
                 }
                 (Change::Parameter(group, name, now), false)
             }
-            Change::Switch(key, on) => {
-                let now = live.all().iter().map(|session| is_on(session, key)).collect();
-                for (session, on) in live.all_mut().iter_mut().zip(on) {
-                    if let Some(slot) = session.simulation.slot_mut(key) {
-                        slot.enabled = on;
-                    }
+            Change::Switches(before) => {
+                let now = switches(live);
+                for (session, on) in live.all_mut().iter_mut().zip(before) {
+                    session.simulation.slots.iter_mut().zip(on).for_each(|(slot, on)| slot.enabled = on);
                 }
-                (Change::Switch(key, now), false)
+                (Change::Switches(now), false)
             }
             Change::State(state) => (Change::State(Box::new(std::mem::replace(live, *state))), true),
         };
@@ -145,6 +143,7 @@ fn value(session: &Session, group: &str, name: &str) -> Option<Value> {
     walk(group).into_iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
 }
 
-fn is_on(session: &Session, key: &str) -> bool {
-    session.simulation.slots.iter().any(|slot| slot.key() == key && slot.enabled)
+fn switches(live: &Live) -> Vec<Vec<bool>> {
+    let of = |session: &Session| session.simulation.slots.iter().map(|slot| slot.enabled).collect();
+    live.all().iter().map(of).collect()
 }

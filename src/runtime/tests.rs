@@ -214,3 +214,23 @@ fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
     app.world_mut().write_message(Command::TogglePlay);
     assert!(run(&mut app) > 100, "it does not stop twice");
 }
+
+#[test]
+fn runoff_takes_the_place_of_water_and_undo_brings_it_back() {
+    let mut app = app();
+    let on = |app: &App| -> Vec<&'static str> {
+        let slots = &app.world().resource::<Live>().chosen().simulation.slots;
+        slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key()).collect()
+    };
+    let ask = |app: &mut App, command: Command| {
+        app.world_mut().write_message(command);
+        app.update();
+    };
+    ask(&mut app, Command::Enable("droplets", false));
+    ask(&mut app, Command::Enable("water", true));
+    ask(&mut app, Command::Enable("runoff", true));
+    assert_eq!(on(&app), ["runoff"]);
+    assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("takes the place of Water")));
+    ask(&mut app, Command::Undo);
+    assert_eq!(on(&app), ["water"]);
+}

@@ -51,6 +51,8 @@ pub struct Info {
     pub reads: &'static [Layer],
     /// Layers it changes; no other layer is touched.
     pub writes: &'static [Layer],
+    /// Keys of processes that do the same in another way: switched on in the window, this one takes their place.
+    pub replaces: &'static [&'static str],
     /// The parts of a step, in order: what step mode stops between.
     pub stages: &'static [Stage],
 }

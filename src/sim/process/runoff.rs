@@ -89,6 +89,7 @@ const INFO: Info = Info {
     source: "Musgrave, Kolb & Mace 1989",
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended],
+    replaces: &["water"],
     stages: &[
         Stage { name: "rain", about: "Rain falls, every so many ticks." },
         Stage { name: "shares", about: "Every cell finds its lower neighbours and what each of them gets." },

@@ -63,6 +63,7 @@ const INFO: Info = Info {
     source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand],
+    replaces: &[],
     stages: &[
         Stage { name: "talus", about: "Every cell finds what stands too steep." },
         Stage { name: "slide", about: "It gives that to its lower neighbours and takes from the higher ones." },

@@ -135,6 +135,7 @@ const INFO: Info = Info {
     source: "SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in UIUC CS 418",
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand],
+    replaces: &[],
     stages: &[
         Stage { name: "rain", about: "Droplets appear, evenly or where the rain map has rain." },
         Stage {

@@ -123,6 +123,7 @@ const INFO: Info = Info {
     source: "Jákó & Tóth 2011 (virtual pipes); Bates et al. 2010 and de Almeida et al. 2012 (friction)",
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
+    replaces: &["runoff"],
     stages: &[
         Stage { name: "rain", about: "Springs give and drains take; the time step is chosen." },
         Stage { name: "flow", about: "Rain falls, and the slope of its surface drives the water from cell to cell." },

@@ -323,6 +323,12 @@ fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
         fast.tick();
         slow.slump(&params);
     }
-    let (moved, apart) = (distance(&slow.ground, &start.ground()), distance(&slow.ground, &fast.terrain.ground()));
-    assert!(moved > 0.1 && apart <= 1e-2 * moved, "slumping: {apart} of {moved}");
+    // Away from the walls, which mirror the ground in the fast form and end it in the plain one.
+    let inner = |ground: &[f32]| -> Vec<f32> {
+        let rows = ground.chunks(48).skip(6).take(36);
+        rows.flat_map(|row| row[6..42].to_vec()).collect()
+    };
+    let (slow, fast) = (inner(&slow.ground), inner(&fast.terrain.ground()));
+    let (moved, apart) = (distance(&slow, &inner(&start.ground())), distance(&slow, &fast));
+    assert!(moved > 0.1 && apart <= 1e-4 * moved, "slumping: {apart} of {moved}");
 }
