@@ -58,7 +58,7 @@ fn openness(cell: vec2<i32>) -> f32 {
 @vertex
 fn vertex(in: Vertex) -> VertexOutput {
     var out: VertexOutput;
-    // The mesh marks its vertices in y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of one along z.
+    // The mesh marks its vertices in y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of one along z, 5 the base.
     let kind = in.position.y;
     var place = vec3(in.position.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
     place.y = select(world_height(bilinear(cell_at(place.xz)).r), scene.extent.w, kind > 3.5 || (kind > 1.5 && kind < 2.5));

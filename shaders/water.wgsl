@@ -12,7 +12,7 @@ struct Water {
     color: vec4<f32>,
     // Colour of water that is full of sediment; a: strength of the ripples.
     silt: vec4<f32>,
-    // Depth in metres below which water is not drawn, and from which on it is drawn fully. Refresh of the ripples.
+    // Depth in metres below which water is not drawn, and from which on it is drawn fully.
     film: vec4<f32>,
 }
 
@@ -72,6 +72,8 @@ fn vertex(in: Vertex) -> VertexOutput {
     // The wall of water stands on the ground; a dry one has no height.
     let rim = select(here.r + here.b, here.r, low);
     place.y = world_height(select(surface(cell), rim, kind > 0.5));
+    // The base of the block belongs to the ground alone: here it lies where the ground hides it.
+    place.y = select(place.y, scene.extent.w, kind > 4.5);
     let world_from_local = mesh_functions::get_world_from_local(in.instance_index);
     out.world_position = mesh_functions::mesh_position_local_to_world(world_from_local, vec4(place, 1.0));
     out.position = position_world_to_clip(out.world_position.xyz);
@@ -94,6 +96,8 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let wet = smoothstep(water.film.x, water.film.y, min(depth, here.b + water.film.x));
     if wet <= 0.0 { discard; }
     let eye = view.world_position.xyz - place;
+    // The far walls are not seen through the water: their mirror of the sky would look like a hole.
+    if wall && dot(in.world_normal, eye) <= 0.0 { discard; }
     let distance = length(eye);
     let towards_eye = eye / distance;
     var normal = in.world_normal;

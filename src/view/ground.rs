@@ -286,7 +286,7 @@ fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
 
 /// A flat grid from -½ to ½ of at most `most` vertices along a side, its border again as the walls' upper and lower rim,
 /// and the base. The kind of a vertex stands in its y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a
-/// wall along z.
+/// wall along z, 5 the base.
 fn block_mesh((width, height): (usize, usize), most: usize) -> Mesh {
     let (columns, rows) = (width.clamp(2, most), height.clamp(2, most));
     let place = |column: usize, row: usize, kind: f32| {
@@ -319,7 +319,7 @@ fn block_mesh((width, height): (usize, usize), most: usize) -> Mesh {
     wall(3.0, &mut (0..rows).map(|row| (0, row)));
     wall(3.0, &mut (0..rows).map(|row| (columns - 1, row)));
     let base = positions.len() as u32;
-    positions.extend([(0, 0), (columns - 1, 0), (0, rows - 1), (columns - 1, rows - 1)].map(|(x, y)| place(x, y, 2.0)));
+    positions.extend([(0, 0), (columns - 1, 0), (0, rows - 1), (columns - 1, rows - 1)].map(|(x, y)| place(x, y, 5.0)));
     indices.extend([base, base + 1, base + 2, base + 2, base + 1, base + 3]);
     Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD)
         .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
