@@ -241,6 +241,11 @@ pub trait Cells: Real {
     fn all(value: f32) -> Self;
     /// The smaller of two numbers, cell by cell.
     fn min(self, other: Self) -> Self;
+    /// This number, or 0 where it is negative.
+    #[inline(always)]
+    fn positive(self) -> Self {
+        self.max(Self::all(0.0))
+    }
     /// `yes` where this number is larger than the other, else `no`, cell by cell.
     fn if_above(self, other: Self, yes: Self, no: Self) -> Self;
     /// x^(−1/3) of positive numbers to 1e-5: the exponent gives a start, then Newton twice.

@@ -106,6 +106,9 @@ fn show_water(
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {
+    if !(live.is_changed() || shown.is_changed() || blocks.is_changed()) {
+        return;
+    }
     let surfaces: Vec<_> = blocks.surfaces().collect();
     let kept = surfaces.len().min(waters.0.len());
     for sheet in waters.0.drain(kept..).flatten() {

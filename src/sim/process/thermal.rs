@@ -219,11 +219,6 @@ impl Steep {
     }
 }
 
-#[inline(always)]
-fn positive<R: Cells>(value: R) -> R {
-    value.max(R::all(0.0))
-}
-
 /// How much farther neighbours of both kinds are: beside, and across the corner.
 const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
 
@@ -324,8 +319,8 @@ struct Slide<'a> {
 /// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
 #[inline(always)]
 fn slides<R: Cells>(from: R, to: R, eighth: R, lies: f32) -> R {
-    let slides = (R::all(PAIR) * positive((from - to) - R::all(lies))).min(eighth);
-    positive(((slides - R::all(0.5 * PORTION)) + R::all(WHOLE)) - R::all(WHOLE))
+    let slides = (R::all(PAIR) * ((from - to) - R::all(lies)).positive()).min(eighth);
+    (((slides - R::all(0.5 * PORTION)) + R::all(WHOLE)) - R::all(WHOLE)).positive()
 }
 
 struct SlideRow<'a> {
@@ -365,12 +360,12 @@ impl RowKernel for SlideRow<'_> {
         let moves = R::all(self.moves);
         let (comes, goes) = (moves * comes, moves * goes);
         // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
-        let crumbles = R::all(0.5 * self.steep.share) * softness * positive(excess - old_sand);
+        let crumbles = R::all(0.5 * self.steep.share) * softness * (excess - old_sand).positive();
         let bedrock = old_bedrock - crumbles;
         let crumbles = old_bedrock - bedrock;
         let [bedrock_out, sand_out] = &mut self.out;
         bedrock.store(bedrock_out, x);
-        positive((old_sand + crumbles) + (comes - goes)).store(sand_out, x);
+        ((old_sand + crumbles) + (comes - goes)).positive().store(sand_out, x);
         goes.store(self.given, x);
         comes.store(self.got, x);
         crumbles.store(self.crumbled, x);

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use super::{Params, Sums, beyond, rain_of, wraps};
+use super::{FILM_SQUARE, Params, Sums, beyond, rain_of};
 use crate::sim::{
     grid::Grid,
     real::{Cells, Kernel, RowKernel, over_row, with_vector_unit},
@@ -102,26 +102,6 @@ impl Faces {
         std::mem::swap(&mut terrain.suspended, suspended);
         sums
     }
-
-    pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
-        let (width, height) = self.size;
-        let speed = |x: usize, y: usize, before: f32, after: f32| {
-            let index = y * width + x;
-            let depth = terrain.water[index] + terrain.suspended[index];
-            0.5 * (before + after) * thin_guard(depth)
-        };
-        let along_x = |x, y| speed(x, y, self.x[y * (width + 1) + x], self.x[y * (width + 1) + x + 1]);
-        let along_y = |x, y| speed(x, y, self.y[y * width + x], self.y[(y + 1) * width + x]);
-        [Grid::from_fn(width, height, along_x), Grid::from_fn(width, height, along_y)]
-    }
-}
-
-/// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
-const FILM_SQUARE: f32 = 1e-6;
-
-/// One over a depth, less for films.
-fn thin_guard(depth: f32) -> f32 {
-    depth / (depth * depth + FILM_SQUARE)
 }
 
 /// Ground and surface of the fluid, with the rain of this step.
@@ -238,7 +218,8 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Flow<'_, R> {
             let old = &self.old.0[y * (width + 1)..(y + 1) * (width + 1)];
             padded[1..=width + 1].copy_from_slice(old);
             // Across an open border the neighbour is the face itself.
-            (padded[0], padded[width + 2]) = if wraps(edge) { (old[width - 1], old[1]) } else { (old[0], old[width]) };
+            (padded[0], padded[width + 2]) =
+                if edge == Edge::Wrap { (old[width - 1], old[1]) } else { (old[0], old[width]) };
             let out = &mut self.out.0[line * (width + 1)..(line + 1) * (width + 1)];
             let fluxes = [&padded[..], &padded[1..], &padded[2..]];
             let (ground_sides, level_sides) = ([ground, &ground[1..]], [level, &level[1..]]);
@@ -330,18 +311,13 @@ impl RowKernel for FluidRow<'_> {
             R::load(self.faces[3], x),
         );
         let fluid = (water + R::load(self.limit, x)) + suspended;
-        let out = (positive(-left) + positive(right)) + (positive(-above) + positive(below));
+        let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
         let wanted = out * R::all(self.share);
         let one = R::all(1.0);
         (bedrock + sand).store(self.ground, x);
         (suspended / (fluid + R::all(f32::MIN_POSITIVE))).store(self.concentration, x);
         wanted.if_above(fluid, fluid / wanted.max(R::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
     }
-}
-
-#[inline(always)]
-fn positive<R: Cells>(value: R) -> R {
-    value.max(R::all(0.0))
 }
 
 /// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
@@ -357,10 +333,12 @@ impl RowKernel for LimitRow<'_> {
     #[inline(always)]
     fn cells<R: Cells>(&mut self, x: usize) {
         let next = R::load(self.next, x);
-        let from = |sides: [&[f32]; 2]| next.if_above(R::all(0.0), R::load(sides[0], x), R::load(sides[1], x));
-        let flux = next * from(self.limits);
+        let zero = R::all(0.0);
+        let limit = next.if_above(zero, R::load(self.limits[0], x), R::load(self.limits[1], x));
+        let load = next.if_above(zero, R::load(self.concentrations[0], x), R::load(self.concentrations[1], x));
+        let flux = next * limit;
         flux.store(self.out, x);
-        (flux * from(self.concentrations)).store(self.load, x);
+        (flux * load).store(self.load, x);
     }
 }
 
@@ -376,7 +354,7 @@ struct Bed {
     deposition: f32,
     /// Share of the water that stays.
     stays: f32,
-    /// Slopes faster than this, in metres per step, are not believed.
+    /// Length of the step, in seconds: water that would pass a cell in less is not believed.
     dt: f32,
 }
 
@@ -460,8 +438,8 @@ impl RowKernel for CarryRow<'_> {
         let load_in = (load_left - load_right) + (load_above - load_below);
         let wet = old_water + R::load(self.rained, x);
         let fluid = wet + old_suspended;
-        let s = positive(old_suspended + share * load_in);
-        let d = positive(wet + share * (inflow - load_in));
+        let s = (old_suspended + share * load_in).positive();
+        let d = (wet + share * (inflow - load_in)).positive();
         // Velocity, by the mean of the depths before and after; that of films is not known.
         let mean = half * (fluid + (d + s));
         let scale = half * (mean / (mean * mean + R::all(FILM_SQUARE)));
@@ -472,12 +450,12 @@ impl RowKernel for CarryRow<'_> {
         let (slope_x, slope_y) = ((right - left) * per_two_cells, (below - above) * per_two_cells);
         let square = slope_x * slope_x + slope_y * slope_y;
         let tilt = (square / (one + square)).sqrt().max(R::all(least_tilt));
-        let able = R::all(capacity) * tilt * speed * positive(one - d * R::all(per_depth));
+        let able = R::all(capacity) * tilt * speed * (one - d * R::all(per_depth)).positive();
         // Thin water holds little, whatever its speed.
         let lack = able.min(d) - s;
         // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
-        let room = positive(here - left.min(right).min(above.min(below)));
-        let want = positive(lack);
+        let room = (here - left.min(right).min(above.min(below))).positive();
+        let want = lack.positive();
         let suspension = R::all(suspension);
         let loose = (want * (suspension / (one + suspension))).min(room);
         let from_sand = loose.min(old_sand);
@@ -486,7 +464,7 @@ impl RowKernel for CarryRow<'_> {
         let from_rock = (rest * want * (hard / (one + hard))).min(room - from_sand);
         // A cell that dries drops all that it carries.
         let deposition = R::all(deposition);
-        let settles = d.if_above(R::all(DRY), positive(-lack) * (deposition / (one + deposition)), s);
+        let settles = d.if_above(R::all(DRY), (-lack).positive() * (deposition / (one + deposition)), s);
         // What the ground really lost, to the bit: the last digit of high rock is larger than what a step takes.
         let bedrock = old_bedrock - from_rock;
         let sand = (old_sand - from_sand) + settles;
@@ -496,7 +474,7 @@ impl RowKernel for CarryRow<'_> {
         bedrock.store(bedrock_out, x);
         sand.store(sand_out, x);
         remains.store(water_out, x);
-        positive(s + lost).store(suspended_out, x);
+        (s + lost).positive().store(suspended_out, x);
         (from_sand + (old_bedrock - bedrock)).store(self.eroded, x);
         settles.store(self.laid, x);
         (d - remains).store(self.evaporated, x);

@@ -16,9 +16,8 @@ use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::{
     params::{choice, knob},
     sim::{
-        grid::Grid,
         ledger::Ledger,
-        terrain::{Edge, Layer, Source, Terrain},
+        terrain::{Layer, Source, Terrain},
     },
 };
 
@@ -138,6 +137,8 @@ const INFO: Info = Info {
 const MOST_STEPS: u32 = 16;
 /// Films thinner than this, in metres, do not shorten the time step.
 const FILM: f32 = 0.01;
+/// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
+const FILM_SQUARE: f32 = 1e-6;
 
 /// The process: parameters, fluxes, counts.
 #[derive(Clone, Default)]
@@ -233,7 +234,9 @@ impl Process for Water {
         let size = terrain.cell_size;
         match self.params.mode {
             Mode::Default => {
-                let deepest = terrain.water.iter().fold(FILM, |deepest, &depth| deepest.max(depth));
+                // The fluid is water and sediment.
+                let depths = terrain.water.iter().zip(terrain.suspended.iter());
+                let deepest = depths.fold(FILM, |deepest, (water, suspended)| deepest.max(water + suspended));
                 friction::COURANT * size / (gravity * deepest).sqrt()
             }
             // Half of what the linear theory allows, c = √(g·A/l).
@@ -296,15 +299,6 @@ impl Water {
     /// The process with these parameters.
     pub fn new(params: Params) -> Self {
         Self { params, ..Self::default() }
-    }
-
-    /// Velocity of the water in every cell, along columns and along rows, in metres per second; `None` before it flows.
-    pub fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
-        match &self.flow {
-            Flow::Friction(faces) if faces.fit(terrain) => Some(faces.velocity(terrain)),
-            Flow::Pipes(pipes) if pipes.fit(terrain) => Some(pipes.velocity()),
-            _ => None,
-        }
     }
 }
 
@@ -386,9 +380,4 @@ fn book(ledger: &mut Ledger, sums: Sums, area: f64) {
     solid.moved += (sums.eroded + sums.deposited) * area;
     solid.outflow += sums.solid_out * area;
     solid.lost += sums.solid_lost * area;
-}
-
-/// Whether water and its faces close a ring.
-fn wraps(edge: Edge) -> bool {
-    edge == Edge::Wrap
 }

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use super::{Capacity, Params, Sums, beyond, rain_of, wraps};
+use super::{Capacity, FILM_SQUARE, Params, Sums, beyond, rain_of};
 use crate::sim::{
     grid::Grid,
     real::{Cells, Kernel, RowKernel, over_row, with_vector_unit},
@@ -56,10 +56,6 @@ impl Pipes {
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
         self.size == (terrain.width(), terrain.height())
-    }
-
-    pub(super) fn velocity(&self) -> [Grid; 2] {
-        self.velocity.clone()
     }
 
     /// Finds the fluxes that the surface drives, limited to what is there.
@@ -186,15 +182,17 @@ impl RowKernel for FlowRow<'_> {
         );
         let push = R::all(self.push);
         let [to_left, to_right, to_above, to_below] = &mut self.flux;
-        let driven = |old: &[f32], other: R| positive(R::load(old, x) + push * (here - other));
-        let fluxes = [driven(to_left, left), driven(to_right, right), driven(to_above, above), driven(to_below, below)];
-        let out = (fluxes[0] + fluxes[1]) + (fluxes[2] + fluxes[3]);
+        let go_left = (R::load(to_left, x) + push * (here - left)).positive();
+        let go_right = (R::load(to_right, x) + push * (here - right)).positive();
+        let go_above = (R::load(to_above, x) + push * (here - above)).positive();
+        let go_below = (R::load(to_below, x) + push * (here - below)).positive();
+        let out = (go_left + go_right) + (go_above + go_below);
         let there = (R::load(self.water, x) + R::load(self.rained, x)) * R::all(self.volume);
         let limit = out.if_above(there, there / out.max(R::all(f32::MIN_POSITIVE)), R::all(1.0));
-        (fluxes[0] * limit).store(to_left, x);
-        (fluxes[1] * limit).store(to_right, x);
-        (fluxes[2] * limit).store(to_above, x);
-        (fluxes[3] * limit).store(to_below, x);
+        (go_left * limit).store(to_left, x);
+        (go_right * limit).store(to_right, x);
+        (go_above * limit).store(to_above, x);
+        (go_below * limit).store(to_below, x);
     }
 }
 
@@ -231,11 +229,6 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Flow<'_, R> {
     }
 }
 
-#[inline(always)]
-fn positive<R: Cells>(value: R) -> R {
-    value.max(R::all(0.0))
-}
-
 /// The numbers of eqs 6 to 14.
 #[derive(Clone, Copy)]
 struct Bed {
@@ -267,6 +260,14 @@ impl Bed {
             displacement: params.displacement,
         }
     }
+}
+
+/// Slopes along columns and rows, from the rows to the left, right, above and below.
+#[inline(always)]
+fn slope<R: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: R) -> (R, R) {
+    let along_x = R::load(rows[1], x) - R::load(rows[0], x);
+    let along_y = R::load(rows[3], x) - R::load(rows[2], x);
+    (along_x * per_two_cells, along_y * per_two_cells)
 }
 
 /// Eqs 6 to 14 for a row of cells.
@@ -310,25 +311,19 @@ impl RowKernel for ErodeRow<'_> {
         let d1 = old_water + R::load(self.rained, x);
         let inflow = (come_left + come_right) + (come_above + come_below);
         let outflow = (go_left + go_right) + (go_above + go_below);
-        let d2 = positive(d1 + R::all(bed.dt / (bed.size * bed.size)) * (inflow - outflow));
+        let d2 = (d1 + R::all(bed.dt / (bed.size * bed.size)) * (inflow - outflow)).positive();
         let mean = half * (d1 + d2);
-        let scale = R::all(0.5 / bed.size) * (mean / (mean * mean + R::all(1e-6)));
+        let scale = R::all(0.5 / bed.size) * (mean / (mean * mean + R::all(FILM_SQUARE)));
         let fastest = R::all(bed.size / bed.dt.max(f32::MIN_POSITIVE));
-        let bounded = |speed: R| speed.min(fastest).max(-fastest);
-        let u = bounded(((come_left - go_left) + (go_right - come_right)) * scale);
-        let v = bounded(((come_above - go_above) + (go_below - come_below)) * scale);
+        let u = (((come_left - go_left) + (go_right - come_right)) * scale).min(fastest).max(-fastest);
+        let v = (((come_above - go_above) + (go_below - come_below)) * scale).min(fastest).max(-fastest);
         let speed = (u * u + v * v).sqrt();
         let per_two_cells = R::all(0.5 / bed.size);
-        let slope = |rows: &[&[f32]; 4]| {
-            let (left, right, above, below) =
-                (R::load(rows[0], x), R::load(rows[1], x), R::load(rows[2], x), R::load(rows[3], x));
-            ((right - left) * per_two_cells, (below - above) * per_two_cells)
-        };
-        let (slope_x, slope_y) = slope(&self.ground);
+        let (slope_x, slope_y) = slope(&self.ground, x, per_two_cells);
         let square = slope_x * slope_x + slope_y * slope_y;
         let tilt = if bed.collides {
             // Along the flow: how the bed rises more steeply than the surface that the flow follows.
-            let (surface_x, surface_y) = slope(&self.level);
+            let (surface_x, surface_y) = slope(&self.level, x, per_two_cells);
             let per_speed = one / (speed + R::all(1e-9));
             let rise = (slope_x * u + slope_y * v) * per_speed;
             let fall = (surface_x * u + surface_y * v) * per_speed;
@@ -337,11 +332,11 @@ impl RowKernel for ErodeRow<'_> {
             (square / (one + square)).sqrt()
         };
         let tilt = tilt.max(R::all(bed.least_tilt));
-        let wet = d1.if_above(zero, positive(one - d1 * R::all(bed.per_depth)), zero);
+        let wet = d1.if_above(zero, (one - d1 * R::all(bed.per_depth)).positive(), zero);
         let (s, soft) = (R::load(suspended_out, x), R::load(softness_out, x));
         let lack = R::all(bed.capacity) * tilt * speed * wet - s;
-        let taken = (R::all(bed.suspension) * soft * positive(lack)).min(d2);
-        let surplus = positive(-lack);
+        let taken = (R::all(bed.suspension) * soft * lack.positive()).min(d2);
+        let surplus = (-lack).positive();
         let settled = (R::all(bed.deposition) * surplus).min(s);
         let settled = if bed.displacement { settled.min(d2) } else { settled };
         // What is taken is sand as long as there is some; what is laid down is part of the solid. What high rock really
@@ -355,7 +350,7 @@ impl RowKernel for ErodeRow<'_> {
         bedrock.store(bedrock_out, x);
         (old_sand - from_sand).store(sand_out, x);
         ((s + taken) - settled).store(suspended_out, x);
-        positive(d2 + displaced * (taken - settled)).store(water_out, x);
+        (d2 + displaced * (taken - settled)).positive().store(water_out, x);
         let softer = (soft + R::all(bed.softening) * surplus).min(R::all(1.0 - LEAST_HARDNESS));
         softer.max(soft).store(softness_out, x);
         u.store(u_out, x);
@@ -400,16 +395,16 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
             let [left, right, up, down] = [LEFT, RIGHT, ABOVE, BELOW].map(|side| &row(side, y)[..width]);
             from_left[1..=width].copy_from_slice(right);
             from_right[1..=width].copy_from_slice(left);
-            if wraps(edge) {
+            if edge == Edge::Wrap {
                 from_left[0] = right[width - 1];
                 from_right[width + 1] = left[0];
             }
-            let from_above = match (y, wraps(edge)) {
+            let from_above = match (y, edge == Edge::Wrap) {
                 (0, false) => &nothing[..],
                 (0, true) => row(BELOW, height - 1),
                 _ => row(BELOW, y - 1),
             };
-            let from_below = match (y + 1 == height, wraps(edge)) {
+            let from_below = match (y + 1 == height, edge == Edge::Wrap) {
                 (true, false) => &nothing[..],
                 (true, true) => row(ABOVE, 0),
                 _ => row(ABOVE, y + 1),
@@ -499,17 +494,16 @@ impl RowKernel for TransportRow<'_> {
     #[inline(always)]
     fn cells<R: Cells>(&mut self, x: usize) {
         let [above, here, below] = self.rows;
-        let at = |row: &[f32], x: usize| R::load(row, x);
         let one = R::all(1.0);
         let (a, b) = (R::load(self.u, x) * R::all(self.shift), R::load(self.v, x) * R::all(self.shift));
-        let (left, right, up, down) = (positive(a), positive(-a), positive(b), positive(-b));
+        let (left, right, up, down) = (a.positive(), (-a).positive(), b.positive(), (-b).positive());
         let (middle_x, middle_y) = (one - (left + right), one - (up + down));
         // Nine weights of which four at most are not nought; summed so that a turned map gives the same bits.
-        let own = (middle_x * middle_y) * at(here, x + 1);
-        let sides = ((left * middle_y) * at(here, x) + (right * middle_y) * at(here, x + 2))
-            + ((middle_x * up) * at(above, x + 1) + (middle_x * down) * at(below, x + 1));
-        let corners = ((left * up) * at(above, x) + (right * down) * at(below, x + 2))
-            + ((right * up) * at(above, x + 2) + (left * down) * at(below, x));
+        let own = (middle_x * middle_y) * R::load(here, x + 1);
+        let sides = ((left * middle_y) * R::load(here, x) + (right * middle_y) * R::load(here, x + 2))
+            + ((middle_x * up) * R::load(above, x + 1) + (middle_x * down) * R::load(below, x + 1));
+        let corners = ((left * up) * R::load(above, x) + (right * down) * R::load(below, x + 2))
+            + ((right * up) * R::load(above, x + 2) + (left * down) * R::load(below, x));
         ((own + sides) + corners).store(self.out, x);
         let water = R::load(self.water, x);
         let stays = water * R::all(self.stays);
@@ -536,7 +530,6 @@ impl Kernel for Transport<'_> {
             let out = &mut suspended[line * width..(line + 1) * width];
             let water = &mut water[line * width..(line + 1) * width];
             let (shift, stays) = (self.shift, self.stays);
-            let out = &mut *out;
             let rows = [above, here, below];
             over_row(width, TransportRow { shift, stays, rows, u, v, out, water, dried: &mut dried });
             lost += row_sum(&here[1..=width]) - row_sum(out);

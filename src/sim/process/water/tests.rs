@@ -1,7 +1,9 @@
 use super::*;
 use crate::sim::{
     Simulation,
+    grid::Grid,
     process::{contract::turned, thermal},
+    terrain::Edge,
 };
 
 /// Water alone, without rain, evaporation or erosion.
