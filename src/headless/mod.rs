@@ -105,6 +105,9 @@ struct Start {
     /// Where rain falls, from a map: twice the value is twice the rain
     #[arg(long, value_name = "FILE")]
     rain_map: Option<PathBuf>,
+    /// Depth of water at the start from a map: integer formats cover 0 to 10 m unless their sidecar says otherwise
+    #[arg(long, value_name = "FILE")]
+    water_map: Option<PathBuf>,
     /// Threads to use; results don't depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -269,7 +272,12 @@ impl Start {
                 slot.enabled = false;
             }
         }
-        let maps = [(Role::Sand, &self.sand_map), (Role::Softness, &self.softness_map), (Role::Rain, &self.rain_map)];
+        let maps = [
+            (Role::Sand, &self.sand_map),
+            (Role::Softness, &self.softness_map),
+            (Role::Rain, &self.rain_map),
+            (Role::Water, &self.water_map),
+        ];
         for (role, file) in maps {
             if let Some(path) = file {
                 session.load_map(role, path)?;

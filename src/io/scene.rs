@@ -16,7 +16,10 @@ use super::{
     session::{Origin, Session},
     write_r32, write_sidecar,
 };
-use crate::sim::grid::Grid;
+use crate::sim::{
+    grid::Grid,
+    terrain::{Pool, Source},
+};
 
 /// The scenes compiled into the program: name and RON text.
 pub const BUILT_IN: [(&str, &str); 7] = [
@@ -64,7 +67,19 @@ pub struct Scene {
     /// A map of where rain falls; relative to the scene file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rain_map: String,
-    /// Several runs side by side, each with its own title, seed and parameters; without any there is one run.
+    /// A map of the water's depth at the start, in metres; relative to the scene file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub water_map: String,
+    /// A map of the sediment in it; relative to the scene file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub suspended_map: String,
+    /// Springs, and drains whose rate is negative.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub springs: Vec<Source>,
+    /// Still water at the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<Pool>,
+    /// Several runs side by side, each with its own title, seed, processes and parameters; without any there is one run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiles: Vec<Tile>,
 }
@@ -82,6 +97,9 @@ pub struct Tile {
     /// Its seed; without one, the scene's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// Processes that run in it; without, the scene's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<Vec<String>>,
     /// Its parameters, over the scene's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
@@ -156,13 +174,21 @@ impl Scene {
         if session.heightmap.is_none() {
             session.apply_size(&options);
         }
-        let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
+        let names: Vec<&str> = tile.enabled.as_ref().unwrap_or(&self.enabled).iter().map(String::as_str).collect();
         if let Some(unknown) = session.enable(&names) {
             return Err(refuse(format!("there is no process \"{unknown}\"")));
         }
-        for (role, file) in
-            [(Role::Sand, &self.sand_map), (Role::Softness, &self.softness_map), (Role::Rain, &self.rain_map)]
-        {
+        self.springs.iter().try_for_each(Source::check).map_err(&refuse)?;
+        session.sources = self.springs.clone();
+        session.pools = self.pools.clone();
+        let maps = [
+            (Role::Sand, &self.sand_map),
+            (Role::Softness, &self.softness_map),
+            (Role::Rain, &self.rain_map),
+            (Role::Water, &self.water_map),
+            (Role::Suspended, &self.suspended_map),
+        ];
+        for (role, file) in maps {
             if !file.is_empty() {
                 session.load_map(role, &path.with_file_name(file))?;
             }
@@ -185,11 +211,15 @@ pub enum Role {
     Softness,
     /// Where rain falls.
     Rain,
+    /// Depth of water at the start.
+    Water,
+    /// Sediment in the water; scene files alone have it.
+    Suspended,
 }
 
 impl Role {
-    /// All four, in the order in which they are offered.
-    pub const ALL: [Role; 4] = [Role::Heights, Role::Sand, Role::Softness, Role::Rain];
+    /// Those that a person may import, in the order in which they are offered.
+    pub const ALL: [Role; 5] = [Role::Heights, Role::Sand, Role::Softness, Role::Rain, Role::Water];
 
     /// Name shown to the user.
     pub fn title(self) -> &'static str {
@@ -198,13 +228,15 @@ impl Role {
             Role::Sand => "Sand",
             Role::Softness => "Softness",
             Role::Rain => "Rain",
+            Role::Water => "Water",
+            Role::Suspended => "Suspended sediment",
         }
     }
 
     /// What the smallest and the largest value of an integer format stand for unless a sidecar states it.
     pub fn range(self) -> (f32, f32) {
         match self {
-            Role::Sand => (0.0, 10.0),
+            Role::Sand | Role::Water | Role::Suspended => (0.0, 10.0),
             Role::Heights | Role::Softness | Role::Rain => (0.0, 1.0),
         }
     }
@@ -229,6 +261,8 @@ pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), E
         ticks: session.ticks,
         enabled: simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key().to_owned()).collect(),
         set: session.changed_parameters(),
+        springs: terrain.sources.clone(),
+        pools: session.pools.clone(),
         ..Scene::default()
     };
     let output = Output::new(folder)?;
@@ -249,6 +283,14 @@ pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), E
         scene.softness_map = write("softness", &terrain.softness)?;
         if let Some(rain) = &terrain.rain {
             scene.rain_map = write("rain", rain)?;
+        }
+        // Pools lie in the layers now, too.
+        scene.pools.clear();
+        if terrain.water.min_max().1 > 0.0 {
+            scene.water_map = write("water", &terrain.water)?;
+        }
+        if terrain.suspended.min_max().1 > 0.0 {
+            scene.suspended_map = write("suspended", &terrain.suspended)?;
         }
     }
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
@@ -286,11 +328,15 @@ mod tests {
         let size = Some((48, 32));
         let mut session = Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
         session.set("droplets.per_tick", "40").expect("in range");
+        session.enable(&["droplets", "water"]);
+        session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0 });
         (0..3).for_each(|_| session.simulation.tick());
         save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
         let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
         assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
+        assert!(before.water == after.water && before.suspended == after.suspended && before.water.total() > 0.0);
+        assert_eq!(before.sources, after.sources);
         assert_eq!(before.cell_size, after.cell_size);
         assert_eq!(
             again

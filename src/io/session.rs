@@ -17,7 +17,7 @@ use crate::{
         Simulation, Slot,
         generate::{TerrainParams, generate},
         grid::Grid,
-        terrain::Terrain,
+        terrain::{Pool, Source, Terrain},
     },
 };
 
@@ -30,6 +30,10 @@ pub struct Maps {
     pub softness: Option<Grid>,
     /// Where rain falls, in any unit: only the shares count.
     pub rain: Option<Grid>,
+    /// Depth of water at the start, in metres.
+    pub water: Option<Grid>,
+    /// Sediment in it, as the thickness in metres that it would have if settled.
+    pub suspended: Option<Grid>,
 }
 
 impl Maps {
@@ -41,6 +45,11 @@ impl Maps {
         let range = |map: &Option<Grid>| map.as_ref().map_or((0.0, 1.0), Grid::min_max);
         if range(&self.sand).0 < 0.0 {
             return Err("the sand map has negative thickness; sand is 0 m or more".to_owned());
+        }
+        for (map, name) in [(&self.water, "water"), (&self.suspended, "suspended")] {
+            if range(map).0 < 0.0 {
+                return Err(format!("the {name} map has negative depth; it is 0 m or more"));
+            }
         }
         let (hardest, softest) = range(&self.softness);
         if hardest < 0.0 || softest > 1.0 {
@@ -77,6 +86,10 @@ pub struct Session {
     pub heightmap: Option<Arc<heightmap::Heightmap>>,
     /// Imported layers, which stand for the generated ones.
     pub maps: Maps,
+    /// Springs and drains of the start.
+    pub sources: Vec<Source>,
+    /// Still water at the start.
+    pub pools: Vec<Pool>,
     /// The run itself, with every process and its parameters.
     pub simulation: Simulation,
     /// What the user should know of how the input was read, a sentence each.
@@ -141,6 +154,8 @@ impl Session {
             look: Look::default(),
             heightmap: None,
             maps: Maps::default(),
+            sources: Vec::new(),
+            pools: Vec::new(),
             warnings: Vec::new(),
             tile: None,
             origin,
@@ -206,7 +221,9 @@ impl Session {
         // Maps are fitted to the size that the terrain has now.
         let fitted = |map: &Grid| map.resampled(terrain.width(), terrain.height());
         let (sand, softness) = (self.maps.sand.as_ref().map(fitted), self.maps.softness.as_ref().map(fitted));
+        let fluid = [&self.maps.water, &self.maps.suspended].map(|map| map.as_ref().map(fitted));
         terrain.rain = self.maps.rain.as_ref().map(fitted);
+        terrain.sources = self.sources.clone();
         if let Some(sand) = sand {
             terrain.sand = sand;
             terrain.start = terrain.ground();
@@ -214,6 +231,14 @@ impl Session {
         if let Some(softness) = softness {
             terrain.softness = softness;
         }
+        let [water, suspended] = fluid;
+        if let Some(water) = water {
+            terrain.water = water;
+        }
+        if let Some(suspended) = suspended {
+            terrain.suspended = suspended;
+        }
+        self.pools.iter().for_each(|pool| terrain.fill(pool));
         terrain
     }
 
@@ -266,6 +291,8 @@ impl Session {
             Role::Sand => maps.sand = Some(grid),
             Role::Softness => maps.softness = Some(grid),
             Role::Rain => maps.rain = Some(grid),
+            Role::Water => maps.water = Some(grid),
+            Role::Suspended => maps.suspended = Some(grid),
         }
         maps.check().map_err(|wrong| Error::input(path, wrong, "correct the map or its sidecar"))?;
         self.maps = maps;
@@ -324,6 +351,8 @@ impl Session {
                 Role::Sand => "--sand-map",
                 Role::Softness => "--softness-map",
                 Role::Rain => "--rain-map",
+                Role::Water => "--water-map",
+                Role::Suspended => continue,
             };
             option(name, path.display().to_string());
         }

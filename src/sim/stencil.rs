@@ -7,7 +7,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::terrain::{Edge, Terrain};
+use super::{
+    cells::Cells,
+    terrain::{Edge, Terrain},
+};
 
 /// Rows in a band: many enough that few are made ready twice, few enough that all threads have work to the end.
 const BAND: usize = 32;
@@ -69,7 +72,7 @@ impl Border {
 /// unit.
 pub trait Quantities<const Q: usize> {
     /// Computes a row of the map, each quantity into a slice as long as the row.
-    fn row(&self, y: usize, out: [&mut [f32]; Q]);
+    fn row<V: Cells>(&self, y: usize, out: [&mut [f32]; Q]);
 
     /// What lies beyond an open border beside the cell of this index.
     fn beyond(&self, index: usize) -> [f32; Q];
@@ -93,11 +96,11 @@ impl<const Q: usize> Window<Q> {
 
     /// Goes down until the middle row is `y`.
     #[inline(always)]
-    pub fn go_to(&mut self, y: usize, quantities: &impl Quantities<Q>) {
+    pub fn go_to<V: Cells>(&mut self, y: usize, quantities: &impl Quantities<Q>) {
         while self.lowest < y as isize + 1 {
             self.lowest += 1;
             self.rows.rotate_left(1);
-            fill(&mut self.rows[2], self.lowest, self.border, quantities);
+            fill::<V, Q>(&mut self.rows[2], self.lowest, self.border, quantities);
         }
     }
 
@@ -109,7 +112,7 @@ impl<const Q: usize> Window<Q> {
 }
 
 #[inline(always)]
-fn fill<const Q: usize>(row: &mut [Vec<f32>; Q], y: isize, border: Border, quantities: &impl Quantities<Q>) {
+fn fill<V: Cells, const Q: usize>(row: &mut [Vec<f32>; Q], y: isize, border: Border, quantities: &impl Quantities<Q>) {
     let Border { width, height, edge } = border;
     let mut set = |x: usize, values: [f32; Q]| {
         for (quantity, value) in row.iter_mut().zip(values) {
@@ -127,7 +130,7 @@ fn fill<const Q: usize>(row: &mut [Vec<f32>; Q], y: isize, border: Border, quant
         set(0, quantities.beyond(y * width));
         set(width + 1, quantities.beyond(y * width + width - 1));
     }
-    quantities.row(y, row.each_mut().map(|quantity| &mut quantity[1..=width]));
+    quantities.row::<V>(y, row.each_mut().map(|quantity| &mut quantity[1..=width]));
     for quantity in row {
         match edge {
             Edge::Open => {}
@@ -137,17 +140,22 @@ fn fill<const Q: usize>(row: &mut [Vec<f32>; Q], y: isize, border: Border, quant
     }
 }
 
-/// The sum of a row's values, always in the same order, which a vector unit can follow.
+/// The sum of a row's values, in the same order on every machine: sixteen sums side by side, then one after the other.
 #[inline(always)]
-pub fn row_sum(values: &[f32]) -> f64 {
-    let mut lanes = [0.0_f32; 8];
-    let (chunks, rest) = values.as_chunks::<8>();
-    for chunk in chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            *lane += value;
+pub fn row_sum<V: Cells>(values: &[f32]) -> f64 {
+    const SUMS: usize = 16;
+    let mut sums = [V::all(0.0); SUMS];
+    let whole = values.len() / SUMS * SUMS;
+    for first in (0..whole).step_by(SUMS) {
+        for (part, sum) in sums.iter_mut().take(SUMS / V::COUNT).enumerate() {
+            *sum = *sum + V::load(values, first + part * V::COUNT);
         }
     }
-    lanes.iter().chain(rest).map(|&value| f64::from(value)).sum()
+    let mut lanes = [0.0; SUMS];
+    for (part, sum) in sums.into_iter().take(SUMS / V::COUNT).enumerate() {
+        sum.store(&mut lanes, part * V::COUNT);
+    }
+    lanes.iter().chain(&values[whole..]).map(|&value| f64::from(value)).sum()
 }
 
 #[cfg(test)]
@@ -157,7 +165,7 @@ mod tests {
     struct Numbered;
 
     impl Quantities<1> for Numbered {
-        fn row(&self, y: usize, [row]: [&mut [f32]; 1]) {
+        fn row<V: Cells>(&self, y: usize, [row]: [&mut [f32]; 1]) {
             for (x, value) in row.iter_mut().enumerate() {
                 *value = (10 * y + x) as f32;
             }
@@ -170,7 +178,7 @@ mod tests {
 
     fn window_at(y: usize, edge: Edge) -> [Vec<f32>; 3] {
         let mut window = Window::new(Border { width: 3, height: 2, edge }, 0);
-        (0..=y).for_each(|y| window.go_to(y, &Numbered));
+        (0..=y).for_each(|y| window.go_to::<f32>(y, &Numbered));
         window.quantity(0).map(<[f32]>::to_vec)
     }
 

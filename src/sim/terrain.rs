@@ -1,6 +1,7 @@
 //! The shared terrain: five layers over one grid, and the maps that go with them.
 
 use bevy_reflect::Reflect;
+use serde::{Deserialize, Serialize};
 
 use super::grid::Grid;
 
@@ -48,7 +49,8 @@ impl Layer {
 }
 
 /// A spring, or a drain where its rate is negative.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Source {
     /// Where it lies, as shares of the map's width and height from its first corner.
     pub place: [f32; 2],
@@ -56,6 +58,35 @@ pub struct Source {
     pub radius: f32,
     /// What it gives, in cubic metres per second.
     pub rate: f32,
+}
+
+impl Source {
+    /// Checks that it lies on the map and that its numbers make sense.
+    ///
+    /// # Errors
+    /// One sentence: what is wrong and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.place.iter().all(|share| (0.0..=1.0).contains(share)) {
+            let [x, y] = self.place;
+            return Err(format!("a spring lies at {x}, {y}; a place is two shares of the map, 0 to 1"));
+        }
+        if !(self.radius.is_finite() && self.radius >= 0.0 && self.rate.is_finite()) {
+            return Err("a spring's radius must be 0 m or more, and its rate a number".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Still water at the start: in a rectangle, up to a level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// One corner, as shares of the map's width and height.
+    pub from: [f32; 2],
+    /// The opposite corner.
+    pub to: [f32; 2],
+    /// Height of its surface, in metres.
+    pub level: f32,
 }
 
 /// The terrain that all processes share. All layers have the same size; see [`Layer`] for their units.
@@ -144,6 +175,22 @@ impl Terrain {
         self.water.total() * self.cell_area()
     }
 
+    /// Fills a pool: what lies lower than its level is under water up to it.
+    pub fn fill(&mut self, pool: &Pool) {
+        let (width, height) = (self.width(), self.height());
+        let inside = |place: usize, count: usize, axis: usize| {
+            let (from, to) = (pool.from[axis].min(pool.to[axis]), pool.from[axis].max(pool.to[axis]));
+            (from..to).contains(&((place as f32 + 0.5) / count as f32))
+        };
+        for y in (0..height).filter(|&y| inside(y, height, 1)) {
+            for x in (0..width).filter(|&x| inside(x, width, 0)) {
+                let index = y * width + x;
+                let depth = (pool.level - (self.bedrock[index] + self.sand[index])).max(0.0);
+                self.water[index] = self.water[index].max(depth);
+            }
+        }
+    }
+
     /// Lays a sheet of sand on the whole map and makes the result the start. Thickness in metres.
     pub fn spread_sand(&mut self, thickness: f32) {
         self.sand.iter_mut().for_each(|sand| *sand += thickness);
@@ -162,5 +209,12 @@ mod tests {
         assert!(terrain.ground().iter().all(|&ground| ground == 10.5));
         assert_eq!(terrain.solid_volume(), 12.0 * 10.5 * 4.0);
         assert_eq!(terrain.start, terrain.ground());
+    }
+
+    #[test]
+    fn a_pool_stands_level_in_its_rectangle_and_never_below_the_ground() {
+        let mut terrain = Terrain::bare(Grid::from_fn(8, 2, |x, _| x as f32), 1.0, Edge::Wall);
+        terrain.fill(&Pool { from: [0.75, 1.0], to: [0.25, 0.0], level: 3.5 });
+        assert_eq!(&terrain.water[..8], [0.0, 0.0, 1.5, 0.5, 0.0, 0.0, 0.0, 0.0]);
     }
 }

@@ -195,6 +195,8 @@ fn import_help(role: Role) -> &'static str {
         Role::Sand => "Lays sand as thick as a map says, and starts again.",
         Role::Softness => "Makes the bedrock as soft as a map says, and starts again.",
         Role::Rain => "Lets rain fall where a map says, and starts again.",
+        Role::Water => "Fills in water as deep as a map says, and starts again.",
+        Role::Suspended => "Puts sediment into the water, and starts again.",
     }
 }
 

@@ -20,6 +20,7 @@ use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::{
     params::{choice, knob},
     sim::{
+        cells::Cells,
         grid::Grid,
         stencil::{Border, Quantities, Window, for_bands, row_sum},
         terrain::{Edge, Layer, Terrain},
@@ -265,7 +266,7 @@ struct Levels<'a> {
 }
 
 impl Quantities<2> for Levels<'_> {
-    fn row(&self, y: usize, [level, ground]: [&mut [f32]; 2]) {
+    fn row<V: Cells>(&self, y: usize, [level, ground]: [&mut [f32]; 2]) {
         let part = y * level.len()..(y + 1) * level.len();
         let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
         for (x, (level, water)) in level.iter_mut().zip(&self.terrain.water[part]).enumerate() {
@@ -289,7 +290,7 @@ fn find_shares(
     let (width, terrain) = (border.width, levels.terrain);
     let mut window = Window::new(border, rows.start);
     for (line, y) in rows.enumerate() {
-        window.go_to(y, levels);
+        window.go_to::<f32>(y, levels);
         let (level, ground) = (window.quantity(0), window.quantity(1));
         for x in 0..width {
             let mut lower = neighbours(level, x).map(|other| (level[1][x + 1] - other).max(0.0));
@@ -325,7 +326,7 @@ struct Flowing<'a> {
 }
 
 impl Quantities<6> for Flowing<'_> {
-    fn row(&self, y: usize, [level, ground, gives, loads, soft, exact]: [&mut [f32]; 6]) {
+    fn row<V: Cells>(&self, y: usize, [level, ground, gives, loads, soft, exact]: [&mut [f32]; 6]) {
         let width = level.len();
         for x in 0..width {
             let index = y * width + x;
@@ -351,7 +352,7 @@ fn transfer(flowing: &Flowing<'_>, law: Law, border: Border, rows: Range<usize>,
     let mut sums = Sums::default();
     let (mut dug_row, mut settled_row, mut dry_row) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
     for (line, y) in rows.enumerate() {
-        window.go_to(y, flowing);
+        window.go_to::<f32>(y, flowing);
         let [level, ground, gives, loads, soft, exact] = [0, 1, 2, 3, 4, 5].map(|quantity| window.quantity(quantity));
         for x in 0..width {
             let (here, at) = (y * width + x, line * width + x);
@@ -404,9 +405,9 @@ fn transfer(flowing: &Flowing<'_>, law: Law, border: Border, rows: Range<usize>,
             settled_row[x] = settled;
             dry_row[x] = wet - water[at];
         }
-        sums.dug += row_sum(&dug_row);
-        sums.settled += row_sum(&settled_row);
-        sums.evaporated += row_sum(&dry_row);
+        sums.dug += row_sum::<f32>(&dug_row);
+        sums.settled += row_sum::<f32>(&settled_row);
+        sums.evaporated += row_sum::<f32>(&dry_row);
     }
     sums
 }

@@ -18,8 +18,8 @@ use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::{
     params::{choice, knob},
     sim::{
+        cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
         grid::Grid,
-        real::{Cells, Kernel, RowKernel, over_row, with_vector_unit},
         stencil::{Border, Quantities, Window, for_bands, row_sum},
         terrain::{Edge, Layer, Terrain},
     },
@@ -214,8 +214,8 @@ impl Steep {
 
     /// Difference of height at which rock of this softness stands beside its neighbour.
     #[inline(always)]
-    fn talus<R: Cells>(self, softness: R) -> R {
-        (R::all(1.0) - softness) * R::all(self.per_hardness) + R::all(self.bias)
+    fn talus<V: Cells>(self, softness: V) -> V {
+        (V::all(1.0) - softness) * V::all(self.per_hardness) + V::all(self.bias)
     }
 }
 
@@ -225,19 +225,22 @@ const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
 /// What a cell and a neighbour of it exchange.
 trait Pair<const N: usize> {
     /// For the cells from `x` on and the neighbours in this row and column of the three around: sums and a maximum.
-    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; N];
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; N];
 }
 
-/// Sums over the eight neighbours, each beside its opposite: the same on a turned or mirrored map.
+/// Sums over four neighbours, each beside its opposite: the same on a turned or mirrored map.
 #[inline(always)]
-fn around<R: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [R; N] {
-    let four = |a: [R; N], b: [R; N], c: [R; N], d: [R; N]| {
-        let mut out = a;
-        for part in 0..N {
-            out[part] = (a[part] + b[part]) + (c[part] + d[part]);
-        }
-        out
-    };
+fn four<V: Cells, const N: usize>(a: [V; N], b: [V; N], c: [V; N], d: [V; N]) -> [V; N] {
+    let mut out = a;
+    for part in 0..N {
+        out[part] = (a[part] + b[part]) + (c[part] + d[part]);
+    }
+    out
+}
+
+/// Sums over the eight neighbours.
+#[inline(always)]
+fn around<V: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [V; N] {
     let [one, root] = FARTHER;
     let beside =
         four(pairs.pair(x, 1, 0, one), pairs.pair(x, 1, 2, one), pairs.pair(x, 0, 1, one), pairs.pair(x, 2, 1, one));
@@ -247,20 +250,19 @@ fn around<R: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [R; N] {
         pairs.pair(x, 0, 2, root),
         pairs.pair(x, 2, 0, root),
     );
-    let mut out = beside;
+    let mut out: [V; N] = beside;
     for part in 0..N {
         out[part] = beside[part] + across[part];
     }
     out
 }
 
-/// The most of the differences between own height and those of the eight neighbours, each less what stands there.
+/// The least of the heights of four neighbours: those beside, or those across the corner.
 #[inline(always)]
-fn steepest<R: Cells>(own: R, ground: &[&[f32]; 3], x: usize, stands: [R; 2]) -> R {
-    let excess = |row: usize, column: usize, kind: usize| (own - R::load(ground[row], x + column)) - stands[kind];
-    let beside = excess(1, 0, 0).max(excess(1, 2, 0)).max(excess(0, 1, 0).max(excess(2, 1, 0)));
-    let across = excess(0, 0, 1).max(excess(2, 2, 1)).max(excess(0, 2, 1).max(excess(2, 0, 1)));
-    beside.max(across).max(R::all(0.0))
+fn lowest<V: Cells>([above, here, below]: [&[f32]; 3], x: usize) -> [V; 2] {
+    let beside = V::load(here, x).min(V::load(here, x + 2)).min(V::load(above, x + 1).min(V::load(below, x + 1)));
+    let across = V::load(above, x).min(V::load(below, x + 2)).min(V::load(above, x + 2).min(V::load(below, x)));
+    [beside, across]
 }
 
 /// The height of a neighbour, as [`for_border`] names it.
@@ -277,11 +279,11 @@ struct Loose<'a> {
 
 impl Quantities<2> for Loose<'_> {
     #[inline(always)]
-    fn row(&self, y: usize, [ground, loose]: [&mut [f32]; 2]) {
+    fn row<V: Cells>(&self, y: usize, [ground, loose]: [&mut [f32]; 2]) {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part]);
-        over_row(width, LooseRow { bedrock, sand, ground, loose });
+        over_row::<V>(width, LooseRow { bedrock, sand, ground, loose });
     }
 
     #[inline(always)]
@@ -299,11 +301,11 @@ struct LooseRow<'a> {
 
 impl RowKernel for LooseRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
-        let sand = R::load(self.sand, x);
-        (R::load(self.bedrock, x) + sand).store(self.ground, x);
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let sand = V::load(self.sand, x);
+        (V::load(self.bedrock, x) + sand).store(self.ground, x);
         // An eighth for every neighbour at most.
-        (sand * R::all(0.125)).store(self.loose, x);
+        (sand * V::all(0.125)).store(self.loose, x);
     }
 }
 
@@ -318,9 +320,9 @@ struct Slide<'a> {
 
 /// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
 #[inline(always)]
-fn slides<R: Cells>(from: R, to: R, eighth: R, lies: f32) -> R {
-    let slides = (R::all(PAIR) * ((from - to) - R::all(lies)).positive()).min(eighth);
-    (((slides - R::all(0.5 * PORTION)) + R::all(WHOLE)) - R::all(WHOLE)).positive()
+fn slides<V: Cells>(from: V, to: V, eighth: V, lies: f32) -> V {
+    let slides = (V::all(PAIR) * ((from - to) - V::all(lies)).positive()).min(eighth);
+    (((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)).positive()
 }
 
 struct SlideRow<'a> {
@@ -341,9 +343,9 @@ struct SlideRow<'a> {
 impl Pair<2> for SlideRow<'_> {
     /// What comes and what goes.
     #[inline(always)]
-    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; 2] {
-        let (own, eighth) = (R::load(self.ground[1], x + 1), R::load(self.loose[1], x + 1));
-        let (other, its_eighth) = (R::load(self.ground[row], x + column), R::load(self.loose[row], x + column));
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
+        let (own, eighth) = (V::load(self.ground[1], x + 1), V::load(self.loose[1], x + 1));
+        let (other, its_eighth) = (V::load(self.ground[row], x + column), V::load(self.loose[row], x + column));
         let lies = self.steep.repose * farther;
         [slides(other, own, its_eighth, lies), slides(own, other, eighth, lies)]
     }
@@ -351,16 +353,17 @@ impl Pair<2> for SlideRow<'_> {
 
 impl RowKernel for SlideRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
-        let (old_bedrock, old_sand) = (R::load(self.bedrock, x), R::load(self.sand, x));
-        let softness = R::load(self.softness, x);
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
+        let softness = V::load(self.softness, x);
         let talus = self.steep.talus(softness);
-        let [comes, goes] = around::<R, 2>(self, x);
-        let excess = steepest(old_bedrock, &self.ground, x, [talus, talus * R::all(FARTHER[1])]);
-        let moves = R::all(self.moves);
+        let [comes, goes] = around::<V, 2>(self, x);
+        let [beside, across] = lowest::<V>(self.ground, x);
+        let excess = ((old_bedrock - beside) - talus).max((old_bedrock - across) - talus * V::all(FARTHER[1]));
+        let moves = V::all(self.moves);
         let (comes, goes) = (moves * comes, moves * goes);
         // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
-        let crumbles = R::all(0.5 * self.steep.share) * softness * (excess - old_sand).positive();
+        let crumbles = V::all(0.5 * self.steep.share) * softness * (excess - old_sand).positive();
         let bedrock = old_bedrock - crumbles;
         let crumbles = old_bedrock - bedrock;
         let [bedrock_out, sand_out] = &mut self.out;
@@ -372,11 +375,11 @@ impl RowKernel for SlideRow<'_> {
     }
 }
 
-impl Kernel for Slide<'_> {
+impl Pass for Slide<'_> {
     type Output = Sums;
 
     #[inline(always)]
-    fn run(self) -> Sums {
+    fn run<V: Cells>(self) -> Sums {
         let Border { width, height, edge } = self.border;
         let (steep, terrain) = (self.steep, self.loose.terrain);
         // Nothing slides while time stands still.
@@ -386,14 +389,14 @@ impl Kernel for Slide<'_> {
         let mut sums = Sums { given: 0.0, got: 0.0, crumbled: 0.0, out: 0.0 };
         let [bedrock, sand] = self.out;
         for (line, y) in self.rows.enumerate() {
-            window.go_to(y, self.loose);
+            window.go_to::<V>(y, self.loose);
             let ground = window.quantity(0).map(|row| &row[..width + 2]);
             let loose = window.quantity(1).map(|row| &row[..width + 2]);
             let part = y * width..(y + 1) * width;
             let (old_bedrock, softness) = (&terrain.bedrock[part.clone()], &terrain.softness[part.clone()]);
             let old_sand = &terrain.sand[part];
             let here = line * width..(line + 1) * width;
-            over_row(
+            over_row::<V>(
                 width,
                 SlideRow {
                     steep,
@@ -409,9 +412,9 @@ impl Kernel for Slide<'_> {
                     crumbled: &mut crumbled,
                 },
             );
-            sums.given += row_sum(&given);
-            sums.got += row_sum(&got);
-            sums.crumbled += row_sum(&crumbled);
+            sums.given += row_sum::<V>(&given);
+            sums.got += row_sum::<V>(&got);
+            sums.crumbled += row_sum::<V>(&crumbled);
             if edge == Edge::Open {
                 for_border(y, (width, height), |x, kind, side| {
                     let other = neighbour(ground, x, kind, side);
@@ -452,12 +455,12 @@ struct Solid<'a> {
 
 impl Quantities<2> for Solid<'_> {
     #[inline(always)]
-    fn row(&self, y: usize, [ground, talus]: [&mut [f32]; 2]) {
+    fn row<V: Cells>(&self, y: usize, [ground, talus]: [&mut [f32]; 2]) {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
         let softness = &self.terrain.softness[part];
-        over_row(width, SolidRow { steep: self.steep, bedrock, sand, softness, ground, talus });
+        over_row::<V>(width, SolidRow { steep: self.steep, bedrock, sand, softness, ground, talus });
     }
 
     #[inline(always)]
@@ -477,9 +480,9 @@ struct SolidRow<'a> {
 
 impl RowKernel for SolidRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
-        (R::load(self.bedrock, x) + R::load(self.sand, x)).store(self.ground, x);
-        self.steep.talus(R::load(self.softness, x)).store(self.talus, x);
+    fn cells<V: Cells>(&mut self, x: usize) {
+        (V::load(self.bedrock, x) + V::load(self.sand, x)).store(self.ground, x);
+        self.steep.talus(V::load(self.softness, x)).store(self.talus, x);
     }
 }
 
@@ -494,19 +497,20 @@ struct TalusRow<'a> {
 impl Pair<1> for TalusRow<'_> {
     /// How much lower the neighbour lies, if that is more than the talus allows.
     #[inline(always)]
-    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; 1] {
-        let fall = R::load(self.ground[1], x + 1) - R::load(self.ground[row], x + column);
-        [fall.if_above(R::load(self.talus, x) * R::all(farther), fall, R::all(0.0))]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 1] {
+        let fall = V::load(self.ground[1], x + 1) - V::load(self.ground[row], x + column);
+        [fall.if_above(V::load(self.talus, x) * V::all(farther), fall, V::all(0.0))]
     }
 }
 
 impl RowKernel for TalusRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
-        let zero = R::all(0.0);
-        let [all] = around::<R, 1>(self, x);
-        let most = steepest(R::load(self.ground[1], x + 1), &self.ground, x, [zero; 2]);
-        let gives = R::all(self.share) * R::load(self.softness, x) * most / all.max(R::all(f32::MIN_POSITIVE));
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let zero = V::all(0.0);
+        let [all] = around::<V, 1>(self, x);
+        let [beside, across] = lowest::<V>(self.ground, x);
+        let most = V::load(self.ground[1], x + 1) - beside.min(across);
+        let gives = V::all(self.share) * V::load(self.softness, x) * most / all.max(V::all(f32::MIN_POSITIVE));
         all.if_above(zero, gives, zero).store(self.out, x);
     }
 }
@@ -519,21 +523,21 @@ struct Talus<'a> {
     out: &'a mut [f32],
 }
 
-impl Kernel for Talus<'_> {
+impl Pass for Talus<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Cells>(self) {
         let width = self.border.width;
         let share = 0.5 * self.solid.steep.share;
         let mut window = Window::new(self.border, self.rows.start);
         for (line, y) in self.rows.enumerate() {
-            window.go_to(y, self.solid);
+            window.go_to::<V>(y, self.solid);
             let ground = window.quantity(0).map(|row| &row[..width + 2]);
             let talus = &window.quantity(1)[1][1..=width];
             let softness = &self.solid.terrain.softness[y * width..(y + 1) * width];
             let out = &mut self.out[line * width..(line + 1) * width];
-            over_row(width, TalusRow { share, ground, talus, softness, out });
+            over_row::<V>(width, TalusRow { share, ground, talus, softness, out });
         }
     }
 }
@@ -546,9 +550,9 @@ struct Falling<'a> {
 
 impl Quantities<3> for Falling<'_> {
     #[inline(always)]
-    fn row(&self, y: usize, [ground, talus, gives]: [&mut [f32]; 3]) {
+    fn row<V: Cells>(&self, y: usize, [ground, talus, gives]: [&mut [f32]; 3]) {
         let width = ground.len();
-        self.solid.row(y, [ground, talus]);
+        self.solid.row::<V>(y, [ground, talus]);
         gives.copy_from_slice(&self.gives[y * width..(y + 1) * width]);
     }
 
@@ -578,40 +582,40 @@ struct FallRow<'a> {
 }
 
 impl Pair<2> for FallRow<'_> {
-    /// What comes and what goes.
+    /// What comes, and how much lower the neighbour lies if something goes there.
     #[inline(always)]
-    fn pair<R: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [R; 2] {
-        let rise = R::load(self.ground[row], x + column) - R::load(self.ground[1], x + 1);
-        let stands = |row: usize, column: usize| R::load(self.talus[row], x + column) * R::all(farther);
-        let gives = |row: usize, column: usize, fall: R| R::load(self.gives[row], x + column) * fall;
-        let (fall, zero) = (-rise, R::all(0.0));
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
+        let rise = V::load(self.ground[row], x + column) - V::load(self.ground[1], x + 1);
+        let (fall, zero, farther) = (-rise, V::all(0.0), V::all(farther));
+        let gives = V::load(self.gives[row], x + column);
         [
-            rise.if_above(stands(row, column), gives(row, column, rise), zero),
-            fall.if_above(stands(1, 1), gives(1, 1, fall), zero),
+            rise.if_above(V::load(self.talus[row], x + column) * farther, gives * rise, zero),
+            fall.if_above(V::load(self.talus[1], x + 1) * farther, fall, zero),
         ]
     }
 }
 
 impl RowKernel for FallRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
-        let [comes, goes] = around::<R, 2>(self, x);
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let [comes, falls] = around::<V, 2>(self, x);
+        let goes = V::load(self.gives[1], x + 1) * falls;
         // What is given is sand as long as there is some; what comes is part of the solid.
-        let sand = R::load(self.sand, x);
+        let sand = V::load(self.sand, x);
         let from_sand = goes.min(sand);
         let [bedrock_out, sand_out] = &mut self.out;
         (sand - from_sand).store(sand_out, x);
-        (R::load(self.bedrock, x) + (comes - (goes - from_sand))).store(bedrock_out, x);
+        (V::load(self.bedrock, x) + (comes - (goes - from_sand))).store(bedrock_out, x);
         goes.store(self.given, x);
         comes.store(self.got, x);
     }
 }
 
-impl Kernel for Fall<'_> {
+impl Pass for Fall<'_> {
     type Output = Sums;
 
     #[inline(always)]
-    fn run(self) -> Sums {
+    fn run<V: Cells>(self) -> Sums {
         let Border { width, height, edge } = self.border;
         let terrain = self.falling.solid.terrain;
         let mut window = Window::new(self.border, self.rows.start);
@@ -619,14 +623,14 @@ impl Kernel for Fall<'_> {
         let mut sums = Sums { given: 0.0, got: 0.0, crumbled: 0.0, out: 0.0 };
         let [bedrock, sand] = self.out;
         for (line, y) in self.rows.enumerate() {
-            window.go_to(y, self.falling);
+            window.go_to::<V>(y, self.falling);
             let ground = window.quantity(0).map(|row| &row[..width + 2]);
             let talus = window.quantity(1).map(|row| &row[..width + 2]);
             let gives = window.quantity(2).map(|row| &row[..width + 2]);
             let part = y * width..(y + 1) * width;
             let (old_bedrock, old_sand) = (&terrain.bedrock[part.clone()], &terrain.sand[part]);
             let here = line * width..(line + 1) * width;
-            over_row(
+            over_row::<V>(
                 width,
                 FallRow {
                     ground,
@@ -639,8 +643,8 @@ impl Kernel for Fall<'_> {
                     got: &mut got,
                 },
             );
-            sums.given += row_sum(&given);
-            sums.got += row_sum(&got);
+            sums.given += row_sum::<V>(&given);
+            sums.got += row_sum::<V>(&got);
             if edge == Edge::Open {
                 for_border(y, (width, height), |x, kind, side| {
                     let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);

@@ -309,18 +309,30 @@ fn beyond(terrain: &Terrain, sea_level: f32, index: usize) -> (f32, f32) {
     (ground, (sea_level - ground).max(0.0))
 }
 
-/// Rain on every cell in a step, in metres: one number, or the rain map's.
-fn rain_of(terrain: &Terrain, params: &Params, dt: f32) -> impl Fn(usize, &mut [f32]) + Copy + Sync {
-    let (amount, width) = (params.rain_rate * dt, terrain.width());
-    let map = terrain.rain.as_deref();
+/// Rain on every cell in a step, in metres: one number, or the rain map's share of it.
+#[derive(Clone, Copy)]
+struct Rain<'a> {
+    amount: f32,
+    map: Option<&'a [f32]>,
+}
+
+impl<'a> Rain<'a> {
+    fn new(terrain: &'a Terrain, params: &Params, dt: f32) -> Self {
+        Self { amount: params.rain_rate * dt, map: terrain.rain.as_deref() }
+    }
+
+    /// The rain on row `y`.
     #[inline(always)]
-    move |y, row: &mut [f32]| match map {
-        Some(map) => {
-            for (cell, share) in row.iter_mut().zip(&map[y * width..]) {
-                *cell = amount * share;
+    fn fall(&self, y: usize, row: &mut [f32]) {
+        match self.map {
+            Some(map) => {
+                let width = row.len();
+                for (cell, share) in row.iter_mut().zip(&map[y * width..]) {
+                    *cell = self.amount * share;
+                }
             }
+            None => row.fill(self.amount),
         }
-        None => row.fill(amount),
     }
 }
 

@@ -13,10 +13,10 @@
 
 use std::ops::Range;
 
-use super::{Capacity, FILM_SQUARE, Params, Sums, beyond, rain_of};
+use super::{Capacity, FILM_SQUARE, Params, Rain, Sums, beyond};
 use crate::sim::{
+    cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
-    real::{Cells, Kernel, RowKernel, over_row, with_vector_unit},
     stencil::{Border, Quantities, Window, for_bands, row_sum},
     terrain::{Edge, Terrain},
 };
@@ -61,7 +61,7 @@ impl Pipes {
     /// Finds the fluxes that the surface drives, limited to what is there.
     pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, dt: f32) {
         let (width, height) = self.size;
-        let surface = Surface { terrain, rain: rain_of(terrain, params, dt), sea_level: params.sea_level };
+        let surface = Surface { terrain, rain: Rain::new(terrain, params, dt), sea_level: params.sea_level };
         let size = terrain.cell_size;
         let push = params.gravity * params.pipe_area * dt / size;
         let volume = size * size / dt.max(f32::MIN_POSITIVE);
@@ -80,7 +80,7 @@ impl Pipes {
         let nothing = || Grid::filled(0, 0, 0.0);
         let mut suspended = std::mem::replace(&mut terrain.suspended, nothing());
         let mut softness = std::mem::replace(&mut terrain.softness, nothing());
-        let surface = Surface { terrain, rain: rain_of(terrain, params, dt), sea_level: params.sea_level };
+        let surface = Surface { terrain, rain: Rain::new(terrain, params, dt), sea_level: params.sea_level };
         let flux = self.flux.each_ref().map(|flux| &flux[..]);
         let bed = Bed::new(params, terrain.cell_size, dt);
         let [bedrock, sand, water, _] = &mut self.spare;
@@ -114,24 +114,24 @@ impl Pipes {
 }
 
 /// Ground and surface of the water, with the rain of this step.
-struct Surface<'a, R> {
+struct Surface<'a> {
     terrain: &'a Terrain,
-    rain: R,
+    rain: Rain<'a>,
     sea_level: f32,
 }
 
 const GROUND: usize = 0;
 const LEVEL: usize = 1;
 
-impl<R: Fn(usize, &mut [f32])> Quantities<2> for Surface<'_, R> {
+impl Quantities<2> for Surface<'_> {
     #[inline(always)]
-    fn row(&self, y: usize, [ground, level]: [&mut [f32]; 2]) {
+    fn row<V: Cells>(&self, y: usize, [ground, level]: [&mut [f32]; 2]) {
         let width = ground.len();
         let part = y * width..(y + 1) * width;
-        (self.rain)(y, level);
+        self.rain.fall(y, level);
         let [bedrock, sand, water] =
             [&self.terrain.bedrock, &self.terrain.sand, &self.terrain.water].map(|layer| &layer[part.clone()]);
-        over_row(width, SurfaceRow { bedrock, sand, water, ground, level });
+        over_row::<V>(width, SurfaceRow { bedrock, sand, water, ground, level });
     }
 
     #[inline(always)]
@@ -152,10 +152,10 @@ struct SurfaceRow<'a> {
 
 impl RowKernel for SurfaceRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
-        let ground = R::load(self.bedrock, x) + R::load(self.sand, x);
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
         ground.store(self.ground, x);
-        (ground + (R::load(self.water, x) + R::load(self.level, x))).store(self.level, x);
+        (ground + (V::load(self.water, x) + V::load(self.level, x))).store(self.level, x);
     }
 }
 
@@ -172,23 +172,23 @@ struct FlowRow<'a> {
 
 impl RowKernel for FlowRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
+    fn cells<V: Cells>(&mut self, x: usize) {
         let (here, left, right, above, below) = (
-            R::load(self.levels[0], x),
-            R::load(self.levels[1], x),
-            R::load(self.levels[2], x),
-            R::load(self.levels[3], x),
-            R::load(self.levels[4], x),
+            V::load(self.levels[0], x),
+            V::load(self.levels[1], x),
+            V::load(self.levels[2], x),
+            V::load(self.levels[3], x),
+            V::load(self.levels[4], x),
         );
-        let push = R::all(self.push);
+        let push = V::all(self.push);
         let [to_left, to_right, to_above, to_below] = &mut self.flux;
-        let go_left = (R::load(to_left, x) + push * (here - left)).positive();
-        let go_right = (R::load(to_right, x) + push * (here - right)).positive();
-        let go_above = (R::load(to_above, x) + push * (here - above)).positive();
-        let go_below = (R::load(to_below, x) + push * (here - below)).positive();
+        let go_left = (V::load(to_left, x) + push * (here - left)).positive();
+        let go_right = (V::load(to_right, x) + push * (here - right)).positive();
+        let go_above = (V::load(to_above, x) + push * (here - above)).positive();
+        let go_below = (V::load(to_below, x) + push * (here - below)).positive();
         let out = (go_left + go_right) + (go_above + go_below);
-        let there = (R::load(self.water, x) + R::load(self.rained, x)) * R::all(self.volume);
-        let limit = out.if_above(there, there / out.max(R::all(f32::MIN_POSITIVE)), R::all(1.0));
+        let there = (V::load(self.water, x) + V::load(self.rained, x)) * V::all(self.volume);
+        let limit = out.if_above(there, there / out.max(V::all(f32::MIN_POSITIVE)), V::all(1.0));
         (go_left * limit).store(to_left, x);
         (go_right * limit).store(to_right, x);
         (go_above * limit).store(to_above, x);
@@ -196,8 +196,8 @@ impl RowKernel for FlowRow<'_> {
     }
 }
 
-struct Flow<'a, R> {
-    surface: &'a Surface<'a, R>,
+struct Flow<'a> {
+    surface: &'a Surface<'a>,
     border: Border,
     /// A·g·Δt/l.
     push: f32,
@@ -207,24 +207,24 @@ struct Flow<'a, R> {
     out: [&'a mut [f32]; 4],
 }
 
-impl<R: Fn(usize, &mut [f32])> Kernel for Flow<'_, R> {
+impl Pass for Flow<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(mut self) {
+    fn run<V: Cells>(mut self) {
         let width = self.border.width;
         let (push, volume) = (self.push, self.volume);
         let mut window = Window::new(self.border, self.rows.start);
         let mut depth = vec![0.0; width];
         for (line, y) in self.rows.enumerate() {
-            window.go_to(y, self.surface);
+            window.go_to::<V>(y, self.surface);
             let [over, level, under] = window.quantity(LEVEL).map(|row| &row[..width + 2]);
             let water = &self.surface.terrain.water[y * width..(y + 1) * width];
-            (self.surface.rain)(y, &mut depth);
+            self.surface.rain.fall(y, &mut depth);
             let part = line * width..(line + 1) * width;
             let flux = self.out.each_mut().map(|flux| &mut flux[part.clone()]);
             let levels = [&level[1..], level, &level[2..], &over[1..], &under[1..]];
-            over_row(width, FlowRow { push, volume, levels, water, rained: &depth, flux });
+            over_row::<V>(width, FlowRow { push, volume, levels, water, rained: &depth, flux });
         }
     }
 }
@@ -234,6 +234,8 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Flow<'_, R> {
 struct Bed {
     size: f32,
     dt: f32,
+    /// Speed with which water passes a cell in a step; no more is believed.
+    fastest: f32,
     capacity: f32,
     least_tilt: f32,
     collides: bool,
@@ -250,6 +252,7 @@ impl Bed {
         Self {
             size,
             dt,
+            fastest: size / dt.max(f32::MIN_POSITIVE),
             capacity: if deepest > 0.0 || !params.depth_limit { params.sediment_capacity } else { 0.0 },
             least_tilt: params.least_tilt,
             collides: params.capacity == Capacity::Collision,
@@ -264,81 +267,119 @@ impl Bed {
 
 /// Slopes along columns and rows, from the rows to the left, right, above and below.
 #[inline(always)]
-fn slope<R: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: R) -> (R, R) {
-    let along_x = R::load(rows[1], x) - R::load(rows[0], x);
-    let along_y = R::load(rows[3], x) - R::load(rows[2], x);
+fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
+    let along_x = V::load(rows[1], x) - V::load(rows[0], x);
+    let along_y = V::load(rows[3], x) - V::load(rows[2], x);
     (along_x * per_two_cells, along_y * per_two_cells)
 }
 
-/// Eqs 6 to 14 for a row of cells.
-struct ErodeRow<'a> {
+/// Eqs 6 to 8 for a row of cells. In short kernels more cells are on their way at once than in a long one.
+struct FaceRow<'a> {
     bed: Bed,
-    /// Bedrock, sand, water.
-    layers: [&'a [f32]; 3],
+    water: &'a [f32],
     rained: &'a [f32],
-    /// Ground and surface to the left, right, above and below.
-    ground: [&'a [f32]; 4],
-    level: [&'a [f32]; 4],
     /// What comes from the left, right, above and below, and goes there.
     inflow: [&'a [f32]; 4],
     outflow: [&'a [f32]; 4],
-    /// Bedrock, sand, water, suspended, softness, both velocities.
-    out: [&'a mut [f32]; 7],
+    /// Depth after the flow, and both velocities.
+    out: [&'a mut [f32]; 3],
+}
+
+impl RowKernel for FaceRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let bed = self.bed;
+        let (come_left, come_right, come_above, come_below) = (
+            V::load(self.inflow[0], x),
+            V::load(self.inflow[1], x),
+            V::load(self.inflow[2], x),
+            V::load(self.inflow[3], x),
+        );
+        let (go_left, go_right, go_above, go_below) = (
+            V::load(self.outflow[0], x),
+            V::load(self.outflow[1], x),
+            V::load(self.outflow[2], x),
+            V::load(self.outflow[3], x),
+        );
+        let before = V::load(self.water, x) + V::load(self.rained, x);
+        let inflow = (come_left + come_right) + (come_above + come_below);
+        let outflow = (go_left + go_right) + (go_above + go_below);
+        let after = (before + V::all(bed.dt / (bed.size * bed.size)) * (inflow - outflow)).positive();
+        let mean = V::all(0.5) * (before + after);
+        let scale = V::all(0.5 / bed.size) * (mean / (mean * mean + V::all(FILM_SQUARE)));
+        let fastest = V::all(bed.fastest);
+        let [after_out, u_out, v_out] = &mut self.out;
+        after.store(after_out, x);
+        let u = ((come_left - go_left) + (go_right - come_right)) * scale;
+        let v = ((come_above - go_above) + (go_below - come_below)) * scale;
+        u.min(fastest).max(-fastest).store(u_out, x);
+        v.min(fastest).max(-fastest).store(v_out, x);
+    }
+}
+
+/// Eqs 9 to 11 for a row of cells.
+struct CapacityRow<'a> {
+    bed: Bed,
+    water: &'a [f32],
+    rained: &'a [f32],
+    velocity: [&'a [f32]; 2],
+    /// Ground and surface to the left, right, above and below.
+    ground: [&'a [f32]; 4],
+    level: [&'a [f32]; 4],
+    out: &'a mut [f32],
+}
+
+impl RowKernel for CapacityRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let bed = self.bed;
+        let (zero, one) = (V::all(0.0), V::all(1.0));
+        let (u, v) = (V::load(self.velocity[0], x), V::load(self.velocity[1], x));
+        let speed_square = u * u + v * v;
+        let per_two_cells = V::all(0.5 / bed.size);
+        let (slope_x, slope_y) = slope(&self.ground, x, per_two_cells);
+        let square = slope_x * slope_x + slope_y * slope_y;
+        let tilt = if bed.collides {
+            // Along the flow: how the bed rises more steeply than the surface that the flow follows; times the speed.
+            let (surface_x, surface_y) = slope(&self.level, x, per_two_cells);
+            let rise = slope_x * u + slope_y * v;
+            let fall = surface_x * u + surface_y * v;
+            (rise - fall) / ((one + square) * ((speed_square + V::all(1e-18)) + fall * fall)).sqrt()
+        } else {
+            (square / (one + square)).sqrt()
+        };
+        let tilt = tilt.max(V::all(bed.least_tilt));
+        let depth = V::load(self.water, x) + V::load(self.rained, x);
+        let wet = depth.if_above(zero, (one - depth * V::all(bed.per_depth)).positive(), zero);
+        (V::all(bed.capacity) * tilt * speed_square.sqrt() * wet).store(self.out, x);
+    }
+}
+
+/// Eqs 12 to 14 for a row of cells.
+struct ExchangeRow<'a> {
+    bed: Bed,
+    capacity: &'a [f32],
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    /// Bedrock, sand, water, suspended, softness.
+    out: [&'a mut [f32]; 5],
     eroded: &'a mut [f32],
     laid: &'a mut [f32],
 }
 
-impl RowKernel for ErodeRow<'_> {
+impl RowKernel for ExchangeRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
+    fn cells<V: Cells>(&mut self, x: usize) {
         let bed = self.bed;
-        let (old_bedrock, old_sand, old_water) =
-            (R::load(self.layers[0], x), R::load(self.layers[1], x), R::load(self.layers[2], x));
-        let (come_left, come_right, come_above, come_below) = (
-            R::load(self.inflow[0], x),
-            R::load(self.inflow[1], x),
-            R::load(self.inflow[2], x),
-            R::load(self.inflow[3], x),
-        );
-        let (go_left, go_right, go_above, go_below) = (
-            R::load(self.outflow[0], x),
-            R::load(self.outflow[1], x),
-            R::load(self.outflow[2], x),
-            R::load(self.outflow[3], x),
-        );
-        let [bedrock_out, sand_out, water_out, suspended_out, softness_out, u_out, v_out] = &mut self.out;
-        let (zero, half, one) = (R::all(0.0), R::all(0.5), R::all(1.0));
-        let d1 = old_water + R::load(self.rained, x);
-        let inflow = (come_left + come_right) + (come_above + come_below);
-        let outflow = (go_left + go_right) + (go_above + go_below);
-        let d2 = (d1 + R::all(bed.dt / (bed.size * bed.size)) * (inflow - outflow)).positive();
-        let mean = half * (d1 + d2);
-        let scale = R::all(0.5 / bed.size) * (mean / (mean * mean + R::all(FILM_SQUARE)));
-        let fastest = R::all(bed.size / bed.dt.max(f32::MIN_POSITIVE));
-        let u = (((come_left - go_left) + (go_right - come_right)) * scale).min(fastest).max(-fastest);
-        let v = (((come_above - go_above) + (go_below - come_below)) * scale).min(fastest).max(-fastest);
-        let speed = (u * u + v * v).sqrt();
-        let per_two_cells = R::all(0.5 / bed.size);
-        let (slope_x, slope_y) = slope(&self.ground, x, per_two_cells);
-        let square = slope_x * slope_x + slope_y * slope_y;
-        let tilt = if bed.collides {
-            // Along the flow: how the bed rises more steeply than the surface that the flow follows.
-            let (surface_x, surface_y) = slope(&self.level, x, per_two_cells);
-            let per_speed = one / (speed + R::all(1e-9));
-            let rise = (slope_x * u + slope_y * v) * per_speed;
-            let fall = (surface_x * u + surface_y * v) * per_speed;
-            (rise - fall) / ((one + square) * (one + fall * fall)).sqrt()
-        } else {
-            (square / (one + square)).sqrt()
-        };
-        let tilt = tilt.max(R::all(bed.least_tilt));
-        let wet = d1.if_above(zero, (one - d1 * R::all(bed.per_depth)).positive(), zero);
-        let (s, soft) = (R::load(suspended_out, x), R::load(softness_out, x));
-        let lack = R::all(bed.capacity) * tilt * speed * wet - s;
-        let taken = (R::all(bed.suspension) * soft * lack.positive()).min(d2);
+        let [bedrock_out, sand_out, water_out, suspended_out, softness_out] = &mut self.out;
+        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
+        let depth = V::load(water_out, x);
+        let (s, soft) = (V::load(suspended_out, x), V::load(softness_out, x));
+        let lack = V::load(self.capacity, x) - s;
+        let taken = (V::all(bed.suspension) * soft * lack.positive()).min(depth);
         let surplus = (-lack).positive();
-        let settled = (R::all(bed.deposition) * surplus).min(s);
-        let settled = if bed.displacement { settled.min(d2) } else { settled };
+        let settled = (V::all(bed.deposition) * surplus).min(s);
+        let settled = if bed.displacement { settled.min(depth) } else { settled };
         // What is taken is sand as long as there is some; what is laid down is part of the solid. What high rock really
         // lost and got counts, to the bit: its last digit is larger than what a step takes.
         let from_sand = taken.min(old_sand);
@@ -346,22 +387,20 @@ impl RowKernel for ErodeRow<'_> {
         let taken = from_sand + (old_bedrock - dug);
         let bedrock = dug + settled;
         let settled = (bedrock - dug).min(s);
-        let displaced = R::all(if bed.displacement { 1.0 } else { 0.0 });
+        let displaced = V::all(if bed.displacement { 1.0 } else { 0.0 });
         bedrock.store(bedrock_out, x);
         (old_sand - from_sand).store(sand_out, x);
         ((s + taken) - settled).store(suspended_out, x);
-        (d2 + displaced * (taken - settled)).positive().store(water_out, x);
-        let softer = (soft + R::all(bed.softening) * surplus).min(R::all(1.0 - LEAST_HARDNESS));
+        (depth + displaced * (taken - settled)).positive().store(water_out, x);
+        let softer = (soft + V::all(bed.softening) * surplus).min(V::all(1.0 - LEAST_HARDNESS));
         softer.max(soft).store(softness_out, x);
-        u.store(u_out, x);
-        v.store(v_out, x);
         taken.store(self.eroded, x);
         settled.store(self.laid, x);
     }
 }
 
-struct Erode<'a, R> {
-    surface: &'a Surface<'a, R>,
+struct Erode<'a> {
+    surface: &'a Surface<'a>,
     border: Border,
     bed: Bed,
     flux: [&'a [f32]; 4],
@@ -370,11 +409,11 @@ struct Erode<'a, R> {
     out: [&'a mut [f32]; 7],
 }
 
-impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
+impl Pass for Erode<'_> {
     type Output = Sums;
 
     #[inline(always)]
-    fn run(mut self) -> Sums {
+    fn run<V: Cells>(mut self) -> Sums {
         let Border { width, height, edge } = self.border;
         let Bed { size, dt, displacement, .. } = self.bed;
         let terrain = self.surface.terrain;
@@ -385,10 +424,10 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
         let (mut from_left, mut from_right) = (vec![0.0; width + 2], vec![0.0; width + 2]);
         let nothing = vec![0.0; width];
         let mut rained = vec![0.0; width];
-        let (mut eroded, mut laid) = (vec![0.0; width], vec![0.0; width]);
+        let (mut able, mut eroded, mut laid) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
         let mut sums = Sums::default();
         for (line, y) in self.rows.enumerate() {
-            window.go_to(y, self.surface);
+            window.go_to::<V>(y, self.surface);
             let [above, ground, below] = window.quantity(GROUND).map(|row| &row[..width + 2]);
             let [over, level, under] = window.quantity(LEVEL).map(|row| &row[..width + 2]);
             let row = |side: usize, y: usize| &self.flux[side][y * width..(y + 1) * width];
@@ -409,35 +448,37 @@ impl<R: Fn(usize, &mut [f32])> Kernel for Erode<'_, R> {
                 (true, true) => row(ABOVE, 0),
                 _ => row(ABOVE, y + 1),
             };
-            (self.surface.rain)(y, &mut rained);
+            self.surface.rain.fall(y, &mut rained);
             let part = y * width..(y + 1) * width;
             let here = line * width..(line + 1) * width;
-            let row = ErodeRow {
-                bed: self.bed,
-                layers: [&terrain.bedrock, &terrain.sand, &terrain.water].map(|layer| &layer[part.clone()]),
-                rained: &rained,
-                ground: [ground, &ground[2..], &above[1..], &below[1..]],
-                level: [level, &level[2..], &over[1..], &under[1..]],
-                inflow: [&from_left, &from_right[2..], from_above, from_below],
-                outflow: [left, right, up, down],
-                out: self.out.each_mut().map(|layer| &mut layer[here.clone()]),
-                eroded: &mut eroded,
-                laid: &mut laid,
-            };
-            over_row(width, row);
-            let (dug, dropped) = (row_sum(&eroded), row_sum(&laid));
+            let [bedrock, sand, water] =
+                [&terrain.bedrock, &terrain.sand, &terrain.water].map(|layer| &layer[part.clone()]);
+            let [new_bedrock, new_sand, new_water, suspended, softness, u, v] =
+                self.out.each_mut().map(|layer| &mut layer[here.clone()]);
+            let inflow = [&from_left, &from_right[2..], from_above, from_below];
+            let outflow = [left, right, up, down];
+            let (bed, rained) = (self.bed, &rained[..]);
+            over_row::<V>(width, FaceRow { bed, water, rained, inflow, outflow, out: [new_water, u, v] });
+            let velocity = [&*u, &*v];
+            let ground = [ground, &ground[2..], &above[1..], &below[1..]];
+            let level = [level, &level[2..], &over[1..], &under[1..]];
+            over_row::<V>(width, CapacityRow { bed, water, rained, velocity, ground, level, out: &mut able });
+            let out = [new_bedrock, new_sand, new_water, suspended, softness];
+            let (eroded, laid) = (&mut eroded[..], &mut laid[..]);
+            over_row::<V>(width, ExchangeRow { bed, capacity: &able, bedrock, sand, out, eroded, laid });
+            let (dug, dropped) = (row_sum::<V>(eroded), row_sum::<V>(laid));
             sums.eroded += dug;
             sums.deposited += dropped;
-            sums.rained += row_sum(&rained);
+            sums.rained += row_sum::<V>(rained);
             sums.water_lost -= displaced * (dug - dropped);
             if edge == Edge::Open {
                 let mut leaves = |flux: f64| sums.water_out += f64::from(share) * flux;
                 leaves(f64::from(left[0]) + f64::from(right[width - 1]));
                 if y == 0 {
-                    leaves(row_sum(up));
+                    leaves(row_sum::<V>(up));
                 }
                 if y + 1 == height {
-                    leaves(row_sum(down));
+                    leaves(row_sum::<V>(down));
                 }
             }
         }
@@ -452,7 +493,7 @@ struct Carried<'a> {
 
 impl Quantities<1> for Carried<'_> {
     #[inline(always)]
-    fn row(&self, y: usize, [row]: [&mut [f32]; 1]) {
+    fn row<V: Cells>(&self, y: usize, [row]: [&mut [f32]; 1]) {
         let width = row.len();
         row.copy_from_slice(&self.suspended[y * width..(y + 1) * width]);
     }
@@ -492,48 +533,48 @@ struct TransportRow<'a> {
 
 impl RowKernel for TransportRow<'_> {
     #[inline(always)]
-    fn cells<R: Cells>(&mut self, x: usize) {
+    fn cells<V: Cells>(&mut self, x: usize) {
         let [above, here, below] = self.rows;
-        let one = R::all(1.0);
-        let (a, b) = (R::load(self.u, x) * R::all(self.shift), R::load(self.v, x) * R::all(self.shift));
+        let one = V::all(1.0);
+        let (a, b) = (V::load(self.u, x) * V::all(self.shift), V::load(self.v, x) * V::all(self.shift));
         let (left, right, up, down) = (a.positive(), (-a).positive(), b.positive(), (-b).positive());
         let (middle_x, middle_y) = (one - (left + right), one - (up + down));
         // Nine weights of which four at most are not nought; summed so that a turned map gives the same bits.
-        let own = (middle_x * middle_y) * R::load(here, x + 1);
-        let sides = ((left * middle_y) * R::load(here, x) + (right * middle_y) * R::load(here, x + 2))
-            + ((middle_x * up) * R::load(above, x + 1) + (middle_x * down) * R::load(below, x + 1));
-        let corners = ((left * up) * R::load(above, x) + (right * down) * R::load(below, x + 2))
-            + ((right * up) * R::load(above, x + 2) + (left * down) * R::load(below, x));
+        let own = (middle_x * middle_y) * V::load(here, x + 1);
+        let sides = ((left * middle_y) * V::load(here, x) + (right * middle_y) * V::load(here, x + 2))
+            + ((middle_x * up) * V::load(above, x + 1) + (middle_x * down) * V::load(below, x + 1));
+        let corners = ((left * up) * V::load(above, x) + (right * down) * V::load(below, x + 2))
+            + ((right * up) * V::load(above, x + 2) + (left * down) * V::load(below, x));
         ((own + sides) + corners).store(self.out, x);
-        let water = R::load(self.water, x);
-        let stays = water * R::all(self.stays);
+        let water = V::load(self.water, x);
+        let stays = water * V::all(self.stays);
         (water - stays).store(self.dried, x);
         stays.store(self.water, x);
     }
 }
 
-impl Kernel for Transport<'_> {
+impl Pass for Transport<'_> {
     /// What was lost of the sediment, and what evaporated, in metres times cells.
     type Output = [f64; 2];
 
     #[inline(always)]
-    fn run(self) -> [f64; 2] {
+    fn run<V: Cells>(self) -> [f64; 2] {
         let width = self.border.width;
         let mut window = Window::new(self.border, self.rows.start);
         let mut dried = vec![0.0; width];
         let (mut lost, mut evaporated) = (0.0, 0.0);
         let [suspended, water] = self.out;
         for (line, y) in self.rows.enumerate() {
-            window.go_to(y, self.carried);
+            window.go_to::<V>(y, self.carried);
             let [above, here, below] = window.quantity(0).map(|row| &row[..width + 2]);
             let (u, v) = (&self.u[y * width..(y + 1) * width], &self.v[y * width..(y + 1) * width]);
             let out = &mut suspended[line * width..(line + 1) * width];
             let water = &mut water[line * width..(line + 1) * width];
             let (shift, stays) = (self.shift, self.stays);
             let rows = [above, here, below];
-            over_row(width, TransportRow { shift, stays, rows, u, v, out, water, dried: &mut dried });
-            lost += row_sum(&here[1..=width]) - row_sum(out);
-            evaporated += row_sum(&dried);
+            over_row::<V>(width, TransportRow { shift, stays, rows, u, v, out, water, dried: &mut dried });
+            lost += row_sum::<V>(&here[1..=width]) - row_sum::<V>(out);
+            evaporated += row_sum::<V>(&dried);
         }
         [lost, evaporated]
     }
