@@ -22,12 +22,20 @@ use crate::sim::{
 };
 
 /// The scenes compiled into the program: name and RON text.
-pub const BUILT_IN: [(&str, &str); 7] = [
+pub const BUILT_IN: [(&str, &str); 15] = [
     ("alpine-valley", include_str!("../../assets/scenes/alpine-valley.ron")),
     ("ten-seeds", include_str!("../../assets/scenes/ten-seeds.ron")),
     ("round-hill", include_str!("../../assets/scenes/round-hill.ron")),
     ("jacksboro-fault", include_str!("../../assets/scenes/jacksboro-fault.ron")),
     ("river-valley", include_str!("../../assets/scenes/river-valley.ron")),
+    ("mountain-lake", include_str!("../../assets/scenes/mountain-lake.ron")),
+    ("dam-break", include_str!("../../assets/scenes/dam-break.ron")),
+    ("two-vessels", include_str!("../../assets/scenes/two-vessels.ron")),
+    ("figure-5", include_str!("../../assets/scenes/figure-5.ron")),
+    ("figure-6", include_str!("../../assets/scenes/figure-6.ron")),
+    ("figure-7", include_str!("../../assets/scenes/figure-7.ron")),
+    ("figure-8", include_str!("../../assets/scenes/figure-8.ron")),
+    ("figure-9", include_str!("../../assets/scenes/figure-9.ron")),
     ("musgrave-1989", include_str!("../../assets/scenes/musgrave-1989.ron")),
     ("as-published", include_str!("../../assets/scenes/as-published.ron")),
 ];
@@ -319,6 +327,74 @@ mod tests {
                 assert_eq!((session.simulation.seed(), &session.tile), (seed, &tile));
             }
         }
+    }
+
+    #[test]
+    fn every_built_in_scene_runs() {
+        for (name, _) in BUILT_IN {
+            let options = Options { size: Some((64, 48)), ..Options::default() };
+            for mut session in open(name, &options).unwrap_or_else(|error| panic!("{error}")) {
+                (0..20).for_each(|_| session.simulation.tick());
+                let terrain = &session.simulation.terrain;
+                let layers = [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended];
+                assert!(layers.iter().all(|layer| layer.iter().all(|value| value.is_finite())), "{name}");
+            }
+        }
+    }
+
+    /// The runs of a scene after its ticks.
+    fn finished(name: &str) -> Vec<Session> {
+        let mut sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        for session in &mut sessions {
+            (0..session.ticks).for_each(|_| session.simulation.tick());
+        }
+        sessions
+    }
+
+    /// Power of every third row and column at wavelengths of at most four cells.
+    fn short_waves(ground: &Grid) -> f64 {
+        let line = |heights: Vec<f32>| -> f64 {
+            let count = heights.len();
+            let turn = std::f64::consts::TAU / count as f64;
+            let slope = f64::from(heights[count - 1] - heights[0]) / (count - 1) as f64;
+            // Without its slope, and faded at both ends, so that they don't count as a step.
+            let faded = |(place, height): (usize, &f32)| {
+                (f64::from(height - heights[0]) - slope * place as f64) * (0.5 - 0.5 * (turn * place as f64).cos())
+            };
+            let heights: Vec<f64> = heights.iter().enumerate().map(faded).collect();
+            let power = |waves: usize| {
+                let part = |wave: fn(f64) -> f64| -> f64 {
+                    let terms = heights.iter().enumerate();
+                    terms.map(|(place, height)| height * wave(turn * (waves * place) as f64)).sum()
+                };
+                (part(f64::cos).powi(2) + part(f64::sin).powi(2)) / count as f64
+            };
+            (count / 4..=count / 2).map(power).sum()
+        };
+        let (width, height) = (ground.width(), ground.height());
+        let rows = (0..height).step_by(3).map(|y| line((0..width).map(|x| ground.at(x, y)).collect()));
+        let columns = (0..width).step_by(3).map(|x| line((0..height).map(|y| ground.at(x, y)).collect()));
+        rows.chain(columns).sum()
+    }
+
+    #[test]
+    fn figure_8_has_ripples_on_the_bed_without_12c_and_13c_alone() {
+        let [without, with] = &finished("figure-8")[..] else { panic!("two runs side by side") };
+        let power = |session: &Session| short_waves(&session.simulation.terrain.ground());
+        let (without, with) = (power(without), power(with));
+        assert!(without >= 5.0 * with, "{without} and {with}");
+    }
+
+    #[test]
+    fn figure_9_cuts_deeper_without_the_depth_limit() {
+        let deepest = |session: &Session| {
+            let terrain = &session.simulation.terrain;
+            let cuts = terrain.start.iter().zip(terrain.ground().into_cells()).map(|(start, now)| start - now);
+            cuts.fold(0.0, f32::max)
+        };
+        let [without, with] = &finished("figure-9")[..] else { panic!("two runs side by side") };
+        let (without, with) = (deepest(without), deepest(with));
+        assert!(without >= 1.5 * with, "{without} and {with}");
     }
 
     #[test]
