@@ -1,7 +1,8 @@
 // The ground: a grid displaced by the height texture, with the side walls of the block. The same file serves the main
 // pass and the shadow pass.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
-#import thalweg::scene::{Scene, sky_color, sun_color, ambient_light, haze_amount, hash, noise, dithered}
+#import thalweg::scene::{sky_color, sun_color, ambient_light, haze_amount, hash, noise, dithered}
+#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height}
 
 #ifdef PREPASS_PIPELINE
 #import bevy_pbr::prepass_io::{Vertex, VertexOutput}
@@ -12,31 +13,17 @@
 #endif
 #endif
 
-@group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> scene: Scene;
-// Red: ground, green: thickness of sand, both in metres.
-@group(#{MATERIAL_BIND_GROUP}) @binding(1) var layers: texture_2d<f32>;
-
-fn texel(cell: vec2<i32>) -> vec2<f32> {
-    let last = vec2<i32>(textureDimensions(layers)) - 1;
-    return textureLoad(layers, clamp(cell, vec2(0), last), 0).rg;
+struct Overlay {
+    // Least value, one over the difference to the largest, whether a quantity is shown, whether arrows are.
+    range: vec4<f32>,
+    // Cells from arrow to arrow, speed in metres per second that makes the longest, depth in metres that has one; whether
+    // the ground shows where there is nothing.
+    arrows: vec4<f32>,
+    // Evenly spaced colours from the least to the largest value.
+    colors: array<vec4<f32>, 9>,
 }
 
-// Cell coordinates of a place on the map: 0 is the centre of the first cell.
-fn cell_at(xz: vec2<f32>) -> vec2<f32> {
-    return ((xz - scene.place.xy) / scene.extent.xy + 0.5) * (scene.grid.xy - 1.0);
-}
-
-fn bilinear(cell: vec2<f32>) -> vec2<f32> {
-    let first = vec2<i32>(floor(cell));
-    let part = cell - floor(cell);
-    let above = mix(texel(first), texel(first + vec2(1, 0)), part.x);
-    let below = mix(texel(first + vec2(0, 1)), texel(first + vec2(1, 1)), part.x);
-    return mix(above, below, part.y);
-}
-
-fn world_height(metres: f32) -> f32 {
-    return (metres - scene.grid.w) * scene.extent.z;
-}
+@group(#{MATERIAL_BIND_GROUP}) @binding(3) var<uniform> overlay: Overlay;
 
 // Share of the sky that a cell sees, from how far the ground around rises above it at three distances.
 fn openness(cell: vec2<i32>) -> f32 {
@@ -170,6 +157,38 @@ fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
     return mix(mix(grass, rock, steep), sand, sandy) * crest;
 }
 
+// The colour of a value of the quantity that is shown.
+fn overlay_color(value: f32) -> vec3<f32> {
+    let place = clamp((value - overlay.range.x) * overlay.range.y, 0.0, 1.0) * 8.0;
+    let first = min(u32(place), 7u);
+    return mix(overlay.colors[first].rgb, overlay.colors[first + 1u].rgb, place - f32(first));
+}
+
+// How much of a pixel an arrow covers, and how much its dark border: one arrow per square of cells, along the flow in its
+// middle.
+fn arrow(cell: vec2<f32>) -> vec2<f32> {
+    let side = overlay.arrows.x;
+    let square = floor(cell / side);
+    let middle = (square + 0.5) * side;
+    let flow = moving(vec2<i32>(middle)).yz;
+    let speed = length(flow);
+    let strength = clamp(sqrt(speed / max(overlay.arrows.y, 1e-6)), 0.0, 1.0);
+    let depth = texel(vec2<i32>(middle)).b;
+    if strength < 0.08 || depth < overlay.arrows.z { return vec2(0.0); }
+    let along = flow / speed;
+    let offset = (cell - middle) / side;
+    let x = dot(offset, along);
+    let y = abs(dot(offset, vec2(-along.y, along.x)));
+    let reach = 0.18 + 0.30 * strength;
+    let head = 0.24;
+    // Distances to the shaft and to the head, negative inside.
+    let shaft = max(y - 0.028, max(-reach - x, x - (reach - head)));
+    let point = max(y - 0.5 * (reach - x), (reach - head) - x);
+    let away = min(shaft, point);
+    let pixel = fwidth(cell.x + cell.y) / side + 1e-4;
+    return vec2(1.0 - smoothstep(-pixel, pixel, away), 1.0 - smoothstep(0.02, 0.02 + 2.0 * pixel, away));
+}
+
 @fragment
 fn fragment(in: VertexOutput) -> FragmentOutput {
     if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
@@ -191,6 +210,16 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         let here = look_around(cell);
         normal = here.normal;
         color = ground_color(place, here, in.world_normal.y);
+        if overlay.range.z > 0.5 {
+            let value = moving_between(cell).x;
+            let share = (value - overlay.range.x) * overlay.range.y;
+            let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
+            color = mix(overlay_color(value), bare, overlay.arrows.w * (1.0 - smoothstep(0.0, 0.02, share)));
+        }
+        if overlay.range.w > 0.5 {
+            let covers = arrow(cell);
+            color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);
+        }
     }
     let sun = scene.sun.xyz;
     let eye = view.world_position.xyz - place;

@@ -2,7 +2,8 @@
 // what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::{view, globals}}
 #import bevy_pbr::{forward_io::{Vertex, VertexOutput, FragmentOutput}, shadows}
-#import thalweg::scene::{Scene, sky_color, sun_color, haze_amount, noise, dithered}
+#import thalweg::scene::{sky_color, sun_color, haze_amount, noise, dithered}
+#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height}
 #ifdef TONEMAP_IN_SHADER
 #import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
@@ -12,35 +13,11 @@ struct Water {
     color: vec4<f32>,
     // Colour of water that is full of sediment; a: strength of the ripples.
     silt: vec4<f32>,
-    // Depth in metres below which water is not drawn, and from which on it is drawn fully.
+    // Depth in metres below which water is not drawn, and from which on it is drawn fully. Factors of mirror and glint.
     film: vec4<f32>,
 }
 
-@group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> scene: Scene;
-// Red: ground, green: sand, blue: depth of the water, alpha: sediment in it, all in metres.
-@group(#{MATERIAL_BIND_GROUP}) @binding(1) var layers: texture_2d<f32>;
-@group(#{MATERIAL_BIND_GROUP}) @binding(2) var<uniform> water: Water;
-
-fn texel(cell: vec2<i32>) -> vec4<f32> {
-    let last = vec2<i32>(textureDimensions(layers)) - 1;
-    return textureLoad(layers, clamp(cell, vec2(0), last), 0);
-}
-
-fn cell_at(xz: vec2<f32>) -> vec2<f32> {
-    return ((xz - scene.place.xy) / scene.extent.xy + 0.5) * (scene.grid.xy - 1.0);
-}
-
-fn bilinear(cell: vec2<f32>) -> vec4<f32> {
-    let first = vec2<i32>(floor(cell));
-    let part = cell - floor(cell);
-    let above = mix(texel(first), texel(first + vec2(1, 0)), part.x);
-    let below = mix(texel(first + vec2(0, 1)), texel(first + vec2(1, 1)), part.x);
-    return mix(above, below, part.y);
-}
-
-fn world_height(metres: f32) -> f32 {
-    return (metres - scene.grid.w) * scene.extent.z;
-}
+@group(#{MATERIAL_BIND_GROUP}) @binding(3) var<uniform> water: Water;
 
 // Level of a wet cell, times 1; nothing of a dry one.
 fn wet_level(cell: vec2<i32>) -> vec2<f32> {
@@ -85,6 +62,14 @@ fn vertex(in: Vertex) -> VertexOutput {
     return out;
 }
 
+// Slopes of small waves that move even where the water stands.
+fn waves(at: vec2<f32>) -> vec2<f32> {
+    let drift = globals.time * vec2(0.25, 0.1);
+    let long = vec2(noise(at * 0.9 + drift), noise(at * 0.9 - drift + 7.0)) - 0.5;
+    let short = vec2(noise(at * 2.3 - 1.7 * drift), noise(at * 2.3 + 1.7 * drift + 3.0)) - 0.5;
+    return long + 0.6 * short;
+}
+
 @fragment
 fn fragment(in: VertexOutput) -> FragmentOutput {
     if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
@@ -111,11 +96,16 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         let slope = vec2(right.r + right.b - left.r - left.b, down.r + down.b - up.r - up.b) * 0.5 * scene.extent.z / scene.grid.z;
         let steep = slope / max(1.0, length(slope) * 2.5);
         let at = place.xz * 256.0 / scene.air.w;
-        let drift = globals.time * (vec2(0.25, 0.1) - 1.5 * steep);
-        let a = vec2(noise(at * 0.9 + drift), noise(at * 0.9 - drift + 7.0)) - 0.5;
-        let b = vec2(noise(at * 2.3 - 1.7 * drift), noise(at * 2.3 + 1.7 * drift + 3.0)) - 0.5;
+        // Waves go with the flow. Each of two patterns goes a while and fades before it is drawn out; the other one is then
+        // at its clearest.
+        let flow = moving_between(cell).yz;
+        let pace = 1.2 * flow / (1.0 + 0.6 * length(flow));
+        let phase = fract(vec2(globals.time, globals.time + 1.0) * 0.5);
+        let first = waves(at - pace * (phase.x - 0.5) * 2.0);
+        let second = waves(at - pace * (phase.y - 0.5) * 2.0 + 17.0);
+        let chop = mix(first, second, abs(2.0 * phase.x - 1.0));
         let fade = clamp(1.6 * scene.air.w / distance - 0.3, 0.0, 1.0) * smoothstep(0.0, 4.0 * water.film.y, depth);
-        let ripples = (a + 0.6 * b) * water.silt.a * fade;
+        let ripples = chop * (0.7 + 0.5 * min(length(flow), 2.0)) * water.silt.a * fade;
         normal = normalize(vec3(-steep.x + ripples.x, step, -steep.y + ripples.y));
     }
     let sun = scene.sun.xyz;
@@ -137,8 +127,8 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let body = mix(water.color.rgb, water.silt.rgb, silt) * light;
     var mirrored = reflect(-towards_eye, normal);
     mirrored.y = abs(mirrored.y);
-    let fresnel = 0.02 + 0.98 * pow(1.0 - facing, 5.0);
-    let glint = pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit;
+    let fresnel = min((0.02 + 0.98 * pow(1.0 - facing, 5.0)) * water.film.z, 1.0);
+    let glint = pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit * water.film.w;
     let sky = sky_color(mirrored, scene);
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
     let alpha = clamp(max(covers, fresnel) * wet, 0.0, 1.0);

@@ -84,24 +84,6 @@ pub struct Look {
     /// How dark hollows are for the sky's light they cannot see. 0 is off; too high makes dirty edges.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub occlusion: f32,
-    /// Whether the water is drawn.
-    #[reflect(@choice().source("ours"))]
-    pub water_shown: bool,
-    /// Colour of deep water.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
-    pub water_color: [f32; 3],
-    /// Colour of water that is full of sediment.
-    #[reflect(@knob(0.0..=1.0).source("Jákó & Tóth 2011, figure 7"))]
-    pub silt_color: [f32; 3],
-    /// How deep one sees into the water. Low makes it opaque, high shows the bed of lakes.
-    #[reflect(@knob(0.1..=50.0).unit("m").source("ours").log())]
-    pub water_clarity: f32,
-    /// Strength of the small waves. 0 is a mirror.
-    #[reflect(@knob(0.0..=0.5).source("ours"))]
-    pub ripples: f32,
-    /// Depth from which on water is seen. Low shows the rain on every slope, high only rivers and lakes.
-    #[reflect(@knob(0.001..=2.0).unit("m").source("ours").log())]
-    pub film: f32,
     /// How thick the air is: the share of light lost over rather more than the map's width. 0 is clear air.
     #[reflect(@knob(0.0..=1.0).source(D1))]
     pub fog: f32,
@@ -143,18 +125,56 @@ impl Default for Look {
             shadows: true,
             soft_shadows: true,
             occlusion: 0.8,
-            water_shown: true,
-            water_color: [0.10, 0.27, 0.33],
-            silt_color: [0.58, 0.46, 0.32],
-            water_clarity: 2.5,
-            ripples: 0.08,
-            film: 0.3,
             fog: 0.06,
             turbidity: 0.25,
             exposure: 0.0,
             tone_curve: ToneCurve::Aces,
             base: 0.06,
             vertical_exaggeration: 1.0,
+        }
+    }
+}
+
+/// How the water looks.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct WaterLook {
+    /// Whether the water is drawn.
+    #[reflect(@choice().source("ours").main())]
+    pub shown: bool,
+    /// Colour of deep water.
+    #[reflect(@knob(0.0..=1.0).source("ours").main())]
+    pub color: [f32; 3],
+    /// Colour of water that is full of sediment.
+    #[reflect(@knob(0.0..=1.0).source("Jákó & Tóth 2011, figure 7").main())]
+    pub silt_color: [f32; 3],
+    /// How deep one sees into the water. Low makes it opaque, high shows the bed of lakes.
+    #[reflect(@knob(0.1..=50.0).unit("m").source("ours").log().main())]
+    pub clarity: f32,
+    /// Share of the light that the surface mirrors, as a factor of what water does. 0 has no sky in it; high is quicksilver.
+    #[reflect(@knob(0.0..=3.0).source("Fresnel's law, after Schlick").main())]
+    pub mirror: f32,
+    /// Strength of the sun's glint on the waves. 0 is dull.
+    #[reflect(@knob(0.0..=4.0).source("ours"))]
+    pub glint: f32,
+    /// Strength of the small waves. 0 is a mirror.
+    #[reflect(@knob(0.0..=0.5).source("ours").main())]
+    pub ripples: f32,
+    /// Depth from which on water is seen. Low shows the rain on every slope, high only rivers and lakes.
+    #[reflect(@knob(0.001..=2.0).unit("m").source("ours").log().main())]
+    pub film: f32,
+}
+
+impl Default for WaterLook {
+    fn default() -> Self {
+        Self {
+            shown: true,
+            color: [0.10, 0.27, 0.33],
+            silt_color: [0.58, 0.46, 0.32],
+            clarity: 2.5,
+            mirror: 1.0,
+            glint: 1.0,
+            ripples: 0.08,
+            film: 0.3,
         }
     }
 }

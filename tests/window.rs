@@ -17,11 +17,11 @@ use thalweg::{
         session::Session,
     },
     params::{Value, walk},
-    runtime::{Before, Command, History, Live, Notices, Preferences, Record, Timing, Transport, Workspace},
+    runtime::{Before, Command, History, Live, Notices, Overlay, Preferences, Record, Timing, Transport, Workspace},
     settings::Settings,
     sim::statistics::Statistics,
     ui::{
-        State, UiVisible,
+        Kept, State, UiVisible,
         group::{group_ui, title},
         panels::window_ui,
         toasts::toasts_ui,
@@ -44,6 +44,9 @@ struct Sources {
     history: History,
     preferences: Preferences,
     workspace: Workspace,
+    overlay: Overlay,
+    pointed: Option<[f32; 2]>,
+    marks: Vec<Option<Vec2>>,
     shown: Before,
 }
 
@@ -56,6 +59,9 @@ impl Sources {
             record: &self.record,
             history: &self.history,
             preferences: &self.preferences,
+            overlay: &self.overlay,
+            pointed: self.pointed,
+            marks: &self.marks,
             shown: self.shown,
             workspace: self.workspace,
             adapter: "none",
@@ -69,9 +75,9 @@ fn whole_window<'a>(
     sources: &'a Sources,
     asked: &'a RefCell<Vec<Command>>,
 ) -> impl FnMut(&mut egui::Ui) + 'a {
-    let mut sheet = 1.0;
+    let mut kept = Kept::default();
     move |ui| {
-        let (commands, ..) = window_ui(ui, &sources.state(live), &mut sheet);
+        let (commands, ..) = window_ui(ui, &sources.state(live), &mut kept);
         asked.borrow_mut().extend(commands);
     }
 }
@@ -160,9 +166,9 @@ fn panels_neither_overlap_nor_leave_the_window_at_usual_sizes() {
     // 1280 × 800 and 1920 × 1080 pixels at 100, 125, 150 and 200 %.
     for size in [[1280.0, 800.0], [1024.0, 640.0], [853.0, 533.0], [640.0, 400.0], [1920.0, 1080.0], [960.0, 540.0]] {
         let view = RefCell::new(egui::Rect::NOTHING);
-        let mut sheet = 1.0;
+        let mut kept = Kept::default();
         let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
-            *view.borrow_mut() = window_ui(ui, &sources.state(&live), &mut sheet).1;
+            *view.borrow_mut() = window_ui(ui, &sources.state(&live), &mut kept).1;
         });
         harness.run_steps(3);
         let (view, window) = (*view.borrow(), egui::vec2(size[0], size[1]));

@@ -11,7 +11,7 @@ use super::{
     scene::{self, Role, Tile},
 };
 use crate::{
-    look::Look,
+    look::{Look, WaterLook},
     params::{self, Group, GroupMut, ParamError, Value},
     sim::{
         Simulation, Slot,
@@ -82,6 +82,8 @@ pub struct Session {
     pub terrain: TerrainParams,
     /// Light and colour.
     pub look: Look,
+    /// How the water looks.
+    pub water_look: WaterLook,
     /// The imported map, if the terrain is not generated.
     pub heightmap: Option<Arc<heightmap::Heightmap>>,
     /// Imported layers, which stand for the generated ones.
@@ -152,6 +154,7 @@ impl Session {
             simulation: Simulation::new(generate(&terrain, seed), seed),
             terrain,
             look: Look::default(),
+            water_look: WaterLook::default(),
             heightmap: None,
             maps: Maps::default(),
             sources: Vec::new(),
@@ -188,14 +191,16 @@ impl Session {
 
     /// All parameters: terrain, light and colour, processes.
     pub fn groups(&self) -> Vec<Group<'_>> {
-        let mut groups: Vec<Group<'_>> = vec![("terrain", &self.terrain), ("look", &self.look)];
+        let mut groups: Vec<Group<'_>> =
+            vec![("terrain", &self.terrain), ("look", &self.look), ("water-look", &self.water_look)];
         groups.extend(self.simulation.groups());
         groups
     }
 
     /// All parameters, to be changed.
     pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
-        let mut groups: Vec<GroupMut<'_>> = vec![("terrain", &mut self.terrain), ("look", &mut self.look)];
+        let mut groups: Vec<GroupMut<'_>> =
+            vec![("terrain", &mut self.terrain), ("look", &mut self.look), ("water-look", &mut self.water_look)];
         groups.extend(self.simulation.groups_mut());
         groups
     }
@@ -206,6 +211,13 @@ impl Session {
     /// Unknown path, malformed text or a number out of range; nothing is changed then.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), ParamError> {
         params::set(&mut self.groups_mut(), path, text)
+    }
+
+    /// Other springs and drains, from now on and at the next start.
+    pub fn set_sources(&mut self, sources: Vec<Source>) {
+        self.simulation.terrain.sources.clone_from(&sources);
+        self.sources = sources;
+        self.origin.edited = true;
     }
 
     /// The terrain at the start of a run with this seed.
@@ -312,9 +324,7 @@ impl Session {
 
     /// The parameters that differ from the program's defaults, as a scene file has them.
     pub(super) fn changed_parameters(&self) -> BTreeMap<String, String> {
-        let fresh =
-            Self { terrain: TerrainParams::default(), look: Look::default(), ..Self::bare("", 0, Origin::default()) };
-        self.different_from(&fresh.parameters())
+        self.different_from(&Self::bare("", 0, Origin::default()).parameters())
     }
 
     fn different_from(&self, others: &BTreeMap<String, Value>) -> BTreeMap<String, String> {

@@ -8,6 +8,7 @@ use super::{History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, 
 use crate::{
     io::{heightmap::Options, scene::Role, session::Session},
     params::{Value, write},
+    sim::{quantity::Quantity, terrain::Source},
 };
 
 /// Whether the start of the run is seen.
@@ -53,6 +54,8 @@ pub enum Command {
     SetSize(u32),
     /// A parameter by group and name. One of the terrain starts again.
     Set(String, &'static str, Value),
+    /// Other springs and drains in all sessions.
+    SetSources(Vec<Source>),
     /// A process on or off.
     Enable(&'static str, bool),
     /// Shows the numbers of another of the runs side by side.
@@ -81,6 +84,14 @@ pub enum Command {
     Dry,
     /// Shows the start, the present, or both.
     ShowBefore(Before),
+    /// Shows a quantity over the ground, or none.
+    ShowOverlay(Option<Quantity>),
+    /// Shows the last quantity over the ground, or none.
+    ToggleOverlay,
+    /// Arrows along the flow of the water, or none.
+    ToggleArrows,
+    /// Shows the water, or not.
+    ToggleWater,
     /// Other panels.
     SetWorkspace(Workspace),
     /// The camera shows the whole map.
@@ -203,6 +214,16 @@ pub(super) fn obey(
                     notices.tell(Level::Info, format!("{title_on} takes the place of {title}, which is off now."));
                 }
                 switch(&mut live, key, *on);
+            }
+            Command::SetSources(sources) => {
+                history.before_sources(&live);
+                for session in live.all_mut() {
+                    session.set_sources(sources.clone());
+                }
+            }
+            Command::ToggleWater => {
+                let shown = Value::Switch(!live.chosen().water_look.shown);
+                set(&mut live, &mut history, &mut notices, ("water-look", "shown"), &shown);
             }
             Command::Choose(index) => live.choose(*index),
             Command::Undo | Command::Redo => {

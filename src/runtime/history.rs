@@ -8,6 +8,7 @@ use super::Live;
 use crate::{
     io::session::Session,
     params::{Value, walk, write},
+    sim::terrain::Source,
 };
 
 /// Whole states together may take so much memory; beyond it the oldest go.
@@ -22,6 +23,8 @@ enum Change {
     Parameter(String, &'static str, Vec<Value>),
     /// Which processes ran in every session.
     Switches(Vec<Vec<bool>>),
+    /// Springs and drains of every session.
+    Sources(Vec<Vec<Source>>),
     /// Everything.
     State(Box<Live>),
 }
@@ -56,6 +59,11 @@ impl History {
     pub(super) fn before_switch(&mut self, live: &Live, key: &'static str, on: bool) {
         let label = format!("{key} {}", if on { "on" } else { "off" });
         self.push(&label, || Change::Switches(switches(live)));
+    }
+
+    /// Remembers the springs before they are changed.
+    pub(super) fn before_sources(&mut self, live: &Live) {
+        self.push("springs", || Change::Sources(sources(live)));
     }
 
     /// Remembers everything before it is replaced.
@@ -114,6 +122,11 @@ impl Step {
                 }
                 (Change::Parameter(group, name, now), false)
             }
+            Change::Sources(before) => {
+                let now = sources(live);
+                live.all_mut().iter_mut().zip(before).for_each(|(session, sources)| session.set_sources(sources));
+                (Change::Sources(now), false)
+            }
             Change::Switches(before) => {
                 let now = switches(live);
                 for (session, on) in live.all_mut().iter_mut().zip(before) {
@@ -141,6 +154,11 @@ fn value(session: &Session, group: &str, name: &str) -> Option<Value> {
     let groups = session.groups();
     let group = groups.into_iter().find(|(key, _)| *key == group)?;
     walk(group).into_iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
+}
+
+/// Springs and drains of every session.
+fn sources(live: &Live) -> Vec<Vec<Source>> {
+    live.all().iter().map(|session| session.simulation.terrain.sources.clone()).collect()
 }
 
 fn switches(live: &Live) -> Vec<Vec<bool>> {

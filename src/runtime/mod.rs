@@ -5,6 +5,7 @@ mod command;
 mod history;
 mod jobs;
 mod notice;
+mod overlay;
 mod record;
 
 use std::{
@@ -19,6 +20,7 @@ pub use self::{
     history::History,
     jobs::Jobs,
     notice::{Level, Notice, Notices},
+    overlay::Overlay,
     record::{Record, Sample},
 };
 use crate::{
@@ -161,6 +163,14 @@ pub struct FreeView {
     pub labels: Vec<(usize, Vec2, String)>,
 }
 
+/// The place on the chosen map under the pointer, as shares of its sides.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pointed(pub Option<[f32; 2]>);
+
+/// Where the springs of the chosen map are, as shares of the view; those behind the eye are nowhere.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct Marks(pub Vec<Option<Vec2>>);
+
 /// Whether the start is shown instead of the present, or beside it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown(pub Before);
@@ -217,6 +227,8 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Timing>()
         .insert_resource(PointerOverView(true))
         .init_resource::<FreeView>()
+        .init_resource::<Pointed>()
+        .init_resource::<Marks>()
         .init_resource::<Shown>()
         .init_resource::<Workspace>()
         .init_resource::<Preferences>()
@@ -224,14 +236,15 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
         .init_resource::<Record>()
+        .init_resource::<Overlay>()
         .add_message::<Command>()
         .init_schedule(SimTick)
         .configure_sets(Update, (SimSystems::Obey, SimSystems::Tick).chain())
         .add_systems(
             Update,
             (
-                (command::obey, jobs::finish).chain().in_set(SimSystems::Obey),
-                (run_due_ticks, record::sample).chain().in_set(SimSystems::Tick),
+                (command::obey, overlay::obey, jobs::finish).chain().in_set(SimSystems::Obey),
+                (run_due_ticks, record::sample, overlay::follow_ticks).chain().in_set(SimSystems::Tick),
             ),
         )
         .add_systems(Last, (jobs::wait_before_exit, remember));

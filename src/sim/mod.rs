@@ -9,6 +9,7 @@ pub mod generate;
 pub mod grid;
 pub mod ledger;
 pub mod process;
+pub mod quantity;
 pub mod real;
 pub mod rng;
 pub mod statistics;

@@ -12,6 +12,7 @@ use crate::{
         scene::{BUILT_IN, Role, Scene},
     },
     runtime::{Before, Command, Workspace},
+    sim::quantity::Quantity,
 };
 
 /// Where a command stands in the menu bar.
@@ -163,6 +164,16 @@ fn build() -> Vec<Entry> {
     let half = Command::ShowBefore(Before::Split(0.5));
     add(View, icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half);
     add(View, icon::EYE, "Present", "Shows the terrain as it is.", &[], Command::ShowBefore(Before::Off));
+    let water = "Shows the water, or the bed without it.";
+    add(View, icon::WAVES, "-Water", water, &[(NONE, Key::W)], Command::ToggleWater);
+    let overlay = "Shows the last quantity over the ground, with its legend, or the ground itself.";
+    add(View, icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], Command::ToggleOverlay);
+    let arrows = "Arrows along the flow of the water.";
+    add(View, icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], Command::ToggleArrows);
+    for quantity in Quantity::ALL {
+        let title = format!("Overlay: {}", quantity.title().to_lowercase());
+        add(View, icon::GRADIENT, &title, quantity.about(), &[], Command::ShowOverlay(Some(quantity)));
+    }
     let workspaces = [
         ("-Sculpt workspace", "All panels.", Workspace::Sculpt, icon::SLIDERS),
         (

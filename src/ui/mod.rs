@@ -5,7 +5,9 @@ pub mod files;
 pub mod group;
 mod keys;
 pub mod ledger;
+pub mod overlay;
 pub mod panels;
+pub mod springs;
 pub mod statistics;
 pub mod style;
 pub mod terrain;
@@ -27,11 +29,12 @@ use bevy_egui::{
 };
 
 use crate::runtime::{
-    Before, Command, FreeView, History, Level, Live, Notices, PointerOverView, Preferences, Record, Shown, Timing,
-    Transport, Workspace,
+    Before, Command, FreeView, History, Level, Live, Marks, Notices, Overlay, Pointed, PointerOverView, Preferences,
+    Record, Shown, Timing, Transport, Workspace,
 };
 use files::Files;
 use keys::Keyboard;
+use springs::Springs;
 use windows::Windows;
 
 /// Whether panels are shown.
@@ -47,12 +50,26 @@ pub struct Canvas(pub RenderTarget);
 pub struct Opened {
     windows: Windows,
     files: Files,
-    /// Thickness of the next sheet of sand, in metres.
-    pub sheet: f32,
+    kept: Kept,
     /// What the panels were last styled for.
     styled: Option<(crate::settings::Theme, f32)>,
     /// The picture of the view, as the panels know it.
     picture: Option<(AssetId<Image>, egui::TextureId)>,
+}
+
+/// What panels remember that belongs to nobody else.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Thickness of the next sheet of sand, in metres.
+    pub sheet: f32,
+    /// What the person does with springs and drains.
+    pub springs: Springs,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { sheet: 1.0, springs: Springs::default() }
+    }
 }
 
 /// All that panels show.
@@ -69,6 +86,12 @@ pub struct State<'a> {
     pub history: &'a History,
     /// The person's settings.
     pub preferences: &'a Preferences,
+    /// What is shown over the ground.
+    pub overlay: &'a Overlay,
+    /// The place on the chosen map under the pointer.
+    pub pointed: Option<[f32; 2]>,
+    /// Where in the view the springs of the chosen map are.
+    pub marks: &'a [Option<Vec2>],
     /// Start, present or both.
     pub shown: Before,
     /// Which panels there are.
@@ -86,6 +109,9 @@ struct Sources<'w> {
     record: ResMut<'w, Record>,
     history: Res<'w, History>,
     preferences: Res<'w, Preferences>,
+    overlay: Res<'w, Overlay>,
+    pointed: Res<'w, Pointed>,
+    marks: Res<'w, Marks>,
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
     adapter: Res<'w, RenderAdapterInfo>,
@@ -102,6 +128,9 @@ impl Sources<'_> {
             record: &self.record,
             history: &self.history,
             preferences: &self.preferences,
+            overlay: &self.overlay,
+            pointed: self.pointed.0,
+            marks: &self.marks.0,
             shown: self.shown.0,
             workspace: *self.workspace,
             adapter: &self.adapter.name,
@@ -112,7 +141,7 @@ impl Sources<'_> {
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(EguiPlugin::default())
         .insert_resource(UiVisible(true))
-        .insert_resource(Opened { sheet: 1.0, ..Opened::default() })
+        .init_resource::<Opened>()
         .init_resource::<Keyboard>()
         .add_systems(Startup, spawn_canvas)
         .add_systems(EguiPrimaryContextPass, draw)
@@ -154,7 +183,7 @@ fn draw(
     let state = sources.state();
     let mut wants_statistics = false;
     let view = if sources.visible.0 && state.workspace != Workspace::Present {
-        let (commands, left, wanted) = panels::window_ui(&mut root, &state, &mut opened.sheet);
+        let (commands, left, wanted) = panels::window_ui(&mut root, &state, &mut opened.kept);
         asked.extend(commands);
         wants_statistics = wanted;
         left
@@ -174,6 +203,9 @@ fn draw(
     );
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
         asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, sources.visible.0));
+        if sources.visible.0 && state.workspace != Workspace::Present {
+            asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.kept.springs));
+        }
     }
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context));

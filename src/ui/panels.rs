@@ -4,17 +4,19 @@ use bevy_egui::egui::{self, RichText, Ui, collapsing_header::CollapsingState};
 use egui_phosphor::regular as icon;
 
 use super::{
-    State,
+    Kept, State,
     commands::{Menu, keys_text, table},
     group::group_ui,
     ledger::ledger_ui,
+    overlay::overlay_ui,
+    springs::springs_ui,
     statistics::statistics_ui,
     style,
     terrain::terrain_ui,
     transport::{status_ui, transport_ui},
 };
 use crate::{
-    look::Look,
+    look::{Look, WaterLook},
     runtime::{Command, Workspace},
     sim::{
         Slot,
@@ -71,7 +73,7 @@ pub fn menu_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
 }
 
 /// Terrain, one panel per process, light and colour, ledger, statistics. Returns also whether the statistics are seen.
-pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Command>, bool) {
+pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Command>, bool) {
     let mut commands = Vec::new();
     let session = state.live.chosen();
     let learn = state.workspace == Workspace::Learn;
@@ -90,13 +92,20 @@ pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Co
         if learn {
             lesson_ui(ui, &session.simulation.slots);
         }
-        section(ui, "Terrain", false, |ui| commands.extend(terrain_ui(ui, state, sheet, learn)));
+        section(ui, "Terrain", false, |ui| commands.extend(terrain_ui(ui, state, &mut kept.sheet, learn)));
         for (slot, fresh) in session.simulation.slots.iter().zip(catalogue()) {
             process_ui(ui, slot, &*fresh, learn, &mut commands);
         }
+        section(ui, "Springs and drains", false, |ui| commands.extend(springs_ui(ui, state, &mut kept.springs)));
+        section(ui, "Overlays", false, |ui| commands.extend(overlay_ui(ui, state.overlay)));
         section(ui, "Light and colour", !learn, |ui| {
             let changes = group_ui(ui, ("look", &session.look), ("look", &Look::default()), learn);
             commands.extend(changes.into_iter().map(|(name, value)| Command::Set("look".to_owned(), name, value)));
+        });
+        section(ui, "Water look", false, |ui| {
+            let group = ("water-look", &session.water_look as _);
+            let changes = group_ui(ui, group, ("water-look", &WaterLook::default()), learn);
+            commands.extend(changes.into_iter().map(|(name, value)| Command::Set(group.0.to_owned(), name, value)));
         });
         section(ui, "Ledger", learn, |ui| ledger_ui(ui, state));
         seen = section(ui, "Statistics", learn, |ui| statistics_ui(ui, state));
@@ -167,7 +176,7 @@ fn grouped(number: u64) -> String {
 
 /// All panels around the view. Returns what is asked for, the rectangle that is left for the view, and whether the
 /// statistics are seen.
-pub fn window_ui(root: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Command>, egui::Rect, bool) {
+pub fn window_ui(root: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Command>, egui::Rect, bool) {
     let mut commands = Vec::new();
     let mut seen = false;
     egui::Panel::top("menu").show_inside(root, |ui| commands.extend(menu_ui(ui, state)));
@@ -180,7 +189,7 @@ pub fn window_ui(root: &mut Ui, state: &State<'_>, sheet: &mut f32) -> (Vec<Comm
         .max_size(most)
         .resizable(true)
         .show_inside(root, |ui| {
-            let (asked, statistics) = parameters_ui(ui, state, sheet);
+            let (asked, statistics) = parameters_ui(ui, state, kept);
             commands.extend(asked);
             seen = statistics;
         });

@@ -3,7 +3,7 @@
 use bevy::math::Vec2;
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, Stroke, Ui};
 
-use super::{State, style::ACCENT};
+use super::{State, overlay::legend, style::ACCENT};
 use crate::runtime::{Before, Command, Workspace};
 
 /// Behind words on the picture.
@@ -48,6 +48,7 @@ pub fn view_ui(
             commands.push(Command::Choose(index));
         }
     }
+    legend(root, rect, state.overlay);
     match state.shown {
         Before::Off => {}
         Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE),

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use super::{
     ViewSystems,
     numbers::{self, Layout, SceneNumbers},
+    overlay::{OverlayNumbers, motion_image},
 };
 use crate::{
     runtime::{Before, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
@@ -31,11 +32,15 @@ pub(super) const START_LAYER: usize = 1;
 
 /// The ground's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
-struct GroundMaterial {
+pub(super) struct GroundMaterial {
     #[uniform(0)]
     scene: SceneNumbers,
     #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     layers: Handle<Image>,
+    #[texture(2, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    pub motion: Handle<Image>,
+    #[uniform(3)]
+    pub overlay: OverlayNumbers,
 }
 
 impl Material for GroundMaterial {
@@ -92,6 +97,11 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
+    /// The material of every block of the present.
+    pub(super) fn materials(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
+        self.present.iter().map(|block| &block.material)
+    }
+
     /// Mesh, layers and numbers of every block of the present.
     pub(super) fn surfaces(&self) -> impl Iterator<Item = (&Handle<Mesh>, &Handle<Image>, &SceneNumbers)> {
         let blocks = self.present.iter().zip(&self.drawn);
@@ -99,15 +109,26 @@ impl Blocks {
     }
 }
 
+/// The motion of a block over which nothing is shown.
+#[derive(Resource)]
+pub(super) struct Still(pub Handle<Image>);
+
+impl FromWorld for Still {
+    fn from_world(world: &mut World) -> Self {
+        Self(world.resource_mut::<Assets<Image>>().add(motion_image((1, 1), vec![0; 16])))
+    }
+}
+
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(MaterialPlugin::<GroundMaterial>::default())
         .init_resource::<Blocks>()
+        .init_resource::<Still>()
         .add_systems(Update, (show_heights, show_numbers).chain().in_set(ViewSystems::Show));
 }
 
 /// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn show_heights(
+pub(super) fn show_heights(
     live: Res<Live>,
     revision: Res<Revision>,
     shown: Res<Shown>,
@@ -117,6 +138,7 @@ fn show_heights(
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut timing: ResMut<Timing>,
     preferences: Res<Preferences>,
+    still: Res<Still>,
     mut commands: Commands,
 ) {
     // A divider that moves changes no heights.
@@ -161,7 +183,12 @@ fn show_heights(
             return lowest;
         }
         let layers = images.add(layer_image(size, bytes));
-        let material = materials.add(GroundMaterial { scene: SceneNumbers::default(), layers: layers.clone() });
+        let material = materials.add(GroundMaterial {
+            scene: SceneNumbers::default(),
+            layers: layers.clone(),
+            motion: still.0.clone(),
+            overlay: OverlayNumbers::default(),
+        });
         let mesh = meshes.add(block_mesh(size, most));
         let entity = commands
             .spawn((

@@ -3,6 +3,8 @@
 pub mod camera;
 mod ground;
 mod numbers;
+mod overlay;
+mod pick;
 pub mod picture;
 mod redraw;
 mod surroundings;
@@ -28,8 +30,9 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 6] = [
+const SHADERS: [(&str, &[u8]); 7] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
+    ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
     ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),
@@ -49,6 +52,8 @@ pub(super) fn plugin(app: &mut App) {
     app.insert_resource(shared).add_plugins((
         ground::plugin,
         surroundings::plugin,
+        overlay::plugin,
+        pick::plugin,
         tracks::plugin,
         water::plugin,
         camera::plugin,

@@ -125,6 +125,19 @@ impl SceneNumbers {
         )
     }
 
+    /// Column and row, counted between cell centres, of the cell under a place in the world, if it lies on the map.
+    pub(super) fn cell(&self, place: Vec3) -> Option<(f32, f32)> {
+        let share = |place: f32, centre: f32, extent: f32| (place - centre) / extent + 0.5;
+        let (x, y) = (share(place.x, self.place.x, self.extent.x), share(place.z, self.place.y, self.extent.y));
+        let inside = (0.0..=1.0).contains(&x) && (0.0..=1.0).contains(&y);
+        inside.then(|| (x * (self.grid.x - 1.0), y * (self.grid.y - 1.0)))
+    }
+
+    /// Side of a cell, in world units.
+    pub(super) fn cell_side(&self) -> f32 {
+        self.grid.z
+    }
+
     /// Height of the block's foot, in world units.
     pub(super) fn foot(&self) -> f32 {
         self.extent.w

@@ -10,9 +10,14 @@ use bevy::{
     shader::ShaderRef,
 };
 
-use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers};
+use super::{
+    ViewSystems,
+    ground::{Blocks, Still},
+    numbers::SceneNumbers,
+    overlay::Motions,
+};
 use crate::{
-    look::Look,
+    look::WaterLook,
     runtime::{Before, Live, Shown},
 };
 
@@ -27,12 +32,12 @@ struct WaterNumbers {
 }
 
 impl WaterNumbers {
-    fn new(look: &Look) -> Self {
+    fn new(look: &WaterLook) -> Self {
         let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
         Self {
-            color: color(look.water_color, look.water_clarity),
+            color: color(look.color, look.clarity),
             silt: color(look.silt_color, look.ripples),
-            film: Vec4::new(0.5 * look.film, 1.5 * look.film, 0.0, 0.0),
+            film: Vec4::new(0.5 * look.film, 1.5 * look.film, look.mirror, look.glint),
         }
     }
 }
@@ -44,7 +49,9 @@ struct WaterMaterial {
     scene: SceneNumbers,
     #[texture(1, sample_type = "float", filterable = false, visibility(vertex, fragment))]
     layers: Handle<Image>,
-    #[uniform(2)]
+    #[texture(2, sample_type = "float", filterable = false, visibility(vertex, fragment))]
+    motion: Handle<Image>,
+    #[uniform(3)]
     water: WaterNumbers,
 }
 
@@ -102,11 +109,13 @@ fn show_water(
     live: Res<Live>,
     shown: Res<Shown>,
     blocks: Res<Blocks>,
+    motions: Res<Motions>,
+    still: Res<Still>,
     mut waters: ResMut<Waters>,
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {
-    if !(live.is_changed() || shown.is_changed() || blocks.is_changed()) {
+    if !(live.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
         return;
     }
     let surfaces: Vec<_> = blocks.surfaces().collect();
@@ -115,17 +124,24 @@ fn show_water(
         commands.entity(sheet.entity).despawn();
     }
     waters.0.resize_with(surfaces.len(), || None);
-    for ((slot, (mesh, layers, numbers)), session) in waters.0.iter_mut().zip(surfaces).zip(live.all()) {
+    for (index, ((slot, (mesh, layers, numbers)), session)) in
+        waters.0.iter_mut().zip(surfaces).zip(live.all()).enumerate()
+    {
         // The start was dry as far as is known.
-        let wet = session.look.water_shown && shown.0 != Before::Alone && session.simulation.has_water();
+        let wet =
+            session.water_look.shown && shown.0 != Before::Alone && !motions.bare && session.simulation.has_water();
         if !wet {
             if let Some(sheet) = slot.take() {
                 commands.entity(sheet.entity).despawn();
             }
             continue;
         }
-        let wanted =
-            WaterMaterial { scene: *numbers, layers: layers.clone(), water: WaterNumbers::new(&live.chosen().look) };
+        let wanted = WaterMaterial {
+            scene: *numbers,
+            layers: layers.clone(),
+            motion: motions.images.get(index).unwrap_or(&still.0).clone(),
+            water: WaterNumbers::new(&live.chosen().water_look),
+        };
         match slot {
             Some(sheet) => {
                 if sheet.mesh != *mesh {
@@ -133,7 +149,8 @@ fn show_water(
                     commands.entity(sheet.entity).insert(Mesh3d(mesh.clone()));
                 }
                 let same = |old: &WaterMaterial| {
-                    old.scene == wanted.scene && old.layers == wanted.layers && old.water == wanted.water
+                    (old.scene, &old.layers, &old.motion, old.water)
+                        == (wanted.scene, &wanted.layers, &wanted.motion, wanted.water)
                 };
                 if !materials.get(&sheet.material).is_some_and(same)
                     && let Some(mut material) = materials.get_mut(&sheet.material)

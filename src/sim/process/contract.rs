@@ -269,6 +269,7 @@ fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
     let mut look = crate::look::Look::default();
     assert_declared("terrain", &mut terrain);
     assert_declared("look", &mut look);
+    assert_declared("water-look", &mut crate::look::WaterLook::default());
     for mut process in catalogue() {
         assert_declared(process.info().key, process.params_mut());
     }

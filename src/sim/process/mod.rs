@@ -12,6 +12,7 @@ pub mod water;
 use bevy_reflect::{Reflect, structs::Struct};
 
 use super::{
+    grid::Grid,
     ledger::Ledger,
     terrain::{Layer, Terrain},
 };
@@ -118,6 +119,16 @@ pub trait Process: Send + Sync {
     /// The ways of a sample of particles in the last tick, if the process has particles and they are watched.
     fn tracks(&self) -> &[Track] {
         &[]
+    }
+
+    /// Velocity of the water that it moves, along columns and rows, in metres per second.
+    fn velocity(&self, _: &Terrain) -> Option<[Grid; 2]> {
+        None
+    }
+
+    /// The slope, as a tangent, at which each cell's ground stands, if the process lets ground slide.
+    fn talus(&self, _: &Terrain) -> Option<Grid> {
+        None
     }
 
     /// A copy in the same state.

@@ -163,6 +163,20 @@ impl Process for Thermal {
         Progress::Done
     }
 
+    fn talus(&self, terrain: &Terrain) -> Option<Grid> {
+        let Params { mode, repose_angle, talus_coefficient, talus_bias, .. } = self.params;
+        let repose = repose_angle.to_radians().tan();
+        let cells = terrain.sand.iter().zip(terrain.softness.iter()).map(|(&sand, softness)| {
+            // A dusting does not count as loose ground.
+            if mode == Mode::Default && sand > 0.01 {
+                repose
+            } else {
+                (1.0 - softness) * talus_coefficient + talus_bias
+            }
+        });
+        Some(Grid::from_cells(terrain.width(), terrain.height(), cells.collect()))
+    }
+
     fn counts(&self) -> Counts {
         self.counts
     }

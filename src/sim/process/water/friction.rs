@@ -62,6 +62,28 @@ impl Faces {
         self.size == (terrain.width(), terrain.height())
     }
 
+    /// Velocity of the fluid along columns and rows, in metres per second; films that hardly flow have none.
+    pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
+        let (width, height) = self.size;
+        let along = |x: usize, y: usize, first: f32, second: f32| {
+            let index = y * width + x;
+            let depth = terrain.water[index] + terrain.suspended[index];
+            0.5 * (first + second) * depth / (depth * depth + FILM_SQUARE)
+        };
+        let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
+        let [u, v] = &mut velocity;
+        for_bands(height, [(&mut u[..], width), (&mut v[..], width)], |rows, [u, v]| {
+            for (line, y) in rows.enumerate() {
+                for x in 0..width {
+                    let (face, at) = (y * (width + 1) + x, line * width + x);
+                    u[at] = along(x, y, self.x[face], self.x[face + 1]);
+                    v[at] = along(x, y, self.y[y * width + x], self.y[(y + 1) * width + x]);
+                }
+            }
+        });
+        velocity
+    }
+
     /// Finds the fluxes that the surface drives.
     pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, dt: f32) {
         let (width, height) = self.size;

@@ -16,6 +16,7 @@ use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::{
     params::{choice, knob},
     sim::{
+        grid::Grid,
         ledger::Ledger,
         terrain::{Layer, Source, Terrain},
     },
@@ -284,6 +285,14 @@ impl Process for Water {
             }
         }
         Progress::Done
+    }
+
+    fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
+        match &self.flow {
+            Flow::Still => None,
+            Flow::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
+            Flow::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity.clone()),
+        }
     }
 
     fn counts(&self) -> Counts {

@@ -32,7 +32,7 @@ pub(super) struct Pipes {
     size: (usize, usize),
     /// To the left, right, above and below.
     flux: [Vec<f32>; 4],
-    velocity: [Grid; 2],
+    pub(super) velocity: [Grid; 2],
     /// Where the next layers are made: bedrock, sand, water, suspended.
     spare: [Grid; 4],
 }

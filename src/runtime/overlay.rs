@@ -1,0 +1,168 @@
+//! The quantity that is shown over the ground, its values and its range; and how the water moves.
+
+use bevy::prelude::*;
+use colorgrad::Gradient;
+
+use super::{Command, Live, Revision};
+use crate::{
+    io::session::Session,
+    sim::{
+        grid::Grid,
+        quantity::{Quantity, Scale},
+    },
+};
+
+/// Weight of a tick in the averaged discharge.
+const NEWEST: f32 = 0.02;
+/// So many cells of a map, at least, stand for all when a range is sought.
+const SAMPLE: usize = 20_000;
+/// Share of the cells that may lie above the range.
+const ABOVE: f64 = 0.005;
+
+/// What is shown over the ground of every session.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Overlay {
+    /// The quantity, if any.
+    pub shown: Option<Quantity>,
+    /// Whether arrows show where the water flows.
+    pub arrows: bool,
+    /// Least and largest value of the colours.
+    pub range: (f32, f32),
+    /// Speed in metres per second that makes the longest arrow.
+    pub fastest: f32,
+    /// Values of the quantity in every session; nothing while none is shown.
+    pub values: Vec<Grid>,
+    /// Velocities of the water in every session where it moves.
+    pub flows: Vec<Option<[Grid; 2]>>,
+    /// The one that was shown before, which the key brings back.
+    before: Option<Quantity>,
+    seen: Option<(Revision, Option<Quantity>, bool)>,
+}
+
+impl Overlay {
+    /// Whether the ground must be seen through the water.
+    pub fn on(&self) -> bool {
+        self.shown.is_some() || self.arrows
+    }
+
+    /// The colour of a share of the range, as linear red, green and blue.
+    pub fn color(scale: Scale, share: f32) -> [f32; 3] {
+        let [red, green, blue, _] = match scale {
+            Scale::AroundZero => colorgrad::preset::pu_or().at(1.0 - share).to_linear_rgba(),
+            _ => colorgrad::preset::viridis().at(share).to_linear_rgba(),
+        };
+        [red, green, blue]
+    }
+
+    /// Shows another quantity, or none.
+    fn show(&mut self, quantity: Option<Quantity>) {
+        self.before = self.shown.or(self.before);
+        self.shown = quantity;
+        self.range = (0.0, 0.0);
+        self.values.clear();
+    }
+
+    /// Finds the values of every session. Those of the discharge are averaged with what they were.
+    fn measure(&mut self, live: &Live, goes_on: bool) {
+        let Some(quantity) = self.shown else { return };
+        let now = live.all().iter().map(|session| session.simulation.quantity(quantity));
+        if quantity == Quantity::Discharge && goes_on && self.values.len() == live.all().len() {
+            for (mean, now) in self.values.iter_mut().zip(now) {
+                if mean.len() == now.len() {
+                    mean.iter_mut().zip(now.iter()).for_each(|(mean, now)| *mean += NEWEST * (now - *mean));
+                } else {
+                    *mean = now;
+                }
+            }
+        } else {
+            self.values = now.collect();
+        }
+        self.range = match quantity.scale() {
+            Scale::UpTo(most) => (0.0, most),
+            scale => {
+                let sizes = self.values.iter().flat_map(|grid| grid.iter().step_by((grid.len() / SAMPLE).max(1)));
+                let most = follow(self.range.1, largest(sizes.map(|value| value.abs()).collect()));
+                (if scale == Scale::AroundZero { -most } else { 0.0 }, most)
+            }
+        };
+    }
+}
+
+/// What panels and keys ask of it.
+pub(super) fn obey(mut commands: MessageReader<Command>, mut overlay: ResMut<Overlay>) {
+    for command in commands.read() {
+        match command {
+            Command::ShowOverlay(quantity) => overlay.show(*quantity),
+            Command::ToggleOverlay => {
+                let wanted = if overlay.shown.is_some() { None } else { overlay.before.or(Some(Quantity::ALL[0])) };
+                overlay.show(wanted);
+            }
+            Command::ToggleArrows => overlay.arrows = !overlay.arrows,
+            _ => {}
+        }
+    }
+}
+
+/// Follows the last finished tick.
+pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
+    let now = (*revision, overlay.shown, overlay.arrows);
+    if overlay.seen == Some(now) || !live.between_ticks() {
+        return;
+    }
+    let goes_on = overlay.seen.is_some_and(|(seen, shown, _)| seen.start == revision.start && shown == overlay.shown);
+    overlay.seen = Some(now);
+    overlay.measure(&live, goes_on);
+    let wanted = overlay.arrows || live.chosen().water_look.shown;
+    let flow = |session: &Session| wanted.then(|| session.simulation.velocity()).flatten();
+    overlay.flows = live.all().iter().map(flow).collect();
+    if overlay.arrows {
+        let film = live.chosen().water_look.film;
+        let speeds = live.all().iter().zip(&overlay.flows).flat_map(|(session, flow)| {
+            let depths = session.simulation.terrain.water.iter();
+            let flow = flow.iter().flat_map(|[u, v]| u.iter().zip(v.iter()));
+            flow.zip(depths).filter(|(_, depth)| **depth >= film).map(|((u, v), _)| u.hypot(*v))
+        });
+        let fastest = largest(speeds.collect());
+        overlay.fastest = follow(overlay.fastest, fastest);
+    }
+}
+
+/// The size above which few lie.
+fn largest(mut sizes: Vec<f32>) -> f32 {
+    if sizes.is_empty() {
+        return 0.0;
+    }
+    let place = ((sizes.len() - 1) as f64 * (1.0 - ABOVE)) as usize;
+    *sizes.select_nth_unstable_by(place, f32::total_cmp).1
+}
+
+/// The end of a scale that has to reach `largest`: 1, 2 or 5 times a power of ten. It does not shrink until far less is
+/// needed, so that colours stay what they are.
+fn follow(before: f32, largest: f32) -> f32 {
+    if largest <= before && largest > 0.2 * before {
+        return before;
+    }
+    let power = 10.0_f32.powf(largest.max(1e-3).log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|step| step * power).into_iter().find(|end| *end >= largest).unwrap_or(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_end_at_round_numbers_and_stay_while_values_waver() {
+        assert_eq!(follow(0.0, 3.2), 5.0);
+        assert_eq!(follow(5.0, 1.1), 5.0);
+        assert_eq!(follow(5.0, 0.9), 1.0);
+        assert_eq!(follow(5.0, 5.1), 10.0);
+        assert!(follow(0.0, 0.0) > 0.0);
+    }
+
+    #[test]
+    fn both_ends_of_a_scale_around_zero_differ_and_its_middle_is_pale() {
+        let [low, middle, high] = [0.0, 0.5, 1.0].map(|share| Overlay::color(Scale::AroundZero, share));
+        assert!(low[0] > low[2] && high[2] > high[0] || low[2] > low[0] && high[0] > high[2]);
+        assert!(middle.iter().all(|part| *part > 0.8));
+    }
+}

@@ -1,0 +1,170 @@
+//! Quantities that can be seen over the ground: what they are called, in which unit, and how they are found.
+
+use super::{Simulation, grid::Grid};
+
+/// What can be shown over the ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Depth of the water.
+    Depth,
+    /// Speed of the water.
+    Speed,
+    /// Sediment that the water carries.
+    Suspended,
+    /// Water that passes a metre of width.
+    Discharge,
+    /// Softness of the bedrock.
+    Softness,
+    /// How much higher the ground lies than at the start.
+    Change,
+    /// Slope, as a multiple of the slope at which the ground would slide or crumble.
+    Steepness,
+}
+
+/// Which colours a quantity needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// From nothing upwards.
+    FromZero,
+    /// As much below zero as above.
+    AroundZero,
+    /// Always from 0 to this.
+    UpTo(f32),
+}
+
+impl Quantity {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Quantity; 7] = [
+        Quantity::Depth,
+        Quantity::Speed,
+        Quantity::Suspended,
+        Quantity::Discharge,
+        Quantity::Softness,
+        Quantity::Change,
+        Quantity::Steepness,
+    ];
+
+    /// Name shown to the user.
+    pub fn title(self) -> &'static str {
+        match self {
+            Quantity::Depth => "Depth of water",
+            Quantity::Speed => "Speed of water",
+            Quantity::Suspended => "Suspended sediment",
+            Quantity::Discharge => "Discharge, averaged",
+            Quantity::Softness => "Softness",
+            Quantity::Change => "Change since the start",
+            Quantity::Steepness => "Slope against talus",
+        }
+    }
+
+    /// Its unit; empty for a ratio.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Quantity::Depth | Quantity::Suspended | Quantity::Change => "m",
+            Quantity::Speed => "m/s",
+            Quantity::Discharge => "m²/s",
+            Quantity::Softness | Quantity::Steepness => "",
+        }
+    }
+
+    /// What it tells, in a sentence.
+    pub fn about(self) -> &'static str {
+        match self {
+            Quantity::Depth => "How deep the water stands.",
+            Quantity::Speed => "How fast the water flows.",
+            Quantity::Suspended => "Sediment in the water, as the thickness that it would have if it settled.",
+            Quantity::Discharge => "Water that passes a metre of width, averaged over the last fifty ticks or so.",
+            Quantity::Softness => "How easily bedrock erodes: 0 is hard, 1 is soft.",
+            Quantity::Change => "How much higher or lower the ground lies than at the start.",
+            Quantity::Steepness => "Above 1 the ground slides or crumbles.",
+        }
+    }
+
+    /// Which colours it needs.
+    pub fn scale(self) -> Scale {
+        match self {
+            Quantity::Depth | Quantity::Speed | Quantity::Suspended | Quantity::Discharge => Scale::FromZero,
+            Quantity::Change => Scale::AroundZero,
+            Quantity::Softness => Scale::UpTo(1.0),
+            Quantity::Steepness => Scale::UpTo(2.0),
+        }
+    }
+}
+
+impl Simulation {
+    /// Velocity of the water along columns and rows, in metres per second, if a process that is on moves water.
+    pub fn velocity(&self) -> Option<[Grid; 2]> {
+        let mut on = self.slots.iter().filter(|slot| slot.enabled);
+        on.find_map(|slot| slot.process.velocity(&self.terrain))
+    }
+
+    /// A quantity as it is now, in every cell.
+    pub fn quantity(&self, quantity: Quantity) -> Grid {
+        let terrain = &self.terrain;
+        let (width, height) = (terrain.width(), terrain.height());
+        let speed = || {
+            let velocity = self.velocity().unwrap_or_else(|| [(); 2].map(|()| Grid::filled(width, height, 0.0)));
+            let [u, v] = velocity;
+            u.iter().zip(v.iter()).map(|(u, v)| u.hypot(*v)).collect::<Vec<f32>>()
+        };
+        let cells = match quantity {
+            Quantity::Depth => return terrain.water.clone(),
+            Quantity::Suspended => return terrain.suspended.clone(),
+            Quantity::Softness => return terrain.softness.clone(),
+            Quantity::Speed => speed(),
+            Quantity::Discharge => {
+                speed().iter().zip(terrain.water.iter()).map(|(speed, depth)| speed * depth).collect()
+            }
+            Quantity::Change => {
+                terrain.ground().iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect()
+            }
+            Quantity::Steepness => {
+                let ground = terrain.ground();
+                let talus = self.slots.iter().find_map(|slot| slot.process.talus(terrain));
+                let stands = |index: usize| talus.as_ref().map_or(1.0, |talus| talus[index]).max(1e-3);
+                let cells = (0..width * height).map(|index| {
+                    let (x, y) = (index % width, index / width);
+                    steepest_fall(&ground, x, y) / (terrain.cell_size * stands(index))
+                });
+                cells.collect()
+            }
+        };
+        Grid::from_cells(width, height, cells)
+    }
+}
+
+/// How much lower than a cell its neighbours lie at most, by the length of a cell.
+fn steepest_fall(ground: &Grid, x: usize, y: usize) -> f32 {
+    let here = ground.at(x, y);
+    let mut most = 0.0_f32;
+    for row in y.saturating_sub(1)..(y + 2).min(ground.height()) {
+        for column in x.saturating_sub(1)..(x + 2).min(ground.width()) {
+            let farther = if row != y && column != x { std::f32::consts::SQRT_2 } else { 1.0 };
+            most = most.max((here - ground.at(column, row)) / farther);
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::terrain::{Edge, Terrain};
+
+    #[test]
+    fn a_slope_at_the_talus_angle_has_steepness_one_and_running_water_its_speed() {
+        let slope = 33.0_f32.to_radians().tan();
+        let ground = Grid::from_fn(32, 32, |x, _| slope * 2.0 * x as f32);
+        let mut terrain = Terrain::bare(ground, 2.0, Edge::Open);
+        terrain.spread_sand(1.0);
+        let mut simulation = Simulation::new(terrain, 1);
+        assert!((simulation.quantity(Quantity::Steepness).at(16, 16) - 1.0).abs() < 1e-3);
+        assert!(simulation.quantity(Quantity::Speed).iter().all(|&speed| speed == 0.0));
+        assert!(simulation.quantity(Quantity::Change).iter().all(|&change| change == 0.0));
+        simulation.slot_mut("water").expect("it is in the catalogue").enabled = true;
+        (0..50).for_each(|_| simulation.tick());
+        let [u, v] = simulation.velocity().expect("water flows");
+        assert!(u.at(16, 16) < -0.05 && v.at(16, 16).abs() < 1e-6, "downhill is towards the first column");
+        assert_eq!(simulation.quantity(Quantity::Speed).at(16, 16), -u.at(16, 16));
+    }
+}

@@ -1,0 +1,102 @@
+//! Overlays: which quantity is shown over the ground, and the legend that tells its colours.
+
+use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
+
+use crate::{
+    runtime::{Command, Overlay},
+    sim::quantity::{Quantity, Scale},
+};
+
+/// Size of the legend's bar of colours.
+const BAR: egui::Vec2 = egui::vec2(220.0, 12.0);
+
+/// The choice of a quantity, and of arrows.
+pub fn overlay_ui(ui: &mut Ui, overlay: &Overlay) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let title = |quantity: Option<Quantity>| quantity.map_or("Ground", Quantity::title);
+    egui::ComboBox::from_id_salt("overlay").width(200.0).selected_text(title(overlay.shown)).show_ui(ui, |ui| {
+        for quantity in std::iter::once(None).chain(Quantity::ALL.map(Some)) {
+            let about = quantity.map_or("The ground as it looks.", Quantity::about);
+            let label = ui.selectable_label(overlay.shown == quantity, title(quantity));
+            if label.on_hover_text(about).clicked() {
+                commands.push(Command::ShowOverlay(quantity));
+            }
+        }
+    });
+    let mut arrows = overlay.arrows;
+    let help = "Along the flow of the water; longer where it is faster.";
+    if ui.checkbox(&mut arrows, "Flow arrows").on_hover_text(help).changed() {
+        commands.push(Command::ToggleArrows);
+    }
+    commands
+}
+
+/// The legend at the lower left of the view: title, unit, colours and numbers.
+pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
+    let painter = ui.painter().with_clip_rect(view);
+    let (small, font) = (FontId::proportional(11.0), FontId::proportional(13.0));
+    let corner = view.left_bottom() + egui::vec2(16.0, -16.0);
+    if let Some(quantity) = overlay.shown {
+        let back = Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(BAR.x + 20.0, 4.0));
+        painter.rect_filled(back, 6.0, Color32::from_black_alpha(150));
+        let left = corner + egui::vec2(8.0, -30.0);
+        let unit = if quantity.unit().is_empty() { String::new() } else { format!(" ({})", quantity.unit()) };
+        let title = format!("{}{unit}", quantity.title());
+        painter.text(left - egui::vec2(0.0, 5.0), Align2::LEFT_BOTTOM, title, font, Color32::WHITE);
+        painter.add(bar(Rect::from_min_size(left, BAR), quantity.scale()));
+        let (least, most) = overlay.range;
+        for (share, align) in [(0.0, Align2::LEFT_TOP), (0.5, Align2::CENTER_TOP), (1.0, Align2::RIGHT_TOP)] {
+            let value = least + share * (most - least);
+            let place = left + egui::vec2(share * BAR.x, BAR.y + 2.0);
+            painter.text(place, align, number(value), small.clone(), Color32::WHITE);
+        }
+    } else if overlay.arrows {
+        let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(190.0, 4.0));
+        painter.rect_filled(back, 6.0, Color32::from_black_alpha(150));
+        let text = format!("Longest arrow: {} m/s", number(overlay.fastest));
+        painter.text(corner + egui::vec2(4.0, -10.0), Align2::LEFT_CENTER, text, font, Color32::WHITE);
+    }
+}
+
+/// A bar of the scale's colours.
+fn bar(place: Rect, scale: Scale) -> Mesh {
+    const STEPS: u32 = 32;
+    let mut mesh = Mesh::default();
+    for step in 0..=STEPS {
+        let share = step as f32 / STEPS as f32;
+        let [red, green, blue] = Overlay::color(scale, share);
+        let color = egui::Rgba::from_rgb(red, green, blue).into();
+        let x = place.left() + share * place.width();
+        mesh.colored_vertex(egui::pos2(x, place.top()), color);
+        mesh.colored_vertex(egui::pos2(x, place.bottom()), color);
+        if step > 0 {
+            let last = 2 * step - 2;
+            mesh.add_triangle(last, last + 1, last + 2);
+            mesh.add_triangle(last + 1, last + 2, last + 3);
+        }
+    }
+    mesh
+}
+
+/// A number with as many digits as a legend needs.
+fn number(value: f32) -> String {
+    let digits = if value.abs() >= 10.0 || value == 0.0 {
+        0
+    } else if value.abs() >= 0.1 {
+        2
+    } else {
+        4
+    };
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_legend_are_short() {
+        assert_eq!([0.0, 0.5, 2.0, 50.0, -0.025, 2.5].map(number), ["0", "0.5", "2", "50", "-0.025", "2.5"]);
+    }
+}

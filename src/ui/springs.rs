@@ -1,0 +1,157 @@
+//! Springs and drains: placed with a click on the map, dragged, and tuned where they are.
+
+use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, RichText, Sense, Stroke, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{State, style::ACCENT};
+use crate::{runtime::Command, sim::terrain::Source};
+
+/// Radius of a mark, in points.
+const MARK: f32 = 10.0;
+/// What a new spring gives and reaches, in cells: cubic metres per second and square metre of a cell, and cells.
+const NEW: (f32, f32) = (1.5, 2.5);
+const WATER: Color32 = Color32::from_rgb(64, 150, 235);
+const DRAIN: Color32 = Color32::from_rgb(214, 120, 60);
+
+/// What the person is doing with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Springs {
+    /// The next click places a spring, or a drain.
+    placing: Option<Kind>,
+    /// The one whose numbers are shown beside it.
+    chosen: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Spring,
+    Drain,
+}
+
+/// The panel: buttons that place one, and the list.
+pub fn springs_ui(ui: &mut Ui, state: &State<'_>, springs: &mut Springs) -> Vec<Command> {
+    let terrain = &state.live.chosen().simulation.terrain;
+    let mut sources = terrain.sources.clone();
+    ui.horizontal(|ui| {
+        for (kind, text) in [(Kind::Spring, "Place a spring"), (Kind::Drain, "Place a drain")] {
+            let help = "Then click on the map. Esc leaves it.";
+            let on = springs.placing == Some(kind);
+            if ui.selectable_label(on, format!("{} {text}", icon::DROP)).on_hover_text(help).clicked() {
+                springs.placing = if on { None } else { Some(kind) };
+            }
+        }
+    });
+    let mut removed = None;
+    for (index, source) in sources.iter_mut().enumerate() {
+        ui.separator();
+        ui.horizontal(|ui| {
+            let name = format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1);
+            if ui.selectable_label(springs.chosen == Some(index), name).clicked() {
+                springs.chosen = if springs.chosen == Some(index) { None } else { Some(index) };
+            }
+            if ui.button(icon::TRASH).on_hover_text("Takes it away").clicked() {
+                removed = Some(index);
+            }
+        });
+        source_ui(ui, source, terrain.cell_size);
+    }
+    changed(state, sources, removed, springs)
+}
+
+/// Marks on the map, each to be dragged; the chosen one with its numbers beside it. Placing ends with a click.
+pub fn marks_ui(root: &mut Ui, view: Rect, state: &State<'_>, springs: &mut Springs) -> Vec<Command> {
+    let terrain = &state.live.chosen().simulation.terrain;
+    let mut sources = terrain.sources.clone();
+    let mut removed = None;
+    let painter = root.painter().with_clip_rect(view);
+    if let Some(kind) = springs.placing {
+        let response = root.interact(view, root.id().with("place"), Sense::click());
+        let text = "Click on the map; Esc leaves it.";
+        painter.text(view.center_top() + egui::vec2(0.0, 40.0), Align2::CENTER_CENTER, text, font(), Color32::WHITE);
+        if root.input(|input| input.key_pressed(egui::Key::Escape)) {
+            springs.placing = None;
+        } else if response.clicked()
+            && let Some(place) = state.pointed
+        {
+            let size = terrain.cell_size;
+            let sign = if kind == Kind::Drain { -1.0 } else { 1.0 };
+            sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size });
+            springs.chosen = Some(sources.len() - 1);
+            springs.placing = None;
+        }
+        response.on_hover_cursor(CursorIcon::Crosshair);
+    }
+    for (index, mark) in state.marks.iter().enumerate() {
+        let (Some(share), Some(source)) = (mark, sources.get_mut(index)) else { continue };
+        let place = view.min + egui::vec2(share.x, share.y) * view.size();
+        let color = if source.rate < 0.0 { DRAIN } else { WATER };
+        let chosen = springs.chosen == Some(index);
+        painter.circle(
+            place,
+            MARK,
+            color.gamma_multiply(0.85),
+            Stroke::new(if chosen { 2.5 } else { 1.5 }, Color32::WHITE),
+        );
+        painter.text(place, Align2::CENTER_CENTER, icon::DROP, font(), Color32::WHITE);
+        let spot = Rect::from_center_size(place, egui::Vec2::splat(2.6 * MARK)).intersect(view);
+        let response = root.interact(spot, root.id().with(("source", index)), Sense::click_and_drag());
+        let name = format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1);
+        response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, chosen, &name));
+        if response.has_focus() {
+            painter.circle_stroke(place, MARK + 4.0, Stroke::new(2.0, ACCENT));
+        }
+        if response.clicked() {
+            springs.chosen = if chosen { None } else { Some(index) };
+        }
+        if response.dragged()
+            && let Some(pointed) = state.pointed
+        {
+            source.place = pointed;
+        }
+        if chosen && !response.dragged() {
+            let corner = place + egui::vec2(MARK + 8.0, -MARK);
+            egui::Area::new(root.id().with("spring")).fixed_pos(corner).constrain_to(view).show(root.ctx(), |ui| {
+                egui::Frame::popup(ui.style()).show(ui, |ui| {
+                    ui.horizontal(|ui| {
+                        ui.label(RichText::new(&name).strong());
+                        if ui.button(icon::TRASH).on_hover_text("Takes it away").clicked() {
+                            removed = Some(index);
+                        }
+                        if ui.button(icon::X).on_hover_text("Closes this").clicked() {
+                            springs.chosen = None;
+                        }
+                    });
+                    source_ui(ui, source, terrain.cell_size);
+                });
+            });
+        }
+        response.on_hover_cursor(CursorIcon::Grab).on_hover_text(format!("{name}: drag it, or click to tune it"));
+    }
+    changed(state, sources, removed, springs)
+}
+
+fn font() -> FontId {
+    FontId::proportional(13.0)
+}
+
+/// Rate and radius.
+fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
+    let most = 40.0 * cell_size * cell_size;
+    let rate =
+        egui::Slider::new(&mut source.rate, -most..=most).logarithmic(true).smallest_positive(f64::from(1e-3 * most));
+    ui.add(rate.suffix(" m³/s").max_decimals(2).text("Rate")).on_hover_text("Water that it gives; negative takes.");
+    let radius = egui::Slider::new(&mut source.radius, 0.0..=20.0 * cell_size);
+    ui.add(radius.suffix(" m").max_decimals(1).text("Radius")).on_hover_text("How far it reaches.");
+}
+
+/// What the changed list asks for.
+fn changed(state: &State<'_>, mut sources: Vec<Source>, removed: Option<usize>, springs: &mut Springs) -> Vec<Command> {
+    if let Some(index) = removed {
+        sources.remove(index);
+        springs.chosen = None;
+    }
+    if sources == state.live.chosen().simulation.terrain.sources {
+        return Vec::new();
+    }
+    vec![Command::SetSources(sources)]
+}

@@ -1,0 +1,147 @@
+//! What is shown over the ground: the texture of values and velocities, and the colours.
+
+use bevy::{
+    asset::RenderAssetUsages,
+    prelude::*,
+    render::render_resource::{Extent3d, ShaderType, TextureDimension, TextureFormat},
+};
+
+use rayon::prelude::*;
+
+use super::{
+    ViewSystems,
+    ground::{Blocks, GroundMaterial, show_heights},
+};
+use crate::{
+    runtime::{Live, Overlay},
+    sim::{grid::Grid, quantity::Scale},
+};
+
+/// Colours from the least to the largest value.
+const COLORS: usize = 9;
+/// Arrows along a map's shorter side.
+const ARROWS: f32 = 36.0;
+
+/// `Overlay` in `shaders/terrain.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct OverlayNumbers {
+    range: Vec4,
+    arrows: Vec4,
+    colors: [Vec4; COLORS],
+}
+
+impl OverlayNumbers {
+    fn new(overlay: &Overlay, shorter_side: usize, film: f32) -> Self {
+        let (least, most) = overlay.range;
+        let switch = |on: bool| f32::from(u8::from(on));
+        let scale = overlay.shown.map(|quantity| quantity.scale());
+        Self {
+            range: Vec4::new(
+                least,
+                1.0 / (most - least).max(f32::MIN_POSITIVE),
+                switch(scale.is_some()),
+                switch(overlay.arrows),
+            ),
+            arrows: Vec4::new(
+                (shorter_side as f32 / ARROWS).max(2.0),
+                overlay.fastest,
+                film,
+                switch(scale == Some(Scale::FromZero)),
+            ),
+            colors: std::array::from_fn(|index| {
+                let share = index as f32 / (COLORS - 1) as f32;
+                scale.map_or(Vec4::ZERO, |scale| Vec3::from(Overlay::color(scale, share)).extend(1.0))
+            }),
+        }
+    }
+}
+
+/// Values and velocities of every block, as a texture.
+#[derive(Resource, Default)]
+pub(super) struct Motions {
+    /// One for each block.
+    pub images: Vec<Handle<Image>>,
+    /// Whether the water is left out, so that the ground is seen.
+    pub bare: bool,
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Motions>().add_systems(Update, show.in_set(ViewSystems::Show).after(show_heights));
+}
+
+/// Brings values, velocities and colours to the screen.
+fn show(
+    live: Res<Live>,
+    overlay: Res<Overlay>,
+    blocks: Res<Blocks>,
+    mut motions: ResMut<Motions>,
+    mut images: ResMut<Assets<Image>>,
+    mut materials: ResMut<Assets<GroundMaterial>>,
+) {
+    if !(overlay.is_changed() || blocks.is_changed()) {
+        return;
+    }
+    motions.bare = overlay.on();
+    let count = blocks.materials().count();
+    motions.images.truncate(count);
+    for (index, material) in blocks.materials().enumerate() {
+        let Some(session) = live.all().get(index) else { continue };
+        let terrain = &session.simulation.terrain;
+        let size = (terrain.width(), terrain.height());
+        let fits = |grid: &&Grid| (grid.width(), grid.height()) == size;
+        let values = overlay.values.get(index).filter(fits);
+        let flow = overlay.flows.get(index).and_then(Option::as_ref).filter(|[u, _]| fits(&u));
+        let (size, bytes) = motion_bytes(size, values, flow);
+        let same_size = |image: &Image| image.size() == UVec2::new(size.0 as u32, size.1 as u32);
+        match motions.images.get(index) {
+            Some(handle) if images.get(handle).is_some_and(same_size) => {
+                if let Some(mut image) = images.get_mut(handle) {
+                    image.data = Some(bytes);
+                }
+            }
+            known => {
+                let known = known.is_some();
+                let handle = images.add(motion_image(size, bytes));
+                if known {
+                    motions.images[index] = handle;
+                } else {
+                    motions.images.push(handle);
+                }
+            }
+        }
+        let (image, numbers) = (
+            &motions.images[index],
+            OverlayNumbers::new(&overlay, terrain.width().min(terrain.height()), live.chosen().water_look.film),
+        );
+        if materials.get(material).is_some_and(|material| material.motion != *image || material.overlay != numbers)
+            && let Some(mut material) = materials.get_mut(material)
+        {
+            material.motion = image.clone();
+            material.overlay = numbers;
+        }
+    }
+}
+
+/// Value and velocity of every cell as the shaders read them; a single cell where there is neither.
+fn motion_bytes(size: (usize, usize), values: Option<&Grid>, flow: Option<&[Grid; 2]>) -> ((usize, usize), Vec<u8>) {
+    if values.is_none() && flow.is_none() {
+        return ((1, 1), vec![0; 16]);
+    }
+    let value = |grid: Option<&Grid>, index: usize| grid.map_or(0.0, |grid| grid[index]);
+    let [u, v] = [flow.map(|[u, _]| u), flow.map(|[_, v]| v)];
+    let mut bytes = vec![0; 16 * size.0 * size.1];
+    bytes.par_chunks_mut(16 * size.0).enumerate().for_each(|(y, row)| {
+        for (x, cell) in row.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let index = y * size.0 + x;
+            let numbers = [value(values, index), value(u, index), value(v, index), 0.0].map(f32::to_le_bytes);
+            cell.copy_from_slice(numbers.as_flattened());
+        }
+    });
+    (size, bytes)
+}
+
+/// A texture of such bytes.
+pub(super) fn motion_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
+    let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
+    Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rgba32Float, RenderAssetUsages::all())
+}
