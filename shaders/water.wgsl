@@ -25,17 +25,23 @@ fn wet_level(cell: vec2<i32>) -> vec2<f32> {
     return select(vec2(0.0), vec2(here.r + here.b, 1.0), here.b > water.film.y);
 }
 
-// Height of the surface in metres. Beside water it goes on at the water's level into the bank, where the ground hides it.
+// Height of the surface in metres: between wet cells alone, so that no bank lifts it. Beside water it goes on at the water's
+// level into the bank, where the ground hides it.
 fn surface(cell: vec2<f32>) -> f32 {
-    let here = bilinear(cell);
+    let first = vec2<i32>(floor(cell));
+    let part = cell - floor(cell);
+    let above = wet_level(first) * (1.0 - part.x) + wet_level(first + vec2(1, 0)) * part.x;
+    let below = wet_level(first + vec2(0, 1)) * (1.0 - part.x) + wet_level(first + vec2(1, 1)) * part.x;
+    let inside = above * (1.0 - part.y) + below * part.y;
     let near = vec2<i32>(round(cell));
-    var wet = wet_level(near + vec2(-1, 0)) + wet_level(near + vec2(1, 0));
-    wet += wet_level(near + vec2(0, -1)) + wet_level(near + vec2(0, 1));
-    wet += wet_level(near + vec2(-1, -1)) + wet_level(near + vec2(1, 1));
-    wet += wet_level(near + vec2(1, -1)) + wet_level(near + vec2(-1, 1));
-    let bank = min(wet.x / max(wet.y, 1.0), here.r + 0.5 * water.film.x);
-    let dry = select(here.r - 2.0 * water.film.y, bank, wet.y > 0.5);
-    return select(dry, here.r + here.b, here.b > water.film.x);
+    var around = wet_level(near + vec2(-1, 0)) + wet_level(near + vec2(1, 0));
+    around += wet_level(near + vec2(0, -1)) + wet_level(near + vec2(0, 1));
+    around += wet_level(near + vec2(-1, -1)) + wet_level(near + vec2(1, 1));
+    around += wet_level(near + vec2(1, -1)) + wet_level(near + vec2(-1, 1));
+    let ground = bilinear(cell).r;
+    let bank = min(around.x / max(around.y, 1.0), ground + 0.5 * water.film.x);
+    let dry = select(ground - 2.0 * water.film.y, bank, around.y > 0.5);
+    return select(dry, inside.x / max(inside.y, 1e-4), inside.y > 1e-3);
 }
 
 @vertex
@@ -127,7 +133,8 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let body = mix(water.color.rgb, water.silt.rgb, silt) * light;
     var mirrored = reflect(-towards_eye, normal);
     mirrored.y = abs(mirrored.y);
-    let fresnel = min((0.02 + 0.98 * pow(1.0 - facing, 5.0)) * water.film.z, 1.0);
+    // The cut through the water is no surface: it mirrors nothing.
+    let fresnel = select(min((0.02 + 0.98 * pow(1.0 - facing, 5.0)) * water.film.z, 1.0), 0.0, wall);
     let glint = pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit * water.film.w;
     let sky = sky_color(mirrored, scene);
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));

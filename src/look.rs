@@ -169,7 +169,7 @@ impl Default for WaterLook {
         Self {
             shown: true,
             color: [0.10, 0.27, 0.33],
-            silt_color: [0.58, 0.46, 0.32],
+            silt_color: [0.60, 0.40, 0.26],
             clarity: 2.5,
             mirror: 1.0,
             glint: 1.0,

@@ -16,8 +16,9 @@ use crate::{
 const NEWEST: f32 = 0.02;
 /// So many cells of a map, at least, stand for all when a range is sought.
 const SAMPLE: usize = 20_000;
-/// Share of the cells that may lie above the range.
+/// Share of the cells that may lie above the range, and of the wet cells that may be faster than the longest arrow says.
 const ABOVE: f64 = 0.005;
+const FASTER: f64 = 0.1;
 
 /// What is shown over the ground of every session.
 #[derive(Resource, Clone, Debug, Default)]
@@ -81,7 +82,7 @@ impl Overlay {
             Scale::UpTo(most) => (0.0, most),
             scale => {
                 let sizes = self.values.iter().flat_map(|grid| grid.iter().step_by((grid.len() / SAMPLE).max(1)));
-                let most = follow(self.range.1, largest(sizes.map(|value| value.abs()).collect()));
+                let most = follow(self.range.1, largest(sizes.map(|value| value.abs()).collect(), ABOVE));
                 (if scale == Scale::AroundZero { -most } else { 0.0 }, most)
             }
         };
@@ -122,17 +123,17 @@ pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay
             let flow = flow.iter().flat_map(|[u, v]| u.iter().zip(v.iter()));
             flow.zip(depths).filter(|(_, depth)| **depth >= film).map(|((u, v), _)| u.hypot(*v))
         });
-        let fastest = largest(speeds.collect());
+        let fastest = largest(speeds.collect(), FASTER);
         overlay.fastest = follow(overlay.fastest, fastest);
     }
 }
 
-/// The size above which few lie.
-fn largest(mut sizes: Vec<f32>) -> f32 {
+/// The size above which this share lies.
+fn largest(mut sizes: Vec<f32>, above: f64) -> f32 {
     if sizes.is_empty() {
         return 0.0;
     }
-    let place = ((sizes.len() - 1) as f64 * (1.0 - ABOVE)) as usize;
+    let place = ((sizes.len() - 1) as f64 * (1.0 - above)) as usize;
     *sizes.select_nth_unstable_by(place, f32::total_cmp).1
 }
 

@@ -94,7 +94,7 @@ pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Co
         }
         section(ui, "Terrain", false, |ui| commands.extend(terrain_ui(ui, state, &mut kept.sheet, learn)));
         for (slot, fresh) in session.simulation.slots.iter().zip(catalogue()) {
-            process_ui(ui, slot, &*fresh, learn, &mut commands);
+            process_ui(ui, &session.name, slot, &*fresh, learn, &mut commands);
         }
         section(ui, "Springs and drains", false, |ui| commands.extend(springs_ui(ui, state, &mut kept.springs)));
         section(ui, "Overlays", false, |ui| commands.extend(overlay_ui(ui, state.overlay)));
@@ -120,11 +120,19 @@ fn section(ui: &mut Ui, title: &str, open: bool, content: impl FnOnce(&mut Ui)) 
     header.show(ui, content).body_returned.is_some()
 }
 
-/// A process: its switch in the header, its progress, its parameters.
-fn process_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process, main_only: bool, commands: &mut Vec<Command>) {
+/// A process: its switch in the header, its progress, what its guards did, its parameters. Those that a scene begins with
+/// are unfolded.
+fn process_ui(
+    ui: &mut Ui,
+    scene: &str,
+    slot: &Slot,
+    fresh: &dyn Process,
+    main_only: bool,
+    commands: &mut Vec<Command>,
+) {
     let info = slot.process.info();
-    let id = ui.make_persistent_id(info.key);
-    CollapsingState::load_with_default_open(ui.ctx(), id, true)
+    let id = ui.make_persistent_id((scene, info.key));
+    CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled)
         .show_header(ui, |ui| {
             let mut on = slot.enabled;
             let text = RichText::new(info.title).heading();
@@ -138,6 +146,10 @@ fn process_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process, main_only: bool, co
                 let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(total), 100.0 * share);
                 let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
                 ui.add(bar.desired_height(16.0)).on_hover_text("Droplets so far, of the chosen total");
+            }
+            if let Some(told) = slot.process.guard().filter(|_| slot.enabled) {
+                let about = "What keeps the scheme stable did in the last tick.";
+                ui.label(RichText::new(told).small().weak()).on_hover_text(about);
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(changes.into_iter().map(|(name, value)| Command::Set(info.key.to_owned(), name, value)));

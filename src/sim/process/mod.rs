@@ -4,6 +4,8 @@
 
 #[cfg(test)]
 mod contract;
+#[cfg(test)]
+mod coupling;
 pub mod droplets;
 pub mod runoff;
 pub mod thermal;
@@ -128,6 +130,11 @@ pub trait Process: Send + Sync {
 
     /// The slope, as a tangent, at which each cell's ground stands, if the process lets ground slide.
     fn talus(&self, _: &Terrain) -> Option<Grid> {
+        None
+    }
+
+    /// What a guard did in the last tick, in a few words, if one acted.
+    fn guard(&self) -> Option<String> {
         None
     }
 

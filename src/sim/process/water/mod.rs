@@ -150,6 +150,9 @@ pub struct Water {
     /// Length of a step of this tick, in seconds, and how many are still to be taken.
     dt: f32,
     steps_left: u32,
+    /// Steps of the last tick, and the share of its time that they covered.
+    steps: u32,
+    pace: f32,
     counts: Counts,
 }
 
@@ -259,8 +262,10 @@ impl Process for Water {
                     self.counts.guards += 1;
                 }
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
+                self.steps = self.steps_left;
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
+                self.pace = if whole > 0.0 { seconds / whole } else { 1.0 };
                 self.counts.seconds += f64::from(seconds);
                 let (given, taken) = run_sources(terrain, seconds);
                 let row = context.ledger.water.row(INFO.key);
@@ -285,6 +290,13 @@ impl Process for Water {
             }
         }
         Progress::Done
+    }
+
+    fn guard(&self) -> Option<String> {
+        let split = (self.steps > 1).then(|| format!("step split {} times", self.steps));
+        let slowed = (self.steps > 0 && self.pace < 0.999).then(|| format!("time slowed to {:.2}×", self.pace));
+        let told: Vec<String> = split.into_iter().chain(slowed).collect();
+        (!told.is_empty()).then(|| told.join(", "))
     }
 
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {

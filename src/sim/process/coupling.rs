@@ -1,0 +1,175 @@
+//! What several processes on one terrain must do together: keep the ledger, stand any setting, make valleys.
+
+use crate::{
+    params::{self, Value, walk},
+    sim::{
+        Simulation,
+        generate::{Generator, TerrainParams, generate},
+        process::{Mode, thermal, water},
+        rng::Stream,
+        terrain::{Edge, Layer, Terrain},
+    },
+};
+
+fn set(simulation: &mut Simulation, path: &str, value: &str) {
+    params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn enable(simulation: &mut Simulation, keys: &[&str]) {
+    for slot in &mut simulation.slots {
+        slot.enabled = keys.contains(&slot.key());
+    }
+}
+
+/// What the ledger cannot explain of solid and water, as multiples of what is allowed: 1e-5 of what was moved or came in,
+/// and single precision's own rounding of all that lies on the map.
+fn residuals(simulation: &Simulation) -> (f64, f64) {
+    let (ledger, terrain) = (&simulation.ledger, &simulation.terrain);
+    let (moved, came) = (ledger.solid.sum(|row| row.moved), ledger.water.sum(|row| row.inflow));
+    let solid = simulation.solid_residual().abs() / (1e-5 * moved + 1e-7 * terrain.solid_volume()).max(1e-3);
+    (solid, simulation.water_residual().abs() / (1e-5 * came + 1e-5 * terrain.water_volume()).max(1e-3))
+}
+
+#[test]
+fn droplets_water_and_slumping_together_keep_the_ledger_for_five_thousand_ticks() {
+    let params = TerrainParams { generator: Generator::Fbm, ..TerrainParams::default() };
+    let mut simulation = Simulation::new(generate(&params, 2), 2);
+    enable(&mut simulation, &["droplets", "water", "thermal"]);
+    set(&mut simulation, "droplets.per_tick", "40");
+    (0..5000).for_each(|_| simulation.tick());
+    let ledger = &simulation.ledger;
+    let (moved, came) = (ledger.solid.sum(|row| row.moved), ledger.water.sum(|row| row.inflow));
+    let (solid, water) = (simulation.solid_residual().abs() / moved, simulation.water_residual().abs() / came);
+    assert!(solid <= 1e-5 && water <= 1e-5, "solid {solid:e}, water {water:e}");
+}
+
+#[test]
+fn no_setting_of_the_grid_processes_breaks_them() {
+    let mut stream = Stream::new(5, "settings", 0);
+    for number in 0..200 {
+        let edge = [Edge::Wall, Edge::Open, Edge::Wrap][number % 3];
+        let params = TerrainParams { width: 64, height: 64, cell_size: 10.0, sand: 2.0, edge, ..Default::default() };
+        let start = generate(&params, number as u64);
+        let relief = |terrain: &Terrain| {
+            let (low, high) = terrain.ground().min_max();
+            high - low
+        };
+        let mut simulation = Simulation::new(start, 1);
+        let keys: &[&str] = if number % 4 == 3 { &["runoff", "thermal"] } else { &["water", "thermal"] };
+        enable(&mut simulation, keys);
+        let settings: Vec<(String, String)> = simulation
+            .groups()
+            .into_iter()
+            .filter(|(key, _)| keys.contains(key))
+            .flat_map(walk)
+            .map(|parameter| {
+                let unit = stream.unit();
+                let value = match parameter.value {
+                    Value::Number(_) => {
+                        let knob = parameter.knob;
+                        let value = knob.min + f64::from(unit) * (knob.max - knob.min);
+                        if parameter.whole { value.round().to_string() } else { value.to_string() }
+                    }
+                    Value::Switch(_) => (unit < 0.5).to_string(),
+                    Value::Choice(_) => parameter.choices[(unit * parameter.choices.len() as f32) as usize].clone(),
+                    Value::Color(_) => unreachable!("processes have no colours"),
+                };
+                (parameter.path, value)
+            })
+            .collect();
+        for (path, value) in &settings {
+            set(&mut simulation, path, value);
+        }
+        let before = relief(&simulation.terrain);
+        (0..500).for_each(|_| simulation.tick());
+        for layer in Layer::ALL {
+            let grid = simulation.terrain.layer(layer);
+            assert!(grid.iter().all(|value| value.is_finite()), "{settings:?}: {}", layer.key());
+            assert!(layer == Layer::Bedrock || grid.iter().all(|&value| value >= 0.0), "{settings:?}: {}", layer.key());
+        }
+        let (solid, water) = residuals(&simulation);
+        assert!(solid <= 1.0 && water <= 1.0, "{settings:?}: solid {solid:e}, water {water:e}");
+        let laid = simulation.ledger.solid.sum(|row| row.deposited) / simulation.terrain.cell_area();
+        let after = relief(&simulation.terrain);
+        assert!(f64::from(after) <= f64::from(before) + laid, "{settings:?}: relief {before} became {after}, {laid}");
+    }
+}
+
+/// Exponents e of height ∝ distance^e across the valleys of a slope that falls along y, and the slope of their steepest
+/// walls, from the lowest to the largest.
+fn valleys(terrain: &Terrain) -> [Vec<f64>; 2] {
+    const REACH: usize = 5;
+    /// Height above the floor at that distance that makes a valley, in metres.
+    const DEEP: f64 = 2.0;
+    let ground = terrain.ground();
+    let height = |x: usize, y: usize| f64::from(ground.at(x, y));
+    let (mut exponents, mut walls) = (Vec::new(), Vec::new());
+    for y in 10..ground.height() - 10 {
+        for x in REACH..ground.width() - REACH {
+            let floor = height(x, y);
+            if (x - REACH..=x + REACH).any(|other| other != x && height(other, y) <= floor) {
+                continue;
+            }
+            let rises: Vec<f64> =
+                (1..=REACH).map(|away| 0.5 * (height(x - away, y) + height(x + away, y)) - floor).collect();
+            if rises[REACH - 1] < DEEP {
+                continue;
+            }
+            let points = rises.iter().enumerate().map(|(index, rise)| ((index as f64 + 1.0).ln(), rise.ln()));
+            let count = REACH as f64;
+            let (sum_x, sum_y) = points.clone().fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
+            let (mean_x, mean_y) = (sum_x / count, sum_y / count);
+            let both: f64 = points.clone().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+            exponents.push(both / points.map(|(x, _)| (x - mean_x).powi(2)).sum::<f64>());
+            let steps = (1..=REACH).flat_map(|away| {
+                let out = height(x + away, y) - height(x + away - 1, y);
+                [out, height(x - away, y) - height(x - away + 1, y)]
+            });
+            walls.push(steps.fold(0.0, f64::max) / f64::from(terrain.cell_size));
+        }
+    }
+    exponents.sort_by(f64::total_cmp);
+    walls.sort_by(f64::total_cmp);
+    [exponents, walls]
+}
+
+#[test]
+fn water_alone_saws_slots_and_with_slumping_makes_v_shaped_valleys() {
+    let params = TerrainParams {
+        generator: Generator::DiamondSquare,
+        width: 128,
+        height: 128,
+        cell_size: 1.0,
+        relief: 0.8,
+        hurst: 0.9,
+        ..TerrainParams::default()
+    };
+    let mut start = generate(&params, 7);
+    for (index, bedrock) in start.bedrock.iter_mut().enumerate() {
+        *bedrock += 0.3 * (index / 128) as f32;
+    }
+    start.start = start.ground();
+    let after = |combined: bool| {
+        let mut simulation = Simulation::new(start.clone(), 7);
+        enable(&mut simulation, if combined { &["water", "thermal"] } else { &["water"] });
+        let mode = Mode::Published;
+        for slot in &mut simulation.slots {
+            match slot.key() {
+                "water" => slot.process = Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
+                "thermal" => {
+                    let params = thermal::Params { mode, rate: 1.0, ..Default::default() };
+                    slot.process = Box::new(thermal::Thermal::new(params));
+                }
+                _ => {}
+            }
+        }
+        (0..1000).for_each(|_| simulation.tick());
+        valleys(&simulation.terrain)
+    };
+    let median = |values: &[f64]| values[values.len() / 2];
+    let [exponents, _] = after(true);
+    assert!(exponents.len() > 30 && (0.9..=1.3).contains(&median(&exponents)), "{}", median(&exponents));
+    let [exponents, walls] = after(false);
+    // A floor one cell wide between walls of 79° and more, whose tops are level, or a wide one.
+    assert!(walls.len() > 30 && (median(&exponents) > 2.0 || median(&walls) > 5.0), "{}", median(&walls));
+}
