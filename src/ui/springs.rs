@@ -125,7 +125,10 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &State<'_>, springs: &mut Spri
                 });
             });
         }
-        response.on_hover_cursor(CursorIcon::Grab).on_hover_text(format!("{name}: drag it, or click to tune it"));
+        let response = response.on_hover_cursor(CursorIcon::Grab);
+        if !chosen {
+            response.on_hover_text(format!("{name}: drag it, or click to tune it"));
+        }
     }
     changed(state, sources, removed, springs)
 }

@@ -12,6 +12,9 @@
 //! difference of the published form turns a lake into a checkerboard; the default moves at most what levels the pair and
 //! its other N − 1 neighbours.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use bevy_reflect::{Reflect, structs::Struct};
@@ -419,87 +422,4 @@ fn beyond(x: usize, y: usize, side: usize, (width, height): (usize, usize)) -> b
     let inside =
         |place: usize, step: isize, count: usize| place.checked_add_signed(step).is_some_and(|place| place < count);
     !(inside(x, dx, width) && inside(y, dy, height))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sim::{Simulation, process::contract::turned};
-
-    fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
-        let mut simulation = Simulation::new(terrain, 1);
-        let slot = simulation.slot_mut("runoff").expect("it is in the catalogue");
-        slot.process = Box::new(Runoff { params, ..Runoff::default() });
-        slot.enabled = true;
-        (0..ticks).for_each(|_| simulation.tick());
-        simulation
-    }
-
-    fn hills(edge: Edge) -> Terrain {
-        let ground = |x: usize, y: usize| {
-            let (x, y) = (x as f32, y as f32);
-            40.0 + 6.0 * (0.21 * x).sin() + 5.0 * (0.17 * y + 0.1 * x).cos() + (0.9 * x + 0.4 * y).sin()
-        };
-        Terrain::bare(Grid::from_fn(48, 48, ground), 1.0, edge)
-    }
-
-    #[test]
-    fn it_conserves_water_and_sediment_in_all_its_forms_whichever_way_the_map_is_turned() {
-        for mode in [Mode::Default, Mode::Published] {
-            for neighbours in [Neighbours::Four, Neighbours::Eight] {
-                for edge in [Edge::Wall, Edge::Open, Edge::Wrap] {
-                    let params = Params { mode, neighbours, rain: 0.1, ..Params::default() };
-                    let simulation = run(hills(edge), params.clone(), 400);
-                    let moved = simulation.ledger.solid.sum(|row| row.moved);
-                    let rained = simulation.ledger.water.sum(|row| row.inflow);
-                    assert!(moved > 0.0);
-                    assert!(
-                        simulation.solid_residual().abs() <= 1e-4 * moved,
-                        "{mode:?} {edge:?}: {}",
-                        simulation.solid_residual() / moved
-                    );
-                    assert!(
-                        simulation.water_residual().abs() <= 1e-5 * rained,
-                        "{mode:?} {edge:?}: {}",
-                        simulation.water_residual() / rained
-                    );
-                    for quarter in [false, true] {
-                        let other = run(turned(&hills(edge), quarter), params.clone(), 100).terrain;
-                        let same = turned(&run(hills(edge), params.clone(), 100).terrain, quarter);
-                        assert!(
-                            same.ground() == other.ground() && same.water == other.water,
-                            "{mode:?} {edge:?} {quarter}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_lake_stays_smooth_and_as_published_becomes_a_checkerboard() {
-        let rough = |mode: Mode| {
-            let mut terrain = Terrain::bare(Grid::filled(32, 32, 0.0), 1.0, Edge::Wall);
-            terrain.water = Grid::from_fn(32, 32, |x, y| 1.0 + 1e-3 * ((x * 7 + y * 11) % 13) as f32 / 13.0);
-            let params = Params {
-                mode,
-                rain: 0.0,
-                evaporation: 0.0,
-                capacity: 0.0,
-                neighbours: Neighbours::Four,
-                ..Params::default()
-            };
-            let water = run(terrain, params, 200).terrain.water;
-            (1..31)
-                .flat_map(|y| (1..31).map(move |x| (x, y)))
-                .map(|(x, y)| {
-                    let beside = [water.at(x - 1, y), water.at(x + 1, y), water.at(x, y - 1), water.at(x, y + 1)];
-                    (water.at(x, y) - beside.iter().sum::<f32>() * 0.25).abs()
-                })
-                .fold(0.0, f32::max)
-        };
-        let (cured, published) = (rough(Mode::Default), rough(Mode::Published));
-        assert!(cured <= 1e-6, "{cured}");
-        assert!(published > 1e-4, "{published}");
-    }
 }

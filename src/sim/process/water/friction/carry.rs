@@ -1,289 +1,26 @@
-//! The default water: one signed flux per face, driven by the slope of the fluid's surface, slowed by the bed.
-//!
-//! ```text
-//! H = ground + water + suspended                       surface of the fluid
-//! h = max(H₁, H₂) − max(ground₁, ground₂)              depth at a face
-//! q̄ = θ·q + (1 − θ)/2·(q of both neighbours)           against ripples (de Almeida 2012)
-//! q ← (q̄ − g·h·Δt·(H₂ − H₁)/l) / (1 + g·Δt·n²·|q|/h^(7/3))
-//! K = min(1, fluid·l / (Δt·Σ outflow))                 nobody gives more than is there
-//! ```
-//!
-//! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved, and
-//! erosion and deposition change neither the surface nor the ledger.
+//! What the fluxes move, and what the bed gives and takes.
 
 use std::ops::Range;
 
-use super::{FILM_SQUARE, Params, Rain, Sums, beyond};
+use super::{DRY, layers};
 use crate::sim::{
-    cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
-    grid::Grid,
-    stencil::{Border, Quantities, Window, for_bands, row_sum},
+    cells::{Cells, Pass, RowKernel, over_row},
+    process::water::{FILM_SQUARE, Params, Rain, Sums, beyond},
+    stencil::{Border, Quantities, Window, row_sum},
     terrain::{Edge, Terrain},
 };
 
-/// Part of the stability limit c·Δt/l ≤ 0.707 that is used.
-pub(super) const COURANT: f32 = 0.35;
-/// Weight of a face's own flux against its neighbours' mean.
-const THETA: f32 = 0.8;
-/// Depths up to this, in metres, do not flow.
-const DRY: f32 = 1e-5;
-
-/// Fluxes across the faces between cells, in square metres per second: positive along columns and rows.
-#[derive(Clone)]
-pub(super) struct Faces {
-    size: (usize, usize),
-    /// Left of every cell, and right of the last: `width + 1` in a row.
-    x: Vec<f32>,
-    /// Above every cell, and below the last row.
-    y: Vec<f32>,
-    /// The fluxes of the next step, before they are limited to what is there.
-    next_x: Vec<f32>,
-    next_y: Vec<f32>,
-    /// Where the next layers are made: bedrock, sand, water, suspended.
-    spare: [Grid; 4],
-}
-
-impl Faces {
-    pub(super) fn still(terrain: &Terrain) -> Self {
-        let (width, height) = (terrain.width(), terrain.height());
-        let (x, y) = (vec![0.0; (width + 1) * height], vec![0.0; width * (height + 1)]);
-        let spare = || Grid::filled(width, height, 0.0);
-        Self {
-            size: (width, height),
-            next_x: x.clone(),
-            next_y: y.clone(),
-            x,
-            y,
-            spare: [spare(), spare(), spare(), spare()],
-        }
-    }
-
-    pub(super) fn fit(&self, terrain: &Terrain) -> bool {
-        self.size == (terrain.width(), terrain.height())
-    }
-
-    /// Velocity of the fluid along columns and rows, in metres per second; films that hardly flow have none.
-    pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
-        let (width, height) = self.size;
-        let along = |x: usize, y: usize, first: f32, second: f32| {
-            let index = y * width + x;
-            let depth = terrain.water[index] + terrain.suspended[index];
-            0.5 * (first + second) * depth / (depth * depth + FILM_SQUARE)
-        };
-        let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
-        let [u, v] = &mut velocity;
-        for_bands(height, [(&mut u[..], width), (&mut v[..], width)], |rows, [u, v]| {
-            for (line, y) in rows.enumerate() {
-                for x in 0..width {
-                    let (face, at) = (y * (width + 1) + x, line * width + x);
-                    u[at] = along(x, y, self.x[face], self.x[face + 1]);
-                    v[at] = along(x, y, self.y[y * width + x], self.y[(y + 1) * width + x]);
-                }
-            }
-        });
-        velocity
-    }
-
-    /// Finds the fluxes that the surface drives.
-    pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, dt: f32) {
-        let (width, height) = self.size;
-        let (old_x, old_y) = (&self.x[..], &self.y[..]);
-        let rain = Rain::new(terrain, params, dt);
-        let surface = Surface { terrain, rain, sea_level: params.sea_level };
-        let law = Law {
-            push: params.gravity * dt / terrain.cell_size,
-            drag: params.gravity * dt * params.roughness * params.roughness,
-        };
-        for_bands(height, [(&mut self.next_x, width + 1), (&mut self.next_y, width)], |rows, [x, y]| {
-            let border = Border::of(terrain);
-            with_vector_unit(Flow { surface: &surface, border, law, rows, old: (old_x, old_y), out: (x, y) });
-        });
-    }
-
-    /// Moves water and sediment along the fluxes, and exchanges sediment with the bed.
-    pub(super) fn carry(&mut self, terrain: &mut Terrain, params: &Params, dt: f32) -> Sums {
-        let (width, height) = self.size;
-        let bed = Bed::new(params, dt);
-        let share = dt / terrain.cell_size;
-        let (next_x, next_y) = (&self.next_x[..], &self.next_y[..]);
-        let border = Border::of(terrain);
-        let rain = Rain::new(terrain, params, dt);
-        let fluid = Fluid { terrain, rain, sea_level: params.sea_level, share, fluxes: (next_x, next_y) };
-        let [bedrock, sand, water, suspended] = self.spare.each_mut().map(|grid| (&mut grid[..], width));
-        let written = [bedrock, sand, water, suspended, (&mut self.x[..], width + 1), (&mut self.y[..], width)];
-        let mut sums = Sums::default();
-        for band in
-            for_bands(height, written, |rows, out| with_vector_unit(Carry { fluid: &fluid, border, bed, rows, out }))
-        {
-            sums += band;
-        }
-        let [bedrock, sand, water, suspended] = &mut self.spare;
-        std::mem::swap(&mut terrain.bedrock, bedrock);
-        std::mem::swap(&mut terrain.sand, sand);
-        std::mem::swap(&mut terrain.water, water);
-        std::mem::swap(&mut terrain.suspended, suspended);
-        sums
-    }
-}
-
-/// Ground and surface of the fluid, with the rain of this step.
-struct Surface<'a> {
-    terrain: &'a Terrain,
-    rain: Rain<'a>,
-    sea_level: f32,
+/// Ground, concentration of sediment, and the share of its outflow that a cell can give.
+pub(super) struct Fluid<'a> {
+    pub terrain: &'a Terrain,
+    pub rain: Rain<'a>,
+    pub sea_level: f32,
+    /// Δt/l.
+    pub share: f32,
+    pub fluxes: (&'a [f32], &'a [f32]),
 }
 
 const GROUND: usize = 0;
-const LEVEL: usize = 1;
-
-impl Quantities<2> for Surface<'_> {
-    #[inline(always)]
-    fn row<V: Cells>(&self, y: usize, [ground, level]: [&mut [f32]; 2]) {
-        let width = ground.len();
-        let part = y * width..(y + 1) * width;
-        self.rain.fall(y, level);
-        let [bedrock, sand, water, suspended] = layers(self.terrain, part);
-        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, ground, level });
-    }
-
-    #[inline(always)]
-    fn beyond(&self, index: usize) -> [f32; 2] {
-        let (ground, depth) = beyond(self.terrain, self.sea_level, index);
-        [ground, ground + depth]
-    }
-}
-
-/// The four layers that make the surface of the fluid, in a part of the map.
-fn layers(terrain: &Terrain, part: Range<usize>) -> [&[f32]; 4] {
-    [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended].map(|layer| &layer[part.clone()])
-}
-
-/// `level` holds the rain of this step before.
-struct SurfaceRow<'a> {
-    bedrock: &'a [f32],
-    sand: &'a [f32],
-    water: &'a [f32],
-    suspended: &'a [f32],
-    ground: &'a mut [f32],
-    level: &'a mut [f32],
-}
-
-impl RowKernel for SurfaceRow<'_> {
-    #[inline(always)]
-    fn cells<V: Cells>(&mut self, x: usize) {
-        let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
-        let wet = V::load(self.water, x) + V::load(self.level, x);
-        ground.store(self.ground, x);
-        (ground + (wet + V::load(self.suspended, x))).store(self.level, x);
-    }
-}
-
-/// g·Δt/l and g·Δt·n².
-#[derive(Clone, Copy)]
-struct Law {
-    push: f32,
-    drag: f32,
-}
-
-/// A row of faces: their old fluxes, those of their neighbours, the cells on both sides.
-struct FaceRow<'a> {
-    law: Law,
-    fluxes: [&'a [f32]; 3],
-    ground: [&'a [f32]; 2],
-    level: [&'a [f32]; 2],
-    out: &'a mut [f32],
-}
-
-impl RowKernel for FaceRow<'_> {
-    #[inline(always)]
-    fn cells<V: Cells>(&mut self, x: usize) {
-        let (before, own, after) = (V::load(self.fluxes[0], x), V::load(self.fluxes[1], x), V::load(self.fluxes[2], x));
-        let (ground, ground_after) = (V::load(self.ground[0], x), V::load(self.ground[1], x));
-        let (level, level_after) = (V::load(self.level[0], x), V::load(self.level[1], x));
-        let one = V::all(1.0);
-        let dry = V::all(DRY);
-        let depth = level.max(level_after) - ground.max(ground_after);
-        // A dry face is given a depth with which all stays finite, and no flux.
-        let safe = depth.max(dry);
-        let mean = V::all(THETA) * own + V::all(0.5 * (1.0 - THETA)) * (before + after);
-        let driven = mean - V::all(self.law.push) * safe * (level_after - level);
-        let third = safe.inverse_cube_root();
-        let square = third * third;
-        let speed = own.max(-own);
-        let flux = driven / (one + V::all(self.law.drag) * speed * (square * square * square * third));
-        depth.if_above(dry, flux, V::all(0.0)).store(self.out, x);
-    }
-}
-
-/// The fluxes of a band.
-struct Flow<'a> {
-    surface: &'a Surface<'a>,
-    border: Border,
-    law: Law,
-    rows: Range<usize>,
-    old: (&'a [f32], &'a [f32]),
-    out: (&'a mut [f32], &'a mut [f32]),
-}
-
-impl Pass for Flow<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Cells>(self) {
-        let Border { width, height, edge } = self.border;
-        let mut window = Window::new(self.border, self.rows.start);
-        // A row of faces with one more at either end.
-        let mut padded = vec![0.0; width + 3];
-        for (line, y) in self.rows.clone().enumerate() {
-            window.go_to::<V>(y, self.surface);
-            let ([above, ground, below], [over, level, under]) = (window.quantity(GROUND), window.quantity(LEVEL));
-            let old = &self.old.0[y * (width + 1)..(y + 1) * (width + 1)];
-            padded[1..=width + 1].copy_from_slice(old);
-            // Across an open border the neighbour is the face itself.
-            (padded[0], padded[width + 2]) =
-                if edge == Edge::Wrap { (old[width - 1], old[1]) } else { (old[0], old[width]) };
-            let out = &mut self.out.0[line * (width + 1)..(line + 1) * (width + 1)];
-            let fluxes = [&padded[..], &padded[1..], &padded[2..]];
-            let (ground_sides, level_sides) = ([ground, &ground[1..]], [level, &level[1..]]);
-            over_row::<V>(width + 1, FaceRow { law: self.law, fluxes, ground: ground_sides, level: level_sides, out });
-            match edge {
-                Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
-                Edge::Wrap => out[width] = out[0],
-                Edge::Open => {}
-            }
-            // Faces above this row, and below the map's last.
-            for face in y..=y + usize::from(y + 1 == height) {
-                let out = &mut self.out.1[(face - self.rows.start) * width..(face - self.rows.start + 1) * width];
-                let closes = face == 0 || face == height;
-                if closes && edge == Edge::Wall {
-                    out.fill(0.0);
-                    continue;
-                }
-                let row = |face: usize| &self.old.1[face * width..(face + 1) * width];
-                let (before, after) = match (closes, edge) {
-                    (true, Edge::Wrap) => (row(height - 1), row(1)),
-                    _ => (row(face.saturating_sub(1)), row((face + 1).min(height))),
-                };
-                let own = row(face);
-                let (ground, level) =
-                    if face == y { ([above, ground], [over, level]) } else { ([ground, below], [level, under]) };
-                let (ground, level) = (ground.map(|row| &row[1..]), level.map(|row| &row[1..]));
-                over_row::<V>(width, FaceRow { law: self.law, fluxes: [before, own, after], ground, level, out });
-            }
-        }
-    }
-}
-
-/// Ground, concentration of sediment, and the share of its outflow that a cell can give.
-struct Fluid<'a> {
-    terrain: &'a Terrain,
-    rain: Rain<'a>,
-    sea_level: f32,
-    /// Δt/l.
-    share: f32,
-    fluxes: (&'a [f32], &'a [f32]),
-}
-
 const CONCENTRATION: usize = 1;
 const LIMIT: usize = 2;
 
@@ -366,22 +103,22 @@ impl RowKernel for LimitRow<'_> {
 
 /// What the bed and the air do in a step.
 #[derive(Clone, Copy)]
-struct Bed {
-    capacity: f32,
-    least_tilt: f32,
+pub(super) struct Bed {
+    pub capacity: f32,
+    pub least_tilt: f32,
     /// One over the depth from which on nothing is eroded; 0 without a limit.
-    per_depth: f32,
+    pub per_depth: f32,
     /// Rates times Δt.
-    suspension: f32,
-    deposition: f32,
+    pub suspension: f32,
+    pub deposition: f32,
     /// Share of the water that stays.
-    stays: f32,
+    pub stays: f32,
     /// Length of the step, in seconds: water that would pass a cell in less is not believed.
-    dt: f32,
+    pub dt: f32,
 }
 
 impl Bed {
-    fn new(params: &Params, dt: f32) -> Self {
+    pub fn new(params: &Params, dt: f32) -> Self {
         let deepest = params.max_erosion_depth;
         Self {
             capacity: if deepest > 0.0 || !params.depth_limit { params.sediment_capacity } else { 0.0 },
@@ -396,12 +133,12 @@ impl Bed {
 }
 
 /// The layers of a band after a step, and its fluxes as they were limited.
-struct Carry<'a> {
-    fluid: &'a Fluid<'a>,
-    border: Border,
-    bed: Bed,
-    rows: Range<usize>,
-    out: [&'a mut [f32]; 6],
+pub(super) struct Carry<'a> {
+    pub fluid: &'a Fluid<'a>,
+    pub border: Border,
+    pub bed: Bed,
+    pub rows: Range<usize>,
+    pub out: [&'a mut [f32]; 6],
 }
 
 /// A row of cells: what flows in and out of them. In short kernels more cells are on their way at once than in a long one.

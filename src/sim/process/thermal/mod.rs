@@ -1,0 +1,238 @@
+//! Thermal erosion: what stands too steep comes down.
+//!
+//! Default: sand slides from cell to neighbour by what exceeds its angle of repose; bedrock that stands bare and steeper
+//! than its own angle crumbles into sand. A pair of cells exchanges
+//!
+//! ```text
+//! min(k·max(0, Δz − tan φ·distance), sand of the giver / 8),  k = 1/12
+//! ```
+//!
+//! so no cell gives more than it has, nothing swings, and the final slope does not depend on the rate. As published
+//! (eqs 17, 18), ΔS = Δt·Kt·R·H/2 leaves a cell for those neighbours that lie lower than the talus angle allows.
+
+mod around;
+mod published;
+mod sliding;
+#[cfg(test)]
+mod tests;
+
+use bevy_reflect::{Reflect, structs::Struct};
+
+use self::{
+    published::{Fall, Falling, Solid, Talus},
+    sliding::{Loose, Slide},
+};
+use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
+use crate::{
+    params::{choice, knob},
+    sim::{
+        cells::{Cells, with_vector_unit},
+        grid::Grid,
+        stencil::{Border, for_bands},
+        terrain::{Layer, Terrain},
+    },
+};
+
+const P1: &str = "Jákó & Tóth 2011, table 2";
+
+/// Parameters of the slumping.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Cured, or as the paper prints it.
+    #[reflect(@choice().source("Jákó & Tóth 2011"))]
+    pub mode: Mode,
+    /// Angle at which sand lies. Small makes flat fans, large steep cones.
+    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main())]
+    pub repose_angle: f32,
+    /// How fast rock crumbles, and as published how fast everything slides. High rounds ridges at once; at 0 nothing falls.
+    #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
+    pub rate: f32,
+    /// How much steeper hard rock stands than soft rock, as a slope. High keeps cliffs where the rock is hard.
+    #[reflect(@knob(0.0..=1.0).symbol("Ka").source(P1).main())]
+    pub talus_coefficient: f32,
+    /// Slope at which the softest rock stands. High keeps all cliffs; at 0 soft rock becomes a plain.
+    #[reflect(@knob(0.0..=1.0).symbol("Ki").source(P1).main())]
+    pub talus_bias: f32,
+    /// Time that a tick covers on cells of one metre; the cured mode covers as much more as cells are larger.
+    #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
+    pub dt: f32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { mode: Mode::Default, repose_angle: 33.0, rate: 0.15, talus_coefficient: 0.8, talus_bias: 0.1, dt: 0.02 }
+    }
+}
+
+const INFO: Info = Info {
+    key: "thermal",
+    title: "Slumping",
+    about: "Slopes that are too steep come down: sand slides, bare rock crumbles into sand.",
+    source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness],
+    writes: &[Layer::Bedrock, Layer::Sand],
+    replaces: &[],
+    stages: &[
+        Stage { name: "talus", about: "Every cell finds what stands too steep." },
+        Stage { name: "slide", about: "It gives that to its lower neighbours and takes from the higher ones." },
+    ],
+};
+
+/// The process: parameters and room for the next layers.
+#[derive(Clone)]
+pub struct Thermal {
+    /// Its parameters.
+    pub params: Params,
+    /// Bedrock and sand after a step; what a cell gives per metre that a neighbour lies lower.
+    spare: [Grid; 3],
+    counts: Counts,
+}
+
+impl Default for Thermal {
+    fn default() -> Self {
+        Self::new(Params::default())
+    }
+}
+
+impl Thermal {
+    /// The process with these parameters.
+    pub fn new(params: Params) -> Self {
+        Self { params, spare: std::array::from_fn(|_| Grid::filled(0, 0, 0.0)), counts: Counts::default() }
+    }
+
+    fn make_room(&mut self, terrain: &Terrain) {
+        let (width, height) = (terrain.width(), terrain.height());
+        if (self.spare[0].width(), self.spare[0].height()) != (width, height) {
+            self.spare = std::array::from_fn(|_| Grid::filled(width, height, 0.0));
+        }
+    }
+}
+
+impl Process for Thermal {
+    fn info(&self) -> &'static Info {
+        &INFO
+    }
+
+    fn params(&self) -> &dyn Struct {
+        &self.params
+    }
+
+    fn params_mut(&mut self) -> &mut dyn Struct {
+        &mut self.params
+    }
+
+    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
+        match self.params.mode {
+            Mode::Default => f32::INFINITY,
+            // Never more than half the difference.
+            Mode::Published => 1.0 / self.params.rate.max(f32::MIN_POSITIVE),
+        }
+    }
+
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+        let terrain = &mut *context.terrain;
+        self.make_room(terrain);
+        let (width, height, border) = (terrain.width(), terrain.height(), Border::of(terrain));
+        let steep = Steep::new(&self.params, terrain.cell_size);
+        if stage == 0 {
+            if self.params.mode == Mode::Published {
+                let solid = Solid { terrain, steep };
+                for_bands(height, [(&mut self.spare[2][..], width)], |rows, [out]| {
+                    with_vector_unit(Talus { solid: &solid, border, rows, out });
+                });
+            }
+            return Progress::Done;
+        }
+        let [bedrock, sand, gives] = &mut self.spare;
+        let written = [(&mut bedrock[..], width), (&mut sand[..], width)];
+        let bands = match self.params.mode {
+            Mode::Default => {
+                let loose = Loose { terrain };
+                for_bands(height, written, |rows, out| {
+                    with_vector_unit(Slide { loose: &loose, steep, border, rows, out })
+                })
+            }
+            Mode::Published => {
+                let falling = Falling { solid: Solid { terrain, steep }, gives };
+                for_bands(height, written, |rows, out| with_vector_unit(Fall { falling: &falling, border, rows, out }))
+            }
+        };
+        std::mem::swap(&mut terrain.bedrock, bedrock);
+        std::mem::swap(&mut terrain.sand, sand);
+        let area = terrain.cell_area();
+        let row = context.ledger.solid.row(INFO.key);
+        for band in bands {
+            row.eroded += band.given * area;
+            row.deposited += band.got * area;
+            row.moved += (band.given + band.got + band.crumbled) * area;
+            row.outflow += band.out * area;
+            row.lost += band.rounded * area;
+        }
+        self.counts.substeps += 1;
+        Progress::Done
+    }
+
+    fn talus(&self, terrain: &Terrain) -> Option<Grid> {
+        let Params { mode, repose_angle, talus_coefficient, talus_bias, .. } = self.params;
+        let repose = repose_angle.to_radians().tan();
+        let cells = terrain.sand.iter().zip(terrain.softness.iter()).map(|(&sand, softness)| {
+            // A dusting does not count as loose ground.
+            if mode == Mode::Default && sand > 0.01 {
+                repose
+            } else {
+                (1.0 - softness) * talus_coefficient + talus_bias
+            }
+        });
+        Some(Grid::from_cells(terrain.width(), terrain.height(), cells.collect()))
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Process> {
+        Box::new(self.clone())
+    }
+}
+
+/// What a band moved, in metres times cells.
+#[derive(Default)]
+struct Sums {
+    given: f64,
+    got: f64,
+    crumbled: f64,
+    out: f64,
+    /// Lost in the last digit of the ground, as published.
+    rounded: f64,
+}
+
+/// The numbers of both modes.
+#[derive(Clone, Copy)]
+struct Steep {
+    /// Difference of height at which sand lies on the neighbour beside it.
+    repose: f32,
+    /// Tangent of the talus angle of rock: per hardness, and at none; times the cell size.
+    per_hardness: f32,
+    bias: f32,
+    /// Share that crumbles, or slides as published, in a tick.
+    share: f32,
+}
+
+impl Steep {
+    fn new(params: &Params, size: f32) -> Self {
+        let repose = params.repose_angle.to_radians().tan() * size;
+        let seconds = if params.mode == Mode::Default { params.dt * size } else { params.dt };
+        Self {
+            repose,
+            per_hardness: params.talus_coefficient * size,
+            bias: params.talus_bias * size,
+            share: (params.rate * seconds).min(1.0),
+        }
+    }
+
+    /// Difference of height at which rock of this softness stands beside its neighbour.
+    #[inline(always)]
+    fn talus<V: Cells>(self, softness: V) -> V {
+        (V::all(1.0) - softness) * V::all(self.per_hardness) + V::all(self.bias)
+    }
+}

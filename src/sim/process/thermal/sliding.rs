@@ -1,0 +1,176 @@
+//! A step of the default mode: sand slides, bare rock crumbles.
+
+use std::ops::Range;
+
+use super::{
+    Steep, Sums,
+    around::{FARTHER, Pair, around, for_border, lowest, neighbour},
+};
+use crate::sim::{
+    cells::{Cells, Pass, RowKernel, over_row},
+    stencil::{Border, Quantities, Window, row_sum},
+    terrain::{Edge, Terrain},
+};
+
+/// Of a pair's excess, what moves in a tick.
+const PAIR: f32 = 1.0 / 12.0;
+/// Sand slides in portions of 2⁻¹⁵ m, 0.03 mm: such sums are exact in single precision as long as less than 512 m lie
+/// in a cell, so that nothing is lost in the last digit.
+const PORTION: f32 = 1.0 / 32_768.0;
+/// Added and taken off again, it leaves whole portions.
+const WHOLE: f32 = 1.5 * 8_388_608.0 * PORTION;
+
+/// Ground and sand.
+pub(super) struct Loose<'a> {
+    pub terrain: &'a Terrain,
+}
+
+impl Quantities<2> for Loose<'_> {
+    #[inline(always)]
+    fn row<V: Cells>(&self, y: usize, [ground, loose]: [&mut [f32]; 2]) {
+        let width = ground.len();
+        let part = y * width..(y + 1) * width;
+        let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part]);
+        over_row::<V>(width, LooseRow { bedrock, sand, ground, loose });
+    }
+
+    #[inline(always)]
+    fn beyond(&self, index: usize) -> [f32; 2] {
+        [self.terrain.start[index], 0.0]
+    }
+}
+
+struct LooseRow<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    ground: &'a mut [f32],
+    loose: &'a mut [f32],
+}
+
+impl RowKernel for LooseRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let sand = V::load(self.sand, x);
+        (V::load(self.bedrock, x) + sand).store(self.ground, x);
+        // An eighth for every neighbour at most.
+        (sand * V::all(0.125)).store(self.loose, x);
+    }
+}
+
+/// A step of the default mode.
+pub(super) struct Slide<'a> {
+    pub loose: &'a Loose<'a>,
+    pub steep: Steep,
+    pub border: Border,
+    pub rows: Range<usize>,
+    pub out: [&'a mut [f32]; 2],
+}
+
+/// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
+#[inline(always)]
+fn slides<V: Cells>(from: V, to: V, eighth: V, lies: f32) -> V {
+    let slides = (V::all(PAIR) * ((from - to) - V::all(lies)).positive()).min(eighth);
+    (((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)).positive()
+}
+
+struct SlideRow<'a> {
+    steep: Steep,
+    /// 0 while time stands still, else 1.
+    moves: f32,
+    ground: [&'a [f32]; 3],
+    loose: [&'a [f32]; 3],
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    softness: &'a [f32],
+    out: [&'a mut [f32]; 2],
+    given: &'a mut [f32],
+    got: &'a mut [f32],
+    crumbled: &'a mut [f32],
+}
+
+impl Pair<2> for SlideRow<'_> {
+    /// What comes and what goes.
+    #[inline(always)]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
+        let (own, eighth) = (V::load(self.ground[1], x + 1), V::load(self.loose[1], x + 1));
+        let (other, its_eighth) = (V::load(self.ground[row], x + column), V::load(self.loose[row], x + column));
+        let lies = self.steep.repose * farther;
+        [slides(other, own, its_eighth, lies), slides(own, other, eighth, lies)]
+    }
+}
+
+impl RowKernel for SlideRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
+        let softness = V::load(self.softness, x);
+        let talus = self.steep.talus(softness);
+        let [comes, goes] = around::<V, 2>(self, x);
+        let [beside, across] = lowest::<V>(self.ground, x);
+        let excess = ((old_bedrock - beside) - talus).max((old_bedrock - across) - talus * V::all(FARTHER[1]));
+        let moves = V::all(self.moves);
+        let (comes, goes) = (moves * comes, moves * goes);
+        // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
+        let crumbles = V::all(0.5 * self.steep.share) * softness * (excess - old_sand).positive();
+        let bedrock = old_bedrock - crumbles;
+        let crumbles = old_bedrock - bedrock;
+        let [bedrock_out, sand_out] = &mut self.out;
+        bedrock.store(bedrock_out, x);
+        ((old_sand + crumbles) + (comes - goes)).positive().store(sand_out, x);
+        goes.store(self.given, x);
+        comes.store(self.got, x);
+        crumbles.store(self.crumbled, x);
+    }
+}
+
+impl Pass for Slide<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> Sums {
+        let Border { width, height, edge } = self.border;
+        let (steep, terrain) = (self.steep, self.loose.terrain);
+        // Nothing slides while time stands still.
+        let moves = if steep.share > 0.0 { 1.0 } else { 0.0 };
+        let mut window = Window::new(self.border, self.rows.start);
+        let (mut given, mut got, mut crumbled) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
+        let mut sums = Sums::default();
+        let [bedrock, sand] = self.out;
+        for (line, y) in self.rows.enumerate() {
+            window.go_to::<V>(y, self.loose);
+            let ground = window.quantity(0).map(|row| &row[..width + 2]);
+            let loose = window.quantity(1).map(|row| &row[..width + 2]);
+            let part = y * width..(y + 1) * width;
+            let (old_bedrock, softness) = (&terrain.bedrock[part.clone()], &terrain.softness[part.clone()]);
+            let old_sand = &terrain.sand[part];
+            let here = line * width..(line + 1) * width;
+            over_row::<V>(
+                width,
+                SlideRow {
+                    steep,
+                    moves,
+                    ground,
+                    loose,
+                    bedrock: old_bedrock,
+                    sand: old_sand,
+                    softness,
+                    out: [&mut bedrock[here.clone()], &mut sand[here]],
+                    given: &mut given,
+                    got: &mut got,
+                    crumbled: &mut crumbled,
+                },
+            );
+            sums.given += row_sum::<V>(&given);
+            sums.got += row_sum::<V>(&got);
+            sums.crumbled += row_sum::<V>(&crumbled);
+            if edge == Edge::Open {
+                for_border(y, (width, height), |x, kind, side| {
+                    let other = neighbour(ground, x, kind, side);
+                    let left = slides(ground[1][x + 1], other, loose[1][x + 1], steep.repose * FARTHER[kind]);
+                    sums.out += f64::from(moves * left);
+                });
+            }
+        }
+        sums
+    }
+}

@@ -1,0 +1,126 @@
+//! Eqs 2 to 5: what the surface drives through the pipes.
+
+use std::ops::Range;
+
+use crate::sim::{
+    cells::{Cells, Pass, RowKernel, over_row},
+    process::water::{Rain, beyond},
+    stencil::{Border, Quantities, Window},
+    terrain::Terrain,
+};
+
+/// Ground and surface of the water, with the rain of this step.
+pub(super) struct Surface<'a> {
+    pub terrain: &'a Terrain,
+    pub rain: Rain<'a>,
+    pub sea_level: f32,
+}
+
+pub(super) const GROUND: usize = 0;
+pub(super) const LEVEL: usize = 1;
+
+impl Quantities<2> for Surface<'_> {
+    #[inline(always)]
+    fn row<V: Cells>(&self, y: usize, [ground, level]: [&mut [f32]; 2]) {
+        let width = ground.len();
+        let part = y * width..(y + 1) * width;
+        self.rain.fall(y, level);
+        let [bedrock, sand, water] =
+            [&self.terrain.bedrock, &self.terrain.sand, &self.terrain.water].map(|layer| &layer[part.clone()]);
+        over_row::<V>(width, SurfaceRow { bedrock, sand, water, ground, level });
+    }
+
+    #[inline(always)]
+    fn beyond(&self, index: usize) -> [f32; 2] {
+        let (ground, depth) = beyond(self.terrain, self.sea_level, index);
+        [ground, ground + depth]
+    }
+}
+
+/// `level` holds the rain of this step before.
+struct SurfaceRow<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    water: &'a [f32],
+    ground: &'a mut [f32],
+    level: &'a mut [f32],
+}
+
+impl RowKernel for SurfaceRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
+        ground.store(self.ground, x);
+        (ground + (V::load(self.water, x) + V::load(self.level, x))).store(self.level, x);
+    }
+}
+
+/// Eqs 2 to 5 for a row of cells.
+struct FlowRow<'a> {
+    push: f32,
+    volume: f32,
+    /// Surface here, to the left, right, above and below.
+    levels: [&'a [f32]; 5],
+    water: &'a [f32],
+    rained: &'a [f32],
+    flux: [&'a mut [f32]; 4],
+}
+
+impl RowKernel for FlowRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (here, left, right, above, below) = (
+            V::load(self.levels[0], x),
+            V::load(self.levels[1], x),
+            V::load(self.levels[2], x),
+            V::load(self.levels[3], x),
+            V::load(self.levels[4], x),
+        );
+        let push = V::all(self.push);
+        let [to_left, to_right, to_above, to_below] = &mut self.flux;
+        let go_left = (V::load(to_left, x) + push * (here - left)).positive();
+        let go_right = (V::load(to_right, x) + push * (here - right)).positive();
+        let go_above = (V::load(to_above, x) + push * (here - above)).positive();
+        let go_below = (V::load(to_below, x) + push * (here - below)).positive();
+        let out = (go_left + go_right) + (go_above + go_below);
+        let there = (V::load(self.water, x) + V::load(self.rained, x)) * V::all(self.volume);
+        let limit = out.if_above(there, there / out.max(V::all(f32::MIN_POSITIVE)), V::all(1.0));
+        (go_left * limit).store(to_left, x);
+        (go_right * limit).store(to_right, x);
+        (go_above * limit).store(to_above, x);
+        (go_below * limit).store(to_below, x);
+    }
+}
+
+pub(super) struct Flow<'a> {
+    pub surface: &'a Surface<'a>,
+    pub border: Border,
+    /// A·g·Δt/l.
+    pub push: f32,
+    /// l²/Δt.
+    pub volume: f32,
+    pub rows: Range<usize>,
+    pub out: [&'a mut [f32]; 4],
+}
+
+impl Pass for Flow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Cells>(mut self) {
+        let width = self.border.width;
+        let (push, volume) = (self.push, self.volume);
+        let mut window = Window::new(self.border, self.rows.start);
+        let mut depth = vec![0.0; width];
+        for (line, y) in self.rows.enumerate() {
+            window.go_to::<V>(y, self.surface);
+            let [over, level, under] = window.quantity(LEVEL).map(|row| &row[..width + 2]);
+            let water = &self.surface.terrain.water[y * width..(y + 1) * width];
+            self.surface.rain.fall(y, &mut depth);
+            let part = line * width..(line + 1) * width;
+            let flux = self.out.each_mut().map(|flux| &mut flux[part.clone()]);
+            let levels = [&level[1..], level, &level[2..], &over[1..], &under[1..]];
+            over_row::<V>(width, FlowRow { push, volume, levels, water, rained: &depth, flux });
+        }
+    }
+}
