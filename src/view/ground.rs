@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::{
     ViewSystems,
     numbers::{self, Layout, SceneNumbers},
-    overlay::{OverlayNumbers, motion_image},
+    overlay::{Motions, OverlayNumbers},
 };
 use crate::{
     runtime::{Before, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
@@ -109,20 +109,9 @@ impl Blocks {
     }
 }
 
-/// The motion of a block over which nothing is shown.
-#[derive(Resource)]
-pub(super) struct Still(pub Handle<Image>);
-
-impl FromWorld for Still {
-    fn from_world(world: &mut World) -> Self {
-        Self(world.resource_mut::<Assets<Image>>().add(motion_image((1, 1), vec![0; 16])))
-    }
-}
-
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(MaterialPlugin::<GroundMaterial>::default())
         .init_resource::<Blocks>()
-        .init_resource::<Still>()
         .add_systems(Update, (show_heights, show_numbers).chain().in_set(ViewSystems::Show));
 }
 
@@ -138,7 +127,7 @@ pub(super) fn show_heights(
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut timing: ResMut<Timing>,
     preferences: Res<Preferences>,
-    still: Res<Still>,
+    motions: Res<Motions>,
     mut commands: Commands,
 ) {
     // A divider that moves changes no heights.
@@ -186,7 +175,7 @@ pub(super) fn show_heights(
         let material = materials.add(GroundMaterial {
             scene: SceneNumbers::default(),
             layers: layers.clone(),
-            motion: still.0.clone(),
+            motion: motions.still.clone(),
             overlay: OverlayNumbers::default(),
         });
         let mesh = meshes.add(block_mesh(size, most));

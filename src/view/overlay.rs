@@ -57,12 +57,28 @@ impl OverlayNumbers {
 }
 
 /// Values and velocities of every block, as a texture.
-#[derive(Resource, Default)]
+#[derive(Resource)]
 pub(super) struct Motions {
     /// One for each block.
-    pub images: Vec<Handle<Image>>,
+    images: Vec<Handle<Image>>,
+    /// That of a block over which nothing is shown.
+    pub still: Handle<Image>,
     /// Whether the water is left out, so that the ground is seen.
     pub bare: bool,
+}
+
+impl FromWorld for Motions {
+    fn from_world(world: &mut World) -> Self {
+        let still = world.resource_mut::<Assets<Image>>().add(motion_image((1, 1), vec![0; 16]));
+        Self { images: Vec::new(), still, bare: false }
+    }
+}
+
+impl Motions {
+    /// The texture of a block.
+    pub fn image(&self, block: usize) -> &Handle<Image> {
+        self.images.get(block).unwrap_or(&self.still)
+    }
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -141,7 +157,7 @@ fn motion_bytes(size: (usize, usize), values: Option<&Grid>, flow: Option<&[Grid
 }
 
 /// A texture of such bytes.
-pub(super) fn motion_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
+fn motion_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
     let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rgba32Float, RenderAssetUsages::all())
 }

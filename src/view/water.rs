@@ -10,12 +10,7 @@ use bevy::{
     shader::ShaderRef,
 };
 
-use super::{
-    ViewSystems,
-    ground::{Blocks, Still},
-    numbers::SceneNumbers,
-    overlay::Motions,
-};
+use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers, overlay::Motions};
 use crate::{
     look::WaterLook,
     runtime::{Before, Live, Shown},
@@ -110,7 +105,6 @@ fn show_water(
     shown: Res<Shown>,
     blocks: Res<Blocks>,
     motions: Res<Motions>,
-    still: Res<Still>,
     mut waters: ResMut<Waters>,
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
@@ -139,7 +133,7 @@ fn show_water(
         let wanted = WaterMaterial {
             scene: *numbers,
             layers: layers.clone(),
-            motion: motions.images.get(index).unwrap_or(&still.0).clone(),
+            motion: motions.image(index).clone(),
             water: WaterNumbers::new(&live.chosen().water_look),
         };
         match slot {

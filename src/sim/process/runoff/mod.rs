@@ -123,6 +123,13 @@ struct Rooms {
     next: [Grid; 4],
 }
 
+impl Runoff {
+    /// The process with these parameters.
+    pub fn new(params: Params) -> Self {
+        Self { params, ..Self::default() }
+    }
+}
+
 impl Process for Runoff {
     fn info(&self) -> &'static Info {
         &INFO

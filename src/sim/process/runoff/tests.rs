@@ -4,7 +4,7 @@ use crate::sim::{Simulation, process::contract::turned};
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
     let mut simulation = Simulation::new(terrain, 1);
     let slot = simulation.slot_mut("runoff").expect("it is in the catalogue");
-    slot.process = Box::new(Runoff { params, ..Runoff::default() });
+    slot.process = Box::new(Runoff::new(params));
     slot.enabled = true;
     (0..ticks).for_each(|_| simulation.tick());
     simulation

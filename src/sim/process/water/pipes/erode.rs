@@ -191,9 +191,16 @@ pub(super) struct Erode<'a> {
     pub border: Border,
     pub bed: Bed,
     pub flux: [&'a [f32]; 4],
+    /// A·g·Δt/l.
+    pub push: f32,
     pub rows: Range<usize>,
     /// Bedrock, sand, water, suspended, softness, both velocities.
     pub out: [&'a mut [f32]; 7],
+}
+
+/// What a sea drives through the pipe across an open border, which remembers nothing; dry ground beyond gives nothing.
+fn sea(push: f32, ground: f32, level: f32, own: f32) -> f32 {
+    if level > ground { (push * (level - own)).max(0.0) } else { 0.0 }
 }
 
 impl Pass for Erode<'_> {
@@ -209,7 +216,8 @@ impl Pass for Erode<'_> {
         let mut window = Window::new(self.border, self.rows.start);
         // What comes from the left and the right, with a cell beyond either end.
         let (mut from_left, mut from_right) = (vec![0.0; width + 2], vec![0.0; width + 2]);
-        let nothing = vec![0.0; width];
+        // What comes from above the first row and from below the last one.
+        let (mut from_top, mut from_bottom) = (vec![0.0; width], vec![0.0; width]);
         let mut rained = vec![0.0; width];
         let (mut able, mut eroded, mut laid) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
         let mut sums = Sums::default();
@@ -221,17 +229,28 @@ impl Pass for Erode<'_> {
             let [left, right, up, down] = [LEFT, RIGHT, ABOVE, BELOW].map(|side| &row(side, y)[..width]);
             from_left[1..=width].copy_from_slice(right);
             from_right[1..=width].copy_from_slice(left);
-            if edge == Edge::Wrap {
-                from_left[0] = right[width - 1];
-                from_right[width + 1] = left[0];
+            match edge {
+                Edge::Wall => {}
+                Edge::Wrap => (from_left[0], from_right[width + 1]) = (right[width - 1], left[0]),
+                Edge::Open => {
+                    let sea = |ground: f32, level: f32, own: f32| sea(self.push, ground, level, own);
+                    from_left[0] = sea(ground[0], level[0], level[1]);
+                    from_right[width + 1] = sea(ground[width + 1], level[width + 1], level[width]);
+                    for x in (0..width).filter(|_| y == 0) {
+                        from_top[x] = sea(above[x + 1], over[x + 1], level[x + 1]);
+                    }
+                    for x in (0..width).filter(|_| y + 1 == height) {
+                        from_bottom[x] = sea(below[x + 1], under[x + 1], level[x + 1]);
+                    }
+                }
             }
             let from_above = match (y, edge == Edge::Wrap) {
-                (0, false) => &nothing[..],
+                (0, false) => &from_top[..],
                 (0, true) => row(BELOW, height - 1),
                 _ => row(BELOW, y - 1),
             };
             let from_below = match (y + 1 == height, edge == Edge::Wrap) {
-                (true, false) => &nothing[..],
+                (true, false) => &from_bottom[..],
                 (true, true) => row(ABOVE, 0),
                 _ => row(ABOVE, y + 1),
             };
@@ -260,12 +279,13 @@ impl Pass for Erode<'_> {
             sums.water_lost -= displaced * (dug - dropped);
             if edge == Edge::Open {
                 let mut leaves = |flux: f64| sums.water_out += f64::from(share) * flux;
-                leaves(f64::from(left[0]) + f64::from(right[width - 1]));
+                leaves(f64::from(left[0]) - f64::from(from_left[0]));
+                leaves(f64::from(right[width - 1]) - f64::from(from_right[width + 1]));
                 if y == 0 {
-                    leaves(row_sum::<V>(up));
+                    leaves(row_sum::<V>(up) - row_sum::<V>(&from_top));
                 }
                 if y + 1 == height {
-                    leaves(row_sum::<V>(down));
+                    leaves(row_sum::<V>(down) - row_sum::<V>(&from_bottom));
                 }
             }
         }

@@ -68,7 +68,7 @@ impl Pipes {
         let (width, height) = self.size;
         let surface = Surface { terrain, rain: Rain::new(terrain, params, dt), sea_level: params.sea_level };
         let size = terrain.cell_size;
-        let push = params.gravity * params.pipe_area * dt / size;
+        let push = push(params, size, dt);
         let volume = size * size / dt.max(f32::MIN_POSITIVE);
         let written = self.flux.each_mut().map(|flux| (&mut flux[..], width));
         for_bands(height, written, |rows, out| {
@@ -88,12 +88,13 @@ impl Pipes {
         let surface = Surface { terrain, rain: Rain::new(terrain, params, dt), sea_level: params.sea_level };
         let flux = self.flux.each_ref().map(|flux| &flux[..]);
         let bed = Bed::new(params, terrain.cell_size, dt);
+        let push = push(params, terrain.cell_size, dt);
         let [bedrock, sand, water, _] = &mut self.spare;
         let [u, v] = &mut self.velocity;
         let layers = [bedrock, sand, water, &mut suspended, &mut softness, u, v];
         let written = layers.map(|layer| (&mut layer[..], width));
         let bands = for_bands(height, written, |rows, out| {
-            with_vector_unit(Erode { surface: &surface, border, bed, flux, rows, out })
+            with_vector_unit(Erode { surface: &surface, border, bed, flux, push, rows, out })
         });
         bands.into_iter().for_each(|band| sums += band);
         let [bedrock, sand, water, next] = &mut self.spare;
@@ -116,4 +117,9 @@ impl Pipes {
         terrain.suspended = std::mem::replace(next, suspended);
         sums
     }
+}
+
+/// What a metre of difference adds to the flux of a pipe in a step, in square metres per second.
+fn push(params: &Params, size: f32, dt: f32) -> f32 {
+    params.gravity * params.pipe_area * dt / size
 }
