@@ -1,6 +1,6 @@
 // The water: the block's mesh again, lifted to the surface of the water. It fades where it is thin, shows the bed through
 // what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
-#import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::{view, globals}}
+#import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
 #import bevy_pbr::{forward_io::{Vertex, VertexOutput, FragmentOutput}, shadows}
 #import thalweg::scene::{sky_color, sun_color, haze_amount, noise, dithered}
 #import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height}
@@ -15,6 +15,8 @@ struct Water {
     silt: vec4<f32>,
     // Depth in metres below which water is not drawn, and from which on it is drawn fully. Factors of mirror and glint.
     film: vec4<f32>,
+    // Seconds of the waves, four times.
+    clock: vec4<f32>,
 }
 
 @group(#{MATERIAL_BIND_GROUP}) @binding(3) var<uniform> water: Water;
@@ -70,7 +72,7 @@ fn vertex(in: Vertex) -> VertexOutput {
 
 // Slopes of small waves that move even where the water stands.
 fn waves(at: vec2<f32>) -> vec2<f32> {
-    let drift = globals.time * vec2(0.25, 0.1);
+    let drift = water.clock.x * vec2(0.25, 0.1);
     let long = vec2(noise(at * 0.9 + drift), noise(at * 0.9 - drift + 7.0)) - 0.5;
     let short = vec2(noise(at * 2.3 - 1.7 * drift), noise(at * 2.3 + 1.7 * drift + 3.0)) - 0.5;
     return long + 0.6 * short;
@@ -106,7 +108,7 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         // at its clearest.
         let flow = moving_between(cell).yz;
         let pace = 1.2 * flow / (1.0 + 0.6 * length(flow));
-        let phase = fract(vec2(globals.time, globals.time + 1.0) * 0.5);
+        let phase = fract(vec2(water.clock.x, water.clock.x + 1.0) * 0.5);
         let first = waves(at - pace * (phase.x - 0.5) * 2.0);
         let second = waves(at - pace * (phase.y - 0.5) * 2.0 + 17.0);
         let chop = mix(first, second, abs(2.0 * phase.x - 1.0));

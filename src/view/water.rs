@@ -13,7 +13,7 @@ use bevy::{
 use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers, overlay::Motions};
 use crate::{
     look::WaterLook,
-    runtime::{Before, Live, Shown},
+    runtime::{Before, Live, Shown, TICKS_PER_SECOND},
 };
 
 const SHADER: &str = "embedded://thalweg/shaders/water.wgsl";
@@ -24,15 +24,18 @@ struct WaterNumbers {
     color: Vec4,
     silt: Vec4,
     film: Vec4,
+    clock: Vec4,
 }
 
 impl WaterNumbers {
-    fn new(look: &WaterLook) -> Self {
+    /// The waves go with the ticks, so that they stand when the run does and a picture can be taken again.
+    fn new(look: &WaterLook, ticks: u64) -> Self {
         let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
         Self {
             color: color(look.color, look.clarity),
             silt: color(look.silt_color, look.ripples),
             film: Vec4::new(0.5 * look.film, 1.5 * look.film, look.mirror, look.glint),
+            clock: Vec4::splat((ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32),
         }
     }
 }
@@ -134,7 +137,7 @@ fn show_water(
             scene: *numbers,
             layers: layers.clone(),
             motion: motions.image(index).clone(),
-            water: WaterNumbers::new(&live.chosen().water_look),
+            water: WaterNumbers::new(&live.chosen().water_look, live.ticks()),
         };
         match slot {
             Some(sheet) => {
