@@ -187,6 +187,7 @@ impl Scene {
             return Err(refuse(format!("there is no process \"{unknown}\"")));
         }
         self.springs.iter().try_for_each(Source::check).map_err(&refuse)?;
+        self.pools.iter().try_for_each(Pool::check).map_err(&refuse)?;
         session.sources = self.springs.clone();
         session.pools = self.pools.clone();
         let maps = [
@@ -251,7 +252,7 @@ impl Role {
 }
 
 /// Writes the present state of a session as a scene file, with the layers that it needs beside it: opened again, it
-/// starts from exactly these layers. A session at its start needs no layers if a scene or generator made it.
+/// starts from exactly these layers, its water at rest. A session at its start needs no layers if a scene or generator made it.
 ///
 /// # Errors
 /// A file cannot be written; nothing is replaced then.
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_state_opens_as_the_same_layers_and_runs_on_alike() {
+    fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("mine.ron");
         let size = Some((48, 32));

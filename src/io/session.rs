@@ -102,6 +102,8 @@ pub struct Session {
     pub origin: Origin,
     /// Every parameter as it was opened.
     opened_with: BTreeMap<String, Value>,
+    /// Springs and drains as they were opened.
+    opened_sources: Vec<Source>,
 }
 
 /// Where a session came from: what a command line or a scene file must name to make it again.
@@ -163,6 +165,7 @@ impl Session {
             tile: None,
             origin,
             opened_with: BTreeMap::new(),
+            opened_sources: Vec::new(),
         }
     }
 
@@ -217,7 +220,6 @@ impl Session {
     pub fn set_sources(&mut self, sources: Vec<Source>) {
         self.simulation.terrain.sources.clone_from(&sources);
         self.sources = sources;
-        self.origin.edited = true;
     }
 
     /// The terrain at the start of a run with this seed.
@@ -316,6 +318,7 @@ impl Session {
     /// Remembers every parameter as it is now as the one that the session was opened with.
     pub(super) fn note_defaults(&mut self) {
         self.opened_with = self.parameters();
+        self.opened_sources.clone_from(&self.sources);
     }
 
     fn parameters(&self) -> BTreeMap<String, Value> {
@@ -336,6 +339,11 @@ impl Session {
     pub fn generates_its_state(&self) -> bool {
         let untouched = self.simulation.ticks() == 0 && self.simulation.between_ticks() && !self.origin.edited;
         untouched && self.heightmap.is_none() && self.maps == Maps::default()
+    }
+
+    /// Whether something was done by hand that [`Self::command_line`] does not tell.
+    pub fn did_by_hand(&self) -> bool {
+        self.origin.edited || self.sources != self.opened_sources
     }
 
     /// The command that makes this run without a window.

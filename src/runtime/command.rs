@@ -216,7 +216,7 @@ pub(super) fn obey(
                 switch(&mut live, key, *on);
             }
             Command::SetSources(sources) => {
-                history.before_sources(&live);
+                history.before_sources(&live, sources);
                 for session in live.all_mut() {
                     session.set_sources(sources.clone());
                 }

@@ -1,6 +1,9 @@
 //! Undo and redo of what the user did: a changed parameter, a switch, or a whole state that was replaced.
 
-use std::time::{Duration, Instant};
+use std::{
+    cmp::Ordering,
+    time::{Duration, Instant},
+};
 
 use bevy::prelude::*;
 
@@ -62,8 +65,17 @@ impl History {
     }
 
     /// Remembers the springs before they are changed.
-    pub(super) fn before_sources(&mut self, live: &Live) {
-        self.push("springs", || Change::Sources(sources(live)));
+    pub(super) fn before_sources(&mut self, live: &Live, wanted: &[Source]) {
+        let now = &live.chosen().simulation.terrain.sources;
+        let label = match wanted.len().cmp(&now.len()) {
+            Ordering::Greater => format!("spring {} placed", wanted.len()),
+            Ordering::Less => format!("one of {} springs removed", now.len()),
+            Ordering::Equal => {
+                let which = wanted.iter().zip(now).position(|(wanted, now)| wanted != now).unwrap_or_default();
+                format!("spring {} changed", which + 1)
+            }
+        };
+        self.push(&label, || Change::Sources(sources(live)));
     }
 
     /// Remembers everything before it is replaced.
@@ -141,9 +153,9 @@ impl Step {
 
     fn bytes(&self) -> usize {
         match &self.change {
-            // Six layers and the start, and up to three maps.
+            // Layers, maps, fluxes and what processes keep to work in: about thirty numbers a cell where water flows.
             Change::State(state) => {
-                state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 40).sum()
+                state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 120).sum()
             }
             _ => 64,
         }

@@ -122,6 +122,7 @@ fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> S
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut fresh = Session::of_heightmap(&stem, map, origin);
     fresh.look = old.look.clone();
+    fresh.water_look = old.water_look.clone();
     fresh.simulation.take_over(&old.simulation);
     fresh
 }

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Weight of a tick in the averaged discharge.
+/// Weight of the last tick in the averaged discharge.
 const NEWEST: f32 = 0.02;
 /// So many cells of a map, at least, stand for all when a range is sought.
 const SAMPLE: usize = 20_000;
@@ -38,6 +38,8 @@ pub struct Overlay {
     /// The one that was shown before, which the key brings back.
     before: Option<Quantity>,
     seen: Option<(Revision, Option<Quantity>, bool)>,
+    /// Ticks that the averages have seen.
+    ticks: u64,
 }
 
 impl Overlay {
@@ -67,10 +69,12 @@ impl Overlay {
     fn measure(&mut self, live: &Live, goes_on: bool) {
         let Some(quantity) = self.shown else { return };
         let now = live.all().iter().map(|session| session.simulation.quantity(quantity));
+        let ticks = live.ticks().saturating_sub(std::mem::replace(&mut self.ticks, live.ticks()));
         if quantity == Quantity::Discharge && goes_on && self.values.len() == live.all().len() {
+            let weight = 1.0 - (1.0 - NEWEST).powi(ticks.min(1000) as i32);
             for (mean, now) in self.values.iter_mut().zip(now) {
                 if mean.len() == now.len() {
-                    mean.iter_mut().zip(now.iter()).for_each(|(mean, now)| *mean += NEWEST * (now - *mean));
+                    mean.iter_mut().zip(now.iter()).for_each(|(mean, now)| *mean += weight * (now - *mean));
                 } else {
                     *mean = now;
                 }
@@ -107,7 +111,8 @@ pub(super) fn obey(mut commands: MessageReader<Command>, mut overlay: ResMut<Ove
 /// Follows the last finished tick.
 pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
     let now = (*revision, overlay.shown, overlay.arrows);
-    if overlay.seen == Some(now) || !live.between_ticks() {
+    // A slider or a switch changes values between ticks as well.
+    if (overlay.seen == Some(now) && !live.is_changed()) || !live.between_ticks() {
         return;
     }
     let goes_on = overlay.seen.is_some_and(|(seen, shown, _)| seen.start == revision.start && shown == overlay.shown);

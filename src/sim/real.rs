@@ -49,7 +49,7 @@ real!(f32, f64);
 /// Number of particles that move in lock-step.
 pub const LANES: usize = 8;
 
-/// Eight f32 numbers. Compiled to vector instructions inside a function that enables them, see [`with_vector_unit`].
+/// Eight f32 numbers. Compiled to vector instructions inside a function that enables them, see [`with_eight_lanes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(align(32))]
 pub struct Lanes(pub [f32; LANES]);
@@ -231,7 +231,7 @@ pub trait Kernel {
 
 /// Runs a kernel with the vector unit that the machine has. The bits don't depend on which one it is.
 #[inline]
-pub fn with_vector_unit<K: Kernel>(kernel: K) -> K::Output {
+pub fn with_eight_lanes<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2")]
@@ -272,7 +272,7 @@ mod tests {
         for _ in 0..1000 {
             let mut draw = || Lanes([(); LANES].map(|()| (stream.unit() - 0.5) * 10.0 / (stream.unit() + 1e-6)));
             let (a, b) = (draw(), draw());
-            let (plain, vector) = (All(a, b).run(), with_vector_unit(All(a, b)));
+            let (plain, vector) = (All(a, b).run(), with_eight_lanes(All(a, b)));
             for (operation, (plain, vector)) in plain.iter().zip(&vector).enumerate() {
                 for lane in 0..LANES {
                     let single = all(a.0[lane], b.0[lane])[operation];

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    real::{Kernel, fetch_ahead, with_vector_unit},
+    real::{Kernel, fetch_ahead, with_eight_lanes},
     team::{self, Member, Shared},
 };
 
@@ -74,7 +74,7 @@ pub fn run<S: Swarm + Send>(swarm: &mut S, ground: &mut S::Ground, mut bundles: 
             }
             // SAFETY: nobody changes the swarm before the next wait.
             let shared: &S = unsafe { swarm.get(0) };
-            with_vector_unit(Exchanges { swarm: shared, ground: own, bundles, notes, running, member: &member });
+            with_eight_lanes(Exchanges { swarm: shared, ground: own, bundles, notes, running, member: &member });
             // All have left the exchanges, and with them their view of the swarm.
             member.wait();
             if member.index() == 0 {

@@ -89,6 +89,25 @@ pub struct Pool {
     pub level: f32,
 }
 
+impl Pool {
+    /// Checks that it lies on the map and has a level.
+    ///
+    /// # Errors
+    /// One sentence: what is wrong and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.from.iter().chain(&self.to).all(|share| (0.0..=1.0).contains(share)) {
+            let ([x, y], [far_x, far_y]) = (self.from, self.to);
+            return Err(format!(
+                "a pool reaches from {x}, {y} to {far_x}, {far_y}; corners are shares of the map, 0 to 1"
+            ));
+        }
+        if !self.level.is_finite() {
+            return Err(format!("a pool's level is {}; it must be a height in metres", self.level));
+        }
+        Ok(())
+    }
+}
+
 /// The terrain that all processes share. All layers have the same size; see [`Layer`] for their units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terrain {
@@ -216,5 +235,9 @@ mod tests {
         let mut terrain = Terrain::bare(Grid::from_fn(8, 2, |x, _| x as f32), 1.0, Edge::Wall);
         terrain.fill(&Pool { from: [0.75, 1.0], to: [0.25, 0.0], level: 3.5 });
         assert_eq!(&terrain.water[..8], [0.0, 0.0, 1.5, 0.5, 0.0, 0.0, 0.0, 0.0]);
+        assert!(Pool { from: [0.0, 0.0], to: [1.0, 1.0], level: f32::NAN }.check().is_err());
+        assert!(Pool { from: [0.0, 0.0], to: [1.5, 1.0], level: 1.0 }.check().is_err());
+        assert!(Source { place: [0.5, -0.1], radius: 1.0, rate: 1.0 }.check().is_err());
+        assert!(Source { place: [0.5, 0.1], radius: 1.0, rate: f32::INFINITY }.check().is_err());
     }
 }

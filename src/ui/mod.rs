@@ -267,8 +267,8 @@ fn obey(
             Command::CopyCommandLine => {
                 if let Ok(context) = contexts.ctx_mut() {
                     context.copy_text(live.chosen().command_line());
-                    let edited = live.chosen().origin.edited;
-                    let but = " What was done to the layers by hand is not in it.";
+                    let edited = live.chosen().did_by_hand();
+                    let but = " What was done to layers and springs by hand is not in it.";
                     notices.tell(Level::Info, format!("Copied the command line.{}", if edited { but } else { "" }));
                 }
             }

@@ -35,22 +35,27 @@ pub fn overlay_ui(ui: &mut Ui, overlay: &Overlay) -> Vec<Command> {
 pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     let painter = ui.painter().with_clip_rect(view);
     let (small, font) = (FontId::proportional(11.0), FontId::proportional(13.0));
-    let corner = view.left_bottom() + egui::vec2(16.0, -16.0);
+    let mut corner = view.left_bottom() + egui::vec2(16.0, -16.0);
     if let Some(quantity) = overlay.shown {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(BAR.x + 20.0, 4.0));
         painter.rect_filled(back, 6.0, Color32::from_black_alpha(150));
         let left = corner + egui::vec2(8.0, -30.0);
         let unit = if quantity.unit().is_empty() { String::new() } else { format!(" ({})", quantity.unit()) };
         let title = format!("{}{unit}", quantity.title());
-        painter.text(left - egui::vec2(0.0, 5.0), Align2::LEFT_BOTTOM, title, font, Color32::WHITE);
+        painter.text(left - egui::vec2(0.0, 5.0), Align2::LEFT_BOTTOM, title, font.clone(), Color32::WHITE);
         painter.add(bar(Rect::from_min_size(left, BAR), quantity.scale()));
         let (least, most) = overlay.range;
         for (share, align) in [(0.0, Align2::LEFT_TOP), (0.5, Align2::CENTER_TOP), (1.0, Align2::RIGHT_TOP)] {
             let value = least + share * (most - least);
             let place = left + egui::vec2(share * BAR.x, BAR.y + 2.0);
-            painter.text(place, align, number(value), small.clone(), Color32::WHITE);
+            // Until the first values are there.
+            if least < most {
+                painter.text(place, align, number(value), small.clone(), Color32::WHITE);
+            }
         }
-    } else if overlay.arrows {
+        corner.y -= back.height() + 6.0;
+    }
+    if overlay.arrows {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(190.0, 4.0));
         painter.rect_filled(back, 6.0, Color32::from_black_alpha(150));
         let text = format!("Longest arrow: {} m/s", number(overlay.fastest));

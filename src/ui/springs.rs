@@ -140,11 +140,17 @@ fn font() -> FontId {
 /// Rate and radius.
 fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
     let most = 40.0 * cell_size * cell_size;
-    let rate =
-        egui::Slider::new(&mut source.rate, -most..=most).logarithmic(true).smallest_positive(f64::from(1e-3 * most));
-    ui.add(rate.suffix(" m³/s").max_decimals(2).text("Rate")).on_hover_text("Water that it gives; negative takes.");
-    let radius = egui::Slider::new(&mut source.radius, 0.0..=20.0 * cell_size);
-    ui.add(radius.suffix(" m").max_decimals(1).text("Radius")).on_hover_text("How far it reaches.");
+    // A slider rounds and bounds what it shows: only what a hand has changed is taken.
+    let mut number = |value: &mut f32, range: std::ops::RangeInclusive<f32>, unit: &str, name: &str, help: &str| {
+        let mut shown = *value;
+        let signed = *range.start() < 0.0;
+        let slider = egui::Slider::new(&mut shown, range).logarithmic(signed).smallest_positive(f64::from(1e-3 * most));
+        if ui.add(slider.suffix(unit).text(name)).on_hover_text(help).changed() {
+            *value = shown;
+        }
+    };
+    number(&mut source.rate, -most..=most, " m³/s", "Rate", "Water that it gives; negative takes.");
+    number(&mut source.radius, 0.0..=20.0 * cell_size, " m", "Radius", "How far it reaches.");
 }
 
 /// What the changed list asks for.

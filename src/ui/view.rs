@@ -48,7 +48,9 @@ pub fn view_ui(
             commands.push(Command::Choose(index));
         }
     }
-    legend(root, rect, state.overlay);
+    if state.shown != Before::Alone {
+        legend(root, rect, state.overlay);
+    }
     match state.shown {
         Before::Off => {}
         Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE),

@@ -295,7 +295,8 @@ fn start_bytes(start: &Grid) -> (Vec<u8>, f32) {
     (cells.flat_map(f32::to_le_bytes).collect(), start.min_max().0)
 }
 
-fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
+/// A texture of four numbers for every cell.
+pub(super) fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
     let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
     Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rgba32Float, RenderAssetUsages::RENDER_WORLD)
 }

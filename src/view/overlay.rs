@@ -1,19 +1,15 @@
 //! What is shown over the ground: the texture of values and velocities, and the colours.
 
-use bevy::{
-    asset::RenderAssetUsages,
-    prelude::*,
-    render::render_resource::{Extent3d, ShaderType, TextureDimension, TextureFormat},
-};
+use bevy::{prelude::*, render::render_resource::ShaderType};
 
 use rayon::prelude::*;
 
 use super::{
     ViewSystems,
-    ground::{Blocks, GroundMaterial, show_heights},
+    ground::{Blocks, GroundMaterial, layer_image, show_heights},
 };
 use crate::{
-    runtime::{Live, Overlay},
+    runtime::{Before, Live, Overlay, Shown},
     sim::{grid::Grid, quantity::Scale},
 };
 
@@ -69,7 +65,7 @@ pub(super) struct Motions {
 
 impl FromWorld for Motions {
     fn from_world(world: &mut World) -> Self {
-        let still = world.resource_mut::<Assets<Image>>().add(motion_image((1, 1), vec![0; 16]));
+        let still = world.resource_mut::<Assets<Image>>().add(layer_image((1, 1), vec![0; 16]));
         Self { images: Vec::new(), still, bare: false }
     }
 }
@@ -89,15 +85,19 @@ pub(super) fn plugin(app: &mut App) {
 fn show(
     live: Res<Live>,
     overlay: Res<Overlay>,
+    shown: Res<Shown>,
     blocks: Res<Blocks>,
     mut motions: ResMut<Motions>,
     mut images: ResMut<Assets<Image>>,
     mut materials: ResMut<Assets<GroundMaterial>>,
 ) {
-    if !(overlay.is_changed() || blocks.is_changed()) {
+    if !(overlay.is_changed() || blocks.is_changed() || shown.is_changed()) {
         return;
     }
     motions.bare = overlay.on();
+    // The start has no values of its own.
+    let nothing = Overlay::default();
+    let painted = if shown.0 == Before::Alone { &nothing } else { &*overlay };
     let count = blocks.materials().count();
     motions.images.truncate(count);
     for (index, material) in blocks.materials().enumerate() {
@@ -117,7 +117,7 @@ fn show(
             }
             known => {
                 let known = known.is_some();
-                let handle = images.add(motion_image(size, bytes));
+                let handle = images.add(layer_image(size, bytes));
                 if known {
                     motions.images[index] = handle;
                 } else {
@@ -127,7 +127,7 @@ fn show(
         }
         let (image, numbers) = (
             &motions.images[index],
-            OverlayNumbers::new(&overlay, terrain.width().min(terrain.height()), live.chosen().water_look.film),
+            OverlayNumbers::new(painted, terrain.width().min(terrain.height()), live.chosen().water_look.film),
         );
         if materials.get(material).is_some_and(|material| material.motion != *image || material.overlay != numbers)
             && let Some(mut material) = materials.get_mut(material)
@@ -154,10 +154,4 @@ fn motion_bytes(size: (usize, usize), values: Option<&Grid>, flow: Option<&[Grid
         }
     });
     (size, bytes)
-}
-
-/// A texture of such bytes.
-fn motion_image((width, height): (usize, usize), bytes: Vec<u8>) -> Image {
-    let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
-    Image::new(size, TextureDimension::D2, bytes, TextureFormat::Rgba32Float, RenderAssetUsages::all())
 }

@@ -27,7 +27,7 @@ fn residuals(simulation: &Simulation) -> (f64, f64) {
     let (ledger, terrain) = (&simulation.ledger, &simulation.terrain);
     let (moved, came) = (ledger.solid.sum(|row| row.moved), ledger.water.sum(|row| row.inflow));
     let solid = simulation.solid_residual().abs() / (1e-5 * moved + 1e-7 * terrain.solid_volume()).max(1e-3);
-    (solid, simulation.water_residual().abs() / (1e-5 * came + 3e-4 * terrain.water_volume()).max(1e-3))
+    (solid, simulation.water_residual().abs() / (1e-5 * came + 1e-5 * terrain.water_volume()).max(1e-3))
 }
 
 #[test]
@@ -50,10 +50,6 @@ fn no_setting_of_the_grid_processes_breaks_them() {
         let edge = [Edge::Wall, Edge::Open, Edge::Wrap][number % 3];
         let params = TerrainParams { width: 64, height: 64, cell_size: 10.0, sand: 2.0, edge, ..Default::default() };
         let start = generate(&params, number as u64);
-        let relief = |terrain: &Terrain| {
-            let (low, high) = terrain.ground().min_max();
-            high - low
-        };
         let mut simulation = Simulation::new(start, 1);
         let keys: &[&str] = if number % 4 == 3 { &["runoff", "thermal"] } else { &["water", "thermal"] };
         enable(&mut simulation, keys);
@@ -80,7 +76,7 @@ fn no_setting_of_the_grid_processes_breaks_them() {
         for (path, value) in &settings {
             set(&mut simulation, path, value);
         }
-        let before = relief(&simulation.terrain);
+        let before = simulation.terrain.ground().min_max();
         (0..500).for_each(|_| simulation.tick());
         for layer in Layer::ALL {
             let grid = simulation.terrain.layer(layer);
@@ -89,9 +85,16 @@ fn no_setting_of_the_grid_processes_breaks_them() {
         }
         let (solid, water) = residuals(&simulation);
         assert!(solid <= 1.0 && water <= 1.0, "{settings:?}: solid {solid:e}, water {water:e}");
-        let laid = simulation.ledger.solid.sum(|row| row.deposited) / simulation.terrain.cell_area();
-        let after = relief(&simulation.terrain);
-        assert!(f64::from(after) <= f64::from(before) + laid, "{settings:?}: relief {before} became {after}, {laid}");
+        // What a cured process lays down never rises above the ground from which it came, nor does it dig below where its
+        // water can go.
+        if settings.iter().all(|(_, value)| value != "published") {
+            let ((low, high), (lowest, highest)) = (before, simulation.terrain.ground().min_max());
+            let room = 0.05 * (high - low);
+            assert!(
+                lowest > low - room && highest < high + room,
+                "{settings:?}: {lowest}..{highest} from {low}..{high}"
+            );
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::sim::{
     grid::Grid,
-    real::{Kernel, with_vector_unit},
+    real::{Kernel, with_eight_lanes},
     terrain::Terrain,
 };
 
@@ -39,7 +39,7 @@ pub fn collapse(terrain: &mut Terrain) -> f64 {
         let rows = gives.par_chunks_exact_mut(width).zip(&mut excess).enumerate().skip(1).take(height - 2);
         rows.filter(|(y, _)| changed[around(*y)].contains(&true)).for_each(|(y, (gives, excess))| {
             let rows = [y - 1, y, y + 1].map(|y| &ground[y * width..][..width]);
-            *excess = with_vector_unit(Excess { rows, limit, gives });
+            *excess = with_eight_lanes(Excess { rows, limit, gives });
         });
         if excess.iter().copied().fold(0.0, f32::max) <= TOLERANCE * terrain.cell_size {
             break;
@@ -54,7 +54,7 @@ pub fn collapse(terrain: &mut Terrain) -> f64 {
             // Nothing comes from outside, and the outermost rows give nothing: the first row stands for both.
             let gives = [y.saturating_sub(1), y, if y + 1 == height { 0 } else { y + 1 }];
             let gives = gives.map(|y| &all_gives[y * width..][..width]);
-            with_vector_unit(Exchange { gives, change, ground, start: &start[y * width..][..width] });
+            with_eight_lanes(Exchange { gives, change, ground, start: &start[y * width..][..width] });
         });
     }
     let layers = terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut());

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::sim::{
     grid::Grid,
-    real::{Kernel, LANES, Lanes, Real, gather, with_vector_unit},
+    real::{Kernel, LANES, Lanes, Real, gather, with_eight_lanes},
     swarm::{self, Swarm},
 };
 
@@ -86,7 +86,7 @@ fn cells<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<Cell> {
     let steepness = Lanes::splat(1.0 / f64::from(cell_size));
     cells.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
         let lines = [y - 1, y, y + 1].map(|line| &ground[line * width..(line + 1) * width]);
-        with_vector_unit(DrivesOfRow { lines, row, steepness, law });
+        with_eight_lanes(DrivesOfRow { lines, row, steepness, law });
     });
     cells
 }

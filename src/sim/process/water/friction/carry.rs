@@ -147,7 +147,8 @@ struct MoveRow<'a> {
     fastest: f32,
     water: &'a [f32],
     suspended: &'a [f32],
-    rained: &'a [f32],
+    /// Rain of this step; afterwards what the water really gained by it.
+    rained: &'a mut [f32],
     /// Fluxes of fluid, and of sediment, to the left of the cells, right, above and below.
     fluxes: [&'a [f32]; 4],
     loads: [&'a [f32]; 4],
@@ -174,7 +175,9 @@ impl RowKernel for MoveRow<'_> {
         // What comes in, from both sides and then from above and below: a turned map gives the same sum.
         let inflow = (flux_left - flux_right) + (flux_above - flux_below);
         let load_in = (load_left - load_right) + (load_above - load_below);
-        let wet = V::load(self.water, x) + V::load(self.rained, x);
+        let water = V::load(self.water, x);
+        let wet = water + V::load(self.rained, x);
+        (wet - water).store(self.rained, x);
         let suspended = V::load(self.suspended, x);
         let s = (suspended + share * load_in).positive();
         let d = (wet + share * (inflow - load_in)).positive();
@@ -309,7 +312,7 @@ impl Pass for Carry<'_> {
                 fastest,
                 water: old_water,
                 suspended: old_suspended,
-                rained: &rained,
+                rained: &mut rained,
                 fluxes: [x_out, &x_out[1..], y_out, &below_row],
                 loads: [&load_x, &load_x[1..], &load_above, &load_below],
                 out: [water, suspended, &mut speed],

@@ -64,7 +64,8 @@ fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
 struct FaceRow<'a> {
     bed: Bed,
     water: &'a [f32],
-    rained: &'a [f32],
+    /// Rain of this step; afterwards what the water really gained by it.
+    rained: &'a mut [f32],
     /// What comes from the left, right, above and below, and goes there.
     inflow: [&'a [f32]; 4],
     outflow: [&'a [f32]; 4],
@@ -88,7 +89,9 @@ impl RowKernel for FaceRow<'_> {
             V::load(self.outflow[2], x),
             V::load(self.outflow[3], x),
         );
-        let before = V::load(self.water, x) + V::load(self.rained, x);
+        let water = V::load(self.water, x);
+        let before = water + V::load(self.rained, x);
+        (before - water).store(self.rained, x);
         let inflow = (come_left + come_right) + (come_above + come_below);
         let outflow = (go_left + go_right) + (go_above + go_below);
         let after = (before + V::all(bed.dt / (bed.size * bed.size)) * (inflow - outflow)).positive();
@@ -263,11 +266,12 @@ impl Pass for Erode<'_> {
                 self.out.each_mut().map(|layer| &mut layer[here.clone()]);
             let inflow = [&from_left, &from_right[2..], from_above, from_below];
             let outflow = [left, right, up, down];
-            let (bed, rained) = (self.bed, &rained[..]);
-            over_row::<V>(width, FaceRow { bed, water, rained, inflow, outflow, out: [new_water, u, v] });
+            let bed = self.bed;
+            over_row::<V>(width, FaceRow { bed, water, rained: &mut rained, inflow, outflow, out: [new_water, u, v] });
             let velocity = [&*u, &*v];
             let ground = [ground, &ground[2..], &above[1..], &below[1..]];
             let level = [level, &level[2..], &over[1..], &under[1..]];
+            let rained = &rained[..];
             over_row::<V>(width, CapacityRow { bed, water, rained, velocity, ground, level, out: &mut able });
             let out = [new_bedrock, new_sand, new_water, suspended, softness];
             let (eroded, laid) = (&mut eroded[..], &mut laid[..]);
