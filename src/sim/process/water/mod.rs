@@ -7,6 +7,7 @@
 pub mod friction;
 pub mod pipes;
 pub mod plain;
+mod surface;
 #[cfg(test)]
 mod tests;
 

@@ -2,63 +2,16 @@
 
 use std::ops::Range;
 
-use super::{DRY, layers};
+use super::DRY;
 use crate::sim::{
     cells::{Cells, Pass, RowKernel, over_row},
-    process::water::{Rain, beyond},
-    stencil::{Border, Quantities, Window},
-    terrain::{Edge, Terrain},
+    process::water::surface::{GROUND, LEVEL, Surface},
+    stencil::{Border, Window},
+    terrain::Edge,
 };
 
 /// Weight of a face's own flux against its neighbours' mean.
 const THETA: f32 = 0.8;
-
-/// Ground and surface of the fluid, with the rain of this step.
-pub(super) struct Surface<'a> {
-    pub terrain: &'a Terrain,
-    pub rain: Rain<'a>,
-    pub sea_level: f32,
-}
-
-const GROUND: usize = 0;
-const LEVEL: usize = 1;
-
-impl Quantities<2> for Surface<'_> {
-    #[inline(always)]
-    fn row<V: Cells>(&self, y: usize, [ground, level]: [&mut [f32]; 2]) {
-        let width = ground.len();
-        let part = y * width..(y + 1) * width;
-        self.rain.fall(y, level);
-        let [bedrock, sand, water, suspended] = layers(self.terrain, part);
-        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, ground, level });
-    }
-
-    #[inline(always)]
-    fn beyond(&self, index: usize) -> [f32; 2] {
-        let (ground, depth) = beyond(self.terrain, self.sea_level, index);
-        [ground, ground + depth]
-    }
-}
-
-/// `level` holds the rain of this step before.
-struct SurfaceRow<'a> {
-    bedrock: &'a [f32],
-    sand: &'a [f32],
-    water: &'a [f32],
-    suspended: &'a [f32],
-    ground: &'a mut [f32],
-    level: &'a mut [f32],
-}
-
-impl RowKernel for SurfaceRow<'_> {
-    #[inline(always)]
-    fn cells<V: Cells>(&mut self, x: usize) {
-        let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
-        let wet = V::load(self.water, x) + V::load(self.level, x);
-        ground.store(self.ground, x);
-        (ground + (wet + V::load(self.suspended, x))).store(self.level, x);
-    }
-}
 
 /// g·Δt/l and g·Δt·n².
 #[derive(Clone, Copy)]

@@ -18,9 +18,9 @@ use std::ops::Range;
 
 use self::{
     carry::{Bed, Carry, Fluid},
-    flow::{Flow, Law, Surface},
+    flow::{Flow, Law},
 };
-use super::{FILM_SQUARE, Params, Rain, Sums};
+use super::{FILM_SQUARE, Params, Rain, Sums, surface::Surface};
 use crate::sim::{
     cells::with_vector_unit,
     grid::Grid,
@@ -93,8 +93,7 @@ impl Faces {
     pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, dt: f32) {
         let (width, height) = self.size;
         let (old_x, old_y) = (&self.x[..], &self.y[..]);
-        let rain = Rain::new(terrain, params, dt);
-        let surface = Surface { terrain, rain, sea_level: params.sea_level };
+        let surface = Surface::of_fluid(terrain, params, dt);
         let law = Law {
             push: params.gravity * dt / terrain.cell_size,
             drag: params.gravity * dt * params.roughness * params.roughness,

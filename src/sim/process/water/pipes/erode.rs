@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::{
-    ABOVE, BELOW, LEFT, RIGHT,
-    flow::{GROUND, LEVEL, Surface},
-};
+use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::sim::{
     cells::{Cells, Pass, RowKernel, over_row},
-    process::water::{Capacity, FILM_SQUARE, Params, Sums},
+    process::water::{
+        Capacity, FILM_SQUARE, Params, Sums,
+        surface::{GROUND, LEVEL, Surface},
+    },
     stencil::{Border, Window, row_sum},
     terrain::Edge,
 };

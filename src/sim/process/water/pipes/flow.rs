@@ -4,56 +4,9 @@ use std::ops::Range;
 
 use crate::sim::{
     cells::{Cells, Pass, RowKernel, over_row},
-    process::water::{Rain, beyond},
-    stencil::{Border, Quantities, Window},
-    terrain::Terrain,
+    process::water::surface::{LEVEL, Surface},
+    stencil::{Border, Window},
 };
-
-/// Ground and surface of the water, with the rain of this step.
-pub(super) struct Surface<'a> {
-    pub terrain: &'a Terrain,
-    pub rain: Rain<'a>,
-    pub sea_level: f32,
-}
-
-pub(super) const GROUND: usize = 0;
-pub(super) const LEVEL: usize = 1;
-
-impl Quantities<2> for Surface<'_> {
-    #[inline(always)]
-    fn row<V: Cells>(&self, y: usize, [ground, level]: [&mut [f32]; 2]) {
-        let width = ground.len();
-        let part = y * width..(y + 1) * width;
-        self.rain.fall(y, level);
-        let [bedrock, sand, water] =
-            [&self.terrain.bedrock, &self.terrain.sand, &self.terrain.water].map(|layer| &layer[part.clone()]);
-        over_row::<V>(width, SurfaceRow { bedrock, sand, water, ground, level });
-    }
-
-    #[inline(always)]
-    fn beyond(&self, index: usize) -> [f32; 2] {
-        let (ground, depth) = beyond(self.terrain, self.sea_level, index);
-        [ground, ground + depth]
-    }
-}
-
-/// `level` holds the rain of this step before.
-struct SurfaceRow<'a> {
-    bedrock: &'a [f32],
-    sand: &'a [f32],
-    water: &'a [f32],
-    ground: &'a mut [f32],
-    level: &'a mut [f32],
-}
-
-impl RowKernel for SurfaceRow<'_> {
-    #[inline(always)]
-    fn cells<V: Cells>(&mut self, x: usize) {
-        let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
-        ground.store(self.ground, x);
-        (ground + (V::load(self.water, x) + V::load(self.level, x))).store(self.level, x);
-    }
-}
 
 /// Eqs 2 to 5 for a row of cells.
 struct FlowRow<'a> {

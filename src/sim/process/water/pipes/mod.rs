@@ -17,10 +17,10 @@ mod transport;
 
 use self::{
     erode::{Bed, Erode},
-    flow::{Flow, Surface},
+    flow::Flow,
     transport::{Carried, Transport},
 };
-use super::{Params, Rain, Sums};
+use super::{Params, Sums, surface::Surface};
 use crate::sim::{
     cells::with_vector_unit,
     grid::Grid,
@@ -66,7 +66,7 @@ impl Pipes {
     /// Finds the fluxes that the surface drives, limited to what is there.
     pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, dt: f32) {
         let (width, height) = self.size;
-        let surface = Surface { terrain, rain: Rain::new(terrain, params, dt), sea_level: params.sea_level };
+        let surface = Surface::of_water(terrain, params, dt);
         let size = terrain.cell_size;
         let push = push(params, size, dt);
         let volume = size * size / dt.max(f32::MIN_POSITIVE);
@@ -85,7 +85,7 @@ impl Pipes {
         let nothing = || Grid::filled(0, 0, 0.0);
         let mut suspended = std::mem::replace(&mut terrain.suspended, nothing());
         let mut softness = std::mem::replace(&mut terrain.softness, nothing());
-        let surface = Surface { terrain, rain: Rain::new(terrain, params, dt), sea_level: params.sea_level };
+        let surface = Surface::of_water(terrain, params, dt);
         let flux = self.flux.each_ref().map(|flux| &flux[..]);
         let bed = Bed::new(params, terrain.cell_size, dt);
         let push = push(params, terrain.cell_size, dt);
