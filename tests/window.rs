@@ -19,11 +19,12 @@ use thalweg::{
     params::{Value, walk},
     runtime::{Before, Command, History, Live, Notices, Overlay, Preferences, Record, Timing, Transport, Workspace},
     settings::Settings,
-    sim::statistics::Statistics,
+    sim::{statistics::Statistics, terrain::Source},
     ui::{
         Kept, State, UiVisible,
         group::{group_ui, title},
         panels::window_ui,
+        springs::{Springs, marks_ui, springs_ui},
         toasts::toasts_ui,
         view::view_ui,
         windows::{Windows, windows_ui},
@@ -129,6 +130,36 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     harness.key_press(Key::Enter);
     harness.run_steps(2);
     assert_eq!(asked.take(), [Command::Choose(1)]);
+}
+
+#[test]
+fn springs_that_are_only_seen_stay_as_they_are() {
+    let mut sessions = sessions("river-valley", 32);
+    // Beyond what the sliders reach, and with more digits than they show.
+    let odd = [(2345.678, 1e6 / 3.0), (0.12345, -0.00123)];
+    let odd = odd.map(|(radius, rate)| Source { place: [0.4, 0.6], radius, rate });
+    sessions[0].set_sources(odd.to_vec());
+    let live = Live::new(sessions);
+    let sources = Sources { marks: vec![Some(Vec2::new(0.5, 0.5)), None], ..Sources::default() };
+    let (asked, mut panel, mut marks) = (RefCell::new(Vec::new()), Springs::default(), Springs::default());
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(springs_ui(ui, &sources.state(&live), &mut panel));
+    });
+    harness.run_steps(4);
+    assert!(harness.query_all_by_role(Role::Slider).count() >= 4);
+    assert_eq!(asked.take(), []);
+    harness.get_all_by_role(Role::Button).last().expect("each can be taken away").click();
+    harness.run_steps(2);
+    assert_eq!(asked.take()[0], Command::SetSources(odd[..1].to_vec()));
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
+        let rect = ui.max_rect();
+        asked.borrow_mut().extend(marks_ui(ui, rect, &sources.state(&live), &mut marks));
+    });
+    harness.run_steps(2);
+    harness.get_by_label("Spring 1").click();
+    harness.run_steps(4);
+    assert!(harness.query_all_by_role(Role::Slider).count() >= 2, "its numbers stand beside it");
+    assert_eq!(asked.take(), []);
 }
 
 #[test]

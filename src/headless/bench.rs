@@ -59,11 +59,13 @@ impl Bench {
         let params = TerrainParams { width: self.size, height: self.size, ..TerrainParams::default() };
         let params = TerrainParams { cell_size: params.cell_size * scale, ..params };
         let terrain = generate(&params, 1);
-        let pool = Arc::new(pool);
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let alone = alone.map_err(|error| Failure::while_running(format!("a thread could not be started: {error}")))?;
+        let (pool, alone) = (Arc::new(pool), Arc::new(alone));
         // Grids first: they need half a second, and droplets heat the machine.
         let bandwidth = bandwidth(&pool);
         let grids: Vec<(&str, Value)> =
-            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
+            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, &alone, bandwidth))).collect();
         let figures = if self.grids { Value::Null } else { droplets(&terrain, pool) };
         let mut processes = if self.grids { json!({}) } else { json!({"droplets": figures}) };
         for (name, figures) in &grids {
@@ -93,7 +95,7 @@ impl Bench {
              default    {4:8.2} ns per droplet step   {5:.0} steps a droplet (published: {6:.0})\n  \
              a finished map of 200 000 droplets: default {7:.2} s, plain published loop {8:.2} s, \
              ratio {9:.1}\n  \
-             medians of {10}; the maps were made once, or reckoned after 5 s\n",
+             medians of {10}; the maps were made once, or reckoned after {11} s\n",
             self.size,
             figure("ns_per_step"),
             figure("scalar_ns"),
@@ -105,6 +107,7 @@ impl Bench {
             figure("map_scalar_seconds"),
             figure("map_ratio"),
             REPETITIONS,
+            LONGEST,
         ));
     }
 
@@ -150,7 +153,14 @@ const MOST_TICKS: usize = 12;
 const GRID_CELLS: usize = 4 << 20;
 
 impl GridBench {
-    fn measure(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, bandwidth: f64) -> Value {
+    /// `alone` is a single thread.
+    fn measure(
+        &self,
+        terrain: &Terrain,
+        pool: &Arc<rayon::ThreadPool>,
+        alone: &Arc<rayon::ThreadPool>,
+        bandwidth: f64,
+    ) -> Value {
         // Cells of 4 m: at published values one step a tick, and a depth at which the default needs no more.
         let terrain = Terrain { cell_size: 4.0, ..terrain.clone() };
         let ticks = (GRID_CELLS / terrain.bedrock.len()).clamp(1, MOST_TICKS);
@@ -203,11 +213,8 @@ impl GridBench {
             median(runs.collect())
         };
         let ((published, steps), (default, default_steps)) = (fast(Mode::Published, pool), fast(Mode::Default, pool));
-        let plain = match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
-            // It is plain code itself.
-            Ok(alone) if self.enabled == ["runoff"] => fast(Mode::Published, &Arc::new(alone)).0,
-            _ => slow(),
-        };
+        // Runoff is plain code itself.
+        let plain = if self.enabled == ["runoff"] { fast(Mode::Published, alone).0 } else { slow() };
         let share = |bytes: f64, ns: f64| bytes / ns / bandwidth;
         json!({
             "ns_per_cell": published,

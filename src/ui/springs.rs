@@ -140,11 +140,12 @@ fn font() -> FontId {
 /// Rate and radius.
 fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
     let most = 40.0 * cell_size * cell_size;
-    // A slider rounds and bounds what it shows: only what a hand has changed is taken.
     let mut number = |value: &mut f32, range: std::ops::RangeInclusive<f32>, unit: &str, name: &str, help: &str| {
         let mut shown = *value;
         let signed = *range.start() < 0.0;
         let slider = egui::Slider::new(&mut shown, range).logarithmic(signed).smallest_positive(f64::from(1e-3 * most));
+        // A value beyond the range, from a scene file, stays until a hand changes it.
+        let slider = slider.clamping(egui::SliderClamping::Edits);
         if ui.add(slider.suffix(unit).text(name)).on_hover_text(help).changed() {
             *value = shown;
         }
