@@ -76,6 +76,28 @@ struct Here {
     sand: f32,
 }
 
+// Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
+// where a pixel is wider than they are.
+fn ripples(place: vec3<f32>, here: Here) -> f32 {
+    let cells = (place.xz - scene.place.xy) / scene.grid.z;
+    let wind = scene.wind.xy;
+    let along = dot(cells, wind);
+    let across = dot(cells, vec2(-wind.y, wind.x));
+    let lies = smoothstep(0.3, 1.0, here.sand / scene.sand_color.a) * smoothstep(0.80, 0.93, here.normal.y);
+    // Two sizes: one for the map as a whole, one for a look from near by.
+    var slope = 0.0;
+    for (var size = 0; size < 2; size++) {
+        let length = array(2.6, 0.55)[size];
+        let waver = 1.6 * noise(vec2(along, across) * (0.22 / length)) + 0.7 * noise(vec2(along, 0.4 * across) * (0.9 / length));
+        let phase = 6.2832 * (along / length + waver);
+        let pixels = length / max(fwidth(cells.x) + fwidth(cells.y), 1e-4);
+        let strength = smoothstep(1.8, 5.0, pixels) * (0.4 + 0.6 * noise(cells * (0.13 / length) + 31.0));
+        // Steeper on the lee side.
+        slope += strength * (cos(phase) + 0.35 * cos(2.0 * phase + 0.8)) * array(0.13, 0.10)[size];
+    }
+    return slope * lies * scene.wind.z;
+}
+
 fn look_around(cell: vec2<f32>) -> Here {
     let last = vec2<i32>(textureDimensions(layers)) - 1;
     let first = vec2<i32>(floor(cell));
@@ -210,6 +232,10 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         let here = look_around(cell);
         normal = here.normal;
         color = ground_color(place, here, in.world_normal.y);
+        if scene.wind.z > 0.0 && here.sand > 0.0 {
+            let slope = ripples(place, here) * scene.wind.xy;
+            normal = normalize(normal + vec3(-slope.x, 0.0, -slope.y));
+        }
         if overlay.range.z > 0.5 {
             let value = moving_between(cell).x;
             let share = (value - overlay.range.x) * overlay.range.y;

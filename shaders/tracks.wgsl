@@ -5,6 +5,8 @@
 struct Ink {
     // Alpha: half the width in pixels of a picture 800 pixels high.
     color: vec4<f32>,
+    // The same for what the wind carries: its points have a negative strength.
+    sand: vec4<f32>,
     // Pixel column left of which nothing is drawn: there the start is shown, which has no drops.
     column: vec4<f32>,
 }
@@ -19,7 +21,7 @@ fn vertex(in: Vertex) -> VertexOutput {
     let size = view.viewport.zw;
     let along = (ahead.xy / ahead.w - here.xy / here.w) * size;
     let across = normalize(vec2(-along.y, along.x) + vec2(1e-6, 0.0));
-    let width = ink.color.a * max(size.y / 800.0, 0.6);
+    let width = select(ink.color.a, ink.sand.a, in.uv.y < 0.0) * max(size.y / 800.0, 0.6);
     out.position = here;
     out.position += vec4(across * in.uv.x * 2.0 * width / size * here.w, here.z * 0.008, 0.0);
     out.world_position = vec4(in.position, 1.0);
@@ -32,5 +34,5 @@ fn vertex(in: Vertex) -> VertexOutput {
 fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
     if in.position.x < ink.column.x { discard; }
     let edge = 1.0 - in.uv.x * in.uv.x;
-    return vec4(ink.color.rgb, edge * in.uv.y);
+    return vec4(select(ink.color.rgb, ink.sand.rgb, in.uv.y < 0.0), edge * abs(in.uv.y));
 }

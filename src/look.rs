@@ -48,6 +48,9 @@ pub struct Look {
     /// How much the colours vary from place to place, as grass and rock do. 0 is even paint.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub grain: f32,
+    /// How strongly small ripples show on sand, across the wind. 0 is smooth.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub ripples: f32,
     /// Vertical part of the surface normal below which ground counts as steep. Higher: more of the map looks like rock.
     /// Lower: only cliffs do.
     #[reflect(@knob(0.0..=1.0).symbol("n_y").source(D1).main())]
@@ -114,6 +117,7 @@ impl Default for Look {
             table_color: [0.70, 0.69, 0.67],
             sand_cover: 0.6,
             grain: 0.5,
+            ripples: 0.5,
             steep_threshold: 0.8,
             threshold_softness: 0.06,
             sun_azimuth: 240.0,

@@ -306,8 +306,9 @@ pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option
         .map(|(_, name)| name)
 }
 
-/// `MassTransfer` as `mass-transfer`.
+/// `MassTransfer` as `mass-transfer`, `_2020` as `2020`.
 pub fn kebab(variant: &str) -> String {
+    let variant = variant.trim_start_matches('_');
     let mut name = String::with_capacity(variant.len() + 4);
     for (index, letter) in variant.char_indices() {
         if letter.is_ascii_uppercase() && index > 0 {

@@ -23,6 +23,8 @@ struct Scene {
     phong: vec4<f32>,
     // Turbidity, exposure as a factor, grain, size of everything in world units.
     air: vec4<f32>,
+    // Where the wind blows to along x and z, strength of the ripples on sand.
+    wind: vec4<f32>,
 }
 
 // Light of the sun: yellow when high, orange when low.

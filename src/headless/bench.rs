@@ -18,6 +18,10 @@ use crate::sim::{
         },
         runoff, thermal,
         water::{self, plain::Plain},
+        wind::{
+            self, Wind,
+            law2020::{self, Constants},
+        },
     },
     rng::Stream,
     terrain::Terrain,
@@ -66,8 +70,9 @@ impl Bench {
         let bandwidth = bandwidth(&pool);
         let grids: Vec<(&str, Value)> =
             GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, &alone, bandwidth))).collect();
+        let blown = if self.grids { Value::Null } else { grains(&pool, self.size) };
         let figures = if self.grids { Value::Null } else { droplets(&terrain, pool) };
-        let mut processes = if self.grids { json!({}) } else { json!({"droplets": figures}) };
+        let mut processes = if self.grids { json!({}) } else { json!({"droplets": figures, "wind": blown.clone()}) };
         for (name, figures) in &grids {
             processes[*name] = figures.clone();
         }
@@ -80,6 +85,7 @@ impl Bench {
         }
         if !self.grids {
             self.print_droplets(&figures, threads);
+            self.print_wind(&blown, threads);
         }
         for (name, figures) in &grids {
             self.print_grid(name, figures, threads, bandwidth);
@@ -108,6 +114,23 @@ impl Bench {
             figure("map_ratio"),
             REPETITIONS,
             LONGEST,
+        ));
+    }
+
+    fn print_wind(&self, figures: &Value, threads: usize) {
+        let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
+        print(&format!(
+            "wind, {0} × {0}, {threads} threads\n  \
+             law of 2020, published  {1:8.2} ns per grain step   plain loop {2:.2} ns   ratio {3:.1}   \
+             {4} grains in {5:.1} ms\n  \
+             boundary layer, default {6:8.2} ns per grain step\n",
+            self.size,
+            figure("ns_per_step"),
+            figure("scalar_ns"),
+            figure("ratio"),
+            PUBLISHED_GRAINS,
+            figure("ms_per_tick"),
+            figure("default_ns"),
         ));
     }
 
@@ -310,6 +333,76 @@ fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
         "map_seconds": whole.2 * FINISHED_MAP,
         "map_scalar_seconds": whole_plain.2 * FINISHED_MAP,
         "map_ratio": whole_plain.2 / whole.2,
+    })
+}
+
+/// Grains of a frame in the article.
+const PUBLISHED_GRAINS: u32 = 250;
+/// Ticks of wind in a repetition.
+const WIND_TICKS: usize = 4;
+
+/// The article's start: a map of nothing but sand, here of Perlin noise as high as a quarter of the map is wide.
+fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
+    let params = TerrainParams { width: size, height: size, cell_size: 10.0, loose: true, ..TerrainParams::default() };
+    let terrain = generate(&TerrainParams { relief: 2.5 * size as f32, ..params }, 1);
+    let published = wind::Params {
+        mode: Mode::Published,
+        law: wind::Law::_2020,
+        per_tick: PUBLISHED_GRAINS,
+        ..wind::Params::default()
+    };
+    let simulation = |params: &wind::Params| {
+        let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
+        for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "wind") {
+            slot.process = Box::new(Wind::new(params.clone()));
+            slot.enabled = true;
+        }
+        simulation
+    };
+    let ticks = |simulation: &mut Simulation| {
+        let steps = |simulation: &Simulation| -> u64 {
+            simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
+        };
+        let (before, started) = (steps(simulation), Instant::now());
+        (0..WIND_TICKS).for_each(|_| simulation.tick());
+        let seconds = started.elapsed().as_secs_f64();
+        (seconds * 1e9 / (steps(simulation) - before) as f64, seconds * 1e3 / WIND_TICKS as f64, 0.0)
+    };
+    let (mut fast, mut default) = (simulation(&published), simulation(&wind::Params::default()));
+    let side = terrain.width();
+    let constants = Constants::<f32>::new(&published, [std::f64::consts::SQRT_2; 2], false);
+    let unit = 1.0 / (law2020::TALL as f32 * terrain.cell_size);
+    let (mut bedrock, mut sand) =
+        (vec![0.0; side * side], terrain.sand.iter().map(|sand| sand * unit).collect::<Vec<f32>>());
+    let mut stream = Stream::new(1, "bench", 1);
+    let mut plain = || {
+        let started = Instant::now();
+        let mut steps = 0;
+        for _ in 0..WIND_TICKS * PUBLISHED_GRAINS as usize {
+            let along = (stream.below(side - 4) + 2) as f64;
+            let start = if stream.below(2) == 0 { [along, 2.0] } else { [2.0, along] };
+            let layers = [&mut bedrock[..], &mut sand[..]];
+            steps += law2020::run_alone(layers, side, 2, &constants, &published, start).2;
+        }
+        (started.elapsed().as_secs_f64() * 1e9 / steps as f64, 0.0, 0.0)
+    };
+    let mut runs: [Vec<(f64, f64, f64)>; 3] = Default::default();
+    for _ in 0..REPETITIONS {
+        runs[0].push(ticks(&mut fast));
+        runs[1].push(ticks(&mut default));
+        runs[2].push(plain());
+    }
+    black_box((&bedrock, &sand));
+    let [fast, default, plain] = runs.map(median);
+    json!({
+        "ns_per_step": fast.0,
+        "scalar_ns": plain.0,
+        "ratio": plain.0 / fast.0,
+        "threads": pool.current_num_threads(),
+        "size": size,
+        "ms_per_tick": fast.1,
+        "default_ns": default.0,
+        "default_ms_per_tick": default.1,
     })
 }
 

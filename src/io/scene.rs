@@ -406,7 +406,7 @@ mod tests {
         let mut session = Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
         session.set("droplets.per_tick", "40").expect("in range");
         session.enable(&["droplets", "water"]);
-        session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0 });
+        session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0, ticks: None });
         (0..3).for_each(|_| session.simulation.tick());
         save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
         let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));

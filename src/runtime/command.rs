@@ -112,6 +112,8 @@ pub enum Command {
     ToggleAbout,
     /// The settings.
     ToggleSettings,
+    /// The map of the wind's ways beside the sand.
+    ToggleWindMap,
     /// Asks for a file to open.
     AskOpen,
     /// Asks for a file to import as heights or as another map.

@@ -161,6 +161,8 @@ pub struct FreeView {
     pub picture: Handle<Image>,
     /// Runs side by side: which it is, where its name belongs as shares of the free part, and its name.
     pub labels: Vec<(usize, Vec2, String)>,
+    /// How far the camera is turned round the upright, in radians: a direction along columns and rows appears so far turned.
+    pub turned: f32,
 }
 
 /// The place on the chosen map under the pointer, as shares of its sides.

@@ -7,10 +7,36 @@
 
 use super::real::Real;
 
+/// Most numbers that are worked on at once.
+pub const MOST: usize = 16;
+
+/// Places in memory, one for each of as many numbers as are worked on at once.
+#[repr(align(64))]
+pub struct Places(pub [i32; MOST]);
+
+impl Places {
+    /// The places that whole numbers name.
+    #[inline(always)]
+    pub fn of<V: Cells>(whole: V::Whole) -> Self {
+        let mut places = Self([0; MOST]);
+        V::store_whole(whole, &mut places.0);
+        // Kept in memory, where single numbers are quickly read: the compiler would take the vector apart again for each use.
+        std::hint::black_box(&mut places);
+        places
+    }
+}
+
+/// What four numbers can be read from: themselves, or the first of them.
+pub trait Four: Copy {}
+impl Four for f32 {}
+impl Four for [f32; 4] {}
+
 /// Numbers of neighbouring cells of a row: one, or several at once with the same bits.
 pub trait Cells: Real {
     /// How many.
     const COUNT: usize;
+    /// As many signed whole numbers of 32 bits.
+    type Whole: Copy;
     /// Those from place `at` on.
     fn load(row: &[f32], at: usize) -> Self;
     /// Writes them from place `at` on.
@@ -29,6 +55,38 @@ pub trait Cells: Real {
     /// The number that has as its bits what the bits of a positive number, as a whole number, give times `factor` plus
     /// `start`: a rough power.
     fn power_of_bits(self, factor: f32, start: f32) -> Self;
+    /// Whether any number is larger than the other of its cell.
+    fn any_above(self, other: Self) -> bool;
+    /// The nearest whole numbers, the even one of two; all below 2³¹.
+    fn nearest(self) -> Self::Whole;
+    /// The whole part of numbers, all below 2³¹.
+    fn truncated(self) -> Self::Whole;
+    /// Whole numbers as numbers: above 2²⁴ the nearest ones.
+    fn number(whole: Self::Whole) -> Self;
+    /// The same whole number for all.
+    fn all_whole(value: i32) -> Self::Whole;
+    /// Sum of whole numbers; beyond the range it wraps around.
+    fn plus(a: Self::Whole, b: Self::Whole) -> Self::Whole;
+    /// Difference of whole numbers; beyond the range it wraps around.
+    fn minus(a: Self::Whole, b: Self::Whole) -> Self::Whole;
+    /// Product of whole numbers; beyond the range it wraps around.
+    fn times(a: Self::Whole, b: Self::Whole) -> Self::Whole;
+    /// Reads whole numbers from the start of a slice.
+    fn load_whole(from: &[i32]) -> Self::Whole;
+    /// Writes whole numbers to the start of a slice.
+    fn store_whole(whole: Self::Whole, to: &mut [i32]);
+    /// Writes pairs of whole numbers, each as one of 64 bits: `low`, which is not negative, and above it `high`.
+    fn store_pairs(low: Self::Whole, high: Self::Whole, to: &mut [i64; MOST]);
+    /// Reads the place of every number.
+    ///
+    /// # Safety
+    /// Every place lies inside `memory`.
+    unsafe fn gather(memory: &[f32], at: &Places) -> Self;
+    /// Reads the four numbers of the place of every number: first the first of all, and so on.
+    ///
+    /// # Safety
+    /// Where every place points to, from the start of `memory` on, there are four numbers.
+    unsafe fn gather_four<T: Four>(memory: *const T, at: &Places) -> [Self; 4];
     /// x^(−1/3) of positive numbers to 1e-5: the exponent gives a start, then Newton twice.
     #[inline(always)]
     fn inverse_cube_root(self) -> Self {
@@ -41,6 +99,7 @@ pub trait Cells: Real {
 
 impl Cells for f32 {
     const COUNT: usize = 1;
+    type Whole = i32;
 
     #[inline(always)]
     fn load(row: &[f32], at: usize) -> Self {
@@ -65,6 +124,73 @@ impl Cells for f32 {
     #[inline(always)]
     fn if_above(self, other: Self, yes: Self, no: Self) -> Self {
         if self > other { yes } else { no }
+    }
+
+    #[inline(always)]
+    fn any_above(self, other: Self) -> bool {
+        self > other
+    }
+
+    #[inline(always)]
+    fn nearest(self) -> i32 {
+        self.round_ties_even() as i32
+    }
+
+    #[inline(always)]
+    fn truncated(self) -> i32 {
+        self as i32
+    }
+
+    #[inline(always)]
+    fn number(whole: i32) -> Self {
+        whole as f32
+    }
+
+    #[inline(always)]
+    fn all_whole(value: i32) -> i32 {
+        value
+    }
+
+    #[inline(always)]
+    fn plus(a: i32, b: i32) -> i32 {
+        a.wrapping_add(b)
+    }
+
+    #[inline(always)]
+    fn minus(a: i32, b: i32) -> i32 {
+        a.wrapping_sub(b)
+    }
+
+    #[inline(always)]
+    fn times(a: i32, b: i32) -> i32 {
+        a.wrapping_mul(b)
+    }
+
+    #[inline(always)]
+    fn load_whole(from: &[i32]) -> i32 {
+        from[0]
+    }
+
+    #[inline(always)]
+    fn store_whole(whole: i32, to: &mut [i32]) {
+        to[0] = whole;
+    }
+
+    #[inline(always)]
+    fn store_pairs(low: i32, high: i32, to: &mut [i64; MOST]) {
+        to[0] = (i64::from(high) << 32) + i64::from(low);
+    }
+
+    #[inline(always)]
+    unsafe fn gather(memory: &[f32], at: &Places) -> Self {
+        // SAFETY: as promised by the caller.
+        unsafe { *memory.get_unchecked(at.0[0] as usize) }
+    }
+
+    #[inline(always)]
+    unsafe fn gather_four<T: Four>(memory: *const T, at: &Places) -> [Self; 4] {
+        // SAFETY: as promised by the caller.
+        unsafe { memory.offset(at.0[0] as isize).cast::<[f32; 4]>().read_unaligned() }
     }
 
     #[inline(always)]
@@ -137,7 +263,7 @@ mod x86 {
         ops::{Add, Div, Mul, Neg, Sub},
     };
 
-    use super::{Cells, Real};
+    use super::{Cells, Four, MOST, Places, Real};
 
     macro_rules! operator {
         ($vector:ident, $($trait:ident $method:ident $operation:ident),*) => {$(
@@ -158,6 +284,8 @@ mod x86 {
             $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $max:ident $min:ident
             $load:ident $store:ident $all:ident $select:ident $to_whole:ident $to_number:ident
             $as_whole:ident $as_number:ident
+            $whole:ident $nearest:ident $all_whole:ident $plus:ident $minus:ident $times:ident
+            $load_whole:ident $store_whole:ident $store_pairs:ident $gather:ident $gather_four:ident $any_above:ident
         ) => {
             $(#[$about])*
             #[derive(Clone, Copy)]
@@ -198,6 +326,7 @@ mod x86 {
 
             impl Cells for $vector {
                 const COUNT: usize = $count;
+                type Whole = $whole;
                 #[inline(always)]
                 fn load(row: &[f32], at: usize) -> Self {
                     let part = &row[at..at + $count];
@@ -226,6 +355,74 @@ mod x86 {
                     Self(unsafe { $select::<_CMP_GT_OQ>(self.0, other.0, yes.0, no.0) })
                 }
                 #[inline(always)]
+                fn any_above(self, other: Self) -> bool {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $any_above(self.0, other.0) }
+                }
+                #[inline(always)]
+                fn nearest(self) -> $whole {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $nearest(self.0) }
+                }
+                #[inline(always)]
+                fn truncated(self) -> $whole {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $to_whole(self.0) }
+                }
+                #[inline(always)]
+                fn number(whole: $whole) -> Self {
+                    // SAFETY: the machine has the operation, see the module.
+                    Self(unsafe { $to_number(whole) })
+                }
+                #[inline(always)]
+                fn all_whole(value: i32) -> $whole {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $all_whole(value) }
+                }
+                #[inline(always)]
+                fn plus(a: $whole, b: $whole) -> $whole {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $plus(a, b) }
+                }
+                #[inline(always)]
+                fn minus(a: $whole, b: $whole) -> $whole {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $minus(a, b) }
+                }
+                #[inline(always)]
+                fn times(a: $whole, b: $whole) -> $whole {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $times(a, b) }
+                }
+                #[inline(always)]
+                fn load_whole(from: &[i32]) -> $whole {
+                    let part = &from[..$count];
+                    // SAFETY: the machine has the operation, see the module, and the part is as long as the vector.
+                    unsafe { $load_whole(part.as_ptr().cast()) }
+                }
+                #[inline(always)]
+                fn store_whole(whole: $whole, to: &mut [i32]) {
+                    let part = &mut to[..$count];
+                    // SAFETY: the machine has the operation, see the module, and the part is as long as the vector.
+                    unsafe { $store_whole(part.as_mut_ptr().cast(), whole) };
+                }
+                #[inline(always)]
+                fn store_pairs(low: $whole, high: $whole, to: &mut [i64; MOST]) {
+                    // SAFETY: the machine has the operation, see the module.
+                    unsafe { $store_pairs(low, high, to) };
+                }
+                #[inline(always)]
+                unsafe fn gather(memory: &[f32], at: &Places) -> Self {
+                    // SAFETY: the machine has the operation, see the module; the places are as the caller promised.
+                    Self(unsafe { $gather(memory.as_ptr(), at) })
+                }
+                #[inline(always)]
+                unsafe fn gather_four<T: Four>(memory: *const T, at: &Places) -> [Self; 4] {
+                    // SAFETY: the machine has the operation, see the module; the places are as the caller promised.
+                    let [a, b, c, d] = unsafe { $gather_four(memory, at) };
+                    [Self(a), Self(b), Self(c), Self(d)]
+                }
+                #[inline(always)]
                 fn power_of_bits(self, factor: f32, start: f32) -> Self {
                     // SAFETY: the machine has the operations, see the module.
                     unsafe {
@@ -250,12 +447,131 @@ mod x86 {
         _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<HOW>(a, b), no, yes)
     }
 
+    #[inline]
+    #[target_feature(enable = "avx")]
+    fn any_of_eight(a: __m256, b: __m256) -> bool {
+        _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(a, b)) != 0
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn any_of_sixteen(a: __m512, b: __m512) -> bool {
+        _mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b) != 0
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn pairs_of_eight(low: __m256i, high: __m256i, to: &mut [i64; MOST]) {
+        let (first, second) = (_mm256_unpacklo_epi32(low, high), _mm256_unpackhi_epi32(low, high));
+        let to = to.as_mut_ptr().cast::<__m256i>();
+        // SAFETY: there is room for sixteen, and these are eight.
+        unsafe {
+            _mm256_storeu_si256(to, _mm256_permute2x128_si256::<0x20>(first, second));
+            _mm256_storeu_si256(to.add(1), _mm256_permute2x128_si256::<0x31>(first, second));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn pairs_of_sixteen(low: __m512i, high: __m512i, to: &mut [i64; MOST]) {
+        let first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        let second = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        let to = to.as_mut_ptr().cast::<__m512i>();
+        // SAFETY: there is room for sixteen.
+        unsafe {
+            _mm512_storeu_si512(to, _mm512_permutex2var_epi32(low, first, high));
+            _mm512_storeu_si512(to.add(1), _mm512_permutex2var_epi32(low, second, high));
+        }
+    }
+
+    // Single loads: the gather instructions of the processors that this was measured on are slower.
+
+    /// # Safety
+    /// Every place lies in the memory.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn gather_eight(memory: *const f32, at: &Places) -> __m256 {
+        // SAFETY: as promised by the caller.
+        let at = |lane: usize| unsafe { *memory.add(at.0[lane] as usize) };
+        _mm256_setr_ps(at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7))
+    }
+
+    /// # Safety
+    /// Every place lies in the memory.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn gather_sixteen(memory: *const f32, at: &Places) -> __m512 {
+        // SAFETY: as promised by the caller.
+        let at = |lane: usize| unsafe { *memory.add(at.0[lane] as usize) };
+        let four = |lane: usize| _mm_setr_ps(at(lane), at(lane + 1), at(lane + 2), at(lane + 3));
+        let two = _mm512_insertf32x4::<1>(_mm512_castps128_ps512(four(0)), four(4));
+        _mm512_insertf32x4::<3>(_mm512_insertf32x4::<2>(two, four(8)), four(12))
+    }
+
+    /// # Safety
+    /// Where every place points to, there are four numbers.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn four_of_eight<T: Four>(memory: *const T, at: &Places) -> [__m256; 4] {
+        // SAFETY: as promised by the caller.
+        let [a, b, c, d] = unsafe {
+            macro_rules! both {
+                ($lane:literal) => {
+                    _mm256_insertf128_ps::<1>(
+                        _mm256_castps128_ps256(_mm_loadu_ps(memory.offset(at.0[$lane] as isize).cast())),
+                        _mm_loadu_ps(memory.offset(at.0[$lane + 4] as isize).cast()),
+                    )
+                };
+            }
+            [both!(0), both!(1), both!(2), both!(3)]
+        };
+        let (ab, cd) = (_mm256_unpacklo_ps(a, b), _mm256_unpacklo_ps(c, d));
+        let (ab_high, cd_high) = (_mm256_unpackhi_ps(a, b), _mm256_unpackhi_ps(c, d));
+        [
+            _mm256_shuffle_ps::<0x44>(ab, cd),
+            _mm256_shuffle_ps::<0xee>(ab, cd),
+            _mm256_shuffle_ps::<0x44>(ab_high, cd_high),
+            _mm256_shuffle_ps::<0xee>(ab_high, cd_high),
+        ]
+    }
+
+    /// # Safety
+    /// Where every place points to, there are four numbers.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    unsafe fn four_of_sixteen<T: Four>(memory: *const T, at: &Places) -> [__m512; 4] {
+        // SAFETY: as promised by the caller.
+        let [a, b, c, d] = unsafe {
+            macro_rules! all {
+                ($lane:literal) => {{
+                    let first = _mm512_castps128_ps512(_mm_loadu_ps(memory.offset(at.0[$lane] as isize).cast()));
+                    let two =
+                        _mm512_insertf32x4::<1>(first, _mm_loadu_ps(memory.offset(at.0[$lane + 4] as isize).cast()));
+                    let three =
+                        _mm512_insertf32x4::<2>(two, _mm_loadu_ps(memory.offset(at.0[$lane + 8] as isize).cast()));
+                    _mm512_insertf32x4::<3>(three, _mm_loadu_ps(memory.offset(at.0[$lane + 12] as isize).cast()))
+                }};
+            }
+            [all!(0), all!(1), all!(2), all!(3)]
+        };
+        let (ab, cd) = (_mm512_unpacklo_ps(a, b), _mm512_unpacklo_ps(c, d));
+        let (ab_high, cd_high) = (_mm512_unpackhi_ps(a, b), _mm512_unpackhi_ps(c, d));
+        [
+            _mm512_shuffle_ps::<0x44>(ab, cd),
+            _mm512_shuffle_ps::<0xee>(ab, cd),
+            _mm512_shuffle_ps::<0x44>(ab_high, cd_high),
+            _mm512_shuffle_ps::<0xee>(ab_high, cd_high),
+        ]
+    }
+
     vector!(
         /// Eight cells, in AVX2.
         Eight, __m256, 8,
         _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_sqrt_ps _mm256_max_ps _mm256_min_ps
         _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps select_eight _mm256_cvttps_epi32 _mm256_cvtepi32_ps
         _mm256_castps_si256 _mm256_castsi256_ps
+        __m256i _mm256_cvtps_epi32 _mm256_set1_epi32 _mm256_add_epi32 _mm256_sub_epi32 _mm256_mullo_epi32
+        _mm256_loadu_si256 _mm256_storeu_si256 pairs_of_eight gather_eight four_of_eight any_of_eight
     );
 
     vector!(
@@ -264,6 +580,8 @@ mod x86 {
         _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps _mm512_max_ps _mm512_min_ps
         _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps select_sixteen _mm512_cvttps_epi32 _mm512_cvtepi32_ps
         _mm512_castps_si512 _mm512_castsi512_ps
+        __m512i _mm512_cvtps_epi32 _mm512_set1_epi32 _mm512_add_epi32 _mm512_sub_epi32 _mm512_mullo_epi32
+        _mm512_loadu_si512 _mm512_storeu_si512 pairs_of_sixteen gather_sixteen four_of_sixteen any_of_sixteen
     );
 }
 
@@ -276,7 +594,7 @@ mod tests {
     /// All operations on rows of inputs.
     struct All<'a> {
         inputs: [&'a [f32]; 2],
-        out: [Vec<f32>; 12],
+        out: [Vec<f32>; 22],
     }
 
     impl RowKernel for &mut All<'_> {
@@ -284,6 +602,18 @@ mod tests {
         fn cells<V: Cells>(&mut self, x: usize) {
             let (a, b) = (V::load(self.inputs[0], x), V::load(self.inputs[1], x));
             let size = a.max(-a) + V::all(1e-5);
+            let whole = V::nearest(a * V::all(0.5));
+            let at = |last: f32| Places::of::<V>(V::truncated(size.min(V::all(last))));
+            // SAFETY: no place is beyond 52.
+            let gathered = unsafe { V::gather(self.inputs[0], &at(52.0)) };
+            // SAFETY: no place is beyond 49.
+            let [first, second, third, fourth] = unsafe { V::gather_four(self.inputs[1].as_ptr(), &at(49.0)) };
+            let mut pairs = [0; MOST];
+            V::store_pairs(V::truncated(size), whole, &mut pairs);
+            let (mut low, mut high) = ([0; MOST], [0; MOST]);
+            for lane in 0..V::COUNT {
+                (low[lane], high[lane]) = ((pairs[lane] & 0xffff_ffff) as i32, (pairs[lane] >> 32) as i32);
+            }
             let all = [
                 a + b,
                 a - b,
@@ -297,6 +627,16 @@ mod tests {
                 a.if_above(b, a * b, b),
                 a.positive(),
                 size.inverse_cube_root(),
+                gathered,
+                first,
+                second,
+                third,
+                fourth,
+                V::number(V::load_whole(&low)),
+                V::number(V::load_whole(&high)),
+                V::number(V::plus(whole, V::truncated(b))),
+                V::number(V::minus(whole, V::all_whole(7))),
+                V::number(V::times(whole, whole)),
             ];
             for (out, value) in self.out.iter_mut().zip(all) {
                 value.store(out, x);
@@ -305,7 +645,7 @@ mod tests {
     }
 
     impl Pass for All<'_> {
-        type Output = [Vec<f32>; 12];
+        type Output = [Vec<f32>; 22];
 
         #[inline(always)]
         fn run<V: Cells>(mut self) -> Self::Output {
@@ -325,13 +665,13 @@ mod tests {
             b[8] = -0.0;
             let all = || All { inputs: [&a, &b], out: std::array::from_fn(|_| vec![0.0; WIDTH]) };
             let bits =
-                |rows: [Vec<f32>; 12]| rows.map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
+                |rows: [Vec<f32>; 22]| rows.map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
             let single = bits(all().run::<f32>());
             assert!(bits(with_vector_unit(all())) == single);
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
                 #[target_feature(enable = "avx2")]
-                fn eight(pass: All<'_>) -> [Vec<f32>; 12] {
+                fn eight(pass: All<'_>) -> [Vec<f32>; 22] {
                     pass.run::<x86::Eight>()
                 }
                 // SAFETY: the machine has just said that it has AVX2.

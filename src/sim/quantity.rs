@@ -1,6 +1,6 @@
 //! Quantities that can be seen over the ground: what they are called, in which unit, and how they are found.
 
-use super::{Simulation, grid::Grid};
+use super::{Simulation, grid::Grid, process::wind::Weather};
 
 /// What can be shown over the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,14 @@ pub enum Quantity {
     Change,
     /// Slope, as a multiple of the slope at which the ground would slide or crumble.
     Steepness,
+    /// Thickness of the sand.
+    Sand,
+    /// How often the wind's grains touch the ground.
+    WindPath,
+    /// Sand that the wind carries over a cell.
+    WindFlux,
+    /// Rock that the wind has worn off.
+    Abrasion,
 }
 
 /// Which colours a quantity needs.
@@ -34,7 +42,7 @@ pub enum Scale {
 
 impl Quantity {
     /// All of them, in the order in which they are offered.
-    pub const ALL: [Quantity; 7] = [
+    pub const ALL: [Quantity; 11] = [
         Quantity::Depth,
         Quantity::Speed,
         Quantity::Suspended,
@@ -42,6 +50,10 @@ impl Quantity {
         Quantity::Softness,
         Quantity::Change,
         Quantity::Steepness,
+        Quantity::Sand,
+        Quantity::WindPath,
+        Quantity::WindFlux,
+        Quantity::Abrasion,
     ];
 
     /// Name shown to the user.
@@ -54,16 +66,21 @@ impl Quantity {
             Quantity::Softness => "Softness",
             Quantity::Change => "Change since the start",
             Quantity::Steepness => "Slope against talus",
+            Quantity::Sand => "Thickness of sand",
+            Quantity::WindPath => "Wind path, averaged",
+            Quantity::WindFlux => "Sand in the wind, averaged",
+            Quantity::Abrasion => "Abrasion so far",
         }
     }
 
     /// Its unit; empty for a ratio.
     pub fn unit(self) -> &'static str {
         match self {
-            Quantity::Depth | Quantity::Suspended | Quantity::Change => "m",
+            Quantity::Depth | Quantity::Suspended | Quantity::Change | Quantity::Sand | Quantity::Abrasion => "m",
             Quantity::Speed => "m/s",
             Quantity::Discharge => "m²/s",
-            Quantity::Softness | Quantity::Steepness => "",
+            Quantity::WindFlux => "m/tick",
+            Quantity::Softness | Quantity::Steepness | Quantity::WindPath => "",
         }
     }
 
@@ -77,6 +94,12 @@ impl Quantity {
             Quantity::Softness => "How easily bedrock erodes: 0 is hard, 1 is soft.",
             Quantity::Change => "How much higher or lower the ground lies than at the start.",
             Quantity::Steepness => "Above 1 the ground slides or crumbles.",
+            Quantity::Sand => "How thick loose sand lies on the rock.",
+            Quantity::WindPath => "Share of the last hundred ticks or so in which a grain of wind touched the ground.",
+            Quantity::WindFlux => {
+                "Sand that grains of wind carry over a cell in a tick, as the thickness it would have there; averaged."
+            }
+            Quantity::Abrasion => "Rock that carried sand has worn off since the start.",
         }
     }
 
@@ -84,6 +107,7 @@ impl Quantity {
     pub fn scale(self) -> Scale {
         match self {
             Quantity::Depth | Quantity::Speed | Quantity::Suspended | Quantity::Discharge => Scale::FromZero,
+            Quantity::Sand | Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => Scale::FromZero,
             Quantity::Change => Scale::AroundZero,
             Quantity::Softness => Scale::UpTo(1.0),
             Quantity::Steepness => Scale::UpTo(2.0),
@@ -96,6 +120,11 @@ impl Simulation {
     pub fn velocity(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
         on.find_map(|slot| slot.process.velocity(&self.terrain))
+    }
+
+    /// The wind, if a process that is on lets one blow.
+    pub fn wind(&self) -> Option<Weather> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wind())
     }
 
     /// A quantity as it is now, in every cell.
@@ -111,6 +140,11 @@ impl Simulation {
             Quantity::Depth => return terrain.water.clone(),
             Quantity::Suspended => return terrain.suspended.clone(),
             Quantity::Softness => return terrain.softness.clone(),
+            Quantity::Sand => return terrain.sand.clone(),
+            Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => {
+                let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
+                return kept.cloned().unwrap_or_else(|| Grid::filled(width, height, 0.0));
+            }
             Quantity::Speed => speed(),
             Quantity::Discharge => {
                 speed().iter().zip(terrain.water.iter()).map(|(speed, depth)| speed * depth).collect()

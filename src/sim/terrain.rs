@@ -58,9 +58,17 @@ pub struct Source {
     pub radius: f32,
     /// What it gives, in cubic metres per second.
     pub rate: f32,
+    /// First tick in which it runs and the one in which it has ended; without, it always runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticks: Option<(u64, u64)>,
 }
 
 impl Source {
+    /// Whether it runs in a tick.
+    pub fn runs(&self, tick: u64) -> bool {
+        self.ticks.is_none_or(|(first, end)| (first..end).contains(&tick))
+    }
+
     /// Checks that it lies on the map and that its numbers make sense.
     ///
     /// # Errors
@@ -72,6 +80,9 @@ impl Source {
         }
         if !(self.radius.is_finite() && self.radius >= 0.0 && self.rate.is_finite()) {
             return Err("a spring's radius must be 0 m or more, and its rate a number".to_owned());
+        }
+        if let Some((first, end)) = self.ticks.filter(|(first, end)| first >= end) {
+            return Err(format!("a spring runs from tick {first} to {end}; the first must be the smaller one"));
         }
         Ok(())
     }
@@ -237,7 +248,7 @@ mod tests {
         assert_eq!(&terrain.water[..8], [0.0, 0.0, 1.5, 0.5, 0.0, 0.0, 0.0, 0.0]);
         assert!(Pool { from: [0.0, 0.0], to: [1.0, 1.0], level: f32::NAN }.check().is_err());
         assert!(Pool { from: [0.0, 0.0], to: [1.5, 1.0], level: 1.0 }.check().is_err());
-        assert!(Source { place: [0.5, -0.1], radius: 1.0, rate: 1.0 }.check().is_err());
-        assert!(Source { place: [0.5, 0.1], radius: 1.0, rate: f32::INFINITY }.check().is_err());
+        assert!(Source { place: [0.5, -0.1], radius: 1.0, rate: 1.0, ticks: None }.check().is_err());
+        assert!(Source { place: [0.5, 0.1], radius: 1.0, rate: f32::INFINITY, ticks: None }.check().is_err());
     }
 }

@@ -170,6 +170,8 @@ fn build() -> Vec<Entry> {
     add(View, icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], Command::ToggleOverlay);
     let arrows = "Arrows along the flow of the water.";
     add(View, icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], Command::ToggleArrows);
+    let map = "A small map of the wind's ways beside that of the sand.";
+    add(View, icon::WIND, "Wind map", map, &[], Command::ToggleWindMap);
     for quantity in Quantity::ALL {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
         add(View, icon::GRADIENT, &title, quantity.about(), &[], Command::ShowOverlay(Some(quantity)));

@@ -14,6 +14,7 @@ pub mod terrain;
 pub mod toasts;
 pub mod transport;
 pub mod view;
+pub mod wind;
 pub mod windows;
 
 use bevy::{
@@ -205,6 +206,7 @@ fn draw(
         asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, sources.visible.0));
         if sources.visible.0 && state.workspace != Workspace::Present {
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.kept.springs));
+            asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
         }
     }
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));

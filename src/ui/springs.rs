@@ -75,7 +75,7 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &State<'_>, springs: &mut Spri
         {
             let size = terrain.cell_size;
             let sign = if kind == Kind::Drain { -1.0 } else { 1.0 };
-            sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size });
+            sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size, ticks: None });
             springs.chosen = Some(sources.len() - 1);
             springs.placing = None;
         }

@@ -10,6 +10,7 @@ use super::{
     State,
     commands::{Menu, keys_text, table},
     group::group_ui,
+    wind::{WindMap, map_ui},
 };
 use crate::{
     runtime::Command,
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// Which windows are open, and what was typed into them.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Windows {
     /// The command palette.
     pub palette: bool,
@@ -27,6 +28,9 @@ pub struct Windows {
     pub about: bool,
     /// The settings.
     pub settings: bool,
+    /// The map of the wind's ways.
+    pub wind: bool,
+    map: WindMap,
     typed: String,
     marked: usize,
     fresh: bool,
@@ -45,6 +49,7 @@ impl Windows {
             Command::ToggleHelp => &mut self.help,
             Command::ToggleAbout => &mut self.about,
             Command::ToggleSettings => &mut self.settings,
+            Command::ToggleWindMap => &mut self.wind,
             _ => return false,
         };
         *window = !*window;
@@ -76,6 +81,7 @@ pub fn windows_ui(context: &egui::Context, state: &State<'_>, windows: &mut Wind
             ui.small(RichText::new(format!("Kept in {}.", path.display())).weak());
         }
     });
+    map_ui(context, state, &mut windows.map, &mut windows.wind);
     if context.input(|input| input.key_pressed(Key::Escape)) {
         (windows.palette, windows.help, windows.about, windows.settings) = (false, false, false, false);
     }

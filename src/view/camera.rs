@@ -269,7 +269,7 @@ fn obey(
 }
 
 /// Where the names of runs side by side belong: at the foot of each block's front, or where another block stands before
-/// it, above its back.
+/// it, above its back. And how far the camera is turned.
 fn place_labels(
     live: Res<Live>,
     blocks: Res<Blocks>,
@@ -304,6 +304,10 @@ fn place_labels(
     }
     if view.labels != labels {
         view.labels = labels;
+    }
+    let turned = transform.rotation().to_euler(EulerRot::YXZ).0;
+    if view.turned != turned {
+        view.turned = turned;
     }
 }
 

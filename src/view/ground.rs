@@ -228,7 +228,7 @@ fn show_numbers(
         .map(|(index, session)| {
             let terrain = &session.simulation.terrain;
             let level = blocks.levels.get(index).copied().unwrap_or_default();
-            SceneNumbers::new(terrain, look, &layout, layout.centre(index), (level, foot))
+            SceneNumbers::new(terrain, look, &layout, layout.centre(index), (level, foot), session.simulation.wind())
         })
         .collect();
     let mut set = |block: &Block, numbers: SceneNumbers| {

@@ -3,7 +3,11 @@
 use bevy::{prelude::*, render::render_resource::ShaderType};
 
 use super::SIDE;
-use crate::{io::session::Session, look::Look, sim::terrain::Terrain};
+use crate::{
+    io::session::Session,
+    look::Look,
+    sim::{process::wind::Weather, terrain::Terrain},
+};
 
 /// Room between blocks, as a share of a block's longer side.
 const GAP: f32 = 0.14;
@@ -23,6 +27,7 @@ pub(super) struct SceneNumbers {
     sun: Vec4,
     phong: Vec4,
     air: Vec4,
+    wind: Vec4,
 }
 
 /// Where blocks stand: together they fill a circle of the same size, however many there are.
@@ -88,7 +93,9 @@ impl SceneNumbers {
         layout: &Layout,
         centre: Vec2,
         (level, foot): (f32, f32),
+        wind: Option<Weather>,
     ) -> Self {
+        let [along_x, along_y] = wind.map_or([1.0, 0.0], |wind| wind.heading);
         let scale = layout.scale();
         let color = |color: [f32; 3]| Color::srgb_from_array(color).to_linear().to_vec4();
         let extent = sides(terrain) * scale;
@@ -106,6 +113,7 @@ impl SceneNumbers {
             sun: towards_sun(look).extend(look.sun_strength),
             phong: Vec4::new(look.ambient, look.specular, look.shininess, switch(look.shadows)),
             air: Vec4::new(look.turbidity, look.exposure.exp2(), look.grain, SIDE),
+            wind: Vec4::new(along_x, along_y, look.ripples, 0.0),
         }
     }
 

@@ -118,7 +118,7 @@ mod tests {
         let session = Session::open("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
         let layout = Layout::new(std::slice::from_ref(&session));
-        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (0.0, -10.0));
+        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (0.0, -10.0), None);
         let eye = Vec3::new(0.0, 300.0, 300.0);
         for (column, row) in [(32.0, 50.0), (10.0, 40.0), (32.0, 34.0)] {
             let place = numbers.world(column, row, surface(terrain, column, row));

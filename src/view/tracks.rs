@@ -1,4 +1,4 @@
-//! Running drops: streaks along the ways of a sample of particles while time runs, the whole ways of the last tick while
+//! Running drops and blown sand: streaks along the ways of a sample of particles while time runs, the whole ways of the last tick while
 //! it stands still.
 
 use bevy::{
@@ -16,7 +16,7 @@ use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers};
 use crate::{
     io::session::Session,
     runtime::{Before, Live, Revision, Shown, Transport},
-    sim::process::Track,
+    sim::{Slot, process::Track},
 };
 
 const SHADER: &str = "embedded://thalweg/shaders/tracks.wgsl";
@@ -29,6 +29,9 @@ const LIFT: f32 = 0.0012 * SIDE;
 /// Colour of the water, and half its width in pixels.
 const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
 
+/// The same for sand in the wind.
+const BLOWN: Vec4 = Vec4::new(1.0, 0.93, 0.80, 1.1);
+
 /// The streaks' material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
 struct TrackMaterial {
@@ -40,6 +43,7 @@ struct TrackMaterial {
 #[derive(ShaderType, Clone, Copy, Debug, PartialEq)]
 struct Ink {
     color: Vec4,
+    sand: Vec4,
     column: Vec4,
 }
 
@@ -79,9 +83,11 @@ impl Material for TrackMaterial {
     }
 }
 
-/// A drop on its way.
+/// A drop or a grain on its way.
 struct Streak {
     way: Vec<Vec3>,
+    /// 1 for a drop; −1 for a grain of wind, as which the shader knows it.
+    sign: f32,
     age: f32,
 }
 
@@ -105,7 +111,7 @@ pub(super) fn plugin(app: &mut App) {
 
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
     let mesh = meshes.add(ribbons(&[]));
-    let material = materials.add(TrackMaterial { ink: Ink { color: INK, column: Vec4::ZERO } });
+    let material = materials.add(TrackMaterial { ink: Ink { color: INK, sand: BLOWN, column: Vec4::ZERO } });
     let parts = (NotShadowCaster, NotShadowReceiver, NoFrustumCulling);
     commands.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), parts));
     commands.insert_resource(Streaks { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
@@ -145,13 +151,16 @@ fn draw(
             return;
         }
     }
-    let tracks: Vec<(&Session, &SceneNumbers, &Track)> = live
+    let tracks: Vec<(&Session, &SceneNumbers, &Track, f32)> = live
         .all()
         .iter()
         .zip(&blocks.numbers)
         .flat_map(|(session, numbers)| {
             let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
-            slots.flat_map(|slot| slot.process.tracks()).map(move |track| (session, numbers, track))
+            let sign = |slot: &Slot| if slot.process.wind().is_some() { -1.0 } else { 1.0 };
+            slots.flat_map(move |slot| {
+                slot.process.tracks().iter().map(move |track| (session, numbers, track, sign(slot)))
+            })
         })
         .collect();
     if !transport.playing {
@@ -163,9 +172,11 @@ fn draw(
         streaks.running.clear();
         let ways: Vec<(Vec<Vec3>, Vec<f32>)> = tracks
             .iter()
-            .map(|(session, numbers, track)| {
-                let strength = (0..track.len()).map(|index| 0.08 + 0.3 * index as f32 / track.len() as f32).collect();
-                (way(session, numbers, track), strength)
+            .map(|(session, numbers, track, sign)| {
+                let way = way(session, numbers, track);
+                let strength =
+                    (0..way.len()).map(|index| sign * (0.08 + 0.3 * index as f32 / way.len() as f32)).collect();
+                (way, strength)
             })
             .collect();
         if let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
@@ -182,8 +193,8 @@ fn draw(
     let begin = room.min((tracks.len() as f32 * passed / LIFE).ceil() as usize);
     for _ in 0..begin {
         streaks.next = (streaks.next + 7) % tracks.len();
-        let (session, numbers, track) = tracks[streaks.next];
-        streaks.running.push(Streak { way: way(session, numbers, track), age: 0.0 });
+        let (session, numbers, track, sign) = tracks[streaks.next];
+        streaks.running.push(Streak { way: way(session, numbers, track), sign, age: 0.0 });
     }
     let ways: Vec<(Vec<Vec3>, Vec<f32>)> = streaks.running.iter().filter_map(Streak::visible).collect();
     if let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
@@ -200,7 +211,7 @@ impl Streak {
         if end <= first {
             return None;
         }
-        let strength = |index: usize| 0.9 * (1.0 - (head - index as f32) / (TAIL * last)).clamp(0.0, 1.0);
+        let strength = |index: usize| self.sign * 0.9 * (1.0 - (head - index as f32) / (TAIL * last)).clamp(0.0, 1.0);
         Some((self.way[first..=end].to_vec(), (first..=end).map(strength).collect()))
     }
 }

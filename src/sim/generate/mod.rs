@@ -166,6 +166,9 @@ pub struct TerrainParams {
     /// Thickness of the sand that lies everywhere at the start. Little is soon washed away; much hides the bedrock.
     #[reflect(@knob(0.0..=100.0).unit("m").source("ours").main())]
     pub sand: f32,
+    /// Whether all that rises above the lowest ground is sand rather than rock: heaps for the wind.
+    #[reflect(@choice().source("McDonald 2020, simple wind erosion"))]
+    pub loose: bool,
 }
 
 impl TerrainParams {
@@ -201,6 +204,7 @@ impl Default for TerrainParams {
             softness_blur: 0.01,
             strata_thickness: 60.0,
             sand: 0.0,
+            loose: false,
         }
     }
 }
@@ -219,6 +223,9 @@ pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
     let softness = softness_map(params, &heights, seed);
     let mut terrain = Terrain::bare(heights, params.cell_size, params.edge);
     terrain.softness = softness;
+    if params.loose {
+        std::mem::swap(&mut terrain.bedrock, &mut terrain.sand);
+    }
     terrain.spread_sand(params.sand);
     terrain
 }

@@ -10,12 +10,14 @@ pub mod droplets;
 pub mod runoff;
 pub mod thermal;
 pub mod water;
+pub mod wind;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
 use super::{
     grid::Grid,
     ledger::Ledger,
+    quantity::Quantity,
     terrain::{Layer, Terrain},
 };
 
@@ -26,6 +28,7 @@ pub fn catalogue() -> Vec<Box<dyn Process>> {
         Box::new(runoff::Runoff::default()),
         Box::new(water::Water::default()),
         Box::new(thermal::Thermal::default()),
+        Box::new(wind::Wind::default()),
     ]
 }
 
@@ -130,6 +133,16 @@ pub trait Process: Send + Sync {
 
     /// The slope, as a tangent, at which each cell's ground stands, if the process lets ground slide.
     fn talus(&self, _: &Terrain) -> Option<Grid> {
+        None
+    }
+
+    /// The wind that it lets blow.
+    fn wind(&self) -> Option<wind::Weather> {
+        None
+    }
+
+    /// A map that the process keeps besides the layers, if it keeps this one.
+    fn map(&self, _: Quantity) -> Option<&Grid> {
         None
     }
 

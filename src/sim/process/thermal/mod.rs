@@ -10,7 +10,6 @@
 //! so no cell gives more than it has, nothing swings, and the final slope does not depend on the rate. As published
 //! (eqs 17, 18), ΔS = Δt·Kt·R·H/2 leaves a cell for those neighbours that lie lower than the talus angle allows.
 
-mod around;
 mod published;
 mod sliding;
 #[cfg(test)]

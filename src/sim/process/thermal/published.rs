@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use super::{
-    Steep, Sums,
-    around::{FARTHER, Pair, around, for_border, lowest, neighbour},
-};
+use super::{Steep, Sums};
 use crate::sim::{
+    around::{FARTHER, Pair, around, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
     grid::Grid,
     stencil::{Border, Quantities, Window, row_sum},

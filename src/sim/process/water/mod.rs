@@ -268,7 +268,7 @@ impl Process for Water {
                 let seconds = self.dt * self.steps_left as f32;
                 self.pace = if whole > 0.0 { seconds / whole } else { 1.0 };
                 self.counts.seconds += f64::from(seconds);
-                let (given, taken) = run_sources(terrain, seconds);
+                let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
                 row.inflow += given;
                 row.outflow += taken;
@@ -359,10 +359,10 @@ impl<'a> Rain<'a> {
 }
 
 /// Lets springs give and drains take. Returns both, in cubic metres.
-fn run_sources(terrain: &mut Terrain, seconds: f32) -> (f64, f64) {
+fn run_sources(terrain: &mut Terrain, tick: u64, seconds: f32) -> (f64, f64) {
     let (mut given, mut taken) = (0.0, 0.0);
     let area = terrain.cell_area();
-    for source in terrain.sources.clone() {
+    for source in terrain.sources.clone().into_iter().filter(|source| source.runs(tick)) {
         let cells = source_cells(terrain, &source);
         let each = source.rate * seconds / (cells.len() as f32 * area as f32);
         for index in cells {

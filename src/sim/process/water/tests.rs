@@ -108,7 +108,7 @@ fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
                 terrain.start[index] += 5.0;
             }
         }
-        terrain.sources.push(Source { place: [4.5 / 80.0, 0.5], radius: 1.6, rate: rate * 4.0 });
+        terrain.sources.push(Source { place: [4.5 / 80.0, 0.5], radius: 1.6, rate: rate * 4.0, ticks: None });
         let params = Params { dt, roughness, ..calm() };
         let after = run(terrain, params, (600.0 / dt) as usize);
         depths.push((1..5).map(|y| after.terrain.water.at(50, y)).sum::<f32>() / 4.0);
@@ -308,8 +308,8 @@ fn erosion_leaves_no_ripples_and_the_floor_of_a_deep_lake_smooth() {
 #[test]
 fn springs_give_and_drains_take_what_they_say() {
     let mut terrain = filled(40, 40, |_, _| 0.0, |_, _| 1.0);
-    terrain.sources.push(Source { place: [0.25, 0.5], radius: 3.0, rate: 2.0 });
-    terrain.sources.push(Source { place: [0.75, 0.5], radius: 0.0, rate: -1.0 });
+    terrain.sources.push(Source { place: [0.25, 0.5], radius: 3.0, rate: 2.0, ticks: None });
+    terrain.sources.push(Source { place: [0.75, 0.5], radius: 0.0, rate: -1.0, ticks: None });
     let before = terrain.water_volume();
     let simulation = run(terrain, calm(), 1000);
     let seconds = 20.0;

@@ -1,12 +1,12 @@
 //! The eight neighbours of a cell: sums over them, in an order that a turned map shares, and those beyond the border.
 
-use crate::sim::cells::Cells;
+use super::cells::Cells;
 
 /// How much farther neighbours of both kinds are: beside, and across the corner.
-pub(super) const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
+pub const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
 
 /// What a cell and a neighbour of it exchange.
-pub(super) trait Pair<const N: usize> {
+pub trait Pair<const N: usize> {
     /// For the cells from `x` on and the neighbours in this row and column of the three around: sums and a maximum.
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; N];
 }
@@ -23,7 +23,7 @@ fn four<V: Cells, const N: usize>(a: [V; N], b: [V; N], c: [V; N], d: [V; N]) ->
 
 /// Sums over the eight neighbours.
 #[inline(always)]
-pub(super) fn around<V: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [V; N] {
+pub fn around<V: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [V; N] {
     let [one, root] = FARTHER;
     let beside =
         four(pairs.pair(x, 1, 0, one), pairs.pair(x, 1, 2, one), pairs.pair(x, 0, 1, one), pairs.pair(x, 2, 1, one));
@@ -42,14 +42,14 @@ pub(super) fn around<V: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -
 
 /// The least of the heights of four neighbours: those beside, or those across the corner.
 #[inline(always)]
-pub(super) fn lowest<V: Cells>([above, here, below]: [&[f32]; 3], x: usize) -> [V; 2] {
+pub fn lowest<V: Cells>([above, here, below]: [&[f32]; 3], x: usize) -> [V; 2] {
     let beside = V::load(here, x).min(V::load(here, x + 2)).min(V::load(above, x + 1).min(V::load(below, x + 1)));
     let across = V::load(above, x).min(V::load(below, x + 2)).min(V::load(above, x + 2).min(V::load(below, x)));
     [beside, across]
 }
 
 /// The height of a neighbour, as [`for_border`] names it.
-pub(super) fn neighbour([above, here, below]: [&[f32]; 3], x: usize, kind: usize, side: usize) -> f32 {
+pub fn neighbour([above, here, below]: [&[f32]; 3], x: usize, kind: usize, side: usize) -> f32 {
     let beside = [here[x], here[x + 2], above[x + 1], below[x + 1]];
     let across = [above[x], below[x + 2], above[x + 2], below[x]];
     [beside, across][kind][side]
@@ -57,7 +57,7 @@ pub(super) fn neighbour([above, here, below]: [&[f32]; 3], x: usize, kind: usize
 
 /// Calls `visit` for every neighbour in row `y` that lies beyond the border: the cell, whether the neighbour is beside it or
 /// across the corner, and which of the four it is.
-pub(super) fn for_border(y: usize, (width, height): (usize, usize), mut visit: impl FnMut(usize, usize, usize)) {
+pub fn for_border(y: usize, (width, height): (usize, usize), mut visit: impl FnMut(usize, usize, usize)) {
     const STEPS: [[(isize, isize); 4]; 2] = [[(-1, 0), (1, 0), (0, -1), (0, 1)], [(-1, -1), (1, 1), (1, -1), (-1, 1)]];
     let whole_row = y == 0 || y + 1 == height;
     let cells: &mut dyn Iterator<Item = usize> =

@@ -1,0 +1,121 @@
+//! Checks of the wind that need minutes: how fast dunes wander for their height, and that the first dunes on a flat sheet
+//! don't depend on the cells.
+//!
+//! `cargo run --release --example dunes` prints what it measured and exits with 1 if a figure is out of tolerance.
+
+use std::process::ExitCode;
+
+use thalweg::sim::{
+    Simulation,
+    grid::Grid,
+    process::wind::{Params, Wind},
+    terrain::{Edge, Terrain},
+};
+
+fn simulation(terrain: Terrain, params: &Params) -> Simulation {
+    let mut simulation = Simulation::new(terrain, 1);
+    for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "wind") {
+        slot.process = Box::new(Wind::new(params.clone()));
+        slot.enabled = true;
+    }
+    simulation
+}
+
+/// Where the sand's centre of mass lies along columns, on a map that goes round, in cells.
+fn centre(terrain: &Terrain) -> f64 {
+    let width = terrain.width() as f64;
+    let turn = std::f64::consts::TAU / width;
+    let (mut sin, mut cos) = (0.0, 0.0);
+    for (index, &sand) in terrain.sand.iter().enumerate() {
+        let angle = turn * (index % terrain.width()) as f64;
+        sin += f64::from(sand) * angle.sin();
+        cos += f64::from(sand) * angle.cos();
+    }
+    sin.atan2(cos) / turn
+}
+
+/// Height and speed, in metres and metres per tick, of the barchan that a heap becomes.
+fn barchan(radius: f32, height: f32) -> (f64, f64) {
+    const SIDE: usize = 192;
+    let mut terrain = Terrain::bare(Grid::filled(SIDE, SIDE, 0.0), 2.0, Edge::Wrap);
+    for (index, sand) in terrain.sand.iter_mut().enumerate() {
+        let (x, y) = ((index % SIDE) as f32 - 60.0, (index / SIDE) as f32 - 96.0);
+        *sand = height * (1.0 - (x * x + y * y) / (radius * radius)).max(0.0);
+    }
+    let params = Params { direction: 0.0, per_tick: 576, ..Params::default() };
+    let mut simulation = simulation(terrain, &params);
+    (0..1000).for_each(|_| simulation.tick());
+    let (mut way, mut tall, mut last) = (0.0, 0.0, centre(&simulation.terrain));
+    const TICKS: usize = 600;
+    for _ in 0..TICKS {
+        simulation.tick();
+        let now = centre(&simulation.terrain);
+        way += (now - last + 1.5 * SIDE as f64).rem_euclid(SIDE as f64) - 0.5 * SIDE as f64;
+        last = now;
+        tall += f64::from(simulation.terrain.sand.min_max().1);
+    }
+    (tall / TICKS as f64, 2.0 * way / TICKS as f64)
+}
+
+/// Wavelength along the wind of the first dunes on a flat sheet, in metres: that of the spectrum's centre of mass.
+fn wavelength(side: usize, cell_size: f32) -> f64 {
+    let mut terrain = Terrain::bare(Grid::filled(side, side, 0.0), cell_size, Edge::Wrap);
+    terrain.spread_sand(10.0);
+    let grains = (side * side / 64) as u32;
+    let params = Params { direction: 0.0, per_tick: grains, saturation_length: 4.0, ..Params::default() };
+    let mut simulation = simulation(terrain, &params);
+    let amplitude = |terrain: &Terrain| {
+        let mean = terrain.sand.total() / terrain.sand.len() as f64;
+        let squares: f64 = terrain.sand.iter().map(|&sand| (f64::from(sand) - mean).powi(2)).sum();
+        (squares / terrain.sand.len() as f64).sqrt()
+    };
+    while amplitude(&simulation.terrain) < 0.15 && simulation.ticks() < 20_000 {
+        simulation.tick();
+    }
+    let sand = &simulation.terrain.sand;
+    let (mut power, mut moment) = (0.0, 0.0);
+    for wave in 1..side / 4 {
+        let turn = std::f64::consts::TAU * wave as f64 / side as f64;
+        let mut here = 0.0;
+        for y in 0..side {
+            let (mut sin, mut cos) = (0.0, 0.0);
+            for x in 0..side {
+                let value = f64::from(sand.at(x, y)) - 10.0;
+                sin += value * (turn * x as f64).sin();
+                cos += value * (turn * x as f64).cos();
+            }
+            here += sin * sin + cos * cos;
+        }
+        power += here;
+        moment += here * wave as f64;
+    }
+    println!("  cells of {cell_size} m: {} ticks", simulation.ticks());
+    side as f64 * f64::from(cell_size) * power / moment
+}
+
+fn main() -> ExitCode {
+    let mut right = true;
+    let mut check = |what: &str, value: f64, range: std::ops::RangeInclusive<f64>| {
+        let holds = range.contains(&value);
+        right &= holds;
+        println!("{what}: {value:.3}, {} {range:?}", if holds { "inside" } else { "OUTSIDE" });
+    };
+    let points: Vec<(f64, f64)> = [(16.0, 5.0), (22.0, 7.5), (30.0, 10.0), (42.0, 14.0)]
+        .into_iter()
+        .map(|(radius, height)| {
+            let (height, speed) = barchan(radius, height);
+            println!("  barchan {height:.2} m high: {speed:.4} m a tick");
+            (height.ln(), speed.ln())
+        })
+        .collect();
+    let count = points.len() as f64;
+    let (mean_x, mean_y) =
+        points.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0 / count, sum.1 + point.1 / count));
+    let both: f64 = points.iter().map(|point| (point.0 - mean_x) * (point.1 - mean_y)).sum();
+    let square: f64 = points.iter().map(|point| (point.0 - mean_x).powi(2)).sum();
+    check("exponent of speed against height (Bagnold: -1)", both / square, -1.35..=-0.65);
+    let (coarse, fine) = (wavelength(192, 4.0), wavelength(384, 2.0));
+    println!("  first wavelength {coarse:.1} m with cells of 4 m, {fine:.1} m with cells of 2 m");
+    check("ratio of the first wavelengths", fine / coarse, 0.8..=1.2);
+    if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

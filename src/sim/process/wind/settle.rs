@@ -1,0 +1,250 @@
+//! What a wave of grains did becomes sand and rock again, and sand that lies too steep slides.
+//!
+//! Published: a cell from which a grain lifted sand, or on which it dropped some, shares its excess over each neighbour, as often as
+//! that happened. Cured: every cell does, above the angle of repose. All cells exchange at once, and none gives more than
+//! an eighth of its sand to a neighbour.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::field::{Field, QUANTA, Tallies};
+use crate::sim::{
+    around::{Pair, around},
+    cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
+    grid::Grid,
+    stencil::{Border, Quantities, Window, for_bands, row_sum},
+    terrain::{Edge, Terrain},
+};
+
+/// Bits of a law's own count that say how often sand is to slide; above them, how often grains touched the ground.
+const CALLS: i64 = 0xffff;
+
+/// Adds the tallies of other threads to the first one's, and empties them.
+pub(super) fn gather(tallies: &mut [Tallies], field: &Field) {
+    let stride = field.stride();
+    let Some((first, others)) = tallies.split_first_mut() else { return };
+    for other in others {
+        let rows = first.changes.par_chunks_mut(stride).zip(other.changes.par_chunks_mut(stride));
+        rows.for_each(|(to, from)| add(to, from));
+        for (to, from) in [(&mut first.worn, &mut other.worn), (&mut first.passed, &mut other.passed)] {
+            to.resize(to.len().max(from.len()), 0);
+            to.par_chunks_mut(stride).zip(from.par_chunks_mut(stride)).for_each(|(to, from)| add(to, from));
+        }
+    }
+}
+
+fn add<T: Copy + Default + std::ops::AddAssign>(to: &mut [T], from: &mut [T]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += *from;
+        *from = T::default();
+    }
+}
+
+/// What is known of every cell besides its sand.
+pub(super) struct Marks<'a> {
+    /// How often sand is to slide from and to the cell.
+    pub calls: &'a mut Grid,
+    /// 1 where a grain touched the ground in this tick.
+    pub touched: &'a mut Grid,
+    /// Sand that passed in this tick, in metres.
+    pub passed: &'a mut Grid,
+    /// Rock worn off since the start, in metres.
+    pub abraded: &'a mut Grid,
+}
+
+/// Turns the first tally into sand and rock and empties it. Returns by how much both together really grew, in metres times
+/// cells.
+pub(super) fn deposit(terrain: &mut Terrain, tallies: &mut Tallies, field: &Field, marks: &mut Marks<'_>) -> f64 {
+    let (width, quantum) = (field.width, terrain.cell_size / QUANTA);
+    let start = field.index(0, 0);
+    let stride = field.stride();
+    let rows = tallies.changes[start..].par_chunks_mut(stride);
+    let layers = terrain.sand.par_chunks_mut(width).zip(marks.calls.par_chunks_mut(width));
+    let layers = layers.zip(marks.touched.par_chunks_mut(width));
+    let grown: Vec<f64> = rows
+        .zip(layers)
+        .map(|(changes, ((sand, calls), touched))| {
+            let mut grown = 0.0;
+            for (x, changes) in changes[..width].iter_mut().enumerate() {
+                let all = std::mem::take(changes);
+                // The lower half is never negative, so the upper one is the change itself.
+                let new = (sand[x] + (all >> 32) as f32 * quantum).max(0.0);
+                grown += f64::from(new) - f64::from(sand[x]);
+                sand[x] = new;
+                calls[x] = (all & CALLS) as f32;
+                touched[x] = if all & 0xffff_0000 == 0 { touched[x] } else { 1.0 };
+            }
+            grown
+        })
+        .collect();
+    let mut grown: f64 = grown.iter().sum();
+    let cell = |index: usize| start + index / width * stride + index % width;
+    if !tallies.worn.is_empty() {
+        for index in 0..terrain.sand.len() {
+            let worn = std::mem::take(&mut tallies.worn[cell(index)]) as f32 * quantum;
+            if worn > 0.0 {
+                let (rock, sand) = (terrain.bedrock[index], terrain.sand[index]);
+                terrain.bedrock[index] = rock - worn;
+                let worn = rock - terrain.bedrock[index];
+                terrain.sand[index] = sand + worn;
+                marks.abraded[index] += worn;
+                grown += f64::from(terrain.sand[index]) - f64::from(sand) - f64::from(worn);
+            }
+        }
+    }
+    if !tallies.passed.is_empty() {
+        for (index, passed) in marks.passed.iter_mut().enumerate() {
+            *passed += std::mem::take(&mut tallies.passed[cell(index)]) as f32 * (256.0 * quantum);
+        }
+    }
+    grown
+}
+
+/// Greatest share of a difference that creep moves at once.
+const GREATEST_CREEP: f32 = 0.1;
+
+/// How sand slides.
+#[derive(Clone, Copy)]
+pub(super) struct Slope {
+    /// Difference of height at which it lies on the neighbour beside it, and on the one across the corner.
+    pub lies: [f32; 2],
+    /// Share of the excess that slides at every call.
+    pub share: f32,
+    /// Whether only cells that were called slide.
+    pub called: bool,
+    /// Share of the whole difference that impacts push downhill, for every call of both cells.
+    pub creep: f32,
+}
+
+/// Lets sand slide once into `spare`, and takes that for the sand. Returns what slid and by how much the sand really grew, in
+/// metres times cells.
+pub(super) fn slide(terrain: &mut Terrain, calls: &Grid, slope: Slope, spare: &mut Grid) -> [f64; 2] {
+    let border = Border::of(terrain);
+    // Sand does not slide over the border, where the wind alone carries it.
+    let border = Border { edge: if border.edge == Edge::Open { Edge::Wall } else { border.edge }, ..border };
+    let loose = Loose { terrain, calls };
+    let bands = for_bands(border.height, [(&mut spare[..], border.width)], |rows, [out]| {
+        with_vector_unit(Slide { loose: &loose, slope, border, rows, out })
+    });
+    std::mem::swap(&mut terrain.sand, spare);
+    bands.iter().fold([0.0, 0.0], |[slid, grown], band| [slid + band[0], grown + band[1]])
+}
+
+/// Ground, sand and calls.
+struct Loose<'a> {
+    terrain: &'a Terrain,
+    calls: &'a Grid,
+}
+
+impl Quantities<3> for Loose<'_> {
+    #[inline(always)]
+    fn row<V: Cells>(&self, y: usize, [ground, sand, calls]: [&mut [f32]; 3]) {
+        let width = ground.len();
+        let part = y * width..(y + 1) * width;
+        sand.copy_from_slice(&self.terrain.sand[part.clone()]);
+        calls.copy_from_slice(&self.calls[part.clone()]);
+        over_row::<V>(width, GroundRow { bedrock: &self.terrain.bedrock[part], sand, ground });
+    }
+
+    fn beyond(&self, _: usize) -> [f32; 3] {
+        unreachable!("no border is open here")
+    }
+}
+
+struct GroundRow<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    ground: &'a mut [f32],
+}
+
+impl RowKernel for GroundRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        (V::load(self.bedrock, x) + V::load(self.sand, x)).store(self.ground, x);
+    }
+}
+
+struct Slide<'a> {
+    loose: &'a Loose<'a>,
+    slope: Slope,
+    border: Border,
+    rows: Range<usize>,
+    out: &'a mut [f32],
+}
+
+struct SlideRow<'a> {
+    slope: Slope,
+    ground: [&'a [f32]; 3],
+    sand: [&'a [f32]; 3],
+    calls: [&'a [f32]; 3],
+    out: &'a mut [f32],
+    slid: &'a mut [f32],
+    grown: &'a mut [f32],
+}
+
+impl Pair<2> for SlideRow<'_> {
+    /// What comes and what goes.
+    #[inline(always)]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
+        let lies = V::all(self.slope.lies[if farther > 1.0 { 1 } else { 0 }]);
+        let difference = V::load(self.ground[row], x + column) - V::load(self.ground[1], x + 1);
+        let calls = || V::load(self.calls[1], x + 1) + V::load(self.calls[row], x + column);
+        let (half, eighth) = (V::all(0.5), V::all(0.125));
+        let (from, to) = (V::load(self.sand[row], x + column), V::load(self.sand[1], x + 1));
+        let (comes, goes) = (half * (difference - lies).positive(), half * (-difference - lies).positive());
+        if self.slope.called {
+            let share = (V::all(self.slope.share) * calls()).min(eighth);
+            return [share * from.min(comes), share * to.min(goes)];
+        }
+        let share = V::all(self.slope.share);
+        let (mut comes, mut goes) = (share * comes, share * goes);
+        if self.slope.creep > 0.0 {
+            let pushed = (V::all(self.slope.creep) * calls()).min(V::all(GREATEST_CREEP));
+            comes = comes + pushed * difference.positive();
+            goes = goes + pushed * (-difference).positive();
+        }
+        [comes.min(eighth * from), goes.min(eighth * to)]
+    }
+}
+
+impl RowKernel for SlideRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let old = V::load(self.sand[1], x + 1);
+        let [comes, goes] = around::<V, 2>(self, x);
+        let new = (old + (comes - goes)).positive();
+        new.store(self.out, x);
+        goes.store(self.slid, x);
+        (new - old).store(self.grown, x);
+    }
+}
+
+impl Pass for Slide<'_> {
+    type Output = [f64; 2];
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> [f64; 2] {
+        let width = self.border.width;
+        let mut window = Window::new(self.border, self.rows.start);
+        let (mut slid, mut grown) = (vec![0.0; width], vec![0.0; width]);
+        let mut sums = [0.0, 0.0];
+        for (line, y) in self.rows.enumerate() {
+            window.go_to::<V>(y, self.loose);
+            let kernel = SlideRow {
+                slope: self.slope,
+                ground: window.quantity(0),
+                sand: window.quantity(1),
+                calls: window.quantity(2),
+                out: &mut self.out[line * width..(line + 1) * width],
+                slid: &mut slid,
+                grown: &mut grown,
+            };
+            over_row::<V>(width, kernel);
+            sums[0] += row_sum::<V>(&slid);
+            // Single numbers: the sum of all is small, and would lose its digits.
+            sums[1] += grown.iter().map(|&part| f64::from(part)).sum::<f64>();
+        }
+        sums
+    }
+}

@@ -1,0 +1,310 @@
+//! The checks of the wind: against published results, and what the default form promises.
+
+use std::{fs, sync::Arc};
+
+use super::*;
+use crate::sim::{Simulation, process::water, real::Real};
+
+fn data(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn reference(name: &str) -> Vec<f64> {
+    let values = data(name);
+    values.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect()
+}
+
+/// The wind of the published program.
+const PUBLISHED: [f64; 2] = [std::f64::consts::SQRT_2; 2];
+
+/// Bedrock and sand after the reference's first grains, run one after the other, and the steps of each.
+fn run_reference<R>(count: usize) -> (Vec<f64>, Vec<f64>, Vec<u64>)
+where
+    R: Real + PartialOrd + Into<f64>,
+{
+    let params = Params::default();
+    let constants = Constants::<R>::new(&params, PUBLISHED, false);
+    let layer = |name: &str| reference(name).into_iter().map(R::splat).collect::<Vec<R>>();
+    let (mut bedrock, mut sand) = (layer("wind_bedrock0.f32"), layer("wind_sand0.f32"));
+    let list = String::from_utf8(data("wind_particles.txt")).expect("it is text");
+    let rows = list.lines().filter(|line| !line.starts_with('#')).take(count);
+    let steps = rows.map(|line| {
+        let fields: Vec<f64> = line.split_whitespace().map(|field| field.parse().expect("a number")).collect();
+        let (_, _, steps) =
+            law2020::run_alone([&mut bedrock, &mut sand], 64, 2, &constants, &params, [fields[2], fields[1]]);
+        assert_eq!(size_of::<R>() == 8 && steps != fields[3] as u64, false, "grain {} takes {steps} steps", fields[0]);
+        steps
+    });
+    let steps = steps.collect();
+    let numbers = |layer: Vec<R>| layer.into_iter().map(Into::into).collect();
+    (numbers(bedrock), numbers(sand), steps)
+}
+
+fn worst(ours: &[f64], theirs: &[f64]) -> f64 {
+    ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn published_grains_in_f64_leave_what_the_reference_left() {
+    for count in [1, 10, 200] {
+        let (bedrock, sand, _) = run_reference::<f64>(count);
+        // Half a unit in the last place of the files' numbers.
+        assert!(worst(&sand, &reference(&format!("wind_sand_after{count}.f32"))) < 4e-9, "sand after {count}");
+        assert!(worst(&bedrock, &reference(&format!("wind_bedrock_after{count}.f32"))) < 4e-8, "rock after {count}");
+    }
+}
+
+#[test]
+fn published_grains_in_f32_stay_near_the_reference() {
+    let start = reference("wind_sand0.f32");
+    let theirs = reference("wind_sand_after10.f32");
+    let (_, sand, _) = run_reference::<f32>(10);
+    assert!(worst(&sand, &theirs) <= 2e-3 * worst(&start, &theirs));
+    let theirs = reference("wind_sand_after200.f32");
+    let (_, sand, _) = run_reference::<f32>(200);
+    let squares = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+    assert!(squares(&sand, &theirs) <= 0.03 * squares(&start, &theirs));
+    let total = |sand: &[f64]| sand.iter().sum::<f64>();
+    assert!((total(&sand) / total(&theirs) - 1.0).abs() <= 1e-5);
+}
+
+/// A run of the wind alone, on one thread: results don't depend on it, and tests run beside each other.
+fn blow(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
+    let mut simulation = Simulation::new(terrain, 1).with_pool(Arc::new(pool));
+    for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == INFO.key) {
+        slot.process = Box::new(Wind::new(params.clone()));
+        slot.enabled = true;
+    }
+    (0..ticks).for_each(|_| simulation.tick());
+    simulation
+}
+
+fn flat(side: usize, cell_size: f32, edge: Edge) -> Terrain {
+    Terrain::bare(Grid::filled(side, side, 0.0), cell_size, edge)
+}
+
+/// A paraboloid of sand.
+fn heap(terrain: &mut Terrain, [x, y]: [f32; 2], radius: f32, height: f32) {
+    let width = terrain.width();
+    for (index, sand) in terrain.sand.iter_mut().enumerate() {
+        let (dx, dy) = ((index % width) as f32 - x, (index / width) as f32 - y);
+        *sand += height * (1.0 - (dx * dx + dy * dy) / (radius * radius)).max(0.0);
+    }
+    terrain.start = terrain.ground();
+}
+
+/// A pyramid of rock.
+fn pyramid(terrain: &mut Terrain, half: f32, height: f32) {
+    let (width, middle) = (terrain.width(), 0.5 * terrain.width() as f32);
+    for (index, bedrock) in terrain.bedrock.iter_mut().enumerate() {
+        let (dx, dy) = ((index % width) as f32 + 0.5 - middle, (index / width) as f32 + 0.5 - middle);
+        *bedrock = height * (1.0 - dx.abs().max(dy.abs()) / half).max(0.0);
+    }
+    terrain.start = terrain.ground();
+}
+
+#[test]
+fn a_wave_of_the_published_law_does_what_grains_do_one_by_one() {
+    let side = 128;
+    let mut terrain = flat(side, 10.0, Edge::Open);
+    for (index, sand) in terrain.sand.iter_mut().enumerate() {
+        let (x, y) = ((index % side) as f32, (index / side) as f32);
+        *sand = 120.0 + 40.0 * (0.11 * x + 0.03 * y).sin() + 40.0 * (0.09 * y - 0.05 * x).cos();
+    }
+    terrain.start = terrain.ground();
+    let params = Params { mode: Mode::Published, law: Law::_2020, per_tick: 250, ..Params::default() };
+    let waves = blow(terrain.clone(), params.clone(), 8);
+    let constants = Constants::<f32>::new(&params, PUBLISHED, false);
+    let unit = 1.0 / (TALL as f32 * terrain.cell_size);
+    let layer = |grid: &Grid| grid.iter().map(|value| value * unit).collect::<Vec<f32>>();
+    let (mut bedrock, mut sand) = (layer(&terrain.bedrock), layer(&terrain.sand));
+    let before = sand.clone();
+    let mut stream = Stream::new(99, "alone", 0);
+    let mut steps = 0;
+    for _ in 0..2000 {
+        let [x, y] = place(&terrain, Some(Weather::mean(&params).heading), MARGIN, &mut stream).map(f32::floor);
+        let start = [f64::from(x), f64::from(y)];
+        steps += law2020::run_alone([&mut bedrock, &mut sand], side, MARGIN, &constants, &params, start).2;
+    }
+    let counted = waves.slots.iter().map(|slot| slot.process.counts().substeps).sum::<u64>();
+    assert!((counted as f64 / steps as f64 - 1.0).abs() < 0.05, "{counted} steps, {steps} one by one");
+    let change = |after: &mut dyn Iterator<Item = f32>| -> f64 {
+        after.zip(&before).map(|(after, before)| f64::from((after - before).abs())).sum()
+    };
+    let (ours, theirs) =
+        (change(&mut waves.terrain.sand.iter().map(|sand| sand * unit)), change(&mut sand.iter().copied()));
+    assert!((ours / theirs - 1.0).abs() < 0.1, "change of sand differs by a factor of {}", ours / theirs);
+}
+
+#[test]
+fn a_heap_becomes_a_barchan() {
+    let mut terrain = flat(128, 2.0, Edge::Wrap);
+    heap(&mut terrain, [40.0, 64.0], 26.0, 8.0);
+    let params = Params { direction: 0.0, per_tick: 256, ..Params::default() };
+    let simulation = blow(terrain, params, 2000);
+    let sand = &simulation.terrain.sand;
+    // Where along the wind each row's sand lies, seen from the crest, on a map that goes round.
+    let crest = (0..sand.len()).max_by(|&a, &b| sand[a].total_cmp(&sand[b])).expect("there are cells");
+    let (crest_x, crest_y) = (crest % 128, crest / 128);
+    let at = |dx: isize, dy: isize| {
+        let (x, y) = ((crest_x as isize + dx).rem_euclid(128), (crest_y as isize + dy).rem_euclid(128));
+        sand.at(x as usize, y as usize)
+    };
+    let front = |dy: isize| (-40..60).rev().find(|&dx| at(dx, dy) > 0.2);
+    let middle = front(0).expect("the crest's row holds sand");
+    let horns: Vec<isize> = (12..30).flat_map(|dy| [front(dy), front(-dy)]).flatten().collect();
+    let farthest = horns.iter().copied().max().expect("there are horns");
+    assert!(farthest > middle + 2, "horns reach {farthest} cells downwind of the crest, the middle {middle}");
+    // The slip face: the median of what lies steep in the rows around the crest.
+    let mut slopes: Vec<f32> = (-4..=4)
+        .flat_map(|dy| (0..20).map(move |dx| (dx, dy)))
+        .map(|(dx, dy)| (at(dx, dy) - at(dx + 1, dy)) / 2.0)
+        .filter(|&slope| slope > 0.4)
+        .collect();
+    slopes.sort_by(f32::total_cmp);
+    let lee = slopes[slopes.len() / 2].atan().to_degrees();
+    assert!((lee - 33.0).abs() <= 2.0 && slopes.len() > 20, "the lee side lies at {lee}°, {} places", slopes.len());
+    let stoss = (1..8).map(|dx| (at(-dx, 0) - at(-dx - 1, 0)) / 2.0).sum::<f32>() / 7.0;
+    assert!(stoss > 0.02 && stoss.atan().to_degrees() < 28.0, "the windward side rises by {stoss}");
+}
+
+#[test]
+fn a_small_heap_vanishes_and_a_large_one_stays() {
+    let height_after = |radius: f32, height: f32| {
+        let mut terrain = flat(96, 2.0, Edge::Wrap);
+        heap(&mut terrain, [48.0, 48.0], radius, height);
+        let params = Params { direction: 0.0, per_tick: 144, saturation_length: 4.0, ..Params::default() };
+        blow(terrain, params, 600).terrain.sand.min_max().1
+    };
+    let (small, large) = (height_after(5.0, 1.0), height_after(24.0, 9.0));
+    assert!(small < 0.3, "a heap of 1 m is still {small} m high");
+    assert!(large > 6.0, "a heap of 9 m is only {large} m high");
+}
+
+#[test]
+fn a_flat_sheet_grows_dunes_unaided() {
+    let mut terrain = flat(96, 10.0, Edge::Open);
+    terrain.spread_sand(8.0);
+    let simulation = blow(terrain, Params { per_tick: 144, ..Params::default() }, 2500);
+    let (low, high) = simulation.terrain.sand.min_max();
+    assert!(high - low > 15.0, "sand from {low} m to {high} m");
+}
+
+#[test]
+fn nothing_is_lost_with_wrap_or_refeeding_and_an_open_map_loses_what_it_books() {
+    for (edge, refeed) in [(Edge::Wrap, false), (Edge::Open, true), (Edge::Open, false), (Edge::Wall, false)] {
+        for law in [Law::_2020, Law::BoundaryLayer] {
+            let mut terrain = flat(64, 5.0, edge);
+            terrain.spread_sand(2.0);
+            heap(&mut terrain, [20.0, 30.0], 14.0, 9.0);
+            let params = Params { law, refeed, per_tick: 128, abrasion: 0.0, ..Params::default() };
+            let simulation = blow(terrain.clone(), params, 60);
+            let row = simulation.ledger.solid.rows[INFO.key];
+            let total = simulation.terrain.sand.total() * simulation.terrain.cell_area();
+            let kept = total + row.carried + row.outflow;
+            let start = terrain.sand.total() * terrain.cell_area();
+            assert!((kept / start - 1.0).abs() < 1e-6, "{edge:?} {refeed} {law:?}: {kept} of {start}");
+            assert_eq!(row.lost, 0.0);
+            assert_eq!(row.outflow > 0.0, edge == Edge::Open && !refeed, "{edge:?} {refeed} {law:?}: {}", row.outflow);
+            assert!(row.carried.abs() < 1e-4 * row.moved, "rounding owes {} of {}", row.carried, row.moved);
+        }
+    }
+}
+
+#[test]
+fn a_pyramid_gathers_sand_in_its_lee_and_is_worn_at_its_edges() {
+    let mut terrain = flat(96, 2.0, Edge::Wrap);
+    pyramid(&mut terrain, 16.0, 26.0);
+    terrain.spread_sand(0.5);
+    let params = Params { direction: 0.0, per_tick: 144, abrasion: 0.5, ..Params::default() };
+    let simulation = blow(terrain, params, 400);
+    let sand = &simulation.terrain.sand;
+    let mean = |columns: std::ops::Range<usize>| {
+        let cells = columns.flat_map(|x| (40..56).map(move |y| sand.at(x, y)));
+        cells.clone().sum::<f32>() / cells.count() as f32
+    };
+    let (lee, before) = (mean(64..74), mean(18..28));
+    assert!(lee > 2.0 * before, "{lee} m in the lee, {before} m before it");
+    // Its edges run along the diagonals and its tip; its face towards the wind lies between them.
+    let wind = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("it is in the catalogue");
+    let worn = wind.process.map(Quantity::Abrasion).expect("the wind keeps it");
+    let of = |cells: Vec<(usize, usize)>| cells.iter().map(|&(x, y)| worn.at(x, y)).sum::<f32>() / cells.len() as f32;
+    let tip = of((44..49).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
+    let face = of((34..42).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
+    let lee = of((52..62).flat_map(|x| (46..50).map(move |y| (x, y))).collect());
+    assert!(tip > 1.5 * face && face > 3.0 * lee, "worn: tip {tip}, face {face}, lee {lee}");
+}
+
+#[test]
+fn turning_the_wind_turns_the_result() {
+    let mut terrain = flat(96, 2.0, Edge::Wrap);
+    heap(&mut terrain, [48.0, 48.0], 20.0, 7.0);
+    let run = |direction: f32| {
+        let params = Params { direction, per_tick: 144, ..Params::default() };
+        blow(terrain.clone(), params, 150).terrain.sand
+    };
+    let (along, across) = (run(0.0), run(90.0));
+    // (x, y) goes to (y, x): a mirror image, which a wind along the other axis makes as well.
+    let turned = Grid::from_fn(96, 96, |x, y| across.at(y, x));
+    let squares = |a: &Grid, b: &Grid| a.iter().zip(b.iter()).map(|(a, b)| f64::from((a - b) * (a - b))).sum::<f64>();
+    let (difference, change) = (squares(&along, &turned), squares(&along, &terrain.sand));
+    assert!(difference < 0.02 * change, "{difference} of {change}");
+}
+
+#[test]
+fn wet_sand_does_not_blow() {
+    for law in [Law::_2020, Law::BoundaryLayer] {
+        let mut terrain = flat(64, 5.0, Edge::Wrap);
+        heap(&mut terrain, [32.0, 32.0], 20.0, 8.0);
+        let dry = terrain.clone();
+        terrain.water.fill(0.5);
+        let params = Params { law, per_tick: 64, ..Params::default() };
+        let moved = |terrain: &Terrain| blow(terrain.clone(), params.clone(), 20).ledger.solid.rows[INFO.key].eroded;
+        let (wet, dry) = (moved(&terrain), moved(&dry));
+        // What stood too steep still slides.
+        assert!(wet < 0.05 * dry, "{law:?}: {wet} m³ wet, {dry} m³ dry");
+    }
+}
+
+#[test]
+fn wind_water_slumping_and_droplets_on_one_sand_keep_the_ledger() {
+    let params = crate::sim::generate::TerrainParams { width: 128, height: 128, sand: 3.0, ..Default::default() };
+    for edge in [Edge::Open, Edge::Wrap] {
+        let params = crate::sim::generate::TerrainParams { edge, ..params.clone() };
+        let mut simulation = Simulation::new(crate::sim::generate::generate(&params, 4), 4);
+        for slot in &mut simulation.slots {
+            slot.enabled = slot.key() != "runoff";
+            if slot.key() == "water" {
+                let rain = water::Params { rain_rate: 1e-4, ..water::Params::default() };
+                slot.process = Box::new(water::Water::new(rain));
+            }
+        }
+        (0..400).for_each(|_| simulation.tick());
+        let (solid, water) = (&simulation.ledger.solid, &simulation.ledger.water);
+        let moved = solid.sum(|row| row.moved);
+        assert!(solid.rows[INFO.key].moved > 0.0);
+        assert!(
+            simulation.solid_residual().abs() <= 1e-5 * moved,
+            "{edge:?}: {} of {moved}",
+            simulation.solid_residual()
+        );
+        let came = water.sum(|row| row.inflow);
+        assert!(
+            simulation.water_residual().abs() <= 1e-5 * came,
+            "{edge:?}: {} of {came}",
+            simulation.water_residual()
+        );
+    }
+}
+
+#[test]
+fn sixteen_thousand_grains_a_tick_are_run_in_waves() {
+    let mut terrain = flat(64, 10.0, Edge::Wrap);
+    terrain.spread_sand(5.0);
+    let simulation = blow(terrain, Params { per_tick: 16_384, max_age: 32, ..Params::default() }, 1);
+    let counts = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("listed").process.counts();
+    assert_eq!(counts.particles, 16_384);
+    assert!(counts.substeps >= 16_384 * 32);
+}

@@ -1,0 +1,82 @@
+//! The wind of a tick: where it blows to and how strongly.
+
+use super::Params;
+use crate::sim::rng::Stream;
+
+/// A wind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weather {
+    /// Cosine and sine of where it blows to: along columns, along rows.
+    pub heading: [f32; 2],
+    /// Its strength, in cells per unit of time.
+    pub strength: f32,
+}
+
+impl Weather {
+    /// The wind as the sliders say, without gusts: what is shown.
+    pub fn mean(params: &Params) -> Self {
+        Self { heading: heading(f64::from(params.direction)), strength: params.strength }
+    }
+
+    /// The wind of a wave: the first or the second one, turned by what has passed, with its gust.
+    pub fn of(params: &Params, tick: u64, stream: &mut Stream) -> Self {
+        let mut swing = || f64::from(2.0 * stream.unit() - 1.0);
+        let (turn, gust) = (swing(), swing());
+        let mut degrees = f64::from(params.direction);
+        // The second wind's ticks lie as evenly among the others as their share allows.
+        let share = f64::from(params.second_share);
+        if (tick as f64 * share).floor() > ((tick as f64 - 1.0) * share).floor() {
+            degrees = f64::from(params.second_direction);
+        }
+        degrees += f64::from(params.turning) * (tick as f64 * 1e-3) + f64::from(params.swing) * turn;
+        let strength = f64::from(params.strength) * (1.0 + f64::from(params.gusts) * gust);
+        Self { heading: heading(degrees), strength: strength as f32 }
+    }
+}
+
+/// Cosine and sine of an angle in degrees, from plain arithmetic alone, so that every machine finds the same; exact for whole
+/// quarters.
+pub fn heading(degrees: f64) -> [f32; 2] {
+    let turned = degrees.rem_euclid(360.0);
+    let quarter = (turned / 90.0).round();
+    let x = (turned - 90.0 * quarter) * (std::f64::consts::PI / 180.0);
+    let square = x * x;
+    // Taylor polynomials up to 45°, good to 1e-11.
+    let sin = x * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))));
+    let cos = 1.0
+        - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0 * (1.0 - square / 56.0 * (1.0 - square / 90.0))));
+    let (cos, sin) = match quarter as u32 % 4 {
+        0 => (cos, sin),
+        1 => (-sin, cos),
+        2 => (-cos, -sin),
+        _ => (sin, -cos),
+    };
+    [cos as f32, sin as f32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_heading_is_cosine_and_sine() {
+        for step in -80..80 {
+            let degrees = f64::from(step) * 9.7;
+            let [cos, sin] = heading(degrees).map(f64::from);
+            let (right_sin, right_cos) = degrees.to_radians().sin_cos();
+            assert!((cos - right_cos).abs() < 1e-7 && (sin - right_sin).abs() < 1e-7, "{degrees}");
+        }
+        assert_eq!(heading(90.0), [0.0, 1.0]);
+        assert_eq!(heading(180.0), [-1.0, 0.0]);
+    }
+
+    #[test]
+    fn the_second_wind_has_its_share_of_ticks() {
+        let params = Params { direction: 0.0, second_direction: 90.0, second_share: 0.3, ..Params::default() };
+        let second = (1..=1000_u64).filter(|&tick| {
+            let weather = Weather::of(&params, tick, &mut Stream::new(1, "weather", tick));
+            weather.heading[1] > 0.9
+        });
+        assert!((second.count() as i32 - 300).abs() <= 1);
+    }
+}

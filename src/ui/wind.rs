@@ -1,0 +1,177 @@
+//! The wind over the view: a dial to turn it with, and the map of its ways beside the sand.
+
+use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Rect, Sense, Stroke, TextureHandle, Ui};
+
+use super::{State, style::ACCENT};
+use crate::{
+    params::{Parameter, Value, walk},
+    runtime::{Command, Overlay},
+    sim::{
+        grid::Grid,
+        quantity::{Quantity, Scale},
+    },
+};
+
+/// Radius of the dial, in points.
+const DIAL: f32 = 34.0;
+/// Scrolled points that change the strength by a tenth.
+const NOTCH: f32 = 20.0;
+/// Degrees and tenths of strength by which a key changes them.
+const KEY_STEP: f64 = 5.0;
+/// Most pixels along a side of the map.
+const MOST: usize = 160;
+/// Side of each of the two maps, in points.
+const MAP: f32 = 150.0;
+
+/// The pictures of the two maps, and the tick that they show.
+#[derive(Default)]
+pub struct WindMap {
+    pictures: Option<([TextureHandle; 2], u64, u64)>,
+}
+
+/// A number of the wind's.
+fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
+    let parameter = parameters.iter().find(|parameter| parameter.name == name)?;
+    match parameter.value {
+        Value::Number(value) => Some((value, parameter.knob.min, parameter.knob.max)),
+        _ => None,
+    }
+}
+
+/// The dial at the upper right of the view: drag to turn the wind, scroll for its strength.
+pub fn dial_ui(context: &egui::Context, view: Rect, state: &State<'_>, turned: f32) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let mut slots = state.live.chosen().simulation.slots.iter();
+    let Some(slot) = slots.find(|slot| slot.enabled && slot.process.wind().is_some()) else { return commands };
+    let parameters = walk((slot.key(), slot.process.params()));
+    let (Some(direction), Some(strength)) = (number(&parameters, "direction"), number(&parameters, "strength")) else {
+        return commands;
+    };
+    let side = 2.0 * (DIAL + 10.0);
+    let corner = view.right_top() + egui::vec2(-side - 12.0, 12.0);
+    egui::Area::new("wind-dial".into()).fixed_pos(corner).order(egui::Order::Middle).show(context, |ui| {
+        let (rect, response) = ui.allocate_exact_size(egui::vec2(side, side + 16.0), Sense::click_and_drag());
+        let middle = rect.center_top() + egui::vec2(0.0, 0.5 * side);
+        response.widget_info(|| egui::WidgetInfo::slider(true, direction.0, "Direction of the wind"));
+        let mut degrees = direction.0;
+        if let Some(place) = response.interact_pointer_pos().filter(|place| place.distance(middle) > 4.0) {
+            let offset = place - middle;
+            degrees = f64::from((offset.y.atan2(offset.x) - turned).to_degrees()).rem_euclid(360.0).round();
+        }
+        let mut strong = strength.0;
+        if response.hovered() {
+            strong += f64::from((ui.input(|input| input.smooth_scroll_delta.y) / NOTCH).round()) * 0.1;
+        }
+        if response.has_focus() {
+            let arrows = egui::EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+            ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
+            let pressed = |key| ui.input(|input| input.num_presses(key)) as f64;
+            degrees = (degrees + KEY_STEP * (pressed(Key::ArrowRight) - pressed(Key::ArrowLeft))).rem_euclid(360.0);
+            strong += 0.1 * (pressed(Key::ArrowUp) - pressed(Key::ArrowDown));
+        }
+        let strong = ((strong * 10.0).round() * 0.1).clamp(strength.1, strength.2);
+        if degrees != direction.0 {
+            commands.push(Command::Set(slot.key().to_owned(), "direction", Value::Number(degrees)));
+        }
+        if (strong - strength.0).abs() > 0.04 {
+            commands.push(Command::Set(slot.key().to_owned(), "strength", Value::Number(strong)));
+        }
+        let second = number(&parameters, "second_share").is_some_and(|(share, ..)| share > 0.0);
+        let second = number(&parameters, "second_direction").filter(|_| second).map(|(degrees, ..)| degrees);
+        paint(ui, middle, [Some(direction.0), second], turned, response.hovered() || response.has_focus());
+        let text = format!("Wind {:.1}", strength.0);
+        let label = Rect::from_center_size(rect.center_bottom() - egui::vec2(0.0, 9.0), egui::vec2(64.0, 17.0));
+        ui.painter().rect_filled(label, 5.0, Color32::from_black_alpha(120));
+        ui.painter().text(label.center(), Align2::CENTER_CENTER, text, FontId::proportional(12.0), Color32::WHITE);
+        response.on_hover_text("Where the wind blows to. Drag to turn it, scroll for its strength.");
+    });
+    commands
+}
+
+/// The dial with an arrow for each wind.
+fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit: bool) {
+    let painter = ui.painter();
+    painter.circle(
+        middle,
+        DIAL,
+        Color32::from_black_alpha(if lit { 150 } else { 110 }),
+        Stroke::new(1.5, Color32::from_white_alpha(170)),
+    );
+    for tick in 0..8 {
+        let along = egui::Vec2::angled(tick as f32 * std::f32::consts::FRAC_PI_4 + turned);
+        let inner = if tick % 2 == 0 { 0.82 } else { 0.90 };
+        let ends = [middle + along * DIAL * inner, middle + along * DIAL];
+        painter.line_segment(ends, Stroke::new(1.0, Color32::from_white_alpha(150)));
+    }
+    for (degrees, color) in winds.into_iter().zip([ACCENT, Color32::from_white_alpha(150)]) {
+        let Some(degrees) = degrees else { continue };
+        let along = egui::Vec2::angled((degrees as f32).to_radians() + turned);
+        let aside = egui::vec2(-along.y, along.x);
+        let (tail, neck, tip) =
+            (middle - along * DIAL * 0.66, middle + along * DIAL * 0.28, middle + along * DIAL * 0.74);
+        painter.line_segment([tail, neck], Stroke::new(3.0, color));
+        let head = vec![tip, neck + aside * DIAL * 0.24, neck - aside * DIAL * 0.24];
+        painter.add(egui::Shape::convex_polygon(head, color, Stroke::NONE));
+    }
+}
+
+/// The window with the wind's ways and the sand side by side.
+pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, open: &mut bool) {
+    if !*open {
+        map.pictures = None;
+        return;
+    }
+    let session = state.live.chosen();
+    let now = (session.simulation.ticks(), session.simulation.seed());
+    if state.live.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
+        let picture = |quantity: Quantity, name: &str| {
+            let image = picture(&session.simulation.quantity(quantity));
+            context.load_texture(name, image, egui::TextureOptions::LINEAR)
+        };
+        map.pictures =
+            Some(([picture(Quantity::WindPath, "wind-path"), picture(Quantity::Sand, "sand")], now.0, now.1));
+    }
+    let place = context.content_rect().left_bottom() + egui::vec2(16.0, -MAP - 190.0);
+    egui::Window::new("Wind map").open(open).resizable(false).default_pos(place).show(context, |ui| {
+        ui.horizontal(|ui| {
+            let Some((pictures, ..)) = &map.pictures else { return };
+            for (texture, title) in pictures.iter().zip(["Path of the wind", "Sand"]) {
+                ui.vertical(|ui| {
+                    let [width, height] = texture.size();
+                    let size = egui::vec2(width as f32, height as f32) * (MAP / width.max(height) as f32);
+                    ui.image((texture.id(), size));
+                    ui.small(title);
+                });
+            }
+        });
+    });
+}
+
+/// A quantity as a picture, from dark to light up to what all but a few cells hold.
+fn picture(grid: &Grid) -> egui::ColorImage {
+    let step = grid.width().max(grid.height()).div_ceil(MOST);
+    let (columns, rows) = (grid.width().div_ceil(step), grid.height().div_ceil(step));
+    let values: Vec<f32> =
+        (0..columns * rows).map(|index| grid.at(index % columns * step, index / columns * step)).collect();
+    let mut sorted = values.clone();
+    sorted.sort_by(f32::total_cmp);
+    let most = sorted[(sorted.len() - 1) * 99 / 100].max(1e-6);
+    let pixels = values.iter().map(|value| {
+        let [red, green, blue] = Overlay::color(Scale::FromZero, (value / most).clamp(0.0, 1.0));
+        egui::Rgba::from_rgb(red, green, blue).into()
+    });
+    egui::ColorImage::new([columns, rows], pixels.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_map_becomes_a_small_picture_of_the_same_shape() {
+        let image = picture(&Grid::from_fn(1000, 500, |x, _| x as f32));
+        assert_eq!(image.size, [143, 72]);
+        assert_ne!(image.pixels[0], image.pixels[142]);
+        assert_eq!(picture(&Grid::filled(1, 1, 0.0)).size, [1, 1]);
+    }
+}
