@@ -172,7 +172,10 @@ fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
     let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine))
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse));
-    let sandy = smoothstep(0.25, 1.0, here.sand / scene.sand_color.a + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep);
+    // A dusting does not hold on steep rock; a slip face is steep and all sand.
+    let cover = here.sand / scene.sand_color.a;
+    let thin = 1.0 - smoothstep(2.0, 6.0, cover);
+    let sandy = smoothstep(0.25, 1.0, cover + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep * thin);
     let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, 0.84 + 0.20 * open, grain);

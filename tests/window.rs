@@ -27,6 +27,7 @@ use thalweg::{
         springs::{Springs, marks_ui, springs_ui},
         toasts::toasts_ui,
         view::view_ui,
+        wind::dial_ui,
         windows::{Windows, windows_ui},
     },
     view::{camera::Viewpoint, picture::rgb},
@@ -137,7 +138,7 @@ fn springs_that_are_only_seen_stay_as_they_are() {
     let mut sessions = sessions("river-valley", 32);
     // Beyond what the sliders reach, and with more digits than they show.
     let odd = [(2345.678, 1e6 / 3.0), (0.12345, -0.00123)];
-    let odd = odd.map(|(radius, rate)| Source { place: [0.4, 0.6], radius, rate });
+    let odd = odd.map(|(radius, rate)| Source { place: [0.4, 0.6], radius, rate, ticks: None });
     sessions[0].set_sources(odd.to_vec());
     let live = Live::new(sessions);
     let sources = Sources { marks: vec![Some(Vec2::new(0.5, 0.5)), None], ..Sources::default() };
@@ -269,6 +270,40 @@ fn a_click_on_pause_asks_for_it() {
     harness.get_by_label_contains("Pause").click();
     harness.run_steps(3);
     assert!(asked.borrow().contains(&Command::TogglePlay), "{:?}", asked.borrow());
+}
+
+#[test]
+fn the_dial_turns_the_wind_by_dragging_and_by_keys() {
+    let sources = Sources::default();
+    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let still = Live::new(sessions("round-hill", 32));
+    let live = Live::new(sessions("one-barchan", 32));
+    for (live, shows) in [(&still, false), (&live, true)] {
+        let mut harness = Harness::builder().with_size([400.0, 300.0]).build_ui(|ui| {
+            let rect = ui.max_rect();
+            asked.borrow_mut().extend(dial_ui(ui.ctx(), rect, &sources.state(live), 0.0));
+        });
+        harness.run_steps(3);
+        assert_eq!(harness.query_by_label("Direction of the wind").is_some(), shows);
+        if !shows {
+            continue;
+        }
+        assert_eq!(asked.take(), [], "seeing it changes nothing");
+        let dial = harness.get_by_label("Direction of the wind");
+        dial.focus();
+        harness.run_steps(2);
+        harness.key_press(Key::ArrowUp);
+        harness.run_steps(2);
+        let wanted = Command::Set("wind".to_owned(), "strength", Value::Number(2.1));
+        assert_eq!(format!("{:?}", asked.take()), format!("{:?}", [wanted]));
+        let rect = harness.get_by_label("Direction of the wind").rect();
+        let below = egui::pos2(rect.center().x, rect.top() + 0.9 * rect.width());
+        harness.drag_at(below);
+        harness.run_steps(2);
+        let turned = asked.take();
+        let set = Command::Set("wind".to_owned(), "direction", Value::Number(90.0));
+        assert!(turned.contains(&set), "{turned:?}");
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::sim::{
 };
 
 /// The scenes compiled into the program: name and RON text.
-pub const BUILT_IN: [(&str, &str); 15] = [
+pub const BUILT_IN: [(&str, &str); 22] = [
     ("alpine-valley", include_str!("../../assets/scenes/alpine-valley.ron")),
     ("ten-seeds", include_str!("../../assets/scenes/ten-seeds.ron")),
     ("round-hill", include_str!("../../assets/scenes/round-hill.ron")),
@@ -37,6 +37,13 @@ pub const BUILT_IN: [(&str, &str); 15] = [
     ("figure-8", include_str!("../../assets/scenes/figure-8.ron")),
     ("figure-9", include_str!("../../assets/scenes/figure-9.ron")),
     ("musgrave-1989", include_str!("../../assets/scenes/musgrave-1989.ron")),
+    ("sand-sea", include_str!("../../assets/scenes/sand-sea.ron")),
+    ("one-barchan", include_str!("../../assets/scenes/one-barchan.ron")),
+    ("buried-pyramid", include_str!("../../assets/scenes/buried-pyramid.ron")),
+    ("obstacle-abrasion", include_str!("../../assets/scenes/obstacle-abrasion.ron")),
+    ("star-dunes", include_str!("../../assets/scenes/star-dunes.ron")),
+    ("parameter-study", include_str!("../../assets/scenes/parameter-study.ron")),
+    ("wadi", include_str!("../../assets/scenes/wadi.ron")),
     ("as-published", include_str!("../../assets/scenes/as-published.ron")),
 ];
 

@@ -124,12 +124,19 @@ pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, ope
     let session = state.live.chosen();
     let now = (session.simulation.ticks(), session.simulation.seed());
     if state.live.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
-        let picture = |quantity: Quantity, name: &str| {
-            let image = picture(&session.simulation.quantity(quantity));
-            context.load_texture(name, image, egui::TextureOptions::LINEAR)
-        };
-        map.pictures =
-            Some(([picture(Quantity::WindPath, "wind-path"), picture(Quantity::Sand, "sand")], now.0, now.1));
+        let [path, sand] =
+            [Quantity::WindPath, Quantity::Sand].map(|quantity| picture(&session.simulation.quantity(quantity)));
+        match &mut map.pictures {
+            Some(([shown_path, shown_sand], tick, seed)) => {
+                shown_path.set(path, egui::TextureOptions::LINEAR);
+                shown_sand.set(sand, egui::TextureOptions::LINEAR);
+                (*tick, *seed) = now;
+            }
+            none => {
+                let load = |name: &str, image| context.load_texture(name, image, egui::TextureOptions::LINEAR);
+                *none = Some(([load("wind-path", path), load("sand", sand)], now.0, now.1));
+            }
+        }
     }
     let place = context.content_rect().left_bottom() + egui::vec2(16.0, -MAP - 190.0);
     egui::Window::new("Wind map").open(open).resizable(false).default_pos(place).show(context, |ui| {

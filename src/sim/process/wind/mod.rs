@@ -493,7 +493,7 @@ impl Wind {
             // On a periodic map grains never leave; published ones end when they do, but none may go on for ever.
             longest: (if cured { 4 } else { 64 } * (terrain.width() + terrain.height())) as f32,
         };
-        self.tracks = flight::tracks(&law, &starts[..watched.min(starts.len())], 0.5);
+        self.tracks = flight::tracks(&law, &sample(starts, watched), 0.5);
         flight::run(&law, starts, &mut self.tallies, self.field.count(), counts)
     }
 
@@ -516,7 +516,7 @@ impl Wind {
             table: &self.table,
             longest: self.params.max_age as f32,
         };
-        self.tracks = flight::tracks(&law, &starts[..watched.min(starts.len())], 0.5);
+        self.tracks = flight::tracks(&law, &sample(starts, watched), 0.5);
         flight::run(&law, starts, &mut self.tallies, self.field.count(), counts)
     }
 
@@ -555,7 +555,7 @@ impl Wind {
             },
             longest: self.params.max_age as f32,
         };
-        self.tracks = flight::tracks(&law, &starts[..watched.min(starts.len())], 0.0);
+        self.tracks = flight::tracks(&law, &sample(starts, watched), 0.0);
         flight::run(&law, starts, &mut self.tallies, self.field.count(), counts)
     }
 
@@ -682,6 +682,12 @@ impl Wind {
             follow(&mut maps.flux, &maps.passed);
         }
     }
+}
+
+/// So many of the grains, from all over the map.
+fn sample(starts: &[Start], count: usize) -> Vec<Start> {
+    let count = count.min(starts.len());
+    (0..count).map(|index| starts[index * starts.len() / count]).collect()
 }
 
 /// Cells at the border in which published grains of 2020 end.
