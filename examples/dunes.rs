@@ -36,17 +36,17 @@ fn centre(terrain: &Terrain) -> f64 {
 
 /// Height and speed, in metres and metres per tick, of the barchan that a heap becomes.
 fn barchan(radius: f32, height: f32) -> (f64, f64) {
-    const SIDE: usize = 192;
+    const SIDE: usize = 160;
     let mut terrain = Terrain::bare(Grid::filled(SIDE, SIDE, 0.0), 2.0, Edge::Wrap);
     for (index, sand) in terrain.sand.iter_mut().enumerate() {
-        let (x, y) = ((index % SIDE) as f32 - 60.0, (index / SIDE) as f32 - 96.0);
+        let (x, y) = ((index % SIDE) as f32 - 60.0, (index / SIDE) as f32 - 80.0);
         *sand = height * (1.0 - (x * x + y * y) / (radius * radius)).max(0.0);
     }
-    let params = Params { direction: 0.0, per_tick: 576, ..Params::default() };
+    let params = Params { direction: 0.0, per_tick: 400, ..Params::default() };
     let mut simulation = simulation(terrain, &params);
-    (0..1000).for_each(|_| simulation.tick());
+    (0..300).for_each(|_| simulation.tick());
     let (mut way, mut tall, mut last) = (0.0, 0.0, centre(&simulation.terrain));
-    const TICKS: usize = 600;
+    const TICKS: usize = 300;
     for _ in 0..TICKS {
         simulation.tick();
         let now = centre(&simulation.terrain);
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
         right &= holds;
         println!("{what}: {value:.3}, {} {range:?}", if holds { "inside" } else { "OUTSIDE" });
     };
-    let points: Vec<(f64, f64)> = [(16.0, 5.0), (22.0, 7.5), (30.0, 10.0), (42.0, 14.0)]
+    let points: Vec<(f64, f64)> = [(18.0, 6.0), (24.0, 8.0), (32.0, 11.0), (42.0, 14.0)]
         .into_iter()
         .map(|(radius, height)| {
             let (height, speed) = barchan(radius, height);

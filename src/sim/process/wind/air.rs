@@ -5,7 +5,7 @@
 //! ```text
 //! m ← h̃ + (m_upwind − h̃)·e^(−d/M)          what the wind has come over, over a memory of M metres
 //! s ← max(h, s_upwind − d/7)               the roof of the still air behind a crest
-//! τ = max(0, 1 + S·(h̃ − m)/M)·e^(−(s − h)/B)
+//! τ = max(0, 1 + x/(1 + max(0, x)/6))·e^(−(s − h)/B),   x = S·(h̃ − m)/M
 //! ```
 //!
 //! h̃ is the mean across the wind over about 1.5 M: air goes round what is narrow. h̃ − m is in phase with the height of a bump shorter than M and with its slope if it is longer: so the wind is
@@ -21,6 +21,8 @@ use crate::sim::{
     terrain::{Edge, Terrain},
 };
 
+/// What the strength over a plain gains at most over what rises.
+const FASTEST: f32 = 6.0;
 /// How much more the wind feels what it has come over than what lies ahead.
 const WINDWARD: f32 = 0.5;
 /// Width of the means across the wind, two of which follow one another, as a multiple of the memory.
@@ -274,7 +276,8 @@ impl RowKernel for LineRow<'_> {
         roof.store(roof_out, x);
         let behind = V::all(0.5 + 0.5 * self.line.windward) * mean;
         let around = behind + V::all(0.5 - 0.5 * self.line.windward) * V::load(self.shear, x);
-        let faster = V::all(1.0) + V::all(wind.speed_up / wind.memory) * (smooth - around);
+        let rise = V::all(wind.speed_up / wind.memory) * (smooth - around);
+        let faster = V::all(1.0) + rise / (V::all(1.0) + rise.positive() * V::all(1.0 / FASTEST));
         let still = decay((roof - ground) * V::all(1.0 / wind.boundary_layer));
         (faster.positive() * still).store(self.shear, x);
     }

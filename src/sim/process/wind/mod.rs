@@ -193,7 +193,7 @@ impl Default for Params {
             capacity: 0.25,
             speed_up: 8.0,
             threshold: 0.2,
-            creep: 1.5,
+            creep: 1.2,
             boundary_layer: 0.1,
             turbulence: 0.2,
             max_age: 512,
