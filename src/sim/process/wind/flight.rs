@@ -3,6 +3,8 @@
 //! A lane whose grain has ended takes the next one that waits. Grains don't see each other, so it doesn't matter which
 //! thread and which lane runs which grain.
 
+#![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;

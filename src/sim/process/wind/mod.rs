@@ -1,8 +1,8 @@
 //! Wind: grains that it drives over the ground lift sand, carry it and drop it, and the sand piles into dunes.
 //!
-//! Two laws, each as published and in the cured default: of 2020 ([`law2020`]) and with a boundary layer ([`boundary`] as
-//! published, [`drift`] in the wind that [`air`] finds). All grains of a wave see the ground as the last wave left it, and
-//! what they do to it is counted in whole quanta ([`field`]), so the result does not depend on the number of threads.
+//! Two laws, each as published and in the cured default: of 2020 ([`law2020`]) and with a boundary layer (`boundary.rs` as
+//! published, `drift.rs` in the wind that `air.rs` finds). All grains of a wave see the ground as the last wave left it, and
+//! what they do to it is counted in whole quanta (`field.rs`), so the result does not depend on the number of threads.
 
 mod air;
 mod boundary;

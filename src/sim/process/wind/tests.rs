@@ -33,7 +33,9 @@ where
         let fields: Vec<f64> = line.split_whitespace().map(|field| field.parse().expect("a number")).collect();
         let (_, _, steps) =
             law2020::run_alone([&mut bedrock, &mut sand], 64, 2, &constants, &params, [fields[2], fields[1]]);
-        assert_eq!(size_of::<R>() == 8 && steps != fields[3] as u64, false, "grain {} takes {steps} steps", fields[0]);
+        if size_of::<R>() == 8 {
+            assert_eq!(steps, fields[3] as u64, "steps of grain {}", fields[0]);
+        }
         steps
     });
     let steps = steps.collect();
