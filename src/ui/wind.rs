@@ -1,6 +1,6 @@
 //! The wind over the view: a dial to turn it with, and the map of its ways beside the sand.
 
-use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Rect, Sense, Stroke, TextureHandle, Ui};
+use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Mesh, Rect, Sense, Stroke, Ui};
 
 use super::{State, style::ACCENT};
 use crate::{
@@ -18,15 +18,15 @@ const DIAL: f32 = 34.0;
 const NOTCH: f32 = 20.0;
 /// Degrees and tenths of strength by which a key changes them.
 const KEY_STEP: f64 = 5.0;
-/// Most pixels along a side of the map.
-const MOST: usize = 160;
+/// Most points along a side of the map.
+const MOST: usize = 100;
 /// Side of each of the two maps, in points.
 const MAP: f32 = 150.0;
 
-/// The pictures of the two maps, and the tick that they show.
+/// The pictures of the two maps, with tick and seed of what they show.
 #[derive(Default)]
 pub struct WindMap {
-    pictures: Option<([TextureHandle; 2], u64, u64)>,
+    pictures: Option<([Mesh; 2], u64, u64)>,
 }
 
 /// A number of the wind's.
@@ -124,29 +124,20 @@ pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, ope
     let session = state.live.chosen();
     let now = (session.simulation.ticks(), session.simulation.seed());
     if state.live.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
-        let [path, sand] =
-            [Quantity::WindPath, Quantity::Sand].map(|quantity| picture(&session.simulation.quantity(quantity)));
-        match &mut map.pictures {
-            Some(([shown_path, shown_sand], tick, seed)) => {
-                shown_path.set(path, egui::TextureOptions::LINEAR);
-                shown_sand.set(sand, egui::TextureOptions::LINEAR);
-                (*tick, *seed) = now;
-            }
-            none => {
-                let load = |name: &str, image| context.load_texture(name, image, egui::TextureOptions::LINEAR);
-                *none = Some(([load("wind-path", path), load("sand", sand)], now.0, now.1));
-            }
-        }
+        let pictures = [Quantity::WindPath, Quantity::Sand];
+        let pictures = pictures.map(|quantity| picture(&session.simulation.quantity(quantity)));
+        map.pictures = Some((pictures, now.0, now.1));
     }
     let place = context.content_rect().left_bottom() + egui::vec2(16.0, -MAP - 190.0);
     egui::Window::new("Wind map").open(open).resizable(false).default_pos(place).show(context, |ui| {
         ui.horizontal(|ui| {
             let Some((pictures, ..)) = &map.pictures else { return };
-            for (texture, title) in pictures.iter().zip(["Path of the wind", "Sand"]) {
+            for (picture, title) in pictures.iter().zip(["Path of the wind", "Sand"]) {
                 ui.vertical(|ui| {
-                    let [width, height] = texture.size();
-                    let size = egui::vec2(width as f32, height as f32) * (MAP / width.max(height) as f32);
-                    ui.image((texture.id(), size));
+                    let (rect, _) = ui.allocate_exact_size(picture.calc_bounds().size(), Sense::hover());
+                    let mut picture = picture.clone();
+                    picture.translate(rect.min.to_vec2());
+                    ui.painter().add(picture);
                     ui.small(title);
                 });
             }
@@ -154,8 +145,8 @@ pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, ope
     });
 }
 
-/// A quantity as a picture, from dark to light up to what all but a few cells hold.
-fn picture(grid: &Grid) -> egui::ColorImage {
+/// A quantity as a picture, from dark to light up to what all but a few cells hold, colours smooth between its points.
+fn picture(grid: &Grid) -> Mesh {
     let step = grid.width().max(grid.height()).div_ceil(MOST);
     let (columns, rows) = (grid.width().div_ceil(step), grid.height().div_ceil(step));
     let values: Vec<f32> =
@@ -163,11 +154,20 @@ fn picture(grid: &Grid) -> egui::ColorImage {
     let mut sorted = values.clone();
     sorted.sort_by(f32::total_cmp);
     let most = sorted[(sorted.len() - 1) * 99 / 100].max(1e-6);
-    let pixels = values.iter().map(|value| {
+    let size = MAP / (columns.max(rows).max(2) - 1) as f32;
+    let mut mesh = Mesh::default();
+    for (index, value) in values.iter().enumerate() {
+        let (column, row) = (index % columns, index / columns);
         let [red, green, blue] = Overlay::color(Scale::FromZero, (value / most).clamp(0.0, 1.0));
-        egui::Rgba::from_rgb(red, green, blue).into()
-    });
-    egui::ColorImage::new([columns, rows], pixels.collect())
+        let place = egui::pos2(column as f32 * size, row as f32 * size);
+        mesh.colored_vertex(place, egui::Rgba::from_rgb(red, green, blue).into());
+        if column > 0 && row > 0 {
+            let (here, above) = (index as u32, (index - columns) as u32);
+            mesh.add_triangle(above - 1, above, here);
+            mesh.add_triangle(above - 1, here, here - 1);
+        }
+    }
+    mesh
 }
 
 #[cfg(test)]
@@ -176,9 +176,11 @@ mod tests {
 
     #[test]
     fn a_large_map_becomes_a_small_picture_of_the_same_shape() {
-        let image = picture(&Grid::from_fn(1000, 500, |x, _| x as f32));
-        assert_eq!(image.size, [143, 72]);
-        assert_ne!(image.pixels[0], image.pixels[142]);
-        assert_eq!(picture(&Grid::filled(1, 1, 0.0)).size, [1, 1]);
+        let mesh = picture(&Grid::from_fn(1000, 500, |x, _| x as f32));
+        let size = mesh.calc_bounds().size();
+        assert!(mesh.vertices.len() <= MOST * MOST && (size.x - MAP).abs() < 0.1);
+        assert!((size.y / size.x - 0.5).abs() < 0.01);
+        assert_ne!(mesh.vertices[0].color, mesh.vertices[50].color);
+        assert_eq!(picture(&Grid::filled(1, 1, 0.0)).vertices.len(), 1);
     }
 }
