@@ -114,7 +114,7 @@ fn main() -> ExitCode {
     let both: f64 = points.iter().map(|point| (point.0 - mean_x) * (point.1 - mean_y)).sum();
     let square: f64 = points.iter().map(|point| (point.0 - mean_x).powi(2)).sum();
     check("exponent of speed against height (Bagnold: -1)", both / square, -1.35..=-0.65);
-    let (coarse, fine) = (wavelength(192, 4.0), wavelength(384, 2.0));
+    let (coarse, fine) = (wavelength(128, 4.0), wavelength(256, 2.0));
     println!("  first wavelength {coarse:.1} m with cells of 4 m, {fine:.1} m with cells of 2 m");
     check("ratio of the first wavelengths", fine / coarse, 0.8..=1.2);
     if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -48,7 +48,7 @@ pub struct Look {
     /// How much the colours vary from place to place, as grass and rock do. 0 is even paint.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub grain: f32,
-    /// How strongly small ripples show on sand, across the wind. 0 is smooth.
+    /// How strongly small ripples show on sand, across the wind, while one blows. 0 is smooth.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub ripples: f32,
     /// Vertical part of the surface normal below which ground counts as steep. Higher: more of the map looks like rock.

@@ -113,7 +113,7 @@ impl SceneNumbers {
             sun: towards_sun(look).extend(look.sun_strength),
             phong: Vec4::new(look.ambient, look.specular, look.shininess, switch(look.shadows)),
             air: Vec4::new(look.turbidity, look.exposure.exp2(), look.grain, SIDE),
-            wind: Vec4::new(along_x, along_y, look.ripples, 0.0),
+            wind: Vec4::new(along_x, along_y, if wind.is_some() { look.ripples } else { 0.0 }, 0.0),
         }
     }
 

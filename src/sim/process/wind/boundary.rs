@@ -13,9 +13,8 @@
 
 use super::{
     air::decay,
-    drift::TABLE,
     field::{Field, HEIGHT, LOOSE, QUANTA},
-    flight::{Grains, Law, Note},
+    flight::{Grains, Law, Note, TABLE},
     law2020::TALL,
 };
 use crate::sim::cells::{Cells, Places};
@@ -35,7 +34,7 @@ pub struct Boundary<'a> {
     /// Size of the random part.
     pub turbulence: f32,
     /// Random numbers from −1 to 1.
-    pub table: &'a [f32],
+    pub table: &'a [f32; TABLE],
     /// Steps after which a grain ends.
     pub longest: f32,
 }
@@ -73,9 +72,8 @@ impl Law for Boundary<'_> {
         false
     }
 
-    #[inline(always)]
-    fn cell<V: Cells>(&self, grains: &Grains<V>) -> Places {
-        self.field.cell(grains.x, grains.y)
+    fn field(&self) -> &Field {
+        self.field
     }
 
     #[inline(always)]
@@ -90,7 +88,6 @@ impl Law for Boundary<'_> {
         let strength = dot(wind, wind).sqrt().max(tiny);
         // SAFETY: grains are on the map.
         let ground = unsafe { field.parts::<V>(&old) }[HEIGHT] * V::all(TALL as f32);
-        let mut random = grains.random;
         let height = grains.height.max(ground);
         let above = height - ground;
         let e = decay(above * V::all(self.layer));
@@ -108,14 +105,10 @@ impl Law for Boundary<'_> {
         for part in 0..3 {
             let aside = (one - hit) * (v[part] - along * n[part]);
             let guided = wind[part] + (open * e) * (aside - wind[part]);
-            // SAFETY: places in the table are kept below its length.
-            let eddy = unsafe { V::gather(self.table, &Places::of::<V>(random)) };
-            let next = V::number(V::plus(random, V::all_whole(1)));
-            random = V::truncated(V::all(TABLE as f32).if_above(next, next, zero));
+            let eddy = grains.draw(self.table);
             v[part] = v[part] + V::all(0.9) * (open * guided - v[part]) + V::all(self.turbulence) * (e * hit * eddy);
             v[part] = (v[part] * slows).min(speed_limit).max(-speed_limit);
         }
-        grains.random = random;
         let (x, y) = (grains.x + v[0], grains.y + v[1]);
         let inside = x.if_positive(runs, zero) * y.if_positive(one, zero);
         let inside = V::all(field.width as f32).if_above(x, inside, zero);

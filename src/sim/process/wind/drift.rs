@@ -14,12 +14,10 @@
 
 use super::{
     field::{CAPACITY, Field, LOOSE, WEAR},
-    flight::{Grains, Law, Note},
+    flight::{Grains, Law, Note, TABLE},
 };
-use crate::sim::cells::{Cells, Places};
+use crate::sim::cells::Cells;
 
-/// Numbers in the table of turbulence: a power of two.
-pub const TABLE: usize = 4096;
 /// Share of a cell's sand that a grain lifts at most in a step: others come too.
 const GREATEST_BITE: f32 = 1.0 / 16.0;
 
@@ -38,7 +36,7 @@ pub struct Drift<'a> {
     /// How far the wind's eddies turn a grain.
     pub turbulence: f32,
     /// Random numbers from −1 to 1.
-    pub table: &'a [f32],
+    pub table: &'a [f32; TABLE],
     /// Whether what leaves comes in on the other side, a wall stops it, or it comes in empty.
     pub border: Beyond,
     /// Steps after which a grain ends.
@@ -61,9 +59,8 @@ impl Law for Drift<'_> {
         true
     }
 
-    #[inline(always)]
-    fn cell<V: Cells>(&self, grains: &Grains<V>) -> Places {
-        self.field.cell(grains.x, grains.y)
+    fn field(&self) -> &Field {
+        self.field
     }
 
     #[inline(always)]
@@ -71,11 +68,7 @@ impl Law for Drift<'_> {
         let field = self.field;
         let (zero, one) = (V::all(0.0), V::all(1.0));
         let runs = grains.runs;
-        // SAFETY: places in the table are kept below its length.
-        let eddy = unsafe { V::gather(self.table, &Places::of::<V>(grains.random)) };
-        let next = V::number(V::plus(grains.random, V::all_whole(1)));
-        grains.random = V::truncated(V::all(TABLE as f32).if_above(next, next, zero));
-        let turn = V::all(self.turbulence) * eddy;
+        let turn = V::all(self.turbulence) * grains.draw(self.table);
         let [cos, sin] = self.heading;
         let x = grains.x + runs * (V::all(cos) - V::all(sin) * turn);
         let y = grains.y + runs * (V::all(sin) + V::all(cos) * turn);

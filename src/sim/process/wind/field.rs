@@ -147,9 +147,9 @@ pub struct Tallies {
     /// In the upper half the change of sand in quanta, in the lower half the law's own count.
     pub changes: Vec<i64>,
     /// Rock that turned into sand, in quanta; empty as long as there is none.
-    pub worn: Vec<i32>,
+    pub worn: Vec<i64>,
     /// Sand that passed on board, in quanta of 2⁸; empty unless somebody looks.
-    pub passed: Vec<i32>,
+    pub passed: Vec<i64>,
 }
 
 impl Tallies {

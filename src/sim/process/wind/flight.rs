@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::field::Tallies;
+use super::field::{Field, Tallies};
 use crate::sim::{
     cells::{Cells, MOST, Pass, Places, with_vector_unit},
     process::Track,
@@ -31,7 +31,7 @@ pub struct Start {
     pub velocity: [f32; 2],
     /// Sand on board, in quanta.
     pub load: i32,
-    /// Its place in the law's table of random numbers.
+    /// Its place in the law's table of random numbers: below [`TABLE`].
     pub random: i32,
 }
 
@@ -64,6 +64,21 @@ pub struct Grains<V: Cells> {
     pub gone: V::Whole,
 }
 
+/// Numbers in a law's table of random numbers.
+pub const TABLE: usize = 4096;
+
+impl<V: Cells> Grains<V> {
+    /// The next number of the table for every grain.
+    #[inline(always)]
+    pub fn draw(&mut self, table: &[f32; TABLE]) -> V {
+        // SAFETY: places in the table start below its length, see `Start`, and are kept there.
+        let drawn = unsafe { V::gather(table, &Places::of::<V>(self.random)) };
+        let next = V::number(V::plus(self.random, V::all_whole(1)));
+        self.random = V::truncated(V::all(TABLE as f32).if_above(next, next, V::all(0.0)));
+        drawn
+    }
+}
+
 /// What grains ask of the sand in a step.
 pub struct Note<V: Cells> {
     /// The cell that is changed, as a place in the field.
@@ -83,8 +98,8 @@ pub trait Law: Sync {
     /// Whether what a grain carries at its end is laid down there; else it is lost.
     fn settles(&self) -> bool;
 
-    /// The cells that grains are on, as places in the field.
-    fn cell<V: Cells>(&self, grains: &Grains<V>) -> Places;
+    /// The ground that its grains see.
+    fn field(&self) -> &Field;
 
     /// A step. One that has ended asks for nothing and stays where it is.
     fn step<V: Cells>(&self, grains: &mut Grains<V>) -> Note<V>;
@@ -249,7 +264,7 @@ impl<L: Law> Pass for Flight<'_, L> {
                     if lanes.numbers[LEFT][lane] > 0.0 {
                         outcome.outflow += i64::from(load);
                     } else if law.settles() {
-                        let cell = law.cell(&grains).0[lane];
+                        let cell = law.field().cell(grains.x, grains.y).0[lane];
                         tallies.changes[cell as usize] += i64::from(load) << 32;
                         outcome.dropped += i64::from(load);
                     } else {
@@ -310,9 +325,9 @@ fn apply<V: Cells>(tallies: &mut Tallies, note: &Note<V>, outcome: &mut Outcome)
 fn wear<V: Cells>(tallies: &mut Tallies, note: &Note<V>, outcome: &mut Outcome) {
     tallies.worn.resize(tallies.changes.len(), 0);
     let mut worn = [0; MOST];
-    V::store_whole(V::nearest(note.worn), &mut worn);
+    V::store_whole(V::nearest(note.worn.positive()), &mut worn);
     for lane in 0..V::COUNT {
-        tallies.worn[note.at.0[lane] as usize] += worn[lane];
+        tallies.worn[note.at.0[lane] as usize] += i64::from(worn[lane]);
         outcome.worn += i64::from(worn[lane]);
     }
 }
@@ -324,6 +339,6 @@ fn pass<V: Cells>(tallies: &mut Tallies, at: &Places, load: V::Whole, runs: V) {
     V::store_whole(load, &mut loads);
     runs.store(&mut running, 0);
     for lane in (0..V::COUNT).filter(|&lane| running[lane] > 0.0) {
-        tallies.passed[at.0[lane] as usize] += loads[lane] >> 8;
+        tallies.passed[at.0[lane] as usize] += i64::from(loads[lane] >> 8);
     }
 }

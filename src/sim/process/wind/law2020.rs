@@ -19,10 +19,7 @@ use super::{
     field::{Field, HEIGHT, LOOSE, QUANTA, WEAR},
     flight::{Grains, Law, Note},
 };
-use crate::sim::{
-    cells::{Cells, Places},
-    real::Real,
-};
+use crate::sim::{cells::Cells, real::Real};
 
 /// Cell sizes in a height of one: the published program scales its normals by it.
 pub const TALL: f64 = 80.0;
@@ -187,9 +184,8 @@ impl Law for Law2020<'_> {
         self.constants.cured
     }
 
-    #[inline(always)]
-    fn cell<V: Cells>(&self, grains: &Grains<V>) -> Places {
-        self.field.cell(grains.x, grains.y)
+    fn field(&self) -> &Field {
+        self.field
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc};
 
-use super::*;
+use super::{law2020::Constants, *};
 use crate::sim::{Simulation, process::water, real::Real};
 
 fn data(name: &str) -> Vec<u8> {
@@ -309,4 +309,44 @@ fn sixteen_thousand_grains_a_tick_are_run_in_waves() {
     let counts = simulation.slots.iter().find(|slot| slot.key() == INFO.key).expect("listed").process.counts();
     assert_eq!(counts.particles, 16_384);
     assert!(counts.substeps >= 16_384 * 32);
+}
+
+#[test]
+fn maps_of_any_size_can_be_blown_over() {
+    for (width, height) in [(1, 1), (1, 7), (5, 1), (3, 4), (17, 2)] {
+        for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+            for (mode, law) in [Mode::Default, Mode::Published]
+                .into_iter()
+                .flat_map(|mode| [Law::_2020, Law::BoundaryLayer].map(|law| (mode, law)))
+            {
+                let mut terrain = Terrain::bare(Grid::filled(width, height, 3.0), 2.0, edge);
+                terrain.spread_sand(1.0);
+                let params = Params { mode, law, per_tick: 40, direction: 30.0, ..Params::default() };
+                let simulation = blow(terrain, params, 3);
+                assert!(simulation.terrain.sand.iter().all(|sand| sand.is_finite() && *sand >= 0.0));
+                assert!(simulation.solid_residual().abs() < 1e-6 * simulation.ledger.solid.start, "{law:?} {edge:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn watched_grains_leave_tracks_in_a_tick_of_many_waves_and_blow_as_they_would_unwatched() {
+    for (mode, law) in [(Mode::Published, Law::_2020), (Mode::Default, Law::_2020), (Mode::Default, Law::BoundaryLayer)]
+    {
+        let mut terrain = flat(48, 5.0, Edge::Wrap);
+        terrain.spread_sand(2.0);
+        heap(&mut terrain, [20.0, 20.0], 12.0, 8.0);
+        let params = Params { mode, law, per_tick: 200, tracks: 12, ..Params::default() };
+        let unwatched = blow(terrain.clone(), params.clone(), 2);
+        let mut watched = blow(terrain, params, 0);
+        watched.watched = true;
+        (0..2).for_each(|_| watched.tick());
+        let tracks = |simulation: &Simulation| -> usize {
+            simulation.slots.iter().map(|slot| slot.process.tracks().len()).sum()
+        };
+        assert!((6..=12).contains(&tracks(&watched)), "{law:?}: {} tracks", tracks(&watched));
+        assert_eq!(tracks(&unwatched), 0);
+        assert!(watched.terrain == unwatched.terrain, "{law:?}: watching changes the sand");
+    }
 }

@@ -1,0 +1,175 @@
+//! What there is to tune on the wind.
+
+use bevy_reflect::Reflect;
+
+use crate::{
+    params::{choice, knob},
+    sim::process::Mode,
+};
+
+const W1: &str = "McDonald 2020, simple wind erosion";
+const W2: &str = "its successor of 2023";
+const OURS: &str = "ours";
+
+/// How grains move and what they can carry.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Law {
+    /// Grains beat sand loose where they hit the ground, and drop it while they fly.
+    _2020,
+    /// Grains carry what the wind close to the ground can hold.
+    #[default]
+    BoundaryLayer,
+}
+
+/// Where grains start.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spawn {
+    /// Everywhere alike.
+    #[default]
+    Uniform,
+    /// On the borders that face the wind.
+    Upwind,
+}
+
+/// Parameters of the wind.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Cured, or as published.
+    #[reflect(@choice().source(W1))]
+    pub mode: Mode,
+    /// Which of the two models moves the grains.
+    #[reflect(@choice().source("McDonald 2020 and 2023"))]
+    pub law: Law,
+    /// Where the wind blows to: 0° along columns, 90° along rows.
+    #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main())]
+    pub direction: f32,
+    /// How strong it blows. Strong wind carries more and moves dunes faster; at 0 nothing moves.
+    #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
+    pub strength: f32,
+    /// How much its strength changes from tick to tick, as a share. Gusts make dunes less regular.
+    #[reflect(@knob(0.0..=1.0).source(OURS))]
+    pub gusts: f32,
+    /// How far its direction swings from tick to tick. Wide swings round off crests and widen heaps.
+    #[reflect(@knob(0.0..=180.0).unit("°").source(OURS))]
+    pub swing: f32,
+    /// Where a second wind blows to.
+    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS))]
+    pub second_direction: f32,
+    /// Share of the time in which the second wind blows. Two winds from both sides make long ridges.
+    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    pub second_share: f32,
+    /// How far the wind turns in a thousand ticks. A wind from all sides heaps sand into stars.
+    #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS))]
+    pub turning: f32,
+    /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
+    #[reflect(@knob(1.0..=100_000.0).unit("grains").source(W2).log().main())]
+    pub per_tick: u32,
+    /// Where grains start. As published, on the upwind borders in the law of 2020 and everywhere in the other one.
+    #[reflect(@choice().source("McDonald 2020 and 2023"))]
+    pub spawn: Spawn,
+    /// Whether the sand that leaves over an open border comes in on the other side. Off, the map is blown bare.
+    #[reflect(@choice().source(OURS))]
+    pub refeed: bool,
+    /// How many grains leave streaks for the eye.
+    #[reflect(@knob(0.0..=500.0).unit("grains").source(OURS))]
+    pub tracks: u32,
+    /// How fast the map of the wind's ways follows the last tick. Low remembers long.
+    #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log())]
+    pub path_rate: f32,
+    /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
+    #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main())]
+    pub abrasion: f32,
+    /// Law "2020": time step. Large makes grains jump over cells.
+    #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log())]
+    pub dt: f32,
+    /// Law "2020": how much sand a blow beats loose, and how fast flying sand falls. High moves more sand; low leaves the
+    /// slopes to slumping.
+    #[reflect(@knob(0.0..=0.05).symbol("ks").source(W1))]
+    pub suspension: f32,
+    /// Law "2020": fall of a flying grain. High keeps grains on the ground; low lets them leap over valleys.
+    #[reflect(@knob(0.001..=1.0).symbol("g").source(W1).log())]
+    pub gravity: f32,
+    /// Law "2020": difference of height at which sand lies still, as a multiple of 80 cells. High gives rough, steep dunes.
+    #[reflect(@knob(0.0..=0.05).source(W1))]
+    pub roughness: f32,
+    /// Law "2020": share of the excess that slides. High flattens dunes.
+    #[reflect(@knob(0.0..=1.0).source(W1))]
+    pub settling: f32,
+    /// Law "boundary layer": distance over which the wind takes up its load. Short makes small dunes close together, long
+    /// makes few large ones; what is smaller than about ten times that vanishes.
+    #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main())]
+    pub saturation_length: f32,
+    /// Law "boundary layer": load of a grain at a wind of one, in hundredths of the cell size. High is faster and rougher.
+    #[reflect(@knob(0.01..=5.0).unit("% of a cell").source(OURS).log().main())]
+    pub capacity: f32,
+    /// Law "boundary layer": how much the wind speeds up over what rises into it. High makes steep dunes that grow fast.
+    #[reflect(@knob(0.0..=15.0).source("Jackson & Hunt 1975").main())]
+    pub speed_up: f32,
+    /// Law "boundary layer": strength close to the ground below which no sand moves, as a share of the wind's over a plain.
+    #[reflect(@knob(0.0..=0.95).symbol("τ₀").source("Bagnold 1941"))]
+    pub threshold: f32,
+    /// Law "boundary layer": how much impacts push sand downhill, as a share of what flies over it. High makes low, wide dunes.
+    #[reflect(@knob(0.0..=5.0).symbol("γ").source("Hardisty & Whitehouse 1988"))]
+    pub creep: f32,
+    /// Law "boundary layer": depth of still air behind a crest in which the wind falls off, in cells. High lets the wind reach
+    /// into lees.
+    #[reflect(@knob(0.01..=5.0).unit("cells").symbol("δ").source(W2).log())]
+    pub boundary_layer: f32,
+    /// Law "boundary layer": how far eddies turn grains from their way. High makes smooth, wide dunes.
+    #[reflect(@knob(0.0..=1.0).source(W2))]
+    pub turbulence: f32,
+    /// Law "boundary layer": steps after which a grain ends and drops its load.
+    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log())]
+    pub max_age: u32,
+    /// Law "boundary layer": angle at which sand lies. Small makes flat dunes, large steep lees.
+    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main())]
+    pub repose_angle: f32,
+    /// Law "boundary layer", published: share of the difference to what it can carry that a grain makes up in a step.
+    #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2))]
+    pub uptake: f32,
+    /// Law "boundary layer", published: fall of a flying grain in a step, per load.
+    #[reflect(@knob(0.0..=1.0).source(W2))]
+    pub weight: f32,
+    /// Law "boundary layer", published: difference of height at which sand lies still, as a multiple of 80 cells.
+    #[reflect(@knob(0.0..=0.05).source(W2))]
+    pub slope_limit: f32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Default,
+            law: Law::BoundaryLayer,
+            direction: 45.0,
+            strength: 2.0,
+            gusts: 0.0,
+            swing: 0.0,
+            second_direction: 135.0,
+            second_share: 0.0,
+            turning: 0.0,
+            per_tick: 1024,
+            spawn: Spawn::Uniform,
+            refeed: true,
+            tracks: 60,
+            path_rate: 0.01,
+            abrasion: 0.01,
+            dt: 0.25,
+            suspension: 0.002,
+            gravity: 0.01,
+            roughness: 0.005,
+            settling: 0.05,
+            saturation_length: 2.0,
+            capacity: 0.25,
+            speed_up: 8.0,
+            threshold: 0.2,
+            creep: 1.2,
+            boundary_layer: 0.1,
+            turbulence: 0.2,
+            max_age: 512,
+            repose_angle: 33.0,
+            uptake: 0.05,
+            weight: 0.1,
+            slope_limit: 0.005,
+        }
+    }
+}

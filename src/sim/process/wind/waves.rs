@@ -1,0 +1,205 @@
+//! A wave of grains under each law: what it sees of the terrain, and how it flies.
+
+use super::{
+    MARGIN, Weather, Wind,
+    air::{self, decay},
+    boundary::Boundary,
+    drift::{Beyond, Drift},
+    field::{self, CAPACITY, Field, HEIGHT, LOOSE, QUANTA, Tallies, WEAR},
+    flight::{self, Outcome, Start},
+    law2020::{Constants, Law2020, TALL},
+};
+use crate::sim::{
+    grid::Grid,
+    process::{Mode, Track},
+    terrain::{Edge, Terrain},
+};
+
+/// Memory of the wind as a multiple of the saturation length.
+const MEMORY: f32 = 4.0;
+/// The saturation length is at least so many cells.
+const SHORTEST: f32 = 0.5;
+/// Distance over which the load falls in still air, as a multiple of the saturation length.
+const FALLOUT: f32 = 2.0;
+/// Water deeper than this keeps sand from blowing, in metres.
+const WET: f32 = 1e-3;
+/// Sand thinner than this leaves rock bare, as a share of the cell size.
+const DUST: f32 = 1e-3;
+/// Capacity of still air, as a mark.
+const STILL: f32 = -1.0;
+/// Depth of the published boundary layer, in cells.
+const PUBLISHED_LAYER: f32 = 2.0;
+
+/// A wave that is to fly.
+#[derive(Clone, Copy)]
+pub(super) struct Flight<'a> {
+    /// Its grains at their start.
+    pub starts: &'a [Start],
+    /// How many of its grains leave tracks.
+    pub tracks: usize,
+    /// Whether somebody looks.
+    pub watched: bool,
+}
+
+/// Lets a wave fly under a law. `offset` is what a cell's middle lies from its number there.
+fn fly<L: flight::Law>(
+    law: &L,
+    flight: Flight<'_>,
+    offset: f32,
+    tallies: &mut Vec<Tallies>,
+    tracks: &mut Vec<Track>,
+) -> Outcome {
+    if flight.tracks > 0 {
+        *tracks = flight::tracks(law, &sample(flight.starts, flight.tracks), offset);
+    }
+    flight::run(law, flight.starts, tallies, law.field().count(), flight.watched)
+}
+
+/// So many of the grains, from all over the map.
+fn sample(starts: &[Start], count: usize) -> Vec<Start> {
+    let count = count.min(starts.len());
+    (0..count).map(|index| starts[index * starts.len() / count]).collect()
+}
+
+impl Wind {
+    /// Lets a wave fly under the law of 2020.
+    pub(super) fn run_2020(&mut self, terrain: &Terrain, weather: Weather, mode: Mode, flight: Flight<'_>) -> Outcome {
+        let cured = mode == Mode::Default;
+        self.see_heights(terrain, cured);
+        let wind = weather.heading.map(|part| f64::from(part * weather.strength));
+        let law = Law2020 {
+            field: &self.field,
+            constants: Constants::new(&self.params, wind, cured),
+            margin: if cured { 0.0 } else { MARGIN as f32 },
+            periodic: cured && self.returns(terrain),
+            walls: cured && terrain.edge == Edge::Wall,
+            // On a periodic map grains never leave; published ones end when they do, but none may go on for ever.
+            longest: (if cured { 4 } else { 64 } * (terrain.width() + terrain.height())) as f32,
+        };
+        fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
+    }
+
+    /// Lets a wave fly under the published law of the boundary layer.
+    pub(super) fn run_boundary(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> Outcome {
+        self.see_heights(terrain, false);
+        let law = Boundary {
+            field: &self.field,
+            wind: weather.heading.map(|part| part * weather.strength),
+            layer: 1.0 / PUBLISHED_LAYER,
+            suspension: self.params.uptake,
+            gravity: self.params.weight,
+            turbulence: self.params.turbulence,
+            table: &self.table.0,
+            longest: self.params.max_age as f32,
+        };
+        fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
+    }
+
+    /// Lets a wave fly under its cured form.
+    pub(super) fn run_drift(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> Outcome {
+        let params = &self.params;
+        let size = terrain.cell_size;
+        let length = self.length(terrain);
+        let wind = air::Wind {
+            heading: weather.heading,
+            memory: MEMORY * length,
+            speed_up: params.speed_up,
+            boundary_layer: params.boundary_layer * size,
+        };
+        let shear = air::shear(terrain, wind);
+        self.see_wind(terrain, weather, &shear);
+        let lag = size / length;
+        let law = Drift {
+            field: &self.field,
+            heading: weather.heading,
+            uptake: 1.0 - decay(lag),
+            fallout: 1.0 - decay(lag / FALLOUT),
+            abrasion: self.params.abrasion,
+            turbulence: self.params.turbulence,
+            table: &self.table.0,
+            border: match terrain.edge {
+                Edge::Wall => Beyond::Stops,
+                _ if self.returns(terrain) => Beyond::Returns,
+                _ => Beyond::Loses,
+            },
+            longest: self.params.max_age as f32,
+        };
+        fly(&law, flight, 0.0, &mut self.tallies, &mut self.tracks)
+    }
+
+    /// Fills the field with heights, sand and rock in units of 80 cells.
+    fn see_heights(&mut self, terrain: &Terrain, cured: bool) {
+        let Field { width, height, .. } = self.field;
+        let unit = 1.0 / (TALL as f32 * terrain.cell_size);
+        let edge = if self.returns(terrain) && cured { Edge::Wrap } else { terrain.edge };
+        let dust = DUST * terrain.cell_size;
+        field::fill(&mut self.field.ground, width, height, edge, |y, out| {
+            let part = y * width..(y + 1) * width;
+            let layers = terrain.bedrock[part.clone()].iter().zip(&terrain.sand[part]);
+            out.iter_mut().zip(layers).for_each(|(out, (rock, sand))| *out = (rock + sand) * unit);
+        });
+        field::fill(&mut self.field.cells, width, height, edge, |y, out| {
+            let part = y * width..(y + 1) * width;
+            let sand = &terrain.sand[part.clone()];
+            for (out, (rock, sand)) in out.iter_mut().zip(terrain.bedrock[part.clone()].iter().zip(sand)) {
+                (out[HEIGHT], out[LOOSE]) = ((rock + sand) * unit, sand * unit);
+            }
+            if !cured {
+                return;
+            }
+            let layers = terrain.water[part.clone()].iter().zip(&terrain.softness[part]);
+            for ((out, &sand), (&water, softness)) in out.iter_mut().zip(sand).zip(layers) {
+                let dry = water <= WET;
+                if !dry {
+                    out[LOOSE] = 0.0;
+                }
+                out[WEAR] = if dry && sand < dust { 2.0 * softness } else { 0.0 };
+            }
+        });
+    }
+
+    /// Fills the field with what the wind can carry and lift in every cell.
+    fn see_wind(&mut self, terrain: &Terrain, weather: Weather, shear: &Grid) {
+        let Field { width, height, .. } = self.field;
+        let edge = if self.returns(terrain) { Edge::Wrap } else { terrain.edge };
+        let per_metre = QUANTA / terrain.cell_size;
+        let most = self.most(terrain, weather.strength) * per_metre;
+        let (threshold, dust) = (self.params.threshold, DUST * terrain.cell_size);
+        let per_shear = 1.0 / (1.0 - threshold);
+        let [cos, sin] = weather.heading.map(|part| part * 0.5 / terrain.cell_size);
+        let ground = |x: isize, y: isize| {
+            let index = field::inside(y, height, terrain.edge) * width + field::inside(x, width, terrain.edge);
+            terrain.bedrock[index] + terrain.sand[index]
+        };
+        field::fill(&mut self.field.cells, width, height, edge, |y, out| {
+            let part = y * width..(y + 1) * width;
+            let layers = terrain.sand[part.clone()].iter().zip(&terrain.water[part.clone()]);
+            let layers = layers.zip(terrain.softness[part.clone()].iter().zip(&shear[part]));
+            for (x, (out, ((&sand, &water), (&softness, &shear)))) in out.iter_mut().zip(layers).enumerate() {
+                let dry = water <= WET;
+                let moves = (shear - threshold) * per_shear;
+                out[LOOSE] = if dry { sand * per_metre } else { 0.0 };
+                out[CAPACITY] = if dry && moves > 0.0 { most * moves } else { STILL };
+                out[WEAR] = if dry && sand < dust {
+                    // What flies over a plain hardly touches it; it hits what faces it.
+                    let (x, y) = (x as isize, y as isize);
+                    let faces =
+                        (ground(x + 1, y) - ground(x - 1, y)) * cos + (ground(x, y + 1) - ground(x, y - 1)) * sin;
+                    2.0 * softness * (faces.max(0.0) + 0.02) * shear
+                } else {
+                    0.0
+                };
+            }
+        });
+    }
+
+    /// Distance over which the wind takes up its load, in metres.
+    fn length(&self, terrain: &Terrain) -> f32 {
+        self.params.saturation_length.max(SHORTEST * terrain.cell_size)
+    }
+
+    /// Load of a grain over a plain, in metres; at most a quarter of a cell, so that a wave stays a small change.
+    pub(super) fn most(&self, terrain: &Terrain, strength: f32) -> f32 {
+        (self.params.capacity * 0.01 * strength * strength).min(0.25) * terrain.cell_size
+    }
+}
