@@ -2,7 +2,7 @@
 // pass and the shadow pass.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
 #import thalweg::scene::{sky_color, sun_color, ambient_light, haze_amount, hash, noise, dithered}
-#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height}
+#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height, with_ring}
 
 #ifdef PREPASS_PIPELINE
 #import bevy_pbr::prepass_io::{Vertex, VertexOutput}
@@ -219,6 +219,8 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
     let place = in.world_position.xyz;
     let cell = cell_at(place.xz);
+    // Width of a pixel on the ground, in cells.
+    let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
     let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
     var normal = in.world_normal;
     var color: vec3<f32>;
@@ -269,8 +271,10 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     var light = color * (direct * facing + ambient_light(normal, scene) * open) + direct * highlight;
     let haze = haze_amount(distance, scene.air.w, scene.ground.w);
     light = mix(light, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
+    light *= scene.air.y;
+    if !wall { light = with_ring(light, cell, pixel); }
     var out: FragmentOutput;
-    out.color = vec4(light * scene.air.y, 1.0);
+    out.color = vec4(light, 1.0);
 #ifdef TONEMAP_IN_SHADER
     out.color = tone_mapping(out.color, view.color_grading);
 #endif

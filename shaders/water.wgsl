@@ -3,7 +3,7 @@
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
 #import bevy_pbr::{forward_io::{Vertex, VertexOutput, FragmentOutput}, shadows}
 #import thalweg::scene::{sky_color, sun_color, haze_amount, noise, dithered}
-#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height}
+#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height, with_ring}
 #ifdef TONEMAP_IN_SHADER
 #import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
@@ -83,6 +83,7 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
     let place = in.world_position.xyz;
     let cell = cell_at(place.xz);
+    let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
     let here = bilinear(cell);
     let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
@@ -147,8 +148,14 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, lap);
     let haze = haze_amount(distance, scene.air.w, scene.ground.w);
     color = mix(color, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
+    color *= scene.air.y;
+    if !wall {
+        // The ring lies on the bed, where the line of sight ends; deep water would hide it.
+        let bed = place.xz - towards_eye.xz * depth * scene.extent.z / max(towards_eye.y, 0.12);
+        color = with_ring(color, cell_at(bed), pixel);
+    }
     var out: FragmentOutput;
-    out.color = vec4(color * scene.air.y, alpha);
+    out.color = vec4(color, alpha);
 #ifdef TONEMAP_IN_SHADER
     out.color = tone_mapping(out.color, view.color_grading);
 #endif

@@ -25,8 +25,9 @@ use crate::{
         session::Session,
     },
     log,
-    runtime::{self, FreeView, Level, Live, Notices, Preferences, SimSystems, Transport},
+    runtime::{self, Brushes, FreeView, Level, Live, Notices, Preferences, SimSystems, Transport},
     settings::{AntiAliasing, Quality, Remembered, Settings, settings_file},
+    tools,
     ui::{self, Canvas, UiVisible},
     view::{
         self, ViewSystems,
@@ -72,11 +73,13 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
         notices.tell(Level::Warning, format!("{error}."));
         Remembered::default()
     });
+    let mut brushes = Brushes::default();
+    brushes.take_over(&remembered.brushes);
     let preferences = Preferences { settings: remembered.settings(), remembered, software, file };
     let mut app = App::new();
     app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin()));
     add_thalweg(&mut app, sessions);
-    app.insert_resource(preferences).insert_resource(notices);
+    app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes);
     app.run();
     Ok(())
 }
@@ -171,8 +174,8 @@ fn pipeline_error(app: &App) -> Option<String> {
 
 fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
     app.insert_resource(Live::new(sessions))
-        .add_plugins((runtime::plugin, view::plugin, ui::plugin))
-        .configure_sets(Update, (SimSystems::Obey, SimSystems::Tick, ViewSystems::Show).chain());
+        .add_plugins((runtime::plugin, tools::plugin, view::plugin, ui::plugin))
+        .configure_sets(Update, (SimSystems::Obey, SimSystems::Edit, SimSystems::Tick, ViewSystems::Show).chain());
 }
 
 fn has_display() -> bool {

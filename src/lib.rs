@@ -6,8 +6,8 @@
 //! - [`sim`]: terrain, processes, clock and ledger; knows nothing of windows and files
 //! - [`io`]: heightmaps, pictures, scene files and the sessions made from them; [`settings`]: what belongs to the person
 //! - [`headless`]: the command line
-//! - [`runtime`]: the simulation in the app; [`view`] draws it, [`ui`] asks for changes; [`app`] puts them in
-//!   order; [`log`]: what happened, for whoever looks into a fault
+//! - [`runtime`]: the simulation in the app; [`view`] draws it, [`ui`] asks for changes, [`tools`] are the hand on the
+//!   ground; [`app`] puts them in order; [`log`]: what happened, for whoever looks into a fault
 
 pub mod app;
 pub mod headless;
@@ -18,5 +18,6 @@ pub mod params;
 pub mod runtime;
 pub mod settings;
 pub mod sim;
+pub mod tools;
 pub mod ui;
 pub mod view;

@@ -152,6 +152,8 @@ impl Settings {
 pub struct Remembered {
     /// Changed settings by path.
     set: BTreeMap<String, String>,
+    /// What was changed on the brushes, by tool and name.
+    pub brushes: BTreeMap<String, String>,
     /// Where files were last opened or saved by choice.
     pub last_folder: Option<PathBuf>,
 }

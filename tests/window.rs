@@ -17,7 +17,9 @@ use thalweg::{
         session::Session,
     },
     params::{Value, walk},
-    runtime::{Before, Command, History, Live, Notices, Overlay, Preferences, Record, Timing, Transport, Workspace},
+    runtime::{
+        Before, Brushes, Command, History, Live, Notices, Overlay, Preferences, Record, Timing, Transport, Workspace,
+    },
     settings::Settings,
     sim::{statistics::Statistics, terrain::Source},
     ui::{
@@ -44,6 +46,7 @@ struct Sources {
     timing: Timing,
     record: Record,
     history: History,
+    brushes: Brushes,
     preferences: Preferences,
     workspace: Workspace,
     overlay: Overlay,
@@ -60,6 +63,7 @@ impl Sources {
             timing: &self.timing,
             record: &self.record,
             history: &self.history,
+            brushes: &self.brushes,
             preferences: &self.preferences,
             overlay: &self.overlay,
             pointed: self.pointed,

@@ -43,3 +43,34 @@ fn moving_between(cell: vec2<f32>) -> vec3<f32> {
 fn world_height(metres: f32) -> f32 {
     return (metres - scene.grid.w) * scene.extent.z;
 }
+
+// Effect of the brush at a distance counted in radii; the twin of `Falloff` in `src/sim/edit/brush.rs`.
+fn brush_weight(distance: f32) -> f32 {
+    let near = max(1.0 - distance, 0.0);
+    switch u32(scene.brush.w) {
+        case 0u: { return near * near * (3.0 - 2.0 * near); }
+        case 1u: { return sqrt(max(1.0 - distance * distance, 0.0)); }
+        case 2u: { return near; }
+        case 3u: { return near * near; }
+        default: { return select(0.0, 1.0, distance < 1.0); }
+    }
+}
+
+// A colour with the brush's ring on it: a bright line with a dark rim around what the brush reaches, a tint as strong as
+// its effect, and a mark in the middle. `pixel` is the width of a pixel in cells.
+fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
+    let radius = scene.brush.z;
+    if radius <= 0.0 { return color; }
+    // From a ramp's line as from a point.
+    let way = scene.brush.xy - scene.stroke.xy;
+    let share = clamp(dot(cell - scene.stroke.xy, way) / max(dot(way, way), 1e-6), 0.0, 1.0);
+    let away = length(cell - scene.stroke.xy - share * way);
+    let paint = mix(vec3(0.95, 0.97, 1.0), vec3(1.0, 0.22, 0.13), scene.stroke.z);
+    let bright = max(dot(color, vec3(0.3, 0.5, 0.2)), 0.25);
+    var out = mix(color, paint * bright * 1.6, 0.28 * brush_weight(away / radius) * (0.35 + 0.65 * scene.stroke.w));
+    let rim = abs(away - radius) / pixel;
+    out = mix(out, vec3(0.01), 0.55 * (1.0 - smoothstep(1.6, 3.4, rim)));
+    out = mix(out, paint * 1.5, 1.0 - smoothstep(0.8, 1.8, rim));
+    let middle = length(cell - scene.brush.xy) / pixel;
+    return mix(out, paint * 1.5, 1.0 - smoothstep(1.2, 2.4, middle));
+}

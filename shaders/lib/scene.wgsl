@@ -25,6 +25,10 @@ struct Scene {
     air: vec4<f32>,
     // Where the wind blows to along x and z, strength of the ripples on sand.
     wind: vec4<f32>,
+    // The brush: column and row of its middle, radius in cells (0 without one), number of its falloff.
+    brush: vec4<f32>,
+    // Column and row where its ramp begins, or of its middle; whether it lowers; its strength.
+    stroke: vec4<f32>,
 }
 
 // Light of the sun: yellow when high, orange when low.

@@ -36,7 +36,7 @@ const PUBLISHED_TICKS: usize = 5;
 /// Droplets of the plain loop in a repetition.
 const PLAIN_DROPLETS: usize = 2000;
 /// Seconds after which a map is not finished but reckoned from what has run.
-const LONGEST: f64 = 5.0;
+const LONGEST: f64 = 3.0;
 
 #[derive(Args)]
 pub(super) struct Bench {

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use bevy::prelude::*;
 
-use super::{History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, Shown, Transport, jobs::Task};
+use super::{
+    Brushes, History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, Shown, Transport, jobs::Task,
+};
 use crate::{
     io::{heightmap::Options, scene::Role, session::Session},
     params::{Value, write},
-    sim::{quantity::Quantity, terrain::Source},
+    sim::{edit::Tool, quantity::Quantity, terrain::Source},
 };
 
 /// Whether the start of the run is seen.
@@ -60,10 +62,24 @@ pub enum Command {
     Enable(&'static str, bool),
     /// Shows the numbers of another of the runs side by side.
     Choose(usize),
+    /// Takes a brush into the hand, or puts it away.
+    Hold(Option<Tool>),
+    /// Makes the brush so many steps larger, or smaller.
+    ResizeBrush(i32),
+    /// Sets a number of the brush by moving the pointer.
+    DragBrush(&'static str),
+    /// Takes back the stroke that is being made; without one, puts the brush away.
+    Cancel,
+    /// Loads a heightmap as what the stamp presses on the ground.
+    LoadStamp(PathBuf),
+    /// Asks for that heightmap.
+    AskStamp,
     /// Takes the last step back.
     Undo,
     /// Does again what was taken back.
     Redo,
+    /// Goes so many steps back, or if negative forth.
+    Jump(i32),
     /// Opens a scene by name, a scene file or a heightmap.
     Open(String, Options),
     /// Loads heights or a map into the present sessions.
@@ -135,7 +151,9 @@ impl Command {
     fn file(&self) -> Option<&Path> {
         match self {
             Self::Open(input, _) => Some(Path::new(input)),
-            Self::Load(_, path, _) | Self::SaveMap(_, path) | Self::SaveScene(path) => Some(path),
+            Self::Load(_, path, _) | Self::SaveMap(_, path) | Self::SaveScene(path) | Self::LoadStamp(path) => {
+                Some(path)
+            }
             _ => None,
         }
     }
@@ -153,6 +171,7 @@ pub(super) fn obey(
     mut preferences: ResMut<Preferences>,
     mut shown: ResMut<Shown>,
     mut workspace: ResMut<Workspace>,
+    mut brushes: ResMut<Brushes>,
 ) {
     for command in commands.read() {
         let mut replaced = false;
@@ -197,6 +216,7 @@ pub(super) fn obey(
                 let software = preferences.software;
                 preferences.settings.change(name, value, software);
             }
+            Command::Set(group, name, value) if group == "brush" => brushes.change(name, value),
             Command::Set(group, name, value) => {
                 replaced = set(&mut live, &mut history, &mut notices, (group, name), value);
             }
@@ -228,21 +248,21 @@ pub(super) fn obey(
                 set(&mut live, &mut history, &mut notices, ("water-look", "shown"), &shown);
             }
             Command::Choose(index) => live.choose(*index),
-            Command::Undo | Command::Redo => {
-                let (done, word) = match command {
-                    Command::Undo => (history.undo(&mut live), "Undone"),
-                    _ => (history.redo(&mut live), "Done again"),
+            Command::Undo | Command::Redo | Command::Jump(_) => {
+                let steps = match command {
+                    Command::Undo => 1,
+                    Command::Redo => -1,
+                    Command::Jump(steps) => *steps,
+                    _ => 0,
                 };
-                match done {
-                    Some((label, state)) => {
-                        replaced = state;
-                        notices.tell(Level::Info, format!("{word}: {label}."));
-                    }
-                    None => {
-                        notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()));
-                    }
-                }
+                replaced = go_back(&mut live, &mut history, &mut notices, steps);
+                revision.goes_on();
             }
+            Command::Hold(tool) => brushes.held = *tool,
+            // A stroke that goes on is taken back where it is made.
+            Command::Cancel if !history.strokes() => brushes.held = None,
+            Command::ResizeBrush(steps) => brushes.resize(*steps),
+            Command::LoadStamp(path) => jobs.start(&mut notices, Task::Stamp(path.clone())),
             Command::Open(input, options) => {
                 jobs.start(&mut notices, Task::Open(input.clone(), options.clone()));
             }
@@ -301,6 +321,34 @@ pub(super) fn obey(
             revision.begins();
         }
     }
+}
+
+/// Takes so many steps back, or if negative does them again. True if that replaced the sessions.
+fn go_back(live: &mut Live, history: &mut History, notices: &mut Notices, steps: i32) -> bool {
+    let (ticks, word) = (live.ticks(), if steps < 0 { "Done again" } else { "Undone" });
+    let (mut labels, mut replaced) = (Vec::new(), false);
+    // Strokes are between ticks, and so is taking them back.
+    live.finish_tick();
+    for _ in 0..steps.abs() {
+        let Some((label, state)) = (if steps < 0 { history.redo(live) } else { history.undo(live) }) else { break };
+        labels.push(label);
+        replaced |= state;
+    }
+    let what = match &labels[..] {
+        [] => {
+            notices.tell(Level::Info, format!("There is nothing to be {}.", word.to_lowercase()));
+            return false;
+        }
+        [label] => label.clone(),
+        many => format!("{} steps", many.len()),
+    };
+    let text = if live.ticks() == ticks {
+        format!("{word}: {what}.")
+    } else {
+        format!("{word}: {what}. The terrain is as it was at tick {}.", live.ticks())
+    };
+    notices.tell(Level::Info, text);
+    replaced
 }
 
 /// Switches a process in all sessions.

@@ -11,11 +11,11 @@ use super::Live;
 use crate::{
     io::session::Session,
     params::{Value, walk, write},
-    sim::terrain::Source,
+    sim::{edit::Patch, terrain::Source},
 };
 
-/// Whole states together may take so much memory; beyond it the oldest go.
-const BUDGET: usize = 512 << 20;
+/// All steps together may take so many bytes; beyond it the oldest go.
+pub const BUDGET: usize = 512 << 20;
 /// Changes of the same thing within this time are one step: a slider that is dragged.
 const SAME_STEP: Duration = Duration::from_millis(900);
 
@@ -28,6 +28,8 @@ enum Change {
     Switches(Vec<Vec<bool>>),
     /// Springs and drains of every session.
     Sources(Vec<Vec<Source>>),
+    /// What a stroke changed in every session; good as long as no tick has run since.
+    Stroke(Vec<Patch>),
     /// Everything.
     State(Box<Live>),
 }
@@ -44,12 +46,76 @@ pub struct History {
     past: Vec<Step>,
     future: Vec<Step>,
     last: Option<Instant>,
+    /// Whether the last step is a stroke that still goes on.
+    open: bool,
 }
 
 impl History {
     /// What undo and redo would do next.
     pub fn next(&self) -> (Option<&str>, Option<&str>) {
         (self.past.last().map(|step| &*step.label), self.future.last().map(|step| &*step.label))
+    }
+
+    /// Names of all steps, the oldest first, and how many of them are done; the others can be done again.
+    pub fn steps(&self) -> (impl Iterator<Item = &str>, usize) {
+        let all = self.past.iter().chain(self.future.iter().rev());
+        (all.map(|step| &*step.label), self.past.len())
+    }
+
+    /// Memory that all steps take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.past.iter().chain(&self.future).map(Step::bytes).sum()
+    }
+
+    /// Begins a stroke in so many sessions. What it changes goes into the patches of [`Self::stroke`].
+    pub fn begin_stroke(&mut self, label: &str, sessions: usize) {
+        self.end_stroke();
+        self.last = None;
+        self.future.clear();
+        self.past.push(Step { label: label.to_owned(), change: Change::Stroke(vec![Patch::default(); sessions]) });
+        self.open = true;
+    }
+
+    /// The patches of the stroke that goes on, unless ticks have run since it began.
+    pub fn stroke(&mut self) -> Option<&mut [Patch]> {
+        match self.past.last_mut().filter(|_| self.open).map(|step| &mut step.change) {
+            Some(Change::Stroke(patches)) => Some(patches),
+            _ => None,
+        }
+    }
+
+    /// Whether a stroke goes on.
+    pub fn strokes(&self) -> bool {
+        self.open
+    }
+
+    /// Ends the stroke that goes on, if one does. One that changed nothing is no step.
+    pub fn end_stroke(&mut self) {
+        if self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty)) {
+            self.past.pop();
+        }
+        self.open = false;
+        self.keep_to_budget();
+    }
+
+    /// Takes back the stroke that goes on; it can't be done again.
+    pub fn cancel_stroke(&mut self, live: &mut Live) {
+        if std::mem::take(&mut self.open)
+            && let Some(step) = self.past.pop()
+        {
+            step.exchange(live);
+        }
+    }
+
+    /// Makes what only holds for the present tick hold for good, before another tick runs: strokes become whole states.
+    pub(super) fn seal(&mut self, live: &Live) {
+        for step in [self.past.last_mut(), self.future.last_mut()].into_iter().flatten() {
+            if let Change::Stroke(patches) = &mut step.change {
+                let mut before = live.clone();
+                exchange_patches(&mut before, patches);
+                step.change = Change::State(Box::new(before));
+            }
+        }
     }
 
     /// Remembers a parameter as it is before it is changed.
@@ -92,7 +158,11 @@ impl History {
             return;
         }
         self.past.push(Step { label: label.to_owned(), change: change() });
-        while self.past.iter().map(Step::bytes).sum::<usize>() > BUDGET && self.past.len() > 1 {
+        self.keep_to_budget();
+    }
+
+    fn keep_to_budget(&mut self) {
+        while self.bytes() > BUDGET && self.past.len() > 1 {
             self.past.remove(0);
         }
     }
@@ -100,6 +170,7 @@ impl History {
     /// Takes the last step back. Returns what it was and whether all sessions were replaced.
     pub(super) fn undo(&mut self, live: &mut Live) -> Option<(String, bool)> {
         self.last = None;
+        self.end_stroke();
         exchange_last(&mut self.past, &mut self.future, live)
     }
 
@@ -139,6 +210,10 @@ impl Step {
                 live.all_mut().iter_mut().zip(before).for_each(|(session, sources)| session.set_sources(sources));
                 (Change::Sources(now), false)
             }
+            Change::Stroke(mut patches) => {
+                exchange_patches(live, &mut patches);
+                (Change::Stroke(patches), false)
+            }
             Change::Switches(before) => {
                 let now = switches(live);
                 for (session, on) in live.all_mut().iter_mut().zip(before) {
@@ -157,8 +232,15 @@ impl Step {
             Change::State(state) => {
                 state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 120).sum()
             }
+            Change::Stroke(patches) => patches.iter().map(Patch::bytes).sum(),
             _ => 64,
         }
+    }
+}
+
+fn exchange_patches(live: &mut Live, patches: &mut [Patch]) {
+    for (session, patch) in live.all_mut().iter_mut().zip(patches) {
+        session.simulation.exchange(patch);
     }
 }
 

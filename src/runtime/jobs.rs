@@ -2,12 +2,13 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     thread::JoinHandle,
 };
 
 use bevy::prelude::*;
 
-use super::{Command, History, Level, Live, Notices, Revision, Transport};
+use super::{Brushes, Command, History, Level, Live, Notices, Revision, Transport};
 use crate::{
     io::{
         Error, Progress,
@@ -20,7 +21,7 @@ use crate::{
     },
     look::Look,
     settings::picture_folder,
-    sim::{grid::Grid, terrain::Terrain},
+    sim::{edit::Tool, grid::Grid, terrain::Terrain},
 };
 
 /// What is to be done.
@@ -28,6 +29,8 @@ pub(super) enum Task {
     Open(String, Options),
     /// Fits a map of sand, softness or rain to (columns, rows).
     Load(Role, PathBuf, Options, (usize, usize)),
+    /// A heightmap for the stamp.
+    Stamp(PathBuf),
     SaveMap(&'static str, PathBuf, Box<Terrain>, Look),
     SaveScene(PathBuf, Box<Session>),
     /// Under a name in a folder that nothing has yet.
@@ -42,6 +45,8 @@ enum Outcome {
     Heights(PathBuf, Options, Heightmap),
     /// A map of sand, softness or rain, and warnings.
     Map(Role, PathBuf, Grid, Vec<String>),
+    /// A relief from 0 to 1, and what it is called.
+    Stamp(String, Grid),
     /// A file was written.
     Written(PathBuf),
 }
@@ -67,6 +72,7 @@ impl Jobs {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", name(Path::new(input))),
             Task::Load(role, path, ..) => format!("Loading {} as {} …", name(path), role.title().to_lowercase()),
+            Task::Stamp(path) => format!("Loading {} for the stamp …", name(path)),
             Task::SaveMap(map, path, ..) => format!("Saving {map} as {} …", name(path)),
             Task::SaveScene(path, _) => format!("Saving {} …", name(path)),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
@@ -98,6 +104,14 @@ impl Task {
             Self::Load(role, path, _, size) => {
                 let (map, warnings) = heightmap::read_layer(&path, size, role.range())?;
                 Ok(Outcome::Map(role, path, map, warnings))
+            }
+            Self::Stamp(path) => {
+                let map = heightmap::read(&path, &Options::default())?;
+                let (low, high) = map.heights.min_max();
+                let mut relief = map.heights;
+                let scale = if high > low { 1.0 / (high - low) } else { 0.0 };
+                relief.iter_mut().for_each(|height| *height = (*height - low) * scale);
+                Ok(Outcome::Stamp(name(&path), relief))
             }
             Self::SaveMap(map, path, terrain, look) => {
                 Export::save(map, &terrain, &look, &path, progress)?;
@@ -147,6 +161,7 @@ pub(super) fn finish(
     mut notices: ResMut<Notices>,
     mut revision: ResMut<Revision>,
     mut transport: ResMut<Transport>,
+    mut brushes: ResMut<Brushes>,
 ) {
     while let Some(index) = jobs.running.iter().position(|(_, handle)| handle.is_finished()) {
         let (id, handle) = jobs.running.swap_remove(index);
@@ -181,6 +196,12 @@ pub(super) fn finish(
                 });
                 let label = format!("loaded {} from {}", role.title().to_lowercase(), name(&path));
                 set.collect::<Result<(), Error>>().map(|()| (label, changed))
+            }
+            Outcome::Stamp(name, relief) => {
+                notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));
+                brushes.stamp = (Arc::new(relief), name);
+                brushes.held = Some(Tool::Stamp);
+                continue;
             }
             Outcome::Written(path) => {
                 let folder = path.parent().map(Path::to_owned).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The simulation in the app: the shared sessions, one system per process, a frame budget, and the commands that change
 //! them.
 
+mod brush;
 mod command;
 mod history;
 mod jobs;
@@ -16,8 +17,9 @@ use std::{
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
 pub use self::{
+    brush::{BrushCursor, Brushes, Held, Ring, Touch},
     command::{Before, Command, Workspace},
-    history::History,
+    history::{BUDGET, History},
     jobs::Jobs,
     notice::{Level, Notice, Notices},
     overlay::Overlay,
@@ -82,6 +84,13 @@ impl Live {
         self.chosen().simulation.ticks()
     }
 
+    /// Finishes the tick that has begun, if one has: layers are changed by hand between ticks alone.
+    pub fn finish_tick(&mut self) {
+        for session in self.sessions.iter_mut().filter(|session| !session.simulation.between_ticks()) {
+            session.simulation.tick();
+        }
+    }
+
     /// True when no session is in the middle of a tick.
     pub fn between_ticks(&self) -> bool {
         self.sessions.iter().all(|session| session.simulation.between_ticks())
@@ -120,12 +129,12 @@ pub struct Revision {
 
 impl Revision {
     /// Another state of the same run.
-    fn goes_on(&mut self) {
+    pub fn goes_on(&mut self) {
         self.state += 1;
     }
 
     /// A run from another start.
-    fn begins(&mut self) {
+    pub fn begins(&mut self) {
         self.state += 1;
         self.start += 1;
     }
@@ -195,6 +204,8 @@ pub struct Preferences {
 pub enum SimSystems {
     /// What panels and keys asked for in the last frame is done.
     Obey,
+    /// What the hand does on the ground.
+    Edit,
     /// Ticks run, as many as are due and the budget allows.
     Tick,
 }
@@ -239,13 +250,16 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Jobs>()
         .init_resource::<Record>()
         .init_resource::<Overlay>()
+        .init_resource::<Brushes>()
+        .init_resource::<BrushCursor>()
+        .add_message::<Touch>()
         .add_message::<Command>()
         .init_schedule(SimTick)
-        .configure_sets(Update, (SimSystems::Obey, SimSystems::Tick).chain())
+        .configure_sets(Update, (SimSystems::Obey, SimSystems::Edit, SimSystems::Tick).chain())
         .add_systems(
             Update,
             (
-                (command::obey, overlay::obey, jobs::finish).chain().in_set(SimSystems::Obey),
+                (command::obey, overlay::obey, overlay::follow_brush, jobs::finish).chain().in_set(SimSystems::Obey),
                 (run_due_ticks, record::sample, overlay::follow_ticks).chain().in_set(SimSystems::Tick),
             ),
         )
@@ -280,6 +294,11 @@ fn run_due_ticks(world: &mut World) {
     while (transport.due >= 1.0 || !world.resource::<Live>().between_ticks()) && started.elapsed() < budget {
         let pass = Instant::now();
         let before = world.resource::<Live>().between_ticks();
+        if before {
+            world.resource_scope(|world, mut history: Mut<History>| {
+                history.bypass_change_detection().seal(world.resource::<Live>());
+            });
+        }
         let sessions = &mut world.resource_mut::<Live>().sessions;
         // A session that has finished the tick waits for the others.
         let first = sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default();
@@ -323,10 +342,11 @@ fn run_due_ticks(world: &mut World) {
 /// Writes the settings down when they have not changed for a while, and before the program ends.
 fn remember(
     mut preferences: ResMut<Preferences>,
+    brushes: Res<Brushes>,
     mut changed: Local<Option<Instant>>,
     mut leaving: MessageReader<AppExit>,
 ) {
-    if preferences.is_changed() && !preferences.is_added() {
+    if (preferences.is_changed() && !preferences.is_added()) || (brushes.is_changed() && !brushes.is_added()) {
         *changed = Some(Instant::now());
     }
     let rested = changed.is_some_and(|since| since.elapsed() > Duration::from_secs(1));
@@ -338,6 +358,7 @@ fn remember(
     let preferences = preferences.bypass_change_detection();
     let settings = preferences.settings.clone();
     preferences.remembered.keep(&settings);
+    preferences.remembered.brushes = brushes.changed();
     if let Some(path) = &preferences.file
         && let Err(error) = preferences.remembered.save(path)
     {

@@ -3,10 +3,11 @@
 use bevy::prelude::*;
 use colorgrad::Gradient;
 
-use super::{Command, Live, Revision};
+use super::{Brushes, Command, Live, Revision};
 use crate::{
     io::session::Session,
     sim::{
+        edit::Tool,
         grid::Grid,
         quantity::{Quantity, Scale},
     },
@@ -37,6 +38,8 @@ pub struct Overlay {
     pub flows: Vec<Option<[Grid; 2]>>,
     /// The one that was shown before, which the key brings back.
     before: Option<Quantity>,
+    /// What a brush that paints a map brought up, and what was shown instead of it.
+    brought: Option<(Quantity, Option<Quantity>)>,
     seen: Option<(Revision, Option<Quantity>, bool)>,
     /// Ticks that the averages have seen.
     ticks: u64,
@@ -105,6 +108,28 @@ pub(super) fn obey(mut commands: MessageReader<Command>, mut overlay: ResMut<Ove
             Command::ToggleArrows => overlay.arrows = !overlay.arrows,
             _ => {}
         }
+    }
+}
+
+/// Who paints a map sees it.
+pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: Local<Option<Tool>>) {
+    if std::mem::replace(&mut *seen, brushes.held) == brushes.held {
+        return;
+    }
+    let painted = brushes.held.and_then(|tool| match tool {
+        Tool::Rain => Some(Quantity::Rain),
+        Tool::Hardness => Some(Quantity::Softness),
+        Tool::Mask => Some(Quantity::Mask),
+        _ => None,
+    });
+    if let Some((brought, before)) = overlay.brought.take()
+        && overlay.shown == Some(brought)
+    {
+        overlay.show(before);
+    }
+    if painted.is_some_and(|painted| overlay.shown != Some(painted)) {
+        overlay.brought = painted.map(|painted| (painted, overlay.shown));
+        overlay.show(painted);
     }
 }
 

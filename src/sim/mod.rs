@@ -5,12 +5,13 @@
 
 pub mod around;
 pub mod cells;
-mod edit;
+pub mod edit;
 pub mod generate;
 pub mod grid;
 pub mod ledger;
 pub mod process;
 pub mod quantity;
+pub mod ray;
 pub mod real;
 pub mod rng;
 pub mod statistics;

@@ -27,6 +27,10 @@ pub enum Quantity {
     WindFlux,
     /// Rock that the wind has worn off.
     Abrasion,
+    /// Where rain falls.
+    Rain,
+    /// What brushes leave alone.
+    Mask,
 }
 
 /// Which colours a quantity needs.
@@ -42,7 +46,7 @@ pub enum Scale {
 
 impl Quantity {
     /// All of them, in the order in which they are offered.
-    pub const ALL: [Quantity; 11] = [
+    pub const ALL: [Quantity; 13] = [
         Quantity::Depth,
         Quantity::Speed,
         Quantity::Suspended,
@@ -54,6 +58,8 @@ impl Quantity {
         Quantity::WindPath,
         Quantity::WindFlux,
         Quantity::Abrasion,
+        Quantity::Rain,
+        Quantity::Mask,
     ];
 
     /// Name shown to the user.
@@ -70,6 +76,8 @@ impl Quantity {
             Quantity::WindPath => "Wind path, averaged",
             Quantity::WindFlux => "Sand in the wind, averaged",
             Quantity::Abrasion => "Abrasion so far",
+            Quantity::Rain => "Rain map",
+            Quantity::Mask => "Mask",
         }
     }
 
@@ -80,7 +88,8 @@ impl Quantity {
             Quantity::Speed => "m/s",
             Quantity::Discharge => "m²/s",
             Quantity::WindFlux => "m/tick",
-            Quantity::Softness | Quantity::Steepness | Quantity::WindPath => "",
+            Quantity::Rain => "× mean",
+            Quantity::Softness | Quantity::Steepness | Quantity::WindPath | Quantity::Mask => "",
         }
     }
 
@@ -100,6 +109,8 @@ impl Quantity {
                 "Sand that grains of wind carry over a cell in a tick, as the thickness it would have there; averaged."
             }
             Quantity::Abrasion => "Rock that carried sand has worn off since the start.",
+            Quantity::Rain => "How much rain falls, as a multiple of the rain everywhere.",
+            Quantity::Mask => "What brushes leave alone: 1 wholly, 0 not at all.",
         }
     }
 
@@ -109,7 +120,8 @@ impl Quantity {
             Quantity::Depth | Quantity::Speed | Quantity::Suspended | Quantity::Discharge => Scale::FromZero,
             Quantity::Sand | Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => Scale::FromZero,
             Quantity::Change => Scale::AroundZero,
-            Quantity::Softness => Scale::UpTo(1.0),
+            Quantity::Softness | Quantity::Mask => Scale::UpTo(1.0),
+            Quantity::Rain => Scale::UpTo(5.0),
             Quantity::Steepness => Scale::UpTo(2.0),
         }
     }
@@ -141,6 +153,8 @@ impl Simulation {
             Quantity::Suspended => return terrain.suspended.clone(),
             Quantity::Softness => return terrain.softness.clone(),
             Quantity::Sand => return terrain.sand.clone(),
+            Quantity::Rain => return terrain.rain.clone().unwrap_or_else(|| Grid::filled(width, height, 1.0)),
+            Quantity::Mask => return terrain.mask.clone().unwrap_or_else(|| Grid::filled(width, height, 0.0)),
             Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => {
                 let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
                 return kept.cloned().unwrap_or_else(|| Grid::filled(width, height, 0.0));

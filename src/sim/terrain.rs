@@ -134,6 +134,8 @@ pub struct Terrain {
     pub softness: Grid,
     /// Where rain falls, as a share of the mean; `None` means everywhere alike.
     pub rain: Option<Grid>,
+    /// What brushes leave alone, from 0 to 1; `None` means nothing.
+    pub mask: Option<Grid>,
     /// Springs and drains.
     pub sources: Vec<Source>,
     /// The ground (bedrock + sand) as it was at the start: the base level beyond open edges and what "change" is measured from.
@@ -157,6 +159,7 @@ impl Terrain {
             suspended: empty,
             softness: Grid::filled(width, height, 0.5),
             rain: None,
+            mask: None,
             sources: Vec::new(),
             cell_size,
             edge,
@@ -193,6 +196,12 @@ impl Terrain {
     pub fn ground(&self) -> Grid {
         let cells = self.bedrock.iter().zip(self.sand.iter()).map(|(bedrock, sand)| bedrock + sand).collect();
         Grid::from_cells(self.width(), self.height(), cells)
+    }
+
+    /// Height of the ground between cell centres, bilinear, in metres; (0, 0) is the centre of the first cell. Outside, the
+    /// nearest edge counts.
+    pub fn ground_between(&self, x: f32, y: f32) -> f32 {
+        self.bedrock.bilinear(x, y) + self.sand.bilinear(x, y)
     }
 
     /// Bedrock, sand and suspended sediment together, in cubic metres.

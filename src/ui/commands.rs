@@ -12,8 +12,10 @@ use crate::{
         scene::{BUILT_IN, Role, Scene},
     },
     runtime::{Before, Command, Workspace},
-    sim::quantity::Quantity,
+    sim::{edit::Tool, quantity::Quantity},
 };
+
+use super::brush::tool_icon;
 
 /// Where a command stands in the menu bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub enum Menu {
     File,
     /// Undo, and what changes layers by hand.
     Edit,
+    /// Brushes.
+    Brush,
     /// What comes with the program.
     Scene,
     /// Time.
@@ -34,13 +38,14 @@ pub enum Menu {
 
 impl Menu {
     /// All menus, from the left.
-    pub const ALL: [Menu; 6] = [Menu::File, Menu::Edit, Menu::Scene, Menu::Run, Menu::View, Menu::Help];
+    pub const ALL: [Menu; 7] = [Menu::File, Menu::Edit, Menu::Brush, Menu::Scene, Menu::Run, Menu::View, Menu::Help];
 
     /// Name shown to the user.
     pub fn title(self) -> &'static str {
         match self {
             Menu::File => "File",
             Menu::Edit => "Edit",
+            Menu::Brush => "Brush",
             Menu::Scene => "Scene",
             Menu::Run => "Run",
             Menu::View => "View",
@@ -91,7 +96,7 @@ fn build() -> Vec<Entry> {
         let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
         all.push(Entry { menu, icon, title, about, keys, command, divided });
     };
-    use Menu::{Edit, File, Help, Run, View};
+    use Menu::{Brush, Edit, File, Help, Run, View};
     let shift_ctrl = CTRL | SHIFT;
     add(File, icon::FOLDER_OPEN, "Open…", "Opens a scene file or a heightmap.", &[(CTRL, Key::O)], Command::AskOpen);
     for role in Role::ALL {
@@ -124,6 +129,24 @@ fn build() -> Vec<Entry> {
     add(Edit, icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], Command::SpreadSand(1.0));
     add(Edit, icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], Command::RemoveSand);
     add(Edit, icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], Command::Dry);
+
+    let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
+    for (index, tool) in Tool::ALL.into_iter().enumerate() {
+        let keys: Vec<_> = numbers.get(index).map(|key| (NONE, *key)).into_iter().collect();
+        add(Brush, tool_icon(tool), tool.title(), tool.about(), &keys, Command::Hold(Some(tool)));
+    }
+    let stamp = "Loads a heightmap as what the stamp presses on the ground.";
+    add(Brush, icon::FOLDER_OPEN, "Load stamp…", stamp, &[], Command::AskStamp);
+    let by_hand = "Follows the pointer until a click; Esc brings back what it was.";
+    let circle = icon::CIRCLE_HALF;
+    add(Brush, circle, "-Set radius", by_hand, &[(NONE, Key::F)], Command::DragBrush("radius"));
+    add(Brush, circle, "Set strength", by_hand, &[(SHIFT, Key::F)], Command::DragBrush("strength"));
+    let larger = "Makes the brush a fifth larger.";
+    add(Brush, icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], Command::ResizeBrush(1));
+    let smaller = "Makes the brush a sixth smaller.";
+    add(Brush, icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], Command::ResizeBrush(-1));
+    let away = "Takes back the stroke that is being made; without one, puts the brush away.";
+    add(Brush, icon::X, "Cancel stroke or put away", away, &[(NONE, Key::Escape)], Command::Cancel);
 
     for (name, text) in BUILT_IN {
         let scene: Scene = ron::from_str(text).unwrap_or_default();

@@ -19,6 +19,7 @@ const MAP_ENDINGS: [&str; 5] = ["png", "exr", "r16", "r32", "asc"];
 enum Purpose {
     Open,
     Import(Role),
+    Stamp,
     SaveMap(&'static str),
     SaveScene,
 }
@@ -50,6 +51,7 @@ impl Files {
         let purpose = match command {
             Command::AskOpen => Purpose::Open,
             Command::AskImport(role) => Purpose::Import(*role),
+            Command::AskStamp => Purpose::Stamp,
             Command::AskSaveMap(map) => Purpose::SaveMap(map),
             Command::AskSaveScene => Purpose::SaveScene,
             Command::AskHow(role, path) => {
@@ -87,6 +89,10 @@ impl Files {
                 .title(&format!("Import: {}", role.title().to_lowercase()))
                 .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
                 .default_file_filter("Maps"),
+            Purpose::Stamp => dialog
+                .title("A heightmap to stamp with")
+                .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
+                .default_file_filter("Maps"),
             Purpose::SaveMap(map) => {
                 let name = format!("{}-{map}", session.name);
                 let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
@@ -102,7 +108,7 @@ impl Files {
                 .default_save_extension("Scene"),
         };
         match purpose {
-            Purpose::Open | Purpose::Import(_) => dialog.pick_file(),
+            Purpose::Open | Purpose::Import(_) | Purpose::Stamp => dialog.pick_file(),
             Purpose::SaveMap(_) | Purpose::SaveScene => dialog.save_file(),
         }
         self.dialog = Some((purpose, dialog));
@@ -127,6 +133,7 @@ impl Files {
                 commands.push(match *purpose {
                     Purpose::Open => Command::Open(path.display().to_string(), Options::default()),
                     Purpose::Import(role) => Command::AskHow(role, path),
+                    Purpose::Stamp => Command::LoadStamp(path),
                     Purpose::SaveMap(map) => Command::SaveMap(map, with_ending(path, export::formats(map)[0])),
                     Purpose::SaveScene => Command::SaveScene(with_ending(path, "ron")),
                 });

@@ -10,9 +10,29 @@ use crate::params::{Group, Knob, Parameter, Value, walk};
 /// Main parameters come first; the others stand under "Advanced", or nowhere if `main_only`. Changed values are bold; a right
 /// click resets.
 pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: bool) -> Vec<(&'static str, Value)> {
+    parameters_ui(ui, group, defaults, main_only, |_| true)
+}
+
+/// The same of those parameters alone whose names are wanted.
+pub fn some_of_group_ui(
+    ui: &mut Ui,
+    group: Group<'_>,
+    defaults: Group<'_>,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<(&'static str, Value)> {
+    parameters_ui(ui, group, defaults, false, wanted)
+}
+
+fn parameters_ui(
+    ui: &mut Ui,
+    group: Group<'_>,
+    defaults: Group<'_>,
+    main_only: bool,
+    wanted: impl Fn(&str) -> bool,
+) -> Vec<(&'static str, Value)> {
     let defaults = walk(defaults);
-    let (main, advanced): (Vec<_>, Vec<_>) =
-        walk(group).into_iter().zip(&defaults).partition(|(parameter, _)| parameter.knob.main);
+    let all = walk(group).into_iter().zip(&defaults).filter(|(parameter, _)| wanted(parameter.name));
+    let (main, advanced): (Vec<_>, Vec<_>) = all.partition(|(parameter, _)| parameter.knob.main);
     let mut changes = Vec::new();
     for (parameter, default) in &main {
         parameter_ui(ui, parameter, &default.value, &mut changes);

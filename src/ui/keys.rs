@@ -102,7 +102,11 @@ pub(super) fn ask(
 /// The key by what is printed on it, whatever the layout.
 fn key_of(key: &Key) -> Option<egui::Key> {
     match key {
-        Key::Character(letter) => egui::Key::from_name(&letter.to_uppercase()),
+        Key::Character(letter) => match letter.as_str() {
+            "[" => Some(egui::Key::OpenBracket),
+            "]" => Some(egui::Key::CloseBracket),
+            letter => egui::Key::from_name(&letter.to_uppercase()),
+        },
         named => bevy_to_egui_key(named),
     }
 }
@@ -151,6 +155,9 @@ mod tests {
             (egui::Key::F1, Key::F1),
             (egui::Key::F11, Key::F11),
             (egui::Key::F12, Key::F12),
+            (egui::Key::Escape, Key::Escape),
+            (egui::Key::OpenBracket, Key::Character("[".into())),
+            (egui::Key::CloseBracket, Key::Character("]".into())),
             (egui::Key::Comma, Key::Character(",".into())),
             (egui::Key::Period, Key::Character(".".into())),
         ];

@@ -1,5 +1,6 @@
 //! Panels and keys. They read the runtime's state and send [`Command`]s; nothing here changes the simulation.
 
+pub mod brush;
 pub mod commands;
 pub mod files;
 pub mod group;
@@ -30,8 +31,8 @@ use bevy_egui::{
 };
 
 use crate::runtime::{
-    Before, Command, FreeView, History, Level, Live, Marks, Notices, Overlay, Pointed, PointerOverView, Preferences,
-    Record, Shown, Timing, Transport, Workspace,
+    Before, Brushes, Command, FreeView, History, Level, Live, Marks, Notices, Overlay, Pointed, PointerOverView,
+    Preferences, Record, Shown, Timing, Transport, Workspace,
 };
 use files::Files;
 use keys::Keyboard;
@@ -52,6 +53,8 @@ pub struct Opened {
     windows: Windows,
     files: Files,
     kept: Kept,
+    /// The number of the brush that is to follow the pointer from now on.
+    drags: Option<&'static str>,
     /// What the panels were last styled for.
     styled: Option<(crate::settings::Theme, f32)>,
     /// The picture of the view, as the panels know it.
@@ -65,11 +68,13 @@ pub struct Kept {
     pub sheet: f32,
     /// What the person does with springs and drains.
     pub springs: Springs,
+    /// The number of the brush that follows the pointer.
+    pub drag: Option<brush::Drag>,
 }
 
 impl Default for Kept {
     fn default() -> Self {
-        Self { sheet: 1.0, springs: Springs::default() }
+        Self { sheet: 1.0, springs: Springs::default(), drag: None }
     }
 }
 
@@ -85,6 +90,8 @@ pub struct State<'a> {
     pub record: &'a Record,
     /// What can be undone.
     pub history: &'a History,
+    /// The brushes, and which is in the hand.
+    pub brushes: &'a Brushes,
     /// The person's settings.
     pub preferences: &'a Preferences,
     /// What is shown over the ground.
@@ -109,6 +116,7 @@ struct Sources<'w> {
     timing: Res<'w, Timing>,
     record: ResMut<'w, Record>,
     history: Res<'w, History>,
+    brushes: Res<'w, Brushes>,
     preferences: Res<'w, Preferences>,
     overlay: Res<'w, Overlay>,
     pointed: Res<'w, Pointed>,
@@ -128,6 +136,7 @@ impl Sources<'_> {
             timing: &self.timing,
             record: &self.record,
             history: &self.history,
+            brushes: &self.brushes,
             preferences: &self.preferences,
             overlay: &self.overlay,
             pointed: self.pointed.0,
@@ -207,12 +216,18 @@ fn draw(
         if sources.visible.0 && state.workspace != Workspace::Present {
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.kept.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
+            if let Some(name) = opened.drags.take() {
+                let pointer = context.input(|input| input.pointer.latest_pos()).unwrap_or(seen.center());
+                opened.kept.drag = brush::Drag::begin(name, &state, pointer);
+            }
+            asked.extend(brush::drag_ui(&mut root, seen, &state, &mut opened.kept.drag));
         }
     }
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context));
     asked.extend(toasts::toasts_ui(&context, &sources.notices, view));
-    *keyboard = if context.text_edit_focused() || opened.files.is_open() || opened.windows.palette {
+    let answers = opened.files.is_open() || opened.windows.palette || opened.kept.drag.is_some();
+    *keyboard = if context.text_edit_focused() || answers {
         Keyboard::Typing
     } else if context.egui_wants_keyboard_input() {
         Keyboard::Widget
@@ -225,7 +240,7 @@ fn draw(
     if !down {
         let over = place.is_some_and(|place| {
             let on_top = context.layer_id_at(place).is_some_and(|layer| layer.order != egui::Order::Background);
-            view.contains(place) && !on_top && !context.egui_is_using_pointer()
+            view.contains(place) && !on_top && !context.egui_is_using_pointer() && !on_widget(&context)
         });
         pointer.0 = over;
     }
@@ -233,6 +248,12 @@ fn draw(
         sources.record.wanted = wants_statistics;
     }
     Ok(())
+}
+
+/// Whether the pointer is over something of the panels that answers to it, a spring's mark for instance.
+fn on_widget(context: &egui::Context) -> bool {
+    let hovered: Vec<egui::Id> = context.interaction_snapshot(|now| now.hovered.iter().copied().collect());
+    hovered.into_iter().any(|id| context.read_response(id).is_some_and(|response| response.sense.interactive()))
 }
 
 /// What only the panels and the window can do.
@@ -266,6 +287,8 @@ fn obey(
         }
         match command {
             Command::ToggleUi => visible.0 = !visible.0,
+            Command::DragBrush(name) => opened.drags = Some(name),
+            Command::Hold(Some(_)) => opened.kept.springs.place(None),
             Command::CopyCommandLine => {
                 if let Ok(context) = contexts.ctx_mut() {
                     context.copy_text(live.chosen().command_line());

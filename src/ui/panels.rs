@@ -5,6 +5,7 @@ use egui_phosphor::regular as icon;
 
 use super::{
     Kept, State,
+    brush::{brush_ui, history_ui, tool_bar_ui},
     commands::{Menu, keys_text, table},
     group::group_ui,
     ledger::ledger_ui,
@@ -92,6 +93,10 @@ pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Co
         if learn {
             lesson_ui(ui, &session.simulation.slots);
         }
+        if let Some(tool) = state.brushes.held {
+            let header = egui::CollapsingHeader::new(RichText::new(format!("Brush: {}", tool.title())).heading());
+            header.id_salt("brush").default_open(true).show(ui, |ui| commands.extend(brush_ui(ui, state, tool)));
+        }
         section(ui, "Terrain", false, |ui| commands.extend(terrain_ui(ui, state, &mut kept.sheet, learn)));
         for (slot, fresh) in session.simulation.slots.iter().zip(catalogue()) {
             process_ui(ui, &session.name, slot, &*fresh, learn, &mut commands);
@@ -107,6 +112,7 @@ pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Co
             let changes = group_ui(ui, group, ("water-look", &WaterLook::default()), learn);
             commands.extend(changes.into_iter().map(|(name, value)| Command::Set(group.0.to_owned(), name, value)));
         });
+        section(ui, "History", false, |ui| commands.extend(history_ui(ui, state)));
         section(ui, "Ledger", learn, |ui| ledger_ui(ui, state));
         seen = section(ui, "Statistics", learn, |ui| statistics_ui(ui, state));
         ui.add_space(12.0);
@@ -194,6 +200,12 @@ pub fn window_ui(root: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Comm
     egui::Panel::top("menu").show_inside(root, |ui| commands.extend(menu_ui(ui, state)));
     egui::Panel::bottom("status").exact_size(24.0).show_inside(root, |ui| status_ui(ui, state));
     egui::Panel::bottom("transport").exact_size(42.0).show_inside(root, |ui| commands.extend(transport_ui(ui, state)));
+    if state.workspace == Workspace::Sculpt {
+        egui::Panel::left("tools")
+            .exact_size(46.0)
+            .resizable(false)
+            .show_inside(root, |ui| commands.extend(tool_bar_ui(ui, state, &mut kept.springs)));
+    }
     // Never wider than leaves room for the view.
     let most = (root.available_width() * 0.6).max(120.0);
     egui::Panel::right("parameters")

@@ -22,10 +22,25 @@ pub struct Springs {
     chosen: Option<usize>,
 }
 
+/// What a click places.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+pub enum Kind {
+    /// Gives water.
     Spring,
+    /// Takes it.
     Drain,
+}
+
+impl Springs {
+    /// What the next click places, if anything.
+    pub fn placing(&self) -> Option<Kind> {
+        self.placing
+    }
+
+    /// Lets the next click place one, or none.
+    pub fn place(&mut self, kind: Option<Kind>) {
+        self.placing = kind;
+    }
 }
 
 /// The panel: buttons that place one, and the list.

@@ -21,7 +21,7 @@ use super::{
     overlay::{Motions, OverlayNumbers},
 };
 use crate::{
-    runtime::{Before, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
+    runtime::{Before, BrushCursor, Brushes, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
     sim::{grid::Grid, terrain::Terrain},
 };
 
@@ -211,6 +211,7 @@ fn show_numbers(
     live: Res<Live>,
     shown: Res<Shown>,
     view: Res<FreeView>,
+    (brushes, cursor): (Res<Brushes>, Res<BrushCursor>),
     mut blocks: ResMut<Blocks>,
     mut images: ResMut<Assets<GroundMaterial>>,
     pictures: Res<Assets<Image>>,
@@ -228,7 +229,12 @@ fn show_numbers(
         .map(|(index, session)| {
             let terrain = &session.simulation.terrain;
             let level = blocks.levels.get(index).copied().unwrap_or_default();
-            SceneNumbers::new(terrain, look, &layout, layout.centre(index), (level, foot), session.simulation.wind())
+            let wind = session.simulation.wind();
+            let numbers = SceneNumbers::new(terrain, look, &layout, layout.centre(index), (level, foot), wind);
+            match cursor.0 {
+                Some(ring) if shown.0 != Before::Alone => numbers.with_ring(terrain, &ring, brushes.of(ring.tool)),
+                _ => numbers,
+            }
         })
         .collect();
     let mut set = |block: &Block, numbers: SceneNumbers| {

@@ -6,7 +6,12 @@ use super::SIDE;
 use crate::{
     io::session::Session,
     look::Look,
-    sim::{process::wind::Weather, terrain::Terrain},
+    runtime::Ring,
+    sim::{
+        edit::{Brush, Tool},
+        process::wind::Weather,
+        terrain::Terrain,
+    },
 };
 
 /// Room between blocks, as a share of a block's longer side.
@@ -28,6 +33,8 @@ pub(super) struct SceneNumbers {
     phong: Vec4,
     air: Vec4,
     wind: Vec4,
+    brush: Vec4,
+    stroke: Vec4,
 }
 
 /// Where blocks stand: together they fill a circle of the same size, however many there are.
@@ -114,7 +121,19 @@ impl SceneNumbers {
             phong: Vec4::new(look.ambient, look.specular, look.shininess, switch(look.shadows)),
             air: Vec4::new(look.turbidity, look.exposure.exp2(), look.grain, SIDE),
             wind: Vec4::new(along_x, along_y, if wind.is_some() { look.ripples } else { 0.0 }, 0.0),
+            brush: Vec4::ZERO,
+            stroke: Vec4::ZERO,
         }
+    }
+
+    /// With a brush's ring on it.
+    pub(super) fn with_ring(mut self, terrain: &Terrain, ring: &Ring, brush: &Brush) -> Self {
+        let cell = |[x, y]: [f32; 2]| [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5];
+        let ([x, y], [from_x, from_y]) = (cell(ring.place), cell(ring.from.unwrap_or(ring.place)));
+        let lowers = ring.inverted != (ring.tool == Tool::Lower);
+        self.brush = Vec4::new(x, y, brush.cells(terrain), brush.falloff.number());
+        self.stroke = Vec4::new(from_x, from_y, if lowers { 1.0 } else { 0.0 }, brush.strength);
+        self
     }
 
     /// Drawn only on one side of a pixel column: -1 left of it, 1 right of it.
@@ -133,17 +152,14 @@ impl SceneNumbers {
         )
     }
 
-    /// Column and row, counted between cell centres, of the cell under a place in the world, if it lies on the map.
-    pub(super) fn cell(&self, place: Vec3) -> Option<(f32, f32)> {
-        let share = |place: f32, centre: f32, extent: f32| (place - centre) / extent + 0.5;
-        let (x, y) = (share(place.x, self.place.x, self.extent.x), share(place.z, self.place.y, self.extent.y));
-        let inside = (0.0..=1.0).contains(&x) && (0.0..=1.0).contains(&y);
-        inside.then(|| (x * (self.grid.x - 1.0), y * (self.grid.y - 1.0)))
-    }
-
-    /// Side of a cell, in world units.
-    pub(super) fn cell_side(&self) -> f32 {
-        self.grid.z
+    /// Column and row, counted between cell centres, and height in metres of a place in the world.
+    pub(super) fn on_map(&self, place: Vec3) -> [f64; 3] {
+        let share = |place: f32, centre: f32, extent: f32| f64::from(place - centre) / f64::from(extent) + 0.5;
+        [
+            share(place.x, self.place.x, self.extent.x) * f64::from(self.grid.x - 1.0),
+            share(place.z, self.place.y, self.extent.y) * f64::from(self.grid.y - 1.0),
+            f64::from(place.y) / f64::from(self.extent.z) + f64::from(self.grid.w),
+        ]
     }
 
     /// Height of the block's foot, in world units.

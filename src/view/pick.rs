@@ -1,12 +1,16 @@
 //! Places: what of the map lies under the pointer, and where in the picture the springs are.
 
-use bevy::{prelude::*, window::PrimaryWindow};
+use bevy::{
+    input::{ButtonState, keyboard::Key, mouse::MouseButton},
+    prelude::*,
+    window::{PrimaryWindow, WindowEvent},
+};
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers};
 use crate::{
-    runtime::{FreeView, Live, Marks, Pointed, PointerOverView},
-    sim::terrain::Terrain,
+    runtime::{FreeView, Held, Live, Marks, Pointed, PointerOverView, Touch},
+    sim::{ray, terrain::Terrain},
 };
 
 pub(super) fn plugin(app: &mut App) {
@@ -16,7 +20,19 @@ pub(super) fn plugin(app: &mut App) {
 /// The camera of the view.
 type Eye<'w> = (&'w Camera, &'w GlobalTransform);
 
-/// Finds the place on the chosen map under the pointer.
+/// What the pointer was doing after the last event.
+#[derive(Default)]
+struct Hand {
+    keys: Held,
+    /// Where it is, in pixels of the screen.
+    cursor: Option<Vec2>,
+    /// Whether the left button is down, and went down on the view.
+    down: bool,
+}
+
+/// Follows the pointer: the place on the chosen map under it, and how it touches the ground. Events are taken in their
+/// order, however many fall into one slow frame.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn point(
     live: Res<Live>,
     blocks: Res<Blocks>,
@@ -24,23 +40,70 @@ fn point(
     over_view: Res<PointerOverView>,
     camera: Single<Eye<'_>, With<PanOrbitCamera>>,
     windows: Query<&Window, With<PrimaryWindow>>,
+    time: Res<Time>,
+    mut events: MessageReader<WindowEvent>,
+    mut hand: Local<Hand>,
     mut pointed: ResMut<Pointed>,
+    mut touches: MessageWriter<Touch>,
 ) {
-    let found = || {
-        let cursor = windows.single().ok()?.physical_cursor_position()?;
-        let share = (cursor - view.rect.min.as_vec2()) / view.rect.size().as_vec2().max(Vec2::ONE);
-        if !over_view.0 || share.min_element() < 0.0 || share.max_element() > 1.0 {
+    let (camera, transform) = *camera;
+    let terrain = &live.chosen().simulation.terrain;
+    let place = |cursor: Option<Vec2>| {
+        let share = (cursor? - view.rect.min.as_vec2()) / view.rect.size().as_vec2().max(Vec2::ONE);
+        if share.min_element() < 0.0 || share.max_element() > 1.0 {
             return None;
         }
-        let (camera, transform) = *camera;
         let at =
             |depth: f32| camera.ndc_to_world(transform, Vec3::new(2.0 * share.x - 1.0, 1.0 - 2.0 * share.y, depth));
         // Depth is reversed: 1 is near.
-        let (near, far) = (at(1.0)?, at(0.1)?);
-        let numbers = blocks.numbers.get(live.index())?;
-        pick(near, (far - near).normalize_or_zero(), numbers, &live.chosen().simulation.terrain)
+        pick(at(1.0)?, at(0.1)?, blocks.numbers.get(live.index())?, terrain)
     };
-    let found = found();
+    let scale = windows.single().map_or(1.0, Window::scale_factor);
+    let mut looked = None;
+    for event in events.read() {
+        match event {
+            WindowEvent::CursorMoved(moved) => {
+                hand.cursor = Some(moved.position * scale);
+                if hand.down
+                    && let Some(place) = place(hand.cursor)
+                {
+                    looked = Some(place);
+                    touches.write(Touch::Move(place));
+                }
+            }
+            WindowEvent::CursorLeft(_) if !hand.down => hand.cursor = None,
+            WindowEvent::KeyboardInput(input) => {
+                let down = input.state == ButtonState::Pressed;
+                match input.logical_key {
+                    Key::Shift => hand.keys.shift = down,
+                    Key::Control => hand.keys.ctrl = down,
+                    _ => {}
+                }
+            }
+            WindowEvent::WindowFocused(focus) if !focus.focused => hand.keys = Held::default(),
+            WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left => {
+                if input.state == ButtonState::Released {
+                    if std::mem::take(&mut hand.down) {
+                        touches.write(Touch::Release);
+                    }
+                } else if over_view.0
+                    && let Some(place) = place(hand.cursor)
+                {
+                    hand.down = true;
+                    looked = Some(place);
+                    touches.write(Touch::Press(place, hand.keys));
+                }
+            }
+            _ => {}
+        }
+    }
+    if hand.down {
+        touches.write(Touch::Rest(time.delta_secs()));
+    }
+    let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.0);
+    if !hand.down {
+        touches.write(Touch::Hover(found, hand.keys));
+    }
     if pointed.0 != found {
         pointed.0 = found;
     }
@@ -57,7 +120,8 @@ fn mark(live: Res<Live>, blocks: Res<Blocks>, camera: Single<Eye<'_>, With<PanOr
             let numbers = blocks.numbers.get(live.index())?;
             let [x, y] = source.place;
             let (column, row) = (x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5);
-            let ndc = camera.world_to_ndc(transform, numbers.world(column, row, surface(terrain, column, row)))?;
+            let ndc =
+                camera.world_to_ndc(transform, numbers.world(column, row, terrain.ground_between(column, row)))?;
             (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
         })
         .collect();
@@ -66,41 +130,13 @@ fn mark(live: Res<Live>, blocks: Res<Blocks>, camera: Single<Eye<'_>, With<PanOr
     }
 }
 
-/// Height of ground and water in the cell nearest to a place counted between cell centres, in metres.
-fn surface(terrain: &Terrain, column: f32, row: f32) -> f32 {
-    let nearest = |place: f32, count: usize| (place.round().max(0.0) as usize).min(count - 1);
-    let index = nearest(row, terrain.height()) * terrain.width() + nearest(column, terrain.width());
-    terrain.bedrock[index] + terrain.sand[index] + terrain.water[index]
-}
-
-/// Where a ray first meets ground or water, as shares of the map.
-fn pick(from: Vec3, towards: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
-    let above = |distance: f32| {
-        let place = from + towards * distance;
-        let (column, row) = numbers.cell(place)?;
-        Some(place.y - numbers.world(column, row, surface(terrain, column, row)).y)
-    };
-    // Half a cell at a time: the eye is never farther than a few sides of the map.
-    let step = 0.5 * numbers.cell_side();
-    let mut distance = 0.0;
-    let mut was_above = false;
-    while distance < 10.0 * super::SIDE {
-        match above(distance) {
-            Some(height) if height <= 0.0 => {
-                // Through a wall is no place on the ground.
-                if !was_above {
-                    return None;
-                }
-                let (column, row) = numbers.cell(from + towards * distance)?;
-                let share = |cell: f32, count: usize| ((cell + 0.5) / count as f32).clamp(0.0, 1.0);
-                return Some([share(column, terrain.width()), share(row, terrain.height())]);
-            }
-            Some(_) => was_above = true,
-            None => was_above = false,
-        }
-        distance += step;
-    }
-    None
+/// Where the line of sight through two places in the world first meets the ground, also under water, as shares of the map.
+fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
+    let [from, to] = [near, far].map(|place| numbers.on_map(place));
+    let way: [f64; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
+    let [column, row] = ray::meet(terrain, from, way)?;
+    let share = |cell: f32, count: usize| ((cell + 0.5) / count as f32).clamp(0.0, 1.0);
+    Some([share(column, terrain.width()), share(row, terrain.height())])
 }
 
 #[cfg(test)]
@@ -121,11 +157,14 @@ mod tests {
         let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (0.0, -10.0), None);
         let eye = Vec3::new(0.0, 300.0, 300.0);
         for (column, row) in [(32.0, 50.0), (10.0, 40.0), (32.0, 34.0)] {
-            let place = numbers.world(column, row, surface(terrain, column, row));
-            let [x, y] = pick(eye, (place - eye).normalize(), &numbers, terrain).expect("it is on the map");
+            let place = numbers.world(column, row, terrain.ground_between(column, row));
+            let [x, y] = pick(eye, eye + (place - eye).normalize(), &numbers, terrain).expect("it is on the map");
             let wanted = [(column + 0.5) / 64.0, (row + 0.5) / 64.0];
-            assert!((x - wanted[0]).abs() < 0.02 && (y - wanted[1]).abs() < 0.02, "{x}, {y} for {wanted:?}");
+            assert!(
+                (x - wanted[0]).abs() < 0.5 / 64.0 && (y - wanted[1]).abs() < 0.5 / 64.0,
+                "{x}, {y} for {wanted:?}"
+            );
         }
-        assert_eq!(pick(eye, Vec3::Y, &numbers, terrain), None);
+        assert_eq!(pick(eye, eye + Vec3::Y, &numbers, terrain), None);
     }
 }

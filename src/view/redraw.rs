@@ -17,7 +17,7 @@ use bevy::{
 };
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
-use crate::runtime::{Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown};
+use crate::runtime::{BrushCursor, Brushes, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown};
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
 const LINGERS: u32 = 3;
@@ -49,6 +49,8 @@ struct Seen<'w, 's> {
     view: Res<'w, FreeView>,
     preferences: Res<'w, Preferences>,
     overlay: Res<'w, Overlay>,
+    cursor: Res<'w, BrushCursor>,
+    brushes: Res<'w, Brushes>,
     commands: MessageReader<'w, 's, Command>,
     compiling: Res<'w, Compiling>,
 }
@@ -57,7 +59,7 @@ impl Seen<'_, '_> {
     fn changed(&mut self) -> bool {
         let asked = self.commands.read().any(|command| *command == Command::TakePicture);
         let changed = self.live.is_changed() || self.shown.is_changed() || self.preferences.is_changed();
-        let changed = changed || self.overlay.is_changed();
+        let changed = changed || self.overlay.is_changed() || self.cursor.is_changed() || self.brushes.is_changed();
         asked || changed || self.view.is_changed() || self.compiling.0.load(Ordering::Relaxed)
     }
 }

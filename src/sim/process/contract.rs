@@ -52,6 +52,7 @@ pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
         suspended: turn(&terrain.suspended),
         softness: turn(&terrain.softness),
         rain: terrain.rain.as_ref().map(turn),
+        mask: terrain.mask.as_ref().map(turn),
         start: turn(&terrain.start),
         sources: Vec::new(),
         ..*terrain

@@ -159,7 +159,7 @@ impl Default for Params {
             roughness: 0.005,
             settling: 0.05,
             saturation_length: 2.0,
-            capacity: 0.25,
+            capacity: 0.4,
             speed_up: 8.0,
             threshold: 0.2,
             creep: 1.2,

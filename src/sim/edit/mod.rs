@@ -1,6 +1,20 @@
 //! What a person does to the layers by hand. Every cubic metre that comes or goes is booked as an edit.
 
-use super::Simulation;
+mod area;
+mod brush;
+mod dab;
+mod patch;
+mod stroke;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    brush::{Brush, Falloff, Tool},
+    dab::Dab,
+    patch::{Field, Patch},
+    stroke::Stroke,
+};
+use super::{Simulation, grid::Grid};
 
 impl Simulation {
     /// Lays a sheet of sand on the whole map; thickness in metres.
@@ -24,36 +38,28 @@ impl Simulation {
         });
     }
 
+    /// Touches the ground with a brush. What the layers were before is kept in `patch`.
+    pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, stamp: Option<&Grid>, patch: &mut Patch) {
+        let grown = dab::apply(&mut self.terrain, tool, brush, dab, stamp, patch);
+        self.ledger.solid.edits += grown * self.terrain.cell_area();
+    }
+
+    /// Makes a ramp between two places, in cells. What the layers were before is kept in `patch`.
+    pub fn ramp(&mut self, brush: &Brush, ends: [[f32; 2]; 2], patch: &mut Patch) {
+        let grown = dab::ramp(&mut self.terrain, brush, ends, patch);
+        self.ledger.solid.edits += grown * self.terrain.cell_area();
+    }
+
+    /// Exchanges what a patch keeps for what is there: takes a stroke back, or does it again.
+    pub fn exchange(&mut self, patch: &mut Patch) {
+        let grown = patch.exchange(&mut self.terrain);
+        self.ledger.solid.edits += grown * self.terrain.cell_area();
+    }
+
     fn edit(&mut self, change: impl FnOnce(&mut Self)) {
         let before = (self.terrain.solid_volume(), self.terrain.water_volume());
         change(self);
         self.ledger.solid.edits += self.terrain.solid_volume() - before.0;
         self.ledger.water.edits += self.terrain.water_volume() - before.1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::sim::{
-        Simulation,
-        grid::Grid,
-        terrain::{Edge, Terrain},
-    };
-
-    #[test]
-    fn edits_leave_the_ledger_closed_and_drying_keeps_what_the_water_carried() {
-        let mut simulation = Simulation::new(Terrain::bare(Grid::filled(8, 8, 3.0), 2.0, Edge::Open), 1);
-        simulation.spread_sand(0.5);
-        assert_eq!((simulation.ledger.solid.edits, simulation.solid_residual()), (128.0, 0.0));
-        simulation.terrain.water[9] = 1.0;
-        simulation.terrain.suspended[9] = 0.25;
-        simulation.ledger.water.start = simulation.terrain.water_volume();
-        simulation.ledger.solid.start += 1.0;
-        simulation.dry();
-        assert_eq!((simulation.terrain.water_volume(), simulation.terrain.sand[9]), (0.0, 0.75));
-        assert_eq!((simulation.water_residual(), simulation.solid_residual()), (0.0, 0.0));
-        simulation.remove_sand();
-        assert_eq!(simulation.terrain.sand.total(), 0.0);
-        assert_eq!(simulation.solid_residual(), 0.0);
     }
 }

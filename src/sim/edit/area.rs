@@ -1,0 +1,134 @@
+//! The cells that a dab reaches.
+
+use rayon::prelude::*;
+
+use crate::sim::{
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
+
+/// A row or column in reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Line {
+    /// Its number on the map.
+    pub index: usize,
+    /// Its number if the map went on for ever.
+    pub place: isize,
+    /// How far it lies from the middle, in cells.
+    pub offset: f32,
+}
+
+/// Rows and columns that a dab reaches.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Area {
+    pub rows: Vec<Line>,
+    pub columns: Vec<Line>,
+}
+
+/// A cell in reach.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    /// Row and column within the area.
+    pub row: usize,
+    pub column: usize,
+    /// Distance from the middle along columns and rows, in cells.
+    pub offset: [f32; 2],
+    /// Effect of the dab, 0 to 1, less what the mask holds back.
+    pub weight: f32,
+}
+
+impl Area {
+    /// What lies nearer to (column, row) than so many cells; on a map that goes round, beyond its border too.
+    pub fn new(terrain: &Terrain, place: [f32; 2], reach: f32) -> Self {
+        let wraps = terrain.edge == Edge::Wrap;
+        Self {
+            rows: lines(place[1], reach, terrain.height(), wraps),
+            columns: lines(place[0], reach, terrain.width(), wraps),
+        }
+    }
+
+    /// Changes bedrock and sand of every cell in reach that has a weight. Returns by how much the ground grew, in metres
+    /// times cells.
+    pub fn shape(
+        &self,
+        terrain: &mut Terrain,
+        weigh: impl Fn([f32; 2]) -> f32 + Sync,
+        change: impl Fn(Spot, &mut f32, &mut f32) + Sync,
+    ) -> f64 {
+        let width = terrain.width();
+        let mask = terrain.mask.as_deref();
+        let (bedrock, sand) = (&mut terrain.bedrock[..], &mut terrain.sand[..]);
+        let Some((span, turns)) = self.span() else { return 0.0 };
+        let cells = span.start * width..span.end * width;
+        let rows = bedrock[cells.clone()].par_chunks_mut(width).zip(sand[cells].par_chunks_mut(width)).zip(&turns);
+        // Summed row by row, so that the sum does not depend on the threads.
+        let grown: Vec<f64> = rows
+            .enumerate()
+            .map(|(y, ((bedrock, sand), row))| {
+                let mut grown = 0.0;
+                let Some((row, line)) = row.map(|row| (row, self.rows[row])) else { return 0.0 };
+                let protected = mask.map(|mask| &mask[(span.start + y) * width..][..width]);
+                for (column, over) in self.columns.iter().enumerate() {
+                    let offset = [over.offset, line.offset];
+                    let weight = weigh(offset) * protected.map_or(1.0, |mask| 1.0 - mask[over.index]);
+                    if weight > 0.0 {
+                        let (rock, sand) = (&mut bedrock[over.index], &mut sand[over.index]);
+                        let before = f64::from(*rock) + f64::from(*sand);
+                        change(Spot { row, column, offset, weight }, rock, sand);
+                        grown += f64::from(*rock) + f64::from(*sand) - before;
+                    }
+                }
+                grown
+            })
+            .collect();
+        grown.iter().sum()
+    }
+
+    /// Changes the values of a map in every cell in reach that has a weight.
+    pub fn paint(
+        &self,
+        map: &mut Grid,
+        mask: Option<&Grid>,
+        weigh: impl Fn([f32; 2]) -> f32 + Sync,
+        change: impl Fn(Spot, &mut f32) + Sync,
+    ) {
+        let width = map.width();
+        let Some((span, turns)) = self.span() else { return };
+        let cells = span.start * width..span.end * width;
+        map[cells].par_chunks_mut(width).zip(&turns).enumerate().for_each(|(y, (values, row))| {
+            let Some((row, line)) = row.map(|row| (row, self.rows[row])) else { return };
+            for (column, over) in self.columns.iter().enumerate() {
+                let offset = [over.offset, line.offset];
+                let held = mask.map_or(1.0, |mask| 1.0 - mask.at(over.index, span.start + y));
+                let weight = weigh(offset) * held;
+                if weight > 0.0 {
+                    change(Spot { row, column, offset, weight }, &mut values[over.index]);
+                }
+            }
+        });
+    }
+
+    /// Rows of the map between the first and the last in reach, and for each its number within the area.
+    fn span(&self) -> Option<(std::ops::Range<usize>, Vec<Option<usize>>)> {
+        let first = self.rows.iter().map(|line| line.index).min()?;
+        let last = self.rows.iter().map(|line| line.index).max()?;
+        let mut turns = vec![None; last + 1 - first];
+        self.rows.iter().enumerate().for_each(|(row, line)| turns[line.index - first] = Some(row));
+        Some((first..last + 1, turns))
+    }
+}
+
+fn lines(middle: f32, reach: f32, count: usize, wraps: bool) -> Vec<Line> {
+    let (mut first, mut last) = ((middle - reach).ceil() as isize, (middle + reach).floor() as isize);
+    let count = count as isize;
+    if !wraps {
+        (first, last) = (first.max(0), last.min(count - 1));
+    } else if last - first >= count {
+        // Each once, where it is nearest.
+        first = (middle - 0.5 * count as f32).ceil() as isize;
+        last = first + count - 1;
+    }
+    (first..=last)
+        .map(|place| Line { index: place.rem_euclid(count) as usize, place, offset: place as f32 - middle })
+        .collect()
+}

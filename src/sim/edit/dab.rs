@@ -1,0 +1,242 @@
+//! A single dab of a brush, and the ramp between two points.
+
+use noise::{NoiseFn, OpenSimplex};
+
+use super::{
+    Brush, Patch, Tool,
+    area::{Area, Spot},
+};
+use crate::sim::{
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
+
+/// Sand thinner than this, in metres, does not count as ground that brushes add to.
+const DUST: f32 = 1e-3;
+/// Width over which smoothing takes the mean, as a share of the radius.
+const EVEN: f32 = 0.2;
+/// Share of a terrace's step that is its riser.
+const RISER: f32 = 0.3;
+/// Octaves of the bumps.
+const OCTAVES: usize = 3;
+
+/// Where and how a brush touches the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dab {
+    /// Column and row, counted between cell centres.
+    pub place: [f32; 2],
+    /// Whether it does the opposite.
+    pub inverted: bool,
+    /// Height of the ground under the stroke's first touch, in metres.
+    pub level: f32,
+}
+
+/// Applies a dab. Returns by how much the ground grew, in metres times cells.
+pub(super) fn apply(
+    terrain: &mut Terrain,
+    tool: Tool,
+    brush: &Brush,
+    dab: Dab,
+    stamp: Option<&Grid>,
+    patch: &mut Patch,
+) -> f64 {
+    let radius = brush.cells(terrain);
+    let area = Area::new(terrain, dab.place, radius);
+    patch.keep(terrain, tool.writes(), &area);
+    let falloff = brush.falloff;
+    let weigh = |[x, y]: [f32; 2]| falloff.weight((x * x + y * y).sqrt() / radius);
+    let sign = if dab.inverted { -1.0 } else { 1.0 };
+    let rise = sign * brush.rise(terrain) * brush.share();
+    let approach = brush.approach();
+    // What drives the ground away from something must not go faster than a raising brush.
+    let most = brush.rise(terrain);
+    match tool {
+        Tool::Raise if dab.inverted => {
+            area.shape(terrain, weigh, |spot, rock, sand| shift(rock, sand, rise * spot.weight))
+        }
+        Tool::Raise => area.shape(terrain, weigh, |spot, rock, _| *rock += rise * spot.weight),
+        Tool::Lower if dab.inverted => area.shape(terrain, weigh, |spot, rock, _| *rock -= rise * spot.weight),
+        Tool::Lower => area.shape(terrain, weigh, |spot, rock, sand| shift(rock, sand, -rise * spot.weight)),
+        Tool::Sand => area.shape(terrain, weigh, |spot, _, sand| *sand = (*sand + rise * spot.weight).max(0.0)),
+        Tool::Smooth => {
+            let mean = mean(terrain, &area, (EVEN * radius).ceil() as usize);
+            let columns = area.columns.len();
+            area.shape(terrain, weigh, |spot, rock, sand| {
+                let away = mean[spot.row * columns + spot.column] - (*rock + *sand);
+                shift(rock, sand, (sign * approach * spot.weight * away).clamp(-most, most));
+            })
+        }
+        Tool::Flatten => area.shape(terrain, weigh, |spot, rock, sand| {
+            let away = dab.level - (*rock + *sand);
+            let pushed = if dab.inverted { (-approach * away).clamp(-most, most) } else { approach * away };
+            shift(rock, sand, pushed * spot.weight);
+        }),
+        Tool::Noise => {
+            let noise = OpenSimplex::new(0);
+            let per_cell = 1.0 / f64::from((0.01 * brush.detail * radius).max(1.0));
+            let bumps = |spot: Spot| {
+                // Fixed to the ground, so that dabs on each other make the same bumps.
+                let place = [0, 1].map(|axis| f64::from((dab.place[axis] + spot.offset[axis]).round()) * per_cell);
+                (0..OCTAVES)
+                    .map(|octave| {
+                        let scale = f64::from(1u32 << octave);
+                        noise.get(place.map(|part| part * scale + 7.3 * octave as f64)) / scale
+                    })
+                    .sum::<f64>() as f32
+            };
+            area.shape(terrain, weigh, |spot, rock, sand| shift(rock, sand, rise * spot.weight * bumps(spot)))
+        }
+        Tool::Terrace => area.shape(terrain, weigh, |spot, rock, sand| {
+            let ground = *rock + *sand;
+            let aim = if dab.inverted { between_steps(ground, brush.step) } else { step(ground, brush.step) };
+            shift(rock, sand, approach * spot.weight * (aim - ground));
+        }),
+        Tool::Stamp => {
+            let Some(stamp) = stamp else { return 0.0 };
+            let print = sign * brush.strength * brush.rise(terrain);
+            let sides = [stamp.width(), stamp.height()].map(|count| (count as f32 - 1.0).max(0.0));
+            area.shape(terrain, weigh, |spot, rock, sand| {
+                let at = [0, 1].map(|axis| (0.5 + 0.5 * spot.offset[axis] / radius).clamp(0.0, 1.0) * sides[axis]);
+                let height = print * spot.weight * stamp.bilinear(at[0], at[1]);
+                if height < 0.0 { shift(rock, sand, height) } else { *rock += height }
+            })
+        }
+        Tool::Rain => {
+            let aim = if dab.inverted { 0.0 } else { brush.rain };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
+        Tool::Hardness => {
+            let aim = if dab.inverted { brush.hardness } else { 1.0 - brush.hardness };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
+        Tool::Mask => {
+            let aim = if dab.inverted { 0.0 } else { 1.0 };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
+        // It needs two points: see `ramp`.
+        Tool::Slope => 0.0,
+    }
+}
+
+/// Makes a ramp: within the radius the ground comes to the straight line between the ground at both ends. Returns by how
+/// much the ground grew, in metres times cells.
+pub(super) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 2], patch: &mut Patch) -> f64 {
+    let radius = brush.cells(terrain);
+    let middle = [0, 1].map(|axis| 0.5 * (from[axis] + to[axis]));
+    let way = [0, 1].map(|axis| to[axis] - from[axis]);
+    let squared = (way[0] * way[0] + way[1] * way[1]).max(1e-6);
+    let reach = radius + 0.5 * squared.sqrt();
+    let ends = [from, to].map(|[x, y]| terrain.ground_between(x, y));
+    let area = Area::new(terrain, middle, reach);
+    patch.keep(terrain, Tool::Slope.writes(), &area);
+    // Along the way 0 to 1, and what is left to the nearest point on it.
+    let along = |[x, y]: [f32; 2]| {
+        let share = (0.5 + (x * way[0] + y * way[1]) / squared).clamp(0.0, 1.0);
+        let (away_x, away_y) = (x - (share - 0.5) * way[0], y - (share - 0.5) * way[1]);
+        (share, (away_x * away_x + away_y * away_y).sqrt())
+    };
+    let weigh = |offset: [f32; 2]| brush.falloff.weight(along(offset).1 / radius);
+    area.shape(terrain, weigh, |spot, rock, sand| {
+        let (share, _) = along(spot.offset);
+        let aim = ends[0] + share * (ends[1] - ends[0]);
+        shift(rock, sand, brush.strength * spot.weight * (aim - (*rock + *sand)));
+    })
+}
+
+/// Lifts or lowers the ground: what is taken is sand before it is bedrock, what is added is sand where sand lies.
+fn shift(rock: &mut f32, sand: &mut f32, by: f32) {
+    if by < 0.0 {
+        let from_sand = sand.min(-by);
+        *sand -= from_sand;
+        *rock += by + from_sand;
+    } else if *sand > DUST {
+        *sand += by;
+    } else {
+        *rock += by;
+    }
+}
+
+/// Brings a painted map nearer to a value. The ground does not grow.
+fn paint(
+    terrain: &mut Terrain,
+    tool: Tool,
+    area: &Area,
+    weigh: impl Fn([f32; 2]) -> f32 + Sync,
+    approach: f32,
+    aim: f32,
+) -> f64 {
+    let [field] = *tool.writes() else { return 0.0 };
+    let mask = if tool == Tool::Mask { None } else { terrain.mask.take() };
+    area.paint(field.of(terrain), mask.as_ref(), weigh, |spot, value| {
+        *value += approach * spot.weight * (aim - *value)
+    });
+    if tool != Tool::Mask {
+        terrain.mask = mask;
+    }
+    0.0
+}
+
+/// Height of the terrace on which a height lies: flat treads, and between them risers.
+fn step(height: f32, step: f32) -> f32 {
+    let count = height / step;
+    let within = ((count - count.floor() - (1.0 - RISER)) / RISER).clamp(0.0, 1.0);
+    (count.floor() + within * within * (3.0 - 2.0 * within)) * step
+}
+
+/// The height that [`step`] brought to this one, roughly: the slope that runs through the middles of the risers.
+fn between_steps(height: f32, size: f32) -> f32 {
+    let lifted = step(height, size);
+    height + (height - lifted)
+}
+
+/// Mean of the ground around each cell of the area, over so many cells to every side, twice: nearly a bell.
+fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
+    let (rows, columns) = (area.rows.len(), area.columns.len());
+    let (Some(first_row), Some(first_column)) = (area.rows.first(), area.columns.first()) else { return Vec::new() };
+    // Twice as much is needed around, as it is done twice.
+    let margin = 2 * reach;
+    let inside = |place: isize, count: usize| match terrain.edge {
+        Edge::Wrap => place.rem_euclid(count as isize) as usize,
+        _ => place.clamp(0, count as isize - 1) as usize,
+    };
+    let places = |first: isize, lines: usize, count: usize| -> Vec<usize> {
+        (0..lines + 2 * margin).map(|line| inside(first + line as isize - margin as isize, count)).collect()
+    };
+    let ys = places(first_row.place, rows, terrain.height());
+    let xs = places(first_column.place, columns, terrain.width());
+    let mut ground: Vec<f32> = Vec::with_capacity(ys.len() * xs.len());
+    for &y in &ys {
+        let row = y * terrain.width();
+        ground.extend(xs.iter().map(|&x| terrain.bedrock[row + x] + terrain.sand[row + x]));
+    }
+    // Counted from one of them, so that sums keep the last digits.
+    let base = ground[0];
+    ground.iter_mut().for_each(|ground| *ground -= base);
+    let (mut height, mut width) = (ys.len(), xs.len());
+    for _ in 0..2 {
+        // Along rows, then along columns.
+        for _ in 0..2 {
+            ground = turned_sums(&ground, width, reach);
+            (height, width) = (width - 2 * reach, height);
+        }
+    }
+    debug_assert_eq!((height, width), (rows, columns));
+    let share = 1.0 / ((2 * reach + 1) as f32).powi(4);
+    ground.iter().map(|sum| base + sum * share).collect()
+}
+
+/// Sums of 2 · reach + 1 neighbours along rows, with rows and columns exchanged.
+fn turned_sums(values: &[f32], width: usize, reach: usize) -> Vec<f32> {
+    let (height, window) = (values.len() / width, 2 * reach + 1);
+    let out_width = width - 2 * reach;
+    let mut sums = vec![0.0; height * out_width];
+    for (y, row) in values.chunks_exact(width).enumerate() {
+        let mut sum: f64 = row[..window].iter().map(|&value| f64::from(value)).sum();
+        sums[y] = sum as f32;
+        for x in 1..out_width {
+            sum += f64::from(row[x + window - 1]) - f64::from(row[x - 1]);
+            sums[x * height + y] = sum as f32;
+        }
+    }
+    sums
+}

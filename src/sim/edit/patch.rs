@@ -1,0 +1,102 @@
+//! What a stroke has changed, so that it can be taken back.
+
+use std::collections::BTreeMap;
+
+use super::area::Area;
+use crate::sim::{grid::Grid, terrain::Terrain};
+
+/// Side of a tile, in cells.
+const TILE: usize = 64;
+
+/// What brushes change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    /// Solid ground.
+    Bedrock,
+    /// Loose material.
+    Sand,
+    /// Softness of the bedrock.
+    Softness,
+    /// Where rain falls.
+    Rain,
+    /// What brushes leave alone.
+    Mask,
+}
+
+impl Field {
+    /// Its values, which come into being with the first stroke where the terrain has none.
+    pub(super) fn of(self, terrain: &mut Terrain) -> &mut Grid {
+        let (width, height) = (terrain.width(), terrain.height());
+        match self {
+            Self::Bedrock => &mut terrain.bedrock,
+            Self::Sand => &mut terrain.sand,
+            Self::Softness => &mut terrain.softness,
+            Self::Rain => terrain.rain.get_or_insert_with(|| Grid::filled(width, height, 1.0)),
+            Self::Mask => terrain.mask.get_or_insert_with(|| Grid::filled(width, height, 0.0)),
+        }
+    }
+}
+
+/// Tiles of layers as they were before a stroke.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Patch {
+    tiles: BTreeMap<(Field, usize, usize), Vec<f32>>,
+}
+
+impl Patch {
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.tiles.is_empty()
+    }
+
+    /// Memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.tiles.values().map(|cells| 4 * cells.len() + 64).sum()
+    }
+
+    /// Keeps what is about to be changed, unless it was kept before.
+    pub(super) fn keep(&mut self, terrain: &mut Terrain, fields: &[Field], area: &Area) {
+        let tiles = |cells: &[super::area::Line]| {
+            let mut tiles: Vec<usize> = cells.iter().map(|line| line.index / TILE).collect();
+            tiles.dedup();
+            tiles
+        };
+        let (rows, columns) = (tiles(&area.rows), tiles(&area.columns));
+        for &field in fields {
+            let grid = field.of(terrain);
+            for &row in &rows {
+                for &column in &columns {
+                    self.tiles
+                        .entry((field, row, column))
+                        .or_insert_with(|| spans(grid, row, column).flat_map(|span| grid[span].to_vec()).collect());
+                }
+            }
+        }
+    }
+
+    /// Exchanges what it keeps for what is there. Returns by how much the ground grew, in metres times cells.
+    pub(super) fn exchange(&mut self, terrain: &mut Terrain) -> f64 {
+        let mut grown = 0.0;
+        for ((field, row, column), cells) in &mut self.tiles {
+            let grid = field.of(terrain);
+            let solid = matches!(field, Field::Bedrock | Field::Sand);
+            let mut kept = cells.iter_mut();
+            for span in spans(grid, *row, *column) {
+                for (cell, kept) in grid[span].iter_mut().zip(&mut kept) {
+                    if solid {
+                        grown += f64::from(*kept) - f64::from(*cell);
+                    }
+                    std::mem::swap(cell, kept);
+                }
+            }
+        }
+        grown
+    }
+}
+
+/// The parts of a tile's rows in the slice of all cells.
+fn spans(grid: &Grid, row: usize, column: usize) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+    let (width, height) = (grid.width(), grid.height());
+    let (left, right) = (column * TILE, ((column + 1) * TILE).min(width));
+    (row * TILE..((row + 1) * TILE).min(height)).map(move |y| y * width + left..y * width + right)
+}

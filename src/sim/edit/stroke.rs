@@ -1,0 +1,40 @@
+//! Where dabs fall while a pointer moves.
+
+use super::Brush;
+use crate::sim::terrain::Terrain;
+
+/// Passes per second that a resting brush does.
+const PASSES_PER_SECOND: f32 = 1.5;
+
+/// The way of a brush. How many dabs fall depends on the way and the time, not on how often somebody looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stroke {
+    last: [f32; 2],
+    /// Share of the way to the next dab that is done.
+    done: f32,
+}
+
+impl Stroke {
+    /// Touches the ground; the first dab falls there.
+    pub fn new(place: [f32; 2]) -> Self {
+        Self { last: place, done: 0.0 }
+    }
+
+    /// Moves on to a place, in cells, within so many seconds. Returns where dabs fall.
+    pub fn go(&mut self, place: [f32; 2], seconds: f32, brush: &Brush, terrain: &Terrain) -> Vec<[f32; 2]> {
+        let way = [0, 1].map(|axis| place[axis] - self.last[axis]);
+        let spacing = 0.01 * brush.spacing * brush.cells(terrain);
+        let rested = if brush.hold { seconds * PASSES_PER_SECOND * brush.dabs_per_pass() } else { 0.0 };
+        let due = way[0].hypot(way[1]) / spacing + rested;
+        let mut dabs = Vec::new();
+        let mut next = 1.0 - self.done;
+        while next <= due {
+            let share = next / due;
+            dabs.push([0, 1].map(|axis| self.last[axis] + share * way[axis]));
+            next += 1.0;
+        }
+        self.done = 1.0 - (next - due);
+        self.last = place;
+        dabs
+    }
+}

@@ -1,0 +1,259 @@
+//! The checks of what is done by hand.
+
+use super::*;
+use crate::sim::terrain::{Edge, Terrain};
+
+#[test]
+fn edits_leave_the_ledger_closed_and_drying_keeps_what_the_water_carried() {
+    let mut simulation = Simulation::new(Terrain::bare(Grid::filled(8, 8, 3.0), 2.0, Edge::Open), 1);
+    simulation.spread_sand(0.5);
+    assert_eq!((simulation.ledger.solid.edits, simulation.solid_residual()), (128.0, 0.0));
+    simulation.terrain.water[9] = 1.0;
+    simulation.terrain.suspended[9] = 0.25;
+    simulation.ledger.water.start = simulation.terrain.water_volume();
+    simulation.ledger.solid.start += 1.0;
+    simulation.dry();
+    assert_eq!((simulation.terrain.water_volume(), simulation.terrain.sand[9]), (0.0, 0.75));
+    assert_eq!((simulation.water_residual(), simulation.solid_residual()), (0.0, 0.0));
+    simulation.remove_sand();
+    assert_eq!(simulation.terrain.sand.total(), 0.0);
+    assert_eq!(simulation.solid_residual(), 0.0);
+}
+
+const SIDE: usize = 65;
+
+/// Rolling ground with some sand on it.
+fn ground(edge: Edge) -> Simulation {
+    let heights = Grid::from_fn(SIDE, SIDE, |x, y| 20.0 + 4.0 * ((x as f32 * 0.4).sin() + (y as f32 * 0.3).cos()));
+    let mut terrain = Terrain::bare(heights, 2.0, edge);
+    terrain.sand = Grid::from_fn(SIDE, SIDE, |x, y| if (x / 9 + y / 7) % 2 == 0 { 0.4 } else { 0.0 });
+    Simulation::new(terrain, 1)
+}
+
+fn brush(tool: Tool) -> Brush {
+    Brush { radius: 15.0, ..Brush::of(tool) }
+}
+
+fn dab(place: [f32; 2]) -> Dab {
+    Dab { place, inverted: false, level: 22.0 }
+}
+
+fn print() -> Grid {
+    Grid::from_fn(33, 33, |x, y| if (8..24).contains(&x) && (8..24).contains(&y) { 1.0 } else { 0.0 })
+}
+
+/// A stroke from place to place, each reached after so many seconds.
+fn stroke(simulation: &mut Simulation, tool: Tool, brush: &Brush, places: &[[f32; 2]], seconds: f32) -> Patch {
+    let mut patch = Patch::default();
+    let mut stroke = Stroke::new(places[0]);
+    let stamp = print();
+    let mut touch = |simulation: &mut Simulation, place| {
+        simulation.dab(tool, brush, dab(place), Some(&stamp), &mut patch);
+    };
+    touch(simulation, places[0]);
+    for &place in &places[1..] {
+        for place in stroke.go(place, seconds, brush, &simulation.terrain) {
+            touch(simulation, place);
+        }
+    }
+    patch
+}
+
+fn largest_difference(a: &Grid, b: &Grid) -> f32 {
+    a.iter().zip(b.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_the_bit() {
+    for tool in Tool::ALL {
+        for inverted in [false, true] {
+            let mut simulation = ground(Edge::Open);
+            let before = simulation.clone();
+            let (brush, place) = (brush(tool), [30.3, 33.8]);
+            let mut patch = Patch::default();
+            for _ in 0..5 {
+                if tool == Tool::Slope {
+                    simulation.ramp(&brush, [[27.0, 33.0], [34.0, 34.0]], &mut patch);
+                } else {
+                    simulation.dab(tool, &brush, Dab { inverted, ..dab(place) }, Some(&print()), &mut patch);
+                }
+            }
+            let grown = simulation.terrain.solid_volume() - before.terrain.solid_volume();
+            assert!((simulation.ledger.solid.edits - grown).abs() < 1e-6 * grown.abs().max(1.0), "{tool:?}");
+            assert!(simulation.solid_residual().abs() < 1e-5, "{tool:?}: {}", simulation.solid_residual());
+            let mut changed = simulation.terrain.clone();
+            let layers =
+                |terrain: &mut Terrain| tool.writes().iter().map(|field| field.of(terrain).clone()).collect::<Vec<_>>();
+            let (now, then) = (layers(&mut changed), layers(&mut before.terrain.clone()));
+            assert!(now.iter().all(|grid| grid.iter().all(|value| value.is_finite())), "{tool:?}");
+            // To paint what is there already, or to free what was never held, changes nothing.
+            let idle = inverted && matches!(tool, Tool::Mask);
+            assert_eq!(now == then, idle, "{tool:?}, inverted {inverted}");
+            let reach = brush.cells(&before.terrain) + if tool == Tool::Slope { 4.0 } else { 0.0 };
+            for (now, then) in now.iter().zip(&then) {
+                for index in 0..SIDE * SIDE {
+                    let (x, y) = ((index % SIDE) as f32 - place[0], (index / SIDE) as f32 - place[1]);
+                    assert!(x.hypot(y) <= reach || now[index] == then[index], "{tool:?} reaches {x}, {y}");
+                }
+            }
+            simulation.exchange(&mut patch);
+            assert_eq!(layers(&mut simulation.terrain), then, "{tool:?} is not taken back");
+            assert!(simulation.ledger.solid.edits.abs() < 1e-9, "{tool:?}: {}", simulation.ledger.solid.edits);
+            simulation.exchange(&mut patch);
+            assert_eq!(layers(&mut simulation.terrain), now, "{tool:?} is not done again");
+        }
+    }
+}
+
+#[test]
+fn a_dab_on_level_ground_is_the_same_on_all_sides() {
+    for tool in [Tool::Raise, Tool::Lower, Tool::Flatten, Tool::Sand, Tool::Stamp, Tool::Smooth, Tool::Terrace] {
+        let mut simulation = Simulation::new(Terrain::bare(Grid::filled(SIDE, SIDE, 17.0), 1.0, Edge::Open), 1);
+        if tool == Tool::Smooth {
+            simulation.terrain.bedrock[32 * SIDE + 32] = 40.0;
+        }
+        simulation.dab(tool, &brush(tool), dab([32.0, 32.0]), Some(&Grid::filled(9, 9, 1.0)), &mut Patch::default());
+        let ground = simulation.terrain.ground();
+        for y in 0..SIDE {
+            for x in 0..SIDE {
+                let here = ground.at(x, y);
+                for other in [ground.at(SIDE - 1 - x, y), ground.at(x, SIDE - 1 - y), ground.at(y, x)] {
+                    assert!((here - other).abs() < 1e-5, "{tool:?} at {x}, {y}: {here} and {other}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stroke_does_the_same_however_often_the_pointer_is_seen_and_nearly_so_however_close_dabs_fall() {
+    let ends = [[12.0, 20.0], [52.0, 44.0]];
+    let way = |count: usize| -> Vec<[f32; 2]> {
+        let share = |index: usize| index as f32 / count as f32;
+        (0..=count)
+            .map(|index| [0, 1].map(|axis| ends[0][axis] + share(index) * (ends[1][axis] - ends[0][axis])))
+            .collect()
+    };
+    for tool in [Tool::Raise, Tool::Lower, Tool::Smooth, Tool::Sand, Tool::Rain, Tool::Noise] {
+        let run = |count: usize, brush: &Brush| {
+            let mut simulation = ground(Edge::Open);
+            stroke(&mut simulation, tool, brush, &way(count), 1.0 / count as f32);
+            let before = ground(Edge::Open).terrain;
+            let rain = |terrain: &Terrain| terrain.rain.clone().unwrap_or_else(|| Grid::filled(SIDE, SIDE, 1.0));
+            let mut changed = if tool == Tool::Rain { rain(&simulation.terrain) } else { simulation.terrain.ground() };
+            let start = if tool == Tool::Rain { rain(&before) } else { before.ground() };
+            changed.iter_mut().zip(start.iter()).for_each(|(changed, start)| *changed -= start);
+            changed
+        };
+        let brush = brush(tool);
+        let (seldom, often) = (run(3, &brush), run(120, &brush));
+        let most = often.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+        assert!(most > 0.05, "{tool:?} does nothing");
+        let apart = largest_difference(&seldom, &often) / most;
+        assert!(apart < 2e-3, "{tool:?}: {apart} between 3 and 120 looks");
+        // Not held, a pass does what it does, dabs close together or not.
+        let moving = |spacing: f32| run(40, &Brush { hold: false, spacing, ..brush.clone() });
+        let (close, wide) = (moving(5.0), moving(25.0));
+        let apart = largest_difference(&close, &wide) / most;
+        assert!(apart < 0.25, "{tool:?}: {apart} between close and wide dabs");
+    }
+}
+
+#[test]
+fn a_full_pass_raises_by_the_height_that_the_brush_says() {
+    let mut simulation = Simulation::new(Terrain::bare(Grid::filled(SIDE, SIDE, 0.0), 2.0, Edge::Open), 1);
+    let brush = Brush { strength: 1.0, hold: false, ..brush(Tool::Raise) };
+    let places: Vec<[f32; 2]> = (0..=60).map(|x| [x as f32, 32.0]).collect();
+    stroke(&mut simulation, Tool::Raise, &brush, &places, 0.1);
+    let wanted = 0.5 * brush.cells(&simulation.terrain) * 2.0;
+    let raised = simulation.terrain.bedrock.at(32, 32);
+    assert!((raised / wanted - 1.0).abs() < 0.05, "{raised} m for {wanted} m");
+}
+
+#[test]
+fn each_tool_brings_the_ground_to_what_it_is_for() {
+    let full = |tool| Brush { strength: 1.0, falloff: Falloff::Flat, hold: false, ..brush(tool) };
+    let rest = |simulation: &mut Simulation, tool: Tool, count: usize| {
+        for _ in 0..count {
+            simulation.dab(tool, &full(tool), dab([32.0, 32.0]), None, &mut Patch::default());
+        }
+    };
+    let mut flat = ground(Edge::Open);
+    rest(&mut flat, Tool::Flatten, 60);
+    assert!((flat.terrain.ground_between(33.0, 30.0) - 22.0).abs() < 0.01);
+    let mut stepped = ground(Edge::Open);
+    rest(&mut stepped, Tool::Terrace, 60);
+    let height = stepped.terrain.ground_between(32.0, 32.0);
+    assert!((height / 10.0 - (height / 10.0).round()).abs() < 0.02, "{height} is no tread");
+    let roughness = |terrain: &Terrain| -> f32 {
+        (28..36)
+            .map(|x| (terrain.ground_between(x as f32 + 1.0, 32.0) - terrain.ground_between(x as f32, 32.0)).abs())
+            .sum()
+    };
+    let mut smooth = ground(Edge::Open);
+    rest(&mut smooth, Tool::Smooth, 40);
+    assert!(roughness(&smooth.terrain) < 0.5 * roughness(&ground(Edge::Open).terrain));
+    let mut sandy = ground(Edge::Open);
+    rest(&mut sandy, Tool::Sand, 3);
+    assert_eq!(sandy.terrain.bedrock, ground(Edge::Open).terrain.bedrock);
+    assert!(sandy.terrain.sand.at(32, 32) > 0.5);
+    let take = Dab { inverted: true, ..dab([32.0, 32.0]) };
+    (0..99).for_each(|_| sandy.dab(Tool::Sand, &full(Tool::Sand), take, None, &mut Patch::default()));
+    assert_eq!(sandy.terrain.sand.at(32, 32), 0.0);
+    let mut soft = ground(Edge::Open);
+    rest(&mut soft, Tool::Hardness, 60);
+    assert!(soft.terrain.softness.at(32, 32) < 0.01);
+    let mut ramp = ground(Edge::Open);
+    let ends = [[20.0, 30.0], [44.0, 36.0]];
+    let heights = ends.map(|[x, y]| ramp.terrain.ground_between(x, y));
+    ramp.ramp(&full(Tool::Slope), ends, &mut Patch::default());
+    for share in [0.25_f32, 0.5, 0.75] {
+        let (x, y) = (20.0 + 24.0 * share, 30.0 + 6.0 * share);
+        let wanted = heights[0] + share * (heights[1] - heights[0]);
+        assert!((ramp.terrain.ground_between(x, y) - wanted).abs() < 0.05, "{share}");
+    }
+}
+
+#[test]
+fn what_the_mask_holds_is_left_alone() {
+    for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Mask) {
+        let mut simulation = ground(Edge::Open);
+        let layer = |simulation: &mut Simulation| match *tool.writes() {
+            [field] => field.of(&mut simulation.terrain).clone(),
+            _ => simulation.terrain.ground(),
+        };
+        simulation.terrain.mask = Some(Grid::from_fn(SIDE, SIDE, |x, _| if x < 32 { 1.0 } else { 0.0 }));
+        let before = layer(&mut simulation);
+        if tool == Tool::Slope {
+            simulation.ramp(&brush(tool), [[25.0, 20.0], [40.0, 40.0]], &mut Patch::default());
+        } else {
+            simulation.dab(tool, &brush(tool), dab([32.0, 32.0]), Some(&print()), &mut Patch::default());
+        }
+        let after = layer(&mut simulation);
+        let changed =
+            |left: bool| (0..SIDE * SIDE).any(|cell| (cell % SIDE < 32) == left && before[cell] != after[cell]);
+        assert!(!changed(true) && changed(false), "{tool:?}");
+    }
+}
+
+#[test]
+fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
+    let mut simulation = ground(Edge::Wrap);
+    simulation.dab(Tool::Raise, &brush(Tool::Raise), dab([0.0, 10.0]), None, &mut Patch::default());
+    let start = ground(Edge::Wrap).terrain.bedrock;
+    let raised = |x: usize| simulation.terrain.bedrock.at(x, 10) - start.at(x, 10);
+    assert!(raised(SIDE - 2) > 0.0 && (raised(SIDE - 2) - raised(2)).abs() < 1e-5);
+    for (width, height) in [(1, 1), (1, 40), (3, 2), (100, 5)] {
+        for edge in [Edge::Open, Edge::Wrap] {
+            let mut simulation = Simulation::new(Terrain::bare(Grid::filled(width, height, 5.0), 1.0, edge), 1);
+            for tool in Tool::ALL {
+                let mut patch = Patch::default();
+                let wide = Brush { radius: 50.0, ..brush(tool) };
+                simulation.dab(tool, &wide, dab([0.4, 0.6]), Some(&print()), &mut patch);
+                simulation.ramp(&wide, [[0.0, 0.0], [width as f32, height as f32]], &mut patch);
+                simulation.exchange(&mut patch);
+            }
+            assert!(simulation.terrain.bedrock.iter().all(|&height| height == 5.0));
+        }
+    }
+}

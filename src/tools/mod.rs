@@ -1,0 +1,11 @@
+//! What the hand does on the ground.
+
+mod brush;
+
+use bevy::prelude::*;
+
+use crate::runtime::SimSystems;
+
+pub(super) fn plugin(app: &mut App) {
+    app.add_systems(Update, brush::work.in_set(SimSystems::Edit));
+}

@@ -1,0 +1,208 @@
+//! Brushes: the bar to take one from, its panel, and setting a number by moving the pointer. And the list of all steps.
+
+use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Key, Pos2, Rect, RichText, Sense, Stroke, Ui};
+use egui_phosphor::regular as icon;
+
+use super::{
+    State, commands,
+    group::{some_of_group_ui, title},
+    springs::{Kind, Springs},
+    style::ACCENT,
+};
+use crate::{
+    params::{Value, walk},
+    runtime::{BUDGET, Command},
+    sim::edit::{Brush, Tool},
+};
+
+/// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
+const REACH: f32 = 160.0;
+/// Side of a button of the bar, in points.
+const BUTTON: f32 = 34.0;
+
+/// Icon of a tool.
+pub fn tool_icon(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Raise => icon::ARROW_FAT_UP,
+        Tool::Lower => icon::ARROW_FAT_DOWN,
+        Tool::Smooth => icon::WAVE_SINE,
+        Tool::Flatten => icon::EQUALS,
+        Tool::Noise => icon::SPARKLE,
+        Tool::Slope => icon::TREND_UP,
+        Tool::Terrace => icon::STAIRS,
+        Tool::Stamp => icon::STAMP,
+        Tool::Sand => icon::DOTS_NINE,
+        Tool::Rain => icon::CLOUD_RAIN,
+        Tool::Hardness => icon::DIAMOND,
+        Tool::Mask => icon::SHIELD,
+    }
+}
+
+/// The bar at the left: no brush, every brush, spring and drain.
+pub fn tool_bar_ui(ui: &mut Ui, state: &State<'_>, springs: &mut Springs) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let held = state.brushes.held;
+    let button = |ui: &mut Ui, icon: &str, name: &str, about: String, on: bool| {
+        let fill = if on { ACCENT.gamma_multiply(0.55) } else { Color32::TRANSPARENT };
+        let text = RichText::new(icon).size(18.0);
+        let button = egui::Button::new(text).fill(fill).min_size(egui::Vec2::splat(BUTTON));
+        let response = ui.add(button);
+        response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, on, name));
+        response.on_hover_text(format!("{name}\n{about}")).clicked()
+    };
+    egui::ScrollArea::vertical().scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden).show(
+        ui,
+        |ui| {
+            ui.spacing_mut().item_spacing.y = 2.0;
+            ui.add_space(4.0);
+            let placing = springs.placing();
+            let looks = held.is_none() && placing.is_none();
+            if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)".to_owned(), looks) {
+                springs.place(None);
+                asked.push(Command::Hold(None));
+            }
+            ui.separator();
+            for tool in Tool::ALL {
+                let keys =
+                    commands::entry(&Command::Hold(Some(tool))).map(|entry| commands::keys_text(ui.ctx(), entry));
+                let keys = keys.filter(|keys| !keys.is_empty()).map(|keys| format!(" ({keys})")).unwrap_or_default();
+                let on = held == Some(tool);
+                if button(ui, tool_icon(tool), tool.title(), format!("{}{keys}", tool.about()), on) {
+                    springs.place(None);
+                    asked.push(Command::Hold(if on { None } else { Some(tool) }));
+                }
+            }
+            ui.separator();
+            let sources = [(Kind::Spring, icon::DROP, "Spring"), (Kind::Drain, icon::DROP_SLASH, "Drain")];
+            for (kind, icon, name) in sources {
+                let on = placing == Some(kind);
+                if button(
+                    ui,
+                    icon,
+                    name,
+                    "Placed with a click on the map, then dragged and tuned there.".to_owned(),
+                    on,
+                ) {
+                    springs.place(if on { None } else { Some(kind) });
+                    asked.push(Command::Hold(None));
+                }
+            }
+        },
+    );
+    asked
+}
+
+/// The panel of the brush in the hand.
+pub fn brush_ui(ui: &mut Ui, state: &State<'_>, tool: Tool) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let (brush, fresh) = (state.brushes.of(tool), Brush::of(tool));
+    ui.label(RichText::new(tool.about()).weak());
+    let changes = some_of_group_ui(ui, ("brush", brush), ("brush", &fresh), |name| tool.has(name));
+    asked.extend(changes.into_iter().map(|(name, value)| Command::Set("brush".to_owned(), name, value)));
+    if tool == Tool::Stamp {
+        ui.horizontal(|ui| {
+            ui.label("Relief");
+            let text = format!("{} {}", icon::FOLDER_OPEN, state.brushes.stamp.1);
+            if ui.button(text).on_hover_text("Loads a heightmap to stamp with").clicked() {
+                asked.push(Command::AskStamp);
+            }
+        });
+    }
+    let terrain = &state.live.chosen().simulation.terrain;
+    let cells = brush.cells(terrain);
+    let text = format!("Radius {:.1} m, {cells:.1} cells", cells * terrain.cell_size);
+    ui.label(RichText::new(text).small().weak());
+    ui.label(
+        RichText::new("Shift smooths, Ctrl does the opposite, F and Shift+F set, Esc takes a stroke back.")
+            .small()
+            .weak(),
+    );
+    asked
+}
+
+/// A number of the brush that follows the pointer until a click.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drag {
+    name: &'static str,
+    before: f64,
+    /// Where the pointer was.
+    from: Pos2,
+}
+
+impl Drag {
+    /// Begins to set this number of the brush in the hand.
+    pub fn begin(name: &'static str, state: &State<'_>, pointer: Pos2) -> Option<Self> {
+        let brush = state.brushes.of(state.brushes.held?);
+        let value = walk(("brush", brush)).into_iter().find(|parameter| parameter.name == name)?.value;
+        match value {
+            Value::Number(before) => Some(Self { name, before, from: pointer }),
+            _ => None,
+        }
+    }
+}
+
+/// Sets a number of the brush as the pointer moves; a click or Enter keeps it, Esc or the right button brings back what it
+/// was.
+pub fn drag_ui(root: &mut Ui, view: Rect, state: &State<'_>, drag: &mut Option<Drag>) -> Vec<Command> {
+    let (Some(now), Some(tool)) = (*drag, state.brushes.held) else {
+        *drag = None;
+        return Vec::new();
+    };
+    let parameters = walk(("brush", state.brushes.of(tool)));
+    let Some(parameter) = parameters.into_iter().find(|parameter| parameter.name == now.name) else {
+        return Vec::new();
+    };
+    let response = root.interact(root.max_rect(), root.id().with("brush drag"), Sense::click());
+    let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(now.from);
+    let moved = (pointer.x - now.from.x) / REACH;
+    let knob = &parameter.knob;
+    let moved = f64::from(moved);
+    let wanted = if knob.log { now.before * moved.exp() } else { now.before + moved };
+    let wanted = wanted.clamp(knob.min, knob.max);
+    let (leaves, keeps) = root.input(|input| {
+        let leaves = input.key_pressed(Key::Escape) || input.pointer.secondary_clicked();
+        (leaves, input.key_pressed(Key::Enter) || input.pointer.primary_released())
+    });
+    let text = format!("{} {wanted:.2} {}", title(now.name), knob.unit);
+    let painter = root.painter().with_clip_rect(view);
+    painter.line_segment([now.from, egui::pos2(pointer.x, now.from.y)], Stroke::new(2.0, ACCENT));
+    let font = FontId::proportional(14.0);
+    let galley = painter.layout_no_wrap(text, font, Color32::WHITE);
+    let at = Align2::CENTER_BOTTOM.anchor_size(now.from - egui::vec2(0.0, 14.0), galley.size());
+    painter.rect_filled(at.expand2(egui::vec2(7.0, 3.0)), 5.0, Color32::from_black_alpha(150));
+    painter.galley(at.min, galley, Color32::WHITE);
+    response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+    let set = |value: f64| vec![Command::Set("brush".to_owned(), now.name, Value::Number(value))];
+    if leaves {
+        *drag = None;
+        return set(now.before);
+    }
+    if keeps {
+        *drag = None;
+    }
+    if parameter.value == Value::Number(wanted) { Vec::new() } else { set(wanted) }
+}
+
+/// All steps that can be undone and redone, to jump to any of them.
+pub fn history_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let (steps, done) = state.history.steps();
+    let mut row = |ui: &mut Ui, number: usize, text: &str| {
+        let here = number == done;
+        let shown = RichText::new(text);
+        let shown = if number > done { shown.weak() } else { shown };
+        if ui.selectable_label(here, shown).clicked() && !here {
+            asked.push(Command::Jump(done as i32 - number as i32));
+        }
+    };
+    egui::ScrollArea::vertical().max_height(220.0).id_salt("history").show(ui, |ui| {
+        row(ui, 0, "As far back as is kept");
+        for (index, step) in steps.enumerate() {
+            row(ui, index + 1, &format!("{}. {step}", index + 1));
+        }
+    });
+    let megabytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+    let text = format!("{:.1} of {:.0} MiB", megabytes(state.history.bytes()), megabytes(BUDGET));
+    ui.label(RichText::new(text).small().weak()).on_hover_text("Beyond it the oldest steps go.");
+    asked
+}
