@@ -21,12 +21,14 @@ use bevy::{
 use crate::{
     io::{
         self, Error,
+        heightmap::Options,
+        keep::{Keeper, left_behind},
         scene::{DEFAULT, Picture},
         session::Session,
     },
     log,
-    runtime::{self, Brushes, FreeView, Level, Live, Notices, Preferences, SimSystems, Transport},
-    settings::{AntiAliasing, Quality, Remembered, Settings, settings_file},
+    runtime::{self, Brushes, Command, Document, FreeView, Level, Live, Notices, Preferences, SimSystems, Transport},
+    settings::{AntiAliasing, Quality, Remembered, Settings, autosave_folder, settings_file},
     tools,
     ui::{self, Canvas, UiVisible},
     view::{
@@ -75,11 +77,30 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
     });
     let mut brushes = Brushes::default();
     brushes.take_over(&remembered.brushes);
+    let kept = autosave_folder();
+    let left = kept.as_deref().map(left_behind).unwrap_or_default();
+    if let Some(path) = left.first() {
+        let open = Command::Open(path.display().to_string(), Options::default());
+        let text = format!("Thalweg broke down last time; the work of then was kept in {}.", path.display());
+        notices.offer(Level::Error, text, Some(("Open it", open)));
+    }
+    let keeper = kept.and_then(|folder| match Keeper::new(&folder) {
+        Ok(keeper) => Some(keeper),
+        Err(error) => {
+            notices.tell(Level::Warning, format!("Work is not kept in case of a breakdown: {error}."));
+            None
+        }
+    });
+    let document = keeper.map_or_else(Document::default, Document::with_keeper);
     let preferences = Preferences { settings: remembered.settings(), remembered, software, file };
     let mut app = App::new();
-    app.add_plugins(DefaultPlugins.set(WindowPlugin { primary_window: Some(window), ..default() }).set(log::plugin()));
+    app.add_plugins(
+        DefaultPlugins
+            .set(WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() })
+            .set(log::plugin()),
+    );
     add_thalweg(&mut app, sessions);
-    app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes);
+    app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
     app.run();
     Ok(())
 }

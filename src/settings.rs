@@ -98,6 +98,9 @@ pub struct Settings {
     /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
+    /// Minutes after which unsaved work is kept in case the program breaks down; 0 keeps none.
+    #[reflect(@knob(0.0..=60.0).unit("min").source("ours"))]
+    pub autosave: f32,
 }
 
 impl Default for Settings {
@@ -113,6 +116,7 @@ impl Default for Settings {
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
             vsync: true,
+            autosave: 5.0,
         }
     }
 }
@@ -154,6 +158,8 @@ pub struct Remembered {
     set: BTreeMap<String, String>,
     /// What was changed on the brushes, by tool and name.
     pub brushes: BTreeMap<String, String>,
+    /// Projects that were opened or saved, the last first.
+    pub recent: Vec<PathBuf>,
     /// Where files were last opened or saved by choice.
     pub last_folder: Option<PathBuf>,
 }
@@ -214,6 +220,11 @@ pub fn settings_file() -> Option<PathBuf> {
 /// Where the log and reports of crashes are written.
 pub fn log_folder() -> PathBuf {
     folders().map_or_else(std::env::temp_dir, |folders| folders.data_local_dir().join("log"))
+}
+
+/// Where unsaved work is kept in case the program breaks down.
+pub fn autosave_folder() -> Option<PathBuf> {
+    Some(folders()?.data_local_dir().join("autosave"))
 }
 
 /// Where pictures are written.

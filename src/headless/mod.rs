@@ -19,7 +19,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
-        Error, heightmap,
+        Error, heightmap, project,
         scene::{self, DEFAULT, Picture, Role},
         session::Session,
     },
@@ -32,7 +32,7 @@ use crate::{
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    /// A built-in scene, a scene file (.ron) or a heightmap (.png, .exr, .r16, .r32, .asc) to open in the window
+    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc) to open in the window
     input: Option<String>,
 }
 
@@ -64,7 +64,7 @@ enum Command {
 /// What to start from and with which parameters.
 #[derive(Args, Default)]
 struct Start {
-    /// A built-in scene, a scene file (.ron) or a heightmap (.png, .exr, .r16, .r32, .asc)
+    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc)
     input: Option<String>,
     /// Ticks to run; without it, as many as make the scene
     #[arg(long)]
@@ -219,6 +219,12 @@ impl Start {
             min_m: self.min_height,
             max_m: self.max_height,
         };
+        let resumes = self.resumes();
+        if resumes && options != heightmap::Options::default() {
+            return Err(Failure::bad_input(
+                "a project has its size and heights; leave --size, --cell-size and the heights out",
+            ));
+        }
         let sides = 32..=4096;
         if self.size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
             return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
@@ -243,6 +249,11 @@ impl Start {
             eprintln!("thalweg: warning: {warning}");
         }
         Ok(sessions)
+    }
+
+    /// Whether the input is a project, which goes on where it stopped.
+    fn resumes(&self) -> bool {
+        self.input.as_deref().is_some_and(|input| project::is_project(Path::new(input)))
     }
 
     fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
@@ -283,7 +294,12 @@ impl Start {
                 session.load_map(role, path)?;
             }
         }
-        session.restart(seed);
+        // A project goes on where it stopped, unless something asks for another start.
+        let restarts =
+            self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
+        if restarts || maps.iter().any(|(_, file)| file.is_some()) || !self.resumes() {
+            session.restart(seed);
+        }
         Ok(())
     }
 
@@ -292,6 +308,8 @@ impl Start {
         let interrupted = interrupted();
         let ticks =
             self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
+        // A project is what it is, unless more is asked for.
+        let ticks = if self.resumes() { self.ticks.unwrap_or(0) } else { ticks };
         let bar = if std::io::stderr().is_terminal() {
             indicatif::ProgressBar::new(ticks)
         } else {

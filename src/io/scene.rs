@@ -13,6 +13,7 @@ use super::{
     embedded::FOLDER,
     heightmap,
     output::Output,
+    project,
     session::{Origin, Session},
     write_r32, write_sidecar,
 };
@@ -133,7 +134,7 @@ pub struct Picture {
     pub ui: bool,
 }
 
-/// Opens a built-in scene by name, a scene file (`.ron`) or a heightmap. There is at least one session.
+/// Opens a built-in scene by name, a scene file (`.ron`), a project (`.thalweg`) or a heightmap. There is at least one session.
 ///
 /// # Errors
 /// One sentence, if there is no such scene or the file cannot be used.
@@ -145,6 +146,7 @@ pub fn open(input: &str, options: &heightmap::Options) -> Result<Vec<Session>, E
     let path = Path::new(input);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     match path.extension() {
+        Some(_) if project::is_project(path) => Ok(project::open(path)?.sessions),
         Some(extension) if extension.eq_ignore_ascii_case("ron") => {
             let text = fs::read_to_string(path).map_err(|error| Error::unreadable(path, &error))?;
             parse(path, &text)?.sessions(&stem, path, origin)

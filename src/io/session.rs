@@ -17,7 +17,7 @@ use crate::{
         Simulation, Slot,
         generate::{TerrainParams, generate},
         grid::Grid,
-        terrain::{Pool, Source, Terrain},
+        terrain::{Edge, Pool, Source, Terrain},
     },
 };
 
@@ -146,15 +146,19 @@ impl Session {
     }
 
     pub(super) fn bare(name: &str, seed: u64, origin: Origin) -> Self {
-        let terrain = TerrainParams::default();
+        let terrain = generate(&TerrainParams::default(), seed);
+        Self::on(name, seed, origin, terrain)
+    }
+
+    fn on(name: &str, seed: u64, origin: Origin, terrain: Terrain) -> Self {
         Self {
             name: name.to_owned(),
             title: name.to_owned(),
             about: String::new(),
             ticks: 200,
             shown_from: 0,
-            simulation: Simulation::new(generate(&terrain, seed), seed),
-            terrain,
+            simulation: Simulation::new(terrain, seed),
+            terrain: TerrainParams::default(),
             look: Look::default(),
             water_look: WaterLook::default(),
             heightmap: None,
@@ -319,6 +323,16 @@ impl Session {
     pub(super) fn note_defaults(&mut self) {
         self.opened_with = self.parameters();
         self.opened_sources.clone_from(&self.sources);
+    }
+
+    /// Every parameter by path, as it is written on the command line.
+    pub(super) fn all_parameters(&self) -> BTreeMap<String, String> {
+        self.parameters().into_iter().map(|(path, value)| (path, value.to_string())).collect()
+    }
+
+    /// One of the defaults on a terrain of a single cell, until it gets its own.
+    pub(super) fn small(name: &str, seed: u64, origin: Origin) -> Self {
+        Self::on(name, seed, origin, Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default()))
     }
 
     fn parameters(&self) -> BTreeMap<String, Value> {

@@ -8,7 +8,7 @@ use super::{
     Brushes, History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, Shown, Transport, jobs::Task,
 };
 use crate::{
-    io::{heightmap::Options, scene::Role, session::Session},
+    io::{heightmap::Options, project::Camera, scene::Role, session::Session},
     params::{Value, write},
     sim::{edit::Tool, quantity::Quantity, terrain::Source},
 };
@@ -130,6 +130,14 @@ pub enum Command {
     ToggleSettings,
     /// The map of the wind's ways beside the sand.
     ToggleWindMap,
+    /// Writes the work where it was last saved; asks where, if it never was.
+    Save,
+    /// Writes the work as a project.
+    SaveProject(PathBuf),
+    /// Asks where to save the work.
+    AskSaveProject,
+    /// Puts the eye there.
+    PlaceCamera(Camera),
     /// Asks for a file to open.
     AskOpen,
     /// Asks for a file to import as heights or as another map.
@@ -142,8 +150,14 @@ pub enum Command {
     AskSaveScene,
     /// A message was read.
     Dismiss(u64),
-    /// Ends the program.
+    /// Ends the program; asks, if there is unsaved work.
     Quit,
+    /// Ends the program, saved or not.
+    QuitUnsaved,
+    /// Ends the program as soon as the work is saved.
+    SaveAndQuit,
+    /// Does not end the program after all.
+    Stay,
 }
 
 impl Command {
@@ -151,9 +165,11 @@ impl Command {
     fn file(&self) -> Option<&Path> {
         match self {
             Self::Open(input, _) => Some(Path::new(input)),
-            Self::Load(_, path, _) | Self::SaveMap(_, path) | Self::SaveScene(path) | Self::LoadStamp(path) => {
-                Some(path)
-            }
+            Self::Load(_, path, _)
+            | Self::SaveMap(_, path)
+            | Self::SaveScene(path)
+            | Self::LoadStamp(path)
+            | Self::SaveProject(path) => Some(path),
             _ => None,
         }
     }
@@ -262,7 +278,9 @@ pub(super) fn obey(
             // A stroke that goes on is taken back where it is made.
             Command::Cancel if !history.strokes() => brushes.held = None,
             Command::ResizeBrush(steps) => brushes.resize(*steps),
-            Command::LoadStamp(path) => jobs.start(&mut notices, Task::Stamp(path.clone())),
+            Command::LoadStamp(path) => {
+                jobs.start(&mut notices, Task::Stamp(path.clone()));
+            }
             Command::Open(input, options) => {
                 jobs.start(&mut notices, Task::Open(input.clone(), options.clone()));
             }

@@ -48,6 +48,8 @@ pub struct History {
     last: Option<Instant>,
     /// Whether the last step is a stroke that still goes on.
     open: bool,
+    /// How often something was changed, taken back or done again.
+    changes: u64,
 }
 
 impl History {
@@ -62,6 +64,11 @@ impl History {
         (all.map(|step| &*step.label), self.past.len())
     }
 
+    /// How often something was done by hand, taken back or done again.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Memory that all steps take, in bytes.
     pub fn bytes(&self) -> usize {
         self.past.iter().chain(&self.future).map(Step::bytes).sum()
@@ -71,6 +78,7 @@ impl History {
     pub fn begin_stroke(&mut self, label: &str, sessions: usize) {
         self.end_stroke();
         self.last = None;
+        self.changes += 1;
         self.future.clear();
         self.past.push(Step { label: label.to_owned(), change: Change::Stroke(vec![Patch::default(); sessions]) });
         self.open = true;
@@ -150,6 +158,7 @@ impl History {
     }
 
     fn push(&mut self, label: &str, change: impl FnOnce() -> Change) {
+        self.changes += 1;
         let now = Instant::now();
         let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP);
         self.future.clear();
@@ -170,6 +179,7 @@ impl History {
     /// Takes the last step back. Returns what it was and whether all sessions were replaced.
     pub(super) fn undo(&mut self, live: &mut Live) -> Option<(String, bool)> {
         self.last = None;
+        self.changes += 1;
         self.end_stroke();
         exchange_last(&mut self.past, &mut self.future, live)
     }
@@ -177,6 +187,7 @@ impl History {
     /// Does again the step that was last taken back. Returns the same.
     pub(super) fn redo(&mut self, live: &mut Live) -> Option<(String, bool)> {
         self.last = None;
+        self.changes += 1;
         exchange_last(&mut self.future, &mut self.past, live)
     }
 }

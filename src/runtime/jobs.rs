@@ -8,19 +8,23 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Brushes, Command, History, Level, Live, Notices, Revision, Transport};
+use super::{
+    Brushes, Command, Document, History, Level, Live, Notices, Preferences, Revision, Transport,
+    document::remember_file,
+};
 use crate::{
     io::{
         Error, Progress,
         export::Export,
         heightmap::{self, Heightmap, Options},
         output,
+        project::{self, Project},
         scene::{self, Role},
         session::{Origin, Session},
         write_rgb8,
     },
     look::Look,
-    settings::picture_folder,
+    settings::{autosave_folder, picture_folder},
     sim::{edit::Tool, grid::Grid, terrain::Terrain},
 };
 
@@ -33,6 +37,10 @@ pub(super) enum Task {
     Stamp(PathBuf),
     SaveMap(&'static str, PathBuf, Box<Terrain>, Look),
     SaveScene(PathBuf, Box<Session>),
+    /// The work, and how often it had been changed.
+    SaveProject(PathBuf, Box<Project>, u64),
+    /// The work, in case the program breaks down; nobody is told.
+    Keep(PathBuf, Box<Project>),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Vec<u8>),
 }
@@ -47,6 +55,12 @@ enum Outcome {
     Map(Role, PathBuf, Grid, Vec<String>),
     /// A relief from 0 to 1, and what it is called.
     Stamp(String, Grid),
+    /// A project that replaces the present sessions, and its file.
+    Project(PathBuf, Box<Project>),
+    /// The work was saved as it was after so many changes.
+    Saved(PathBuf, u64),
+    /// Nobody needs to know.
+    Kept,
     /// A file was written.
     Written(PathBuf),
 }
@@ -54,7 +68,16 @@ enum Outcome {
 /// Work that is being done.
 #[derive(Resource, Default)]
 pub struct Jobs {
-    running: Vec<(u64, JoinHandle<Result<Outcome, Error>>)>,
+    running: Vec<Job>,
+}
+
+/// Work on a thread of its own.
+struct Job {
+    /// The notice that tells of it.
+    notice: Option<u64>,
+    /// What it writes, if that is one file.
+    writes: Option<PathBuf>,
+    handle: JoinHandle<Result<Outcome, Error>>,
 }
 
 impl Jobs {
@@ -68,30 +91,50 @@ impl Jobs {
         self.start(notices, Task::SavePicture(picture_folder(), stem, size, pixels));
     }
 
-    pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
+    /// Waits until nobody writes to a file.
+    pub(super) fn wait_for(&mut self, path: &Path) {
+        while let Some(index) = self.running.iter().position(|job| job.writes.as_deref() == Some(path)) {
+            let _ = self.running.swap_remove(index).handle.join();
+        }
+    }
+
+    /// Starts a task. False, and the user is told, if there was no thread for it.
+    pub(super) fn start(&mut self, notices: &mut Notices, task: Task) -> bool {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", name(Path::new(input))),
             Task::Load(role, path, ..) => format!("Loading {} as {} …", name(path), role.title().to_lowercase()),
             Task::Stamp(path) => format!("Loading {} for the stamp …", name(path)),
             Task::SaveMap(map, path, ..) => format!("Saving {map} as {} …", name(path)),
-            Task::SaveScene(path, _) => format!("Saving {} …", name(path)),
+            Task::SaveScene(path, _) | Task::SaveProject(path, ..) => format!("Saving {} …", name(path)),
+            Task::Keep(..) => String::new(),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
+        let writes = match &task {
+            Task::Keep(path, _) | Task::SaveProject(path, ..) => Some(path.clone()),
+            _ => None,
+        };
         let progress = Progress::default();
-        let id = notices.work(text, progress.clone());
+        let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
         match std::thread::Builder::new().name("thalweg job".to_owned()).spawn(move || task.run(&progress)) {
-            Ok(handle) => self.running.push((id, handle)),
+            Ok(handle) => self.running.push(Job { notice, writes, handle }),
             Err(error) => {
-                notices.dismiss(id);
+                notice.into_iter().for_each(|notice| notices.dismiss(notice));
                 notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
+                return false;
             }
         }
+        true
     }
 }
 
 impl Task {
     fn run(self, progress: &Progress) -> Result<Outcome, Error> {
         match self {
+            Self::Open(input, _) if project::is_project(Path::new(&input)) => {
+                let path = PathBuf::from(input);
+                let project = project::open(&path)?;
+                Ok(Outcome::Project(path, Box::new(project)))
+            }
             Self::Open(input, options) => {
                 let mut sessions = scene::open(&input, &options)?;
                 sessions.iter_mut().for_each(|session| session.prepare(progress));
@@ -122,12 +165,28 @@ impl Task {
                 output::replace(&path, |file| write_rgb8(file, size, &pixels, progress))?;
                 Ok(Outcome::Written(path))
             }
+            Self::SaveProject(path, mut project, changes) => {
+                save(&mut project, &path, progress)?;
+                Ok(Outcome::Saved(path, changes))
+            }
+            Self::Keep(path, mut project) => {
+                save(&mut project, &path, progress)?;
+                Ok(Outcome::Kept)
+            }
             Self::SaveScene(path, session) => {
                 scene::save(&session, &path, progress)?;
                 Ok(Outcome::Written(path))
             }
         }
     }
+}
+
+/// Writes a project as it is after the present tick.
+fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(), Error> {
+    for session in project.sessions.iter_mut().filter(|session| !session.simulation.between_ticks()) {
+        session.simulation.tick();
+    }
+    project::save(project, path, progress)
 }
 
 /// A session on a heightmap, with the light, colours and processes of another.
@@ -154,6 +213,7 @@ fn name(path: &Path) -> String {
 }
 
 /// Takes over what finished jobs bring. What was changed meanwhile stays.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn finish(
     mut jobs: ResMut<Jobs>,
     mut live: ResMut<Live>,
@@ -162,14 +222,18 @@ pub(super) fn finish(
     mut revision: ResMut<Revision>,
     mut transport: ResMut<Transport>,
     mut brushes: ResMut<Brushes>,
+    mut document: ResMut<Document>,
+    mut preferences: ResMut<Preferences>,
+    (mut commands, mut leave): (MessageWriter<Command>, MessageWriter<AppExit>),
 ) {
-    while let Some(index) = jobs.running.iter().position(|(_, handle)| handle.is_finished()) {
-        let (id, handle) = jobs.running.swap_remove(index);
-        notices.dismiss(id);
+    while let Some(index) = jobs.running.iter().position(|job| job.handle.is_finished()) {
+        let Job { notice, handle, .. } = jobs.running.swap_remove(index);
+        notice.into_iter().for_each(|notice| notices.dismiss(notice));
         let outcome = match handle.join() {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(error)) => {
                 notices.tell(Level::Error, format!("{error}."));
+                document.leaves();
                 continue;
             }
             Err(_) => {
@@ -178,8 +242,35 @@ pub(super) fn finish(
                 continue;
             }
         };
+        let mut opened = None;
         let replaced = match outcome {
-            Outcome::Sessions(label, sessions) => Ok((label, Live::new(sessions))),
+            Outcome::Sessions(label, sessions) => {
+                opened = Some(None);
+                Ok((label, Live::new(sessions)))
+            }
+            Outcome::Project(path, project) => {
+                remember_file(&mut preferences, &path);
+                if let Some(camera) = project.camera {
+                    commands.write(Command::PlaceCamera(camera));
+                }
+                transport.playing = false;
+                let mut live = Live::new(project.sessions);
+                live.choose(project.chosen);
+                let label = format!("opened {}", name(&path));
+                // What was kept by a program that broke down is not saved anywhere yet.
+                opened = (path.parent() != autosave_folder().as_deref()).then_some(Some(path));
+                Ok((label, live))
+            }
+            Outcome::Saved(path, changes) => {
+                remember_file(&mut preferences, &path);
+                notices.tell(Level::Info, format!("Saved {}.", path.display()));
+                document.is_saved(Some(path), changes);
+                if document.leaves() {
+                    leave.write(AppExit::Success);
+                }
+                continue;
+            }
+            Outcome::Kept => continue,
             Outcome::Heights(path, options, map) => {
                 let session = on_heights(&path, options, map, live.chosen());
                 Ok((format!("loaded heights from {}", name(&path)), Live::new(vec![session])))
@@ -217,6 +308,9 @@ pub(super) fn finish(
             Ok((label, new)) => {
                 let ticks = live.ticks();
                 history.before_state(&live, &label);
+                if let Some(path) = opened {
+                    document.is_saved(path, history.changes());
+                }
                 *live = new;
                 transport.due = 0.0;
                 revision.begins();
@@ -241,8 +335,8 @@ pub(super) fn finish(
 /// log: there is no window any more.
 pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
     if leaving.read().next().is_some() {
-        for (_, handle) in jobs.running.drain(..) {
-            if let Ok(Err(error)) = handle.join() {
+        for job in jobs.running.drain(..) {
+            if let Ok(Err(error)) = job.handle.join() {
                 error!("{error}");
             }
         }

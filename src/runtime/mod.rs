@@ -3,6 +3,7 @@
 
 mod brush;
 mod command;
+mod document;
 mod history;
 mod jobs;
 mod notice;
@@ -19,6 +20,7 @@ use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 pub use self::{
     brush::{BrushCursor, Brushes, Held, Ring, Touch},
     command::{Before, Command, Workspace},
+    document::{Document, Eye},
     history::{BUDGET, History},
     jobs::Jobs,
     notice::{Level, Notice, Notices},
@@ -251,6 +253,8 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Record>()
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
+        .init_resource::<Document>()
+        .init_resource::<Eye>()
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
         .add_message::<Command>()
@@ -259,11 +263,13 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(
             Update,
             (
-                (command::obey, overlay::obey, overlay::follow_brush, jobs::finish).chain().in_set(SimSystems::Obey),
+                (command::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish)
+                    .chain()
+                    .in_set(SimSystems::Obey),
                 (run_due_ticks, record::sample, overlay::follow_ticks).chain().in_set(SimSystems::Tick),
             ),
         )
-        .add_systems(Last, (jobs::wait_before_exit, remember));
+        .add_systems(Last, (document::keep, jobs::wait_before_exit, remember).chain());
     for turn in 0..catalogue().len() {
         if turn > 0 {
             app.configure_sets(SimTick, Turn(turn).after(Turn(turn - 1)));

@@ -9,6 +9,7 @@ pub mod edit;
 pub mod generate;
 pub mod grid;
 pub mod ledger;
+pub mod memory;
 pub mod process;
 pub mod quantity;
 pub mod ray;
@@ -26,6 +27,7 @@ use rayon::ThreadPool;
 
 use crate::params::{Group, GroupMut, Value, walk};
 use ledger::Ledger;
+use memory::Memory;
 use process::{Context, Process, Progress, catalogue};
 use terrain::Terrain;
 
@@ -116,6 +118,22 @@ impl Simulation {
     pub fn with_pool(mut self, pool: Arc<ThreadPool>) -> Self {
         self.pool = Some(pool);
         self
+    }
+
+    /// Everything that processes keep from tick to tick besides their parameters, by process and name.
+    pub fn memories(&mut self) -> Vec<(String, Memory<'_>)> {
+        let mut all = Vec::new();
+        for slot in &mut self.slots {
+            let key = slot.key();
+            let kept = slot.process.memories(&self.terrain).into_iter();
+            all.extend(kept.map(|(name, memory)| (format!("{key}/{name}"), memory)));
+        }
+        all
+    }
+
+    /// Sets the clock, as part of taking up a run that was written down.
+    pub fn set_ticks(&mut self, ticks: u64) {
+        self.tick = ticks;
     }
 
     /// Seed of the run.

@@ -170,3 +170,145 @@ pub(super) fn work(
 fn meant(held: Tool, keys: Held) -> (Tool, bool) {
     (if keys.shift { Tool::Smooth } else { held }, keys.ctrl)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        io::heightmap::Options,
+        runtime::{self, Transport},
+        sim::terrain::Terrain,
+    };
+
+    fn app() -> App {
+        let mut app = App::new();
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        app.add_plugins((MinimalPlugins, runtime::plugin, super::super::plugin))
+            .insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+            .insert_resource(Transport::paused());
+        app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+        app
+    }
+
+    fn touch(app: &mut App, touches: &[Touch]) {
+        for touch in touches {
+            app.world_mut().write_message(*touch);
+        }
+        app.update();
+    }
+
+    fn stroke(app: &mut App) {
+        let keys = Held::default();
+        touch(app, &[Touch::Press([0.3, 0.4], keys), Touch::Move([0.6, 0.5]), Touch::Rest(0.2), Touch::Release]);
+    }
+
+    fn run(app: &mut App, ticks: u32) {
+        app.world_mut().write_message(Command::Step(ticks));
+        (0..300).for_each(|_| app.update());
+    }
+
+    fn ask(app: &mut App, command: Command) {
+        app.world_mut().write_message(command);
+        app.update();
+    }
+
+    fn terrain(app: &App) -> Terrain {
+        app.world().resource::<Live>().chosen().simulation.terrain.clone()
+    }
+
+    fn ticks(app: &App) -> u64 {
+        app.world().resource::<Live>().ticks()
+    }
+
+    fn steps(app: &App) -> usize {
+        app.world().resource::<History>().steps().1
+    }
+
+    #[test]
+    fn a_stroke_is_one_step_that_is_undone_and_done_again_to_the_bit() {
+        let mut app = app();
+        let before = terrain(&app);
+        stroke(&mut app);
+        let after = terrain(&app);
+        assert!(before != after && steps(&app) == 1);
+        stroke(&mut app);
+        assert_eq!(steps(&app), 2, "two strokes in quick succession are two steps");
+        ask(&mut app, Command::Jump(2));
+        assert!(terrain(&app) == before && steps(&app) == 0);
+        ask(&mut app, Command::Redo);
+        assert!(terrain(&app) == after);
+        let residual = app.world().resource::<Live>().chosen().simulation.solid_residual();
+        assert!(residual.abs() < 1e-4, "{residual}");
+    }
+
+    #[test]
+    fn a_stroke_that_time_has_run_on_from_is_undone_to_its_tick_and_the_run_goes_on_as_if_it_had_not_been() {
+        let (mut app, mut other) = (app(), app());
+        run(&mut app, 3);
+        let before = terrain(&app);
+        stroke(&mut app);
+        let sculpted = terrain(&app);
+        run(&mut app, 4);
+        let later = terrain(&app);
+        ask(&mut app, Command::Undo);
+        assert!((terrain(&app) == before, ticks(&app)) == (true, 3));
+        let told =
+            |app: &App, text: &str| app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(text));
+        assert!(told(&app, "as it was at tick 3"));
+        // Time goes on without the stroke as it would have without it.
+        run(&mut app, 4);
+        run(&mut other, 7);
+        assert!(terrain(&app) == terrain(&other));
+        ask(&mut app, Command::Redo);
+        assert!(terrain(&app) == later && ticks(&app) == 7);
+        assert!(sculpted != later);
+    }
+
+    #[test]
+    fn escape_takes_back_what_the_stroke_touched_and_then_puts_the_brush_away() {
+        let mut app = app();
+        let before = terrain(&app);
+        touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Move([0.7, 0.7])]);
+        assert!(terrain(&app) != before);
+        ask(&mut app, Command::Cancel);
+        assert!(terrain(&app) == before && steps(&app) == 0);
+        touch(&mut app, &[Touch::Move([0.2, 0.2]), Touch::Release]);
+        assert!(terrain(&app) == before, "what follows of a cancelled stroke does nothing");
+        assert_eq!(app.world().resource::<Brushes>().held, Some(Tool::Raise));
+        ask(&mut app, Command::Cancel);
+        assert_eq!(app.world().resource::<Brushes>().held, None);
+        // While time runs.
+        app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+        touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default())]);
+        run(&mut app, 2);
+        touch(&mut app, &[Touch::Move([0.7, 0.7])]);
+        ask(&mut app, Command::Cancel);
+        assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
+    }
+
+    #[test]
+    fn shift_smooths_ctrl_does_the_opposite_and_a_ramp_joins_two_places() {
+        let mut app = app();
+        let height = |app: &App, [x, y]: [f32; 2]| terrain(app).ground_between(64.0 * x - 0.5, 64.0 * y - 0.5);
+        let place = [0.5, 0.4];
+        let start = height(&app, place);
+        let click = |keys: Held| [Touch::Press(place, keys), Touch::Rest(0.3), Touch::Release];
+        touch(&mut app, &click(Held::default()));
+        let raised = height(&app, place);
+        touch(&mut app, &click(Held { shift: true, ctrl: false }));
+        let smoothed = height(&app, place);
+        touch(&mut app, &click(Held { shift: false, ctrl: true }));
+        let lowered = height(&app, place);
+        assert!(start < raised && smoothed < raised && lowered < smoothed, "{start} {raised} {smoothed} {lowered}");
+        app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Slope);
+        let ends = [[0.3, 0.3], [0.6, 0.6]];
+        let wanted = 0.5 * (height(&app, ends[0]) + height(&app, ends[1]));
+        let away = |app: &App| (height(app, [0.45, 0.45]) - wanted).abs();
+        let before = away(&app);
+        touch(&mut app, &[Touch::Press(ends[0], Held::default()), Touch::Move(ends[1])]);
+        let drawn = app.world().resource::<BrushCursor>().0.and_then(|ring| ring.from);
+        assert_eq!(drawn, Some(ends[0]));
+        touch(&mut app, &[Touch::Release]);
+        assert!(away(&app) < 0.2 * before, "{} of {before}", away(&app));
+    }
+}

@@ -158,7 +158,9 @@ pub fn drag_ui(root: &mut Ui, view: Rect, state: &State<'_>, drag: &mut Option<D
     let knob = &parameter.knob;
     let moved = f64::from(moved);
     let wanted = if knob.log { now.before * moved.exp() } else { now.before + moved };
-    let wanted = wanted.clamp(knob.min, knob.max);
+    // Three digits are as fine as a hand.
+    let digit = 10.0_f64.powf(wanted.abs().max(1e-9).log10().floor() - 2.0);
+    let wanted = ((wanted / digit).round() * digit).clamp(knob.min, knob.max);
     let (leaves, keeps) = root.input(|input| {
         let leaves = input.key_pressed(Key::Escape) || input.pointer.secondary_clicked();
         (leaves, input.key_pressed(Key::Enter) || input.pointer.primary_released())

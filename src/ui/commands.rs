@@ -98,7 +98,14 @@ fn build() -> Vec<Entry> {
     };
     use Menu::{Brush, Edit, File, Help, Run, View};
     let shift_ctrl = CTRL | SHIFT;
-    add(File, icon::FOLDER_OPEN, "Open…", "Opens a scene file or a heightmap.", &[(CTRL, Key::O)], Command::AskOpen);
+    add(
+        File,
+        icon::FOLDER_OPEN,
+        "Open…",
+        "Opens a project, a scene file or a heightmap.",
+        &[(CTRL, Key::O)],
+        Command::AskOpen,
+    );
     for role in Role::ALL {
         let title = match role {
             Role::Heights => "-Import heights…".to_owned(),
@@ -107,11 +114,15 @@ fn build() -> Vec<Entry> {
         add(File, icon::DOWNLOAD_SIMPLE, &title, import_help(role), &[], Command::AskImport(role));
     }
     let save =
-        (icon::FLOPPY_DISK, "-Save scene as…", "Writes the present state as a scene file with its layers beside it.");
-    add(File, save.0, save.1, save.2, &[(CTRL, Key::S)], Command::AskSaveScene);
+        (icon::FLOPPY_DISK, "Save scene as…", "Writes the present state as a scene file with its layers beside it.");
+    let project = "Writes all of the work into its project file, to go on from there another time.";
+    add(File, icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], Command::Save);
+    let other = "Writes all of the work into another project file.";
+    add(File, icon::FLOPPY_DISK, "Save as…", other, &[(shift_ctrl, Key::S)], Command::AskSaveProject);
+    add(File, save.0, save.1, save.2, &[], Command::AskSaveScene);
     for map in export::maps() {
         let (title, keys): (_, &[_]) = match map {
-            "height" => ("Save heights as…".to_owned(), &[(shift_ctrl, Key::S)]),
+            "height" => ("-Save heights as…".to_owned(), &[(CTRL, Key::E)]),
             _ => (format!("Save {map} as…"), &[]),
         };
         let endings = export::formats(map).join(", .");

@@ -7,8 +7,14 @@ use bevy_egui::egui::{self, Align2, RichText};
 use egui_file_dialog::FileDialog;
 
 use crate::{
-    io::{export, heightmap::Options, scene::Role, session::Session},
-    runtime::{Command, Level, Notices, Preferences},
+    io::{
+        export,
+        heightmap::Options,
+        project::{ENDING, is_project},
+        scene::Role,
+        session::Session,
+    },
+    runtime::{Command, Document, Level, Notices, Preferences},
 };
 
 /// Endings of files that hold heights or another map.
@@ -22,6 +28,7 @@ enum Purpose {
     Stamp,
     SaveMap(&'static str),
     SaveScene,
+    SaveProject,
 }
 
 /// How a map is to be read, while the user decides.
@@ -46,7 +53,13 @@ pub struct Files {
 
 impl Files {
     /// Opens the dialog that a command asks for. True if it asked for one.
-    pub fn obey(&mut self, command: &Command, session: &Session, preferences: &Preferences) -> bool {
+    pub fn obey(
+        &mut self,
+        command: &Command,
+        session: &Session,
+        preferences: &Preferences,
+        document: &Document,
+    ) -> bool {
         let terrain = &session.simulation.terrain;
         let purpose = match command {
             Command::AskOpen => Purpose::Open,
@@ -54,6 +67,8 @@ impl Files {
             Command::AskStamp => Purpose::Stamp,
             Command::AskSaveMap(map) => Purpose::SaveMap(map),
             Command::AskSaveScene => Purpose::SaveScene,
+            Command::AskSaveProject => Purpose::SaveProject,
+            Command::Save if document.path.is_none() => Purpose::SaveProject,
             Command::AskHow(role, path) => {
                 self.import = Some(Import {
                     role: *role,
@@ -79,11 +94,11 @@ impl Files {
         dialog = match purpose {
             Purpose::Open => {
                 let mut all = endings(&MAP_ENDINGS);
-                all.push("ron");
+                all.extend(["thalweg", "ron"]);
                 dialog
-                    .title("Open a scene or a heightmap")
-                    .add_file_filter_extensions("Scenes and heightmaps", all)
-                    .default_file_filter("Scenes and heightmaps")
+                    .title("Open a project, a scene or a heightmap")
+                    .add_file_filter_extensions("Projects, scenes and heightmaps", all)
+                    .default_file_filter("Projects, scenes and heightmaps")
             }
             Purpose::Import(role) => dialog
                 .title(&format!("Import: {}", role.title().to_lowercase()))
@@ -106,10 +121,15 @@ impl Files {
                 .default_file_name(&session.name)
                 .add_save_extension("Scene", "ron")
                 .default_save_extension("Scene"),
+            Purpose::SaveProject => dialog
+                .title("Save the project")
+                .default_file_name(&session.name)
+                .add_save_extension("Project", ENDING)
+                .default_save_extension("Project"),
         };
         match purpose {
             Purpose::Open | Purpose::Import(_) | Purpose::Stamp => dialog.pick_file(),
-            Purpose::SaveMap(_) | Purpose::SaveScene => dialog.save_file(),
+            Purpose::SaveMap(_) | Purpose::SaveScene | Purpose::SaveProject => dialog.save_file(),
         }
         self.dialog = Some((purpose, dialog));
         true
@@ -135,8 +155,15 @@ impl Files {
                     Purpose::Import(role) => Command::AskHow(role, path),
                     Purpose::Stamp => Command::LoadStamp(path),
                     Purpose::SaveMap(map) => Command::SaveMap(map, with_ending(path, export::formats(map)[0])),
+                    Purpose::SaveProject => Command::SaveProject(with_ending(path, ENDING)),
                     Purpose::SaveScene => Command::SaveScene(with_ending(path, "ron")),
                 });
+                self.dialog = None;
+            } else if matches!(dialog.state(), egui_file_dialog::DialogState::Cancelled) {
+                // Who does not save does not leave.
+                if *purpose == Purpose::SaveProject {
+                    commands.push(Command::Stay);
+                }
                 self.dialog = None;
             }
         }
@@ -262,7 +289,7 @@ pub(super) fn take_dropped_files(
         [path] if path.is_dir() => {
             notices.tell(Level::Error, format!("{}: it is a folder; drop a file that is in it.", path.display()));
         }
-        [path] if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) => {
+        [path] if is_project(path) || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) => {
             commands.write(Command::Open(path.display().to_string(), Options::default()));
         }
         [path] => {

@@ -24,15 +24,15 @@ use bevy::{
     ecs::system::SystemParam,
     prelude::*,
     render::renderer::RenderAdapterInfo,
-    window::{MonitorSelection, PrimaryWindow, WindowMode},
+    window::{MonitorSelection, PrimaryWindow, WindowCloseRequested, WindowMode},
 };
 use bevy_egui::{
     EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, EguiTextureHandle, PrimaryEguiContext, egui,
 };
 
 use crate::runtime::{
-    Before, Brushes, Command, FreeView, History, Level, Live, Marks, Notices, Overlay, Pointed, PointerOverView,
-    Preferences, Record, Shown, Timing, Transport, Workspace,
+    Before, Brushes, Command, Document, FreeView, History, Level, Live, Marks, Notices, Overlay, Pointed,
+    PointerOverView, Preferences, Record, Shown, Timing, Transport, Workspace,
 };
 use files::Files;
 use keys::Keyboard;
@@ -92,6 +92,8 @@ pub struct State<'a> {
     pub history: &'a History,
     /// The brushes, and which is in the hand.
     pub brushes: &'a Brushes,
+    /// The file that the work belongs to.
+    pub document: &'a Document,
     /// The person's settings.
     pub preferences: &'a Preferences,
     /// What is shown over the ground.
@@ -117,6 +119,7 @@ struct Sources<'w> {
     record: ResMut<'w, Record>,
     history: Res<'w, History>,
     brushes: Res<'w, Brushes>,
+    document: Res<'w, Document>,
     preferences: Res<'w, Preferences>,
     overlay: Res<'w, Overlay>,
     pointed: Res<'w, Pointed>,
@@ -137,6 +140,7 @@ impl Sources<'_> {
             record: &self.record,
             history: &self.history,
             brushes: &self.brushes,
+            document: &self.document,
             preferences: &self.preferences,
             overlay: &self.overlay,
             pointed: self.pointed.0,
@@ -155,7 +159,7 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Keyboard>()
         .add_systems(Startup, spawn_canvas)
         .add_systems(EguiPrimaryContextPass, draw)
-        .add_systems(Update, (obey, keys::ask, files::take_dropped_files));
+        .add_systems(Update, (obey, keys::ask, files::take_dropped_files, ask_to_leave));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
@@ -226,7 +230,8 @@ fn draw(
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context));
     asked.extend(toasts::toasts_ui(&context, &sources.notices, view));
-    let answers = opened.files.is_open() || opened.windows.palette || opened.kept.drag.is_some();
+    let answers =
+        sources.document.asks || opened.files.is_open() || opened.windows.palette || opened.kept.drag.is_some();
     *keyboard = if context.text_edit_focused() || answers {
         Keyboard::Typing
     } else if context.egui_wants_keyboard_input() {
@@ -250,6 +255,13 @@ fn draw(
     Ok(())
 }
 
+/// Who closes the window wants to leave.
+fn ask_to_leave(mut closing: MessageReader<WindowCloseRequested>, mut commands: MessageWriter<Command>) {
+    if closing.read().count() > 0 {
+        commands.write(Command::Quit);
+    }
+}
+
 /// Whether the pointer is over something of the panels that answers to it, a spring's mark for instance.
 fn on_widget(context: &egui::Context) -> bool {
     let hovered: Vec<egui::Id> = context.interaction_snapshot(|now| now.hovered.iter().copied().collect());
@@ -268,7 +280,8 @@ fn obey(
     mut notices: ResMut<Notices>,
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
     mut contexts: EguiContexts,
-    mut leave: MessageWriter<AppExit>,
+    document: Res<Document>,
+    history: Res<History>,
 ) {
     let id = free.picture.id();
     if free.picture != Handle::default() && opened.picture.is_none_or(|(known, _)| known != id) {
@@ -277,12 +290,14 @@ fn obey(
         }
         opened.picture = Some((id, contexts.add_image(EguiTextureHandle::Weak(id))));
     }
-    let title = format!("{} · Thalweg", live.chosen().title);
+    let file = document.path.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let mark = if document.unsaved(&history) { "• " } else { "" };
+    let title = format!("{mark}{} · Thalweg", file.as_deref().unwrap_or(&live.chosen().title));
     for mut window in windows.iter_mut().filter(|window| window.title != title) {
         window.title.clone_from(&title);
     }
     for command in commands.read() {
-        if opened.windows.obey(command) || opened.files.obey(command, live.chosen(), &preferences) {
+        if opened.windows.obey(command) || opened.files.obey(command, live.chosen(), &preferences, &document) {
             continue;
         }
         match command {
@@ -305,7 +320,6 @@ fn obey(
                     };
                 }
             }
-            Command::Quit => drop(leave.write(AppExit::Success)),
             _ => {}
         }
     }

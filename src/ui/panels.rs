@@ -1,5 +1,7 @@
 //! The panels around the view, as functions of (ui, state) that return what the user asks for.
 
+use std::path::PathBuf;
+
 use bevy_egui::egui::{self, RichText, Ui, collapsing_header::CollapsingState};
 use egui_phosphor::regular as icon;
 
@@ -17,6 +19,7 @@ use super::{
     transport::{status_ui, transport_ui},
 };
 use crate::{
+    io::heightmap::Options,
     look::{Look, WaterLook},
     runtime::{Command, Workspace},
     sim::{
@@ -50,6 +53,9 @@ pub fn menu_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
                         commands.push(entry.command.clone());
                         ui.close();
                     }
+                    if entry.command == Command::AskOpen {
+                        commands.extend(recent_ui(ui, &state.preferences.remembered.recent));
+                    }
                 }
             });
         }
@@ -71,6 +77,23 @@ pub fn menu_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
         });
     });
     commands
+}
+
+/// The projects that were opened or saved last.
+fn recent_ui(ui: &mut Ui, recent: &[PathBuf]) -> Option<Command> {
+    let mut asked = None;
+    ui.add_enabled_ui(!recent.is_empty(), |ui| {
+        ui.menu_button(format!("{}  Open recent", icon::CLOCK_COUNTER_CLOCKWISE), |ui| {
+            for path in recent {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                if ui.button(name).on_hover_text(path.display().to_string()).clicked() {
+                    asked = Some(Command::Open(path.display().to_string(), Options::default()));
+                    ui.close();
+                }
+            }
+        });
+    });
+    asked
 }
 
 /// Terrain, one panel per process, light and colour, ledger, statistics. Returns also whether the statistics are seen.
@@ -202,7 +225,7 @@ pub fn window_ui(root: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Comm
     egui::Panel::bottom("transport").exact_size(42.0).show_inside(root, |ui| commands.extend(transport_ui(ui, state)));
     if state.workspace == Workspace::Sculpt {
         egui::Panel::left("tools")
-            .exact_size(46.0)
+            .exact_size(50.0)
             .resizable(false)
             .show_inside(root, |ui| commands.extend(tool_bar_ui(ui, state, &mut kept.springs)));
     }

@@ -81,11 +81,32 @@ pub fn windows_ui(context: &egui::Context, state: &State<'_>, windows: &mut Wind
             ui.small(RichText::new(format!("Kept in {}.", path.display())).weak());
         }
     });
+    if state.document.asks {
+        centred("Unsaved work").show(context, |ui| leave_ui(ui, state, &mut commands));
+    }
     map_ui(context, state, &mut windows.map, &mut windows.wind);
     if context.input(|input| input.key_pressed(Key::Escape)) {
         (windows.palette, windows.help, windows.about, windows.settings) = (false, false, false, false);
     }
     commands
+}
+
+/// Asks what is to become of unsaved work.
+fn leave_ui(ui: &mut Ui, state: &State<'_>, commands: &mut Vec<Command>) {
+    let name = state.document.path.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    ui.label(format!("{} has changes that are not saved.", name.as_deref().unwrap_or(&state.live.chosen().title)));
+    ui.add_space(6.0);
+    ui.horizontal(|ui| {
+        if ui.button("Save and quit").clicked() {
+            commands.extend([Command::SaveAndQuit, Command::Save]);
+        }
+        if ui.button("Quit without saving").clicked() {
+            commands.push(Command::QuitUnsaved);
+        }
+        if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(Key::Escape)) {
+            commands.push(Command::Stay);
+        }
+    });
 }
 
 fn palette_ui(context: &egui::Context, windows: &mut Windows, commands: &mut Vec<Command>) {

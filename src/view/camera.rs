@@ -25,8 +25,9 @@ use super::{
     numbers::SceneNumbers,
 };
 use crate::{
+    io,
     look::ToneCurve,
-    runtime::{Command, FreeView, Live, PointerOverView, Preferences},
+    runtime::{Command, Eye, FreeView, Live, PointerOverView, Preferences},
     settings::{AntiAliasing, Buttons},
 };
 
@@ -65,7 +66,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
         .add_systems(Startup, spawn_camera)
-        .add_systems(Update, (turn_slowly, obey, take_settings, fit_picture))
+        .add_systems(Update, (turn_slowly, obey, take_settings, fit_picture, tell_place))
         .add_systems(Update, place_labels.after(ViewSystems::Show))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
@@ -262,6 +263,13 @@ fn obey(
                 camera.target_radius = home.distance;
                 camera.force_update = true;
             }
+            Command::PlaceCamera(place) => {
+                viewpoint.turns = false;
+                camera.target_focus = place.focus.into();
+                (camera.target_yaw, camera.target_pitch) = (place.yaw, place.pitch);
+                camera.target_radius = place.distance;
+                camera.force_update = true;
+            }
             Command::ToggleTurntable => viewpoint.turns = !viewpoint.turns,
             _ => {}
         }
@@ -308,6 +316,15 @@ fn place_labels(
     let turned = transform.rotation().to_euler(EulerRot::YXZ).0;
     if view.turned != turned {
         view.turned = turned;
+    }
+}
+
+/// Says where the eye is.
+fn tell_place(camera: Single<&PanOrbitCamera>, mut eye: ResMut<Eye>) {
+    let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
+    let place = Eye(Some(io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance }));
+    if *eye != place {
+        *eye = place;
     }
 }
 

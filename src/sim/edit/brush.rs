@@ -225,7 +225,7 @@ impl Default for Brush {
         Self {
             radius: 6.0,
             strength: 0.5,
-            height: 50.0,
+            height: 80.0,
             detail: 40.0,
             step: 10.0,
             rain: 3.0,

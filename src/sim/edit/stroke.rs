@@ -4,7 +4,7 @@ use super::Brush;
 use crate::sim::terrain::Terrain;
 
 /// Passes per second that a resting brush does.
-const PASSES_PER_SECOND: f32 = 1.5;
+const PASSES_PER_SECOND: f32 = 0.75;
 
 /// The way of a brush. How many dabs fall depends on the way and the time, not on how often somebody looks.
 #[derive(Clone, Copy, Debug, PartialEq)]

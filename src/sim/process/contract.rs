@@ -11,6 +11,7 @@ use crate::{
         Simulation,
         generate::{Generator, TerrainParams, generate},
         grid::Grid,
+        memory::Memory,
         terrain::{Edge, Layer, Terrain},
     },
 };
@@ -124,6 +125,31 @@ fn the_ledger_closes() {
                 "{key} {settings:?}: what was dug is not what was laid or left: {flows}"
             );
         }
+    }
+}
+
+#[test]
+fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
+    let terrain = hills(64, Edge::Open);
+    for (key, settings) in variants() {
+        let mut stopped = run(&terrain, key, &settings, 6, 2);
+        let mut whole = stopped.clone();
+        (0..6).for_each(|_| whole.tick());
+        let mut resumed = run(&terrain, key, &settings, 0, 1);
+        (resumed.terrain, resumed.ledger) = (stopped.terrain.clone(), stopped.ledger.clone());
+        resumed.set_ticks(stopped.ticks());
+        for ((name, from), (other, to)) in stopped.memories().into_iter().zip(resumed.memories()) {
+            assert_eq!(name, other);
+            match (from, to) {
+                (Memory::Cells(from), Memory::Cells(to)) => to.copy_from_slice(from),
+                (Memory::Number(from), Memory::Number(to)) => *to = *from,
+                (Memory::Count(from), Memory::Count(to)) => *to = *from,
+                _ => panic!("{key}: {name} is not what it was"),
+            }
+        }
+        (0..6).for_each(|_| resumed.tick());
+        assert_eq!(bits(&resumed), bits(&whole), "{key} {settings:?}");
+        assert_eq!(resumed.ledger, whole.ledger, "{key} {settings:?}");
     }
 }
 

@@ -17,6 +17,7 @@ use bevy_reflect::{Reflect, structs::Struct};
 use super::{
     grid::Grid,
     ledger::Ledger,
+    memory::Memories,
     quantity::Quantity,
     terrain::{Layer, Terrain},
 };
@@ -120,6 +121,10 @@ pub trait Process: Send + Sync {
 
     /// How often guards acted and how many sub-steps were taken since the start.
     fn counts(&self) -> Counts;
+
+    /// What it keeps from tick to tick besides its parameters, made if there is none yet for this terrain: all that the next
+    /// tick depends on, and the maps that it averages.
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_>;
 
     /// The ways of a sample of particles in the last tick, if the process has particles and they are watched.
     fn tracks(&self) -> &[Track] {

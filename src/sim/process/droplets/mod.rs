@@ -20,6 +20,7 @@ use super::{Context, Counts, Info, Mode, Process, Progress, Stage, Track};
 use crate::{
     params::{choice, knob},
     sim::{
+        memory::Memories,
         real::Lanes,
         rng::Stream,
         terrain::{Layer, Terrain},
@@ -205,6 +206,10 @@ impl Process for Droplets {
             }
         }
         if self.waiting.is_empty() { Progress::Done } else { Progress::Again }
+    }
+
+    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
+        self.counts.memories()
     }
 
     fn counts(&self) -> Counts {

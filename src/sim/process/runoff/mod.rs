@@ -25,6 +25,7 @@ use crate::{
     sim::{
         cells::Cells,
         grid::Grid,
+        memory::Memories,
         stencil::{Border, Quantities, Window, for_bands, row_sum},
         terrain::{Edge, Layer, Terrain},
     },
@@ -196,6 +197,10 @@ impl Process for Runoff {
         }
         self.counts.substeps += 1;
         Progress::Done
+    }
+
+    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
+        self.counts.memories()
     }
 
     fn counts(&self) -> Counts {

@@ -27,6 +27,7 @@ use crate::{
     sim::{
         cells::{Cells, with_vector_unit},
         grid::Grid,
+        memory::Memories,
         stencil::{Border, for_bands},
         terrain::{Layer, Terrain},
     },
@@ -183,6 +184,10 @@ impl Process for Thermal {
             }
         });
         Some(Grid::from_cells(terrain.width(), terrain.height(), cells.collect()))
+    }
+
+    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
+        self.counts.memories()
     }
 
     fn counts(&self) -> Counts {

@@ -19,6 +19,7 @@ use crate::{
     sim::{
         grid::Grid,
         ledger::Ledger,
+        memory::Memories,
         terrain::{Layer, Source, Terrain},
     },
 };
@@ -306,6 +307,15 @@ impl Process for Water {
             Flow::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
             Flow::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity.clone()),
         }
+    }
+
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+        let mut kept = self.counts.memories();
+        kept.extend(match self.params.mode {
+            Mode::Default => self.flow.faces(terrain).memories(),
+            Mode::Published => self.flow.pipes(terrain).memories(),
+        });
+        kept
     }
 
     fn counts(&self) -> Counts {

@@ -33,6 +33,7 @@ pub use self::{
 use super::{Context, Counts, Info, Mode, Process, Progress, Stage, Track};
 use crate::sim::{
     grid::Grid,
+    memory::{Memories, Memory},
     quantity::Quantity,
     rng::Stream,
     terrain::{Edge, Layer, Terrain},
@@ -106,6 +107,10 @@ struct Maps {
 }
 
 impl Maps {
+    fn fit(&self, terrain: &Terrain) -> bool {
+        (self.sand.width(), self.sand.height()) == (terrain.width(), terrain.height())
+    }
+
     fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
         Self {
@@ -143,11 +148,7 @@ impl Process for Wind {
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
-        let mut maps = self
-            .spare
-            .take()
-            .filter(|maps| maps.sand.len() == terrain.sand.len())
-            .unwrap_or_else(|| Maps::new(terrain));
+        let mut maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
         let progress = match stage {
             0 => {
                 self.begin(terrain, context.seed, context.tick);
@@ -172,6 +173,17 @@ impl Process for Wind {
         };
         self.spare = Some(maps);
         progress
+    }
+
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+        let mut kept = self.counts.memories();
+        kept.push(("owed", Memory::Number(&mut self.owed)));
+        let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
+        let Maps { path, flux, abraded, .. } = self.spare.insert(maps);
+        kept.extend(
+            [("path", path), ("flux", flux), ("abraded", abraded)].map(|(name, map)| (name, Memory::Cells(map))),
+        );
+        kept
     }
 
     fn counts(&self) -> Counts {

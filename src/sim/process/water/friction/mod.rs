@@ -24,6 +24,7 @@ use super::{FILM_SQUARE, Params, Rain, Sums, surface::Surface};
 use crate::sim::{
     cells::with_vector_unit,
     grid::Grid,
+    memory::{Memories, Memory},
     stencil::{Border, for_bands},
     terrain::Terrain,
 };
@@ -49,6 +50,10 @@ pub(super) struct Faces {
 }
 
 impl Faces {
+    pub(super) fn memories(&mut self) -> Memories<'_> {
+        vec![("flow x", Memory::Cells(&mut self.x)), ("flow y", Memory::Cells(&mut self.y))]
+    }
+
     pub(super) fn still(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let (x, y) = (vec![0.0; (width + 1) * height], vec![0.0; width * (height + 1)]);

@@ -24,6 +24,7 @@ use super::{Params, Sums, surface::Surface};
 use crate::sim::{
     cells::with_vector_unit,
     grid::Grid,
+    memory::{Memories, Memory},
     stencil::{Border, for_bands},
     terrain::Terrain,
 };
@@ -48,6 +49,13 @@ const ABOVE: usize = 2;
 const BELOW: usize = 3;
 
 impl Pipes {
+    pub(super) fn memories(&mut self) -> Memories<'_> {
+        let fluxes = ["flux left", "flux right", "flux above", "flux below"].into_iter().zip(&mut self.flux);
+        let [u, v] = &mut self.velocity;
+        let fluxes = fluxes.map(|(name, flux)| (name, Memory::Cells(flux)));
+        fluxes.chain([("velocity x", Memory::Cells(u)), ("velocity y", Memory::Cells(v))]).collect()
+    }
+
     pub(super) fn still(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let empty = || Grid::filled(width, height, 0.0);

@@ -1,0 +1,252 @@
+use std::{fs, io::Write, path::PathBuf, time::Instant};
+
+use super::*;
+use crate::{
+    io::{heightmap::Options, scene},
+    sim::{
+        edit::{Brush, Dab, Patch, Tool},
+        rng::Stream,
+        terrain::Source,
+    },
+};
+
+/// A project in which everything happens: all processes, springs, a rain map, a mask, a stroke, imported heights.
+fn eventful(side: usize) -> Project {
+    let options = Options { size: Some((side, side)), ..Options::default() };
+    let mut sessions = scene::open("river-valley", &options).expect("it is built in");
+    let heights = Grid::from_fn(side, side, |x, y| 30.0 + 6.0 * ((x as f32 * 0.3).sin() + (y as f32 * 0.2).cos()));
+    let map = Heightmap { heights, cell_size: 4.0, warnings: vec![] };
+    sessions.push(Session::of_heightmap("hills", map, Default::default()));
+    for session in &mut sessions {
+        session.enable(&["droplets", "water", "thermal", "wind"]);
+        for (path, value) in [("water.rain_rate", "0.01"), ("droplets.per_tick", "37"), ("wind.gusts", "0.3")] {
+            session.set(path, value).unwrap_or_else(|error| panic!("{error}"));
+        }
+        session.maps.sand = Some(Grid::filled(side, side, 0.7));
+        session.set_sources(vec![Source { place: [0.3, 0.4], radius: 9.0, rate: 3.5, ticks: Some((4, 30)) }]);
+        session.restart(11);
+        session.simulation.terrain.mask = Some(Grid::from_fn(side, side, |x, _| if x < 9 { 1.0 } else { 0.25 }));
+        (0..7).for_each(|_| session.simulation.tick());
+        let dab = Dab { place: [20.0, 25.5], inverted: false, level: 0.0 };
+        for tool in [Tool::Raise, Tool::Rain, Tool::Hardness] {
+            session.simulation.dab(tool, &Brush::of(tool), dab, None, &mut Patch::default());
+        }
+        session.origin.edited = true;
+        (0..3).for_each(|_| session.simulation.tick());
+    }
+    let camera = Camera { focus: [1.0, 2.0, -3.5], yaw: 0.3, pitch: 0.9, distance: 321.0 };
+    Project { sessions, chosen: 1, camera: Some(camera) }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn saved(project: &mut Project) -> (tempfile::TempDir, PathBuf) {
+    let folder = folder();
+    let path = folder.path().join("work.thalweg");
+    save(project, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    (folder, path)
+}
+
+fn opened(path: &Path) -> Project {
+    open(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Everything that there is to compare in a session.
+fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
+    let kept: Vec<Grid> = session
+        .simulation
+        .memories()
+        .into_iter()
+        .map(|(_, memory)| match memory {
+            Memory::Cells(cells) => Grid::from_cells(cells.len(), 1, cells.to_vec()),
+            Memory::Number(number) => Grid::filled(1, 1, *number as f32),
+            Memory::Count(count) => Grid::filled(1, 1, *count as f32),
+        })
+        .collect();
+    let simulation = &session.simulation;
+    let said = format!(
+        "{:?} {:?} {} {} {:?} {:?} {:?} {}",
+        simulation.ledger,
+        session.all_parameters(),
+        simulation.seed(),
+        simulation.ticks(),
+        session.origin,
+        session.sources,
+        simulation.slots.iter().map(|slot| slot.enabled).collect::<Vec<_>>(),
+        session.title,
+    );
+    (simulation.terrain.clone(), kept, said)
+}
+
+#[test]
+fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
+    let mut project = eventful(48);
+    let (_folder, path) = saved(&mut project);
+    let mut again = opened(&path);
+    assert_eq!((again.chosen, again.camera, again.sessions.len()), (project.chosen, project.camera, 2));
+    for _ in 0..2 {
+        for (was, is) in project.sessions.iter_mut().zip(&mut again.sessions) {
+            let (was, is) = (state(was), state(is));
+            assert_eq!(was.2, is.2);
+            assert!(was == is);
+        }
+        for session in project.sessions.iter_mut().chain(&mut again.sessions) {
+            (0..6).for_each(|_| session.simulation.tick());
+        }
+    }
+    // Started again, both begin alike.
+    for (was, is) in project.sessions.iter_mut().zip(&mut again.sessions) {
+        was.restart(5);
+        is.restart(5);
+        assert!(was.simulation.terrain == is.simulation.terrain);
+    }
+}
+
+#[test]
+fn every_built_in_scene_survives_as_a_project() {
+    for (name, _) in scene::BUILT_IN {
+        let options = Options { size: Some((40, 36)), ..Options::default() };
+        let mut sessions = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}"));
+        sessions.iter_mut().for_each(|session| (0..2).for_each(|_| session.simulation.tick()));
+        let mut project = Project { sessions, chosen: 0, camera: None };
+        let (_folder, path) = saved(&mut project);
+        for (was, is) in project.sessions.iter_mut().zip(&mut opened(&path).sessions) {
+            assert!(state(was) == state(is), "{name}");
+        }
+    }
+}
+
+/// What the error says of a file with these bytes.
+fn refused(bytes: &[u8]) -> Option<String> {
+    let folder = folder();
+    let path = folder.path().join("bad.thalweg");
+    fs::write(&path, bytes).expect("it is writable");
+    open(&path).err().map(|error| {
+        assert_eq!(error.exit_code(), 2);
+        error.to_string()
+    })
+}
+
+#[test]
+fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
+    let mut project = eventful(32);
+    let (_folder, path) = saved(&mut project);
+    let whole = fs::read(&path).expect("it was just written");
+    let wanted: Vec<_> = project.sessions.iter_mut().map(state).collect();
+    for length in [0, 1, 21, 22, 100, 1000, whole.len() / 2, whole.len() - 30, whole.len() - 1] {
+        let told = refused(&whole[..length]).expect("it is cut off");
+        assert!(told.contains("bad.thalweg: ") && told.contains("a whole .thalweg file is needed"), "{told}");
+    }
+    assert!(refused(b"PK\x03\x04 nothing else").is_some() && refused(&[0x89, b'P', b'N', b'G']).is_some());
+    // The header of the first file, the directory's first entries and its end, and anywhere.
+    let mut stream = Stream::new(1, "flips", 0);
+    let directory = whole.windows(4).position(|four| four == b"PK\x01\x02").expect("it has a directory");
+    let ends = (0..64).chain(directory..directory + 200).chain(whole.len() - 64..whole.len());
+    let places = ends.chain((0..500).map(|_| stream.below(whole.len())));
+    let (mut refusals, mut count) = (0, 0);
+    let folder = folder();
+    let path = folder.path().join("flipped.thalweg");
+    for place in places.collect::<Vec<_>>() {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1 << (place % 8);
+        fs::write(&path, &bytes).expect("it is writable");
+        count += 1;
+        match open(&path) {
+            Err(error) => {
+                refusals += 1;
+                let told = error.to_string();
+                assert!(told.contains("flipped.thalweg: ") && !told.contains('\n'), "{told}");
+            }
+            Ok(mut same) => {
+                let found: Vec<_> = same.sessions.iter_mut().map(state).collect();
+                assert!(found == wanted, "flip at {place} was not noticed");
+            }
+        }
+    }
+    assert!(refusals > count / 2, "{refusals} of {count}");
+}
+
+/// The same archive with one of its files changed.
+fn with(path: &Path, name: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Vec<u8> {
+    let mut archive = ZipArchive::new(File::open(path).expect("it is there")).expect("it is an archive");
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    let mut other = ZipWriter::new(&mut bytes);
+    let mut change = Some(change);
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).expect("it is whole");
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).expect("it is whole");
+        let own = entry.name().expect("it is text").into_owned();
+        let content = if own == name { change.take().expect("once")(content) } else { content };
+        other.start_file(own, SimpleFileOptions::default()).expect("in memory");
+        other.write_all(&content).expect("in memory");
+    }
+    other.finish().expect("in memory");
+    bytes.into_inner()
+}
+
+#[test]
+fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
+    let mut project = eventful(32);
+    let (_folder, path) = saved(&mut project);
+    let manifest = |from: &str, to: &str| {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        refused(&with(&path, "manifest.ron", move |bytes| {
+            let text = String::from_utf8(bytes).expect("it is text");
+            assert!(text.contains(&from), "{from}");
+            text.replacen(&from, &to, 1).into_bytes()
+        }))
+        .expect("it is refused")
+    };
+    let newer = manifest("format: 1", "format: 2,\n    invented: \"later\"");
+    assert!(newer.contains("it was written by Thalweg 0.1.0, which is newer than this one; open it with"), "{newer}");
+    for (from, to, said) in [
+        ("size: (32, 32)", "size: (40000, 40000)", "4096 cells can be opened"),
+        ("size: (32, 32)", "size: (0, 32)", "4096 cells can be opened"),
+        ("cell_size: ", "cell_size: -", "its cells have a side of -"),
+        ("\"droplets.per_tick\": \"37\"", "\"droplets.per_tick\": \"-37\"", "droplets.per_tick cannot be -37"),
+        ("\"water.rain_rate\"", "\"water.rein_rate\"", "there is no parameter \"water.rein_rate\""),
+        ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
+        ("\"sand\": (32, 32)", "\"sand\": (32, 31)", "run-1/sand.r32"),
+    ] {
+        let told = manifest(from, to);
+        assert!(told.contains(said), "{told}");
+    }
+    let began = Instant::now();
+    let bomb = refused(&with(&path, "run-1/sand.r32", |_| vec![0; 300 << 20])).expect("it is refused");
+    assert!(bomb.contains("run-1/sand.r32 in it is longer than it can be"), "{bomb}");
+    println!("a bomb is refused after {:.1} s", began.elapsed().as_secs_f64());
+    let nan = refused(&with(&path, "run-2/water.r32", |mut bytes| {
+        bytes[8..12].copy_from_slice(&f32::NAN.to_le_bytes());
+        bytes
+    }));
+    assert!(nan.expect("it is refused").contains("values that are no numbers"));
+    let negative = refused(&with(&path, "run-2/sand.r32", |mut bytes| {
+        bytes[8..12].copy_from_slice(&(-1.0_f32).to_le_bytes());
+        bytes
+    }));
+    assert!(negative.expect("it is refused").contains("its layer sand has negative values"));
+}
+
+#[test]
+fn what_cannot_be_written_leaves_the_old_file_whole() {
+    let mut project = eventful(32);
+    let (folder, path) = saved(&mut project);
+    let before = fs::read(&path).expect("it was just written");
+    project.sessions[0].simulation.tick();
+    let readonly = |on: bool| {
+        let mut rights = fs::metadata(&path).expect("it is there").permissions();
+        rights.set_readonly(on);
+        fs::set_permissions(&path, rights).expect("it is ours");
+    };
+    readonly(true);
+    let error = save(&mut project, &path, &Progress::default()).expect_err("it is write-protected");
+    readonly(false);
+    assert!(error.to_string().contains("it is write-protected"), "{error}");
+    assert_eq!(fs::read(&path).expect("it is there"), before);
+    let inside = path.join("deeper.thalweg");
+    assert!(save(&mut project, &inside, &Progress::default()).is_err(), "a file is no folder");
+    assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1, "nothing half-written is left");
+}
