@@ -264,3 +264,32 @@ fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
     let read = |out: &str| fs::read(folder.path().join(out).join("height.r32")).expect("written");
     assert!(read("file") == read("scene"));
 }
+
+/// Pillow, tifffile and rasterio read what is written, and find the same heights at the same place on Earth.
+#[test]
+fn programs_of_others_read_the_results() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers.py");
+    let readers = Command::new("python3").args(["-c", "import numpy, rasterio, tifffile, PIL"]).output();
+    if !readers.is_ok_and(|found| found.status.success()) {
+        assert!(
+            std::env::var_os("THALWEG_REQUIRE_READERS").is_none(),
+            "python3 has no numpy, rasterio, tifffile or PIL"
+        );
+        println!("skipped: python3 has no numpy, rasterio, tifffile or PIL");
+        return;
+    }
+    let folder = folder();
+    let (west, north, cell) = (-84.25, 36.5, 1.0 / 1200.0);
+    let header = format!("ncols 48\nnrows 40\nxllcorner {west}\nyllcorner {}\ncellsize {cell}\n", north - 40.0 * cell);
+    let row =
+        |y: usize| (0..48).map(|x| format!("{} ", 300 + (x * 7 + y * 13) % 90 + x * y % 11)).collect::<String>() + "\n";
+    let text = header + &(0..40).map(row).collect::<String>();
+    fs::write(folder.path().join("land.asc"), text).expect("it is writable");
+    let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.asc,normal,color,slope.r32";
+    let built = thalweg(&["build", "land.asc", "--ticks", "3", "--out", "out", "--save", save], folder.path());
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let numbers = [west, north, cell].map(|number| number.to_string());
+    let read = Command::new("python3").arg(script).arg(folder.path().join("out")).args(numbers).output();
+    let read = read.expect("python3 was there a moment ago");
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+}

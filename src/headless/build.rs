@@ -12,7 +12,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Failure, Start, interrupted, print};
 use crate::{
-    io::{Error, Progress, export::Export, output::Output, session::Session},
+    io::{
+        Error, Progress,
+        export::{self, Export, Settings, Size, Subject},
+        output::Output,
+        session::Session,
+    },
     sim::{ledger::Account, terrain::Layer},
 };
 
@@ -29,6 +34,9 @@ pub(super) struct Build {
     /// Files to write, for example height.exr,sand.png,hillshade
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     save: Vec<String>,
+    /// Cells of the files: working, 2x, 4x (that many times as many along each side), unity (2ⁿ+1) or unreal
+    #[arg(long, value_name = "SIZE", default_value = "working", value_parser = parse_resolution)]
+    resolution: Size,
     /// Print the report on standard output
     #[arg(long)]
     json: bool,
@@ -36,15 +44,30 @@ pub(super) struct Build {
 
 /// Reads an entry of `--save`: a map, with or without the ending of a format.
 fn parse_export(text: &str) -> Result<Export, Failure> {
-    let (map, format) = text.trim().split_once('.').unwrap_or((text.trim(), "png"));
+    let text = text.trim();
+    // Without an ending, the map's usual format.
+    let usual = || export::formats(text).first().copied().unwrap_or("png");
+    let (map, format) = text.split_once('.').unwrap_or_else(|| (text, usual()));
     Export::new(map, format).map_err(|(wrong, right)| Failure::bad_input(format!("--save {text}: {wrong}; {right}")))
+}
+
+fn parse_resolution(text: &str) -> Result<Size, String> {
+    match text {
+        "working" => Ok(Size::Working),
+        "unity" => Ok(Size::PowerOfTwoPlusOne),
+        "unreal" => Ok(Size::Unreal),
+        times => match times.strip_suffix('x').and_then(|factor| factor.parse().ok()) {
+            Some(factor @ 2..=8) => Ok(Size::Times(factor)),
+            _ => Err("write working, 2x to 8x, unity or unreal".to_owned()),
+        },
+    }
 }
 
 impl Build {
     /// The build of a scene with the defaults.
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
         let start = Start { input: Some(name.to_owned()), ..Start::default() };
-        Self { start, out: out.to_owned(), save: Vec::new(), json: false }
+        Self { start, out: out.to_owned(), save: Vec::new(), resolution: Size::Working, json: false }
     }
 
     pub(super) fn run(&self) -> Result<(), Failure> {
@@ -60,9 +83,10 @@ impl Build {
         for (index, session) in sessions.iter().enumerate() {
             // Runs side by side have their number before the name.
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
+            let subject = Subject::new(session, Settings { size: self.resolution, ..Settings::default() });
             for export in &exports {
-                let file = output.file(&format!("{before}{}.{}", export.map, export.format));
-                export.write(&session.simulation.terrain, &session.look, &file, &Progress::default())?;
+                let file = output.file(&format!("{before}{}", export.file_name()));
+                export.write(&subject, &file, &Progress::default())?;
             }
         }
         let report = match &sessions[..] {

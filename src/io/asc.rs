@@ -1,9 +1,14 @@
 //! ESRI ASCII grids: a header of names and numbers, then heights in metres, row by row from the north.
 
-use std::{io::Read, path::Path};
+use std::{
+    fs::File,
+    io::{BufWriter, Read, Write},
+    path::Path,
+};
 
 use super::{
-    Error,
+    Error, Progress,
+    heightmap::Geo,
     raster::{CellSize, Expected, Raster, all_finite, open},
 };
 use crate::sim::grid::Grid;
@@ -64,7 +69,30 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         )),
     }
     all_finite(path, &cells)?;
-    Ok(Raster { cells, full_scale: None, cell_size: header.cell_size_in_metres(), warnings })
+    Ok(Raster { cells, full_scale: None, cell_size: header.cell_size_in_metres(), geo: header.geo(), warnings })
+}
+
+/// Writes a grid, with its place on Earth where that is known; else its lower left corner is 0, 0.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_asc(path: &Path, grid: &Grid, cell_size: f32, geo: Option<Geo>, progress: &Progress) -> Result<(), Error> {
+    let (west, south, cell) = match geo {
+        Some(geo) => (geo.west, geo.north - geo.height, geo.width / grid.width() as f64),
+        None => (0.0, 0.0, f64::from(cell_size)),
+    };
+    let write = || -> std::io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        writeln!(file, "ncols {}\nnrows {}", grid.width(), grid.height())?;
+        writeln!(file, "xllcorner {west}\nyllcorner {south}\ncellsize {cell}\nNODATA_value {NODATA}")?;
+        for (row, line) in grid.chunks(grid.width()).enumerate() {
+            let line: Vec<String> = line.iter().map(f32::to_string).collect();
+            writeln!(file, "{}", line.join(" "))?;
+            progress.done(row + 1, grid.height());
+        }
+        file.into_inner()?.sync_all()
+    };
+    write().map_err(|error| Error::unwritable(path, &error))
 }
 
 fn malformed(path: &Path, wrong: String) -> Error {
@@ -143,17 +171,37 @@ impl Header {
         Ok(header)
     }
 
+    /// Where on Earth the map lies, if it says so. Nothing lies at exactly (0, 0): that is a map with local coordinates.
+    fn geo(&self) -> Option<Geo> {
+        let (size, west, south) = (self.cell_size?, self.west?, self.south?);
+        let (width, height) = (size * self.columns as f64, size * self.rows as f64);
+        let somewhere = west != 0.0 || south != 0.0;
+        somewhere.then_some(Geo {
+            west,
+            north: south + height,
+            width,
+            height,
+            degrees: self.is_in_degrees(west, south, size),
+        })
+    }
+
+    /// Whether cells are so small and so placed that lengths must be degrees.
+    fn is_in_degrees(&self, west: f64, south: f64, size: f64) -> bool {
+        let (east, north) = (west + size * self.columns as f64, south + size * self.rows as f64);
+        let on_the_globe = west >= -180.0 && east <= 360.0 && south >= -90.0 && north <= 90.0;
+        size < 0.1 && on_the_globe && (west != 0.0 || south != 0.0)
+    }
+
     /// The side of a cell in metres. Small cells on a place that exists on the globe are taken as degrees; a map at
     /// exactly (0, 0) has local coordinates.
     fn cell_size_in_metres(&self) -> Option<CellSize> {
         let size = self.cell_size?;
         let metres = CellSize { metres: size as f32, warning: None };
         let (Some(west), Some(south)) = (self.west, self.south) else { return Some(metres) };
-        let (east, north) = (west + size * self.columns as f64, south + size * self.rows as f64);
-        let on_the_globe = west >= -180.0 && east <= 360.0 && south >= -90.0 && north <= 90.0;
-        if size >= 0.1 || !on_the_globe || (west == 0.0 && south == 0.0) {
+        if !self.is_in_degrees(west, south, size) {
             return Some(metres);
         }
+        let north = south + size * self.rows as f64;
         let latitude = (south + north) / 2.0;
         let (tall, wide) = (size * METRES_PER_DEGREE, size * METRES_PER_DEGREE * latitude.to_radians().cos());
         // The side of the square of the same area, so that volumes are right.

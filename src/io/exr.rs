@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     }
     let cells = Grid::from_cells(width, height, picture.layer_data.channel_data.pixels.1);
     all_finite(path, &cells)?;
-    Ok(Raster { cells, full_scale: None, cell_size: None, warnings })
+    Ok(Raster { cells, full_scale: None, cell_size: None, geo: None, warnings })
 }
 
 /// The name of the channel to take from a layer: by name, else the first float, else the first; never transparency if

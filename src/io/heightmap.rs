@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     Error, asc, exr, png,
     raster::{Expected, Raster, open},
@@ -33,6 +35,21 @@ pub struct Options {
     pub max_m: Option<f32>,
 }
 
+/// Where on Earth a map lies, in the units of its own coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Geo {
+    /// Western edge.
+    pub west: f64,
+    /// Northern edge.
+    pub north: f64,
+    /// From the western to the eastern edge.
+    pub width: f64,
+    /// From the southern to the northern edge.
+    pub height: f64,
+    /// Whether the units are degrees of longitude and latitude (WGS 84) and not metres of a projection.
+    pub degrees: bool,
+}
+
 /// A terrain's heights, as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heightmap {
@@ -40,6 +57,8 @@ pub struct Heightmap {
     pub heights: Grid,
     /// Side of a cell, in metres.
     pub cell_size: f32,
+    /// Where on Earth it lies, if that is known.
+    pub geo: Option<Geo>,
     /// What was assumed, filled or converted: a sentence each, with the file's name.
     pub warnings: Vec<String>,
 }
@@ -51,7 +70,7 @@ pub struct Heightmap {
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     options.check(path)?;
     let expected = Expected { sidecar: Sidecar::of(path)?, size: options.size, sides: SIDES };
-    let Raster { mut cells, full_scale, cell_size, mut warnings } = load(path, &expected)?;
+    let Raster { mut cells, full_scale, cell_size, geo, mut warnings } = load(path, &expected)?;
     let sidecar = &expected.sidecar;
 
     let (old_width, old_height) = (cells.width(), cells.height());
@@ -102,7 +121,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     } else if options.min_m.is_some() || options.max_m.is_some() {
         warnings.push("its values are metres already, so --min-height and --max-height do nothing".to_owned());
     }
-    Ok(Heightmap { heights: cells, cell_size, warnings: with_name(path, warnings) })
+    Ok(Heightmap { heights: cells, cell_size, geo, warnings: with_name(path, warnings) })
 }
 
 /// Reads a map of sand, softness or rain and resamples it to `size` (columns, rows). The values of integer formats span

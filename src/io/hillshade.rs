@@ -41,11 +41,8 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
             let open = 1.0 - look.occlusion * (1.0 - openness(at, steepness));
             let direct = look.sun_strength * facing * lit * (0.6 + 0.4 * open);
             let sky = look.ambient * (0.65 + 0.35 * up) * open;
-            let steep = step(look.steep_threshold, look.threshold_softness, up);
-            let sandy = (sand.at(x, y) / (look.sand_cover * cell_size)).min(1.0) * (1.0 - 0.6 * steep);
-            for (channel, byte) in pixel.iter_mut().enumerate() {
-                let rock = colors[0][channel] + steep * (colors[1][channel] - colors[0][channel]);
-                let color = rock + sandy * (colors[2][channel] - rock);
+            let surface = surface(&colors, look, sand.at(x, y) / cell_size, up);
+            for (channel, (byte, color)) in pixel.iter_mut().zip(surface).enumerate() {
                 // Sunlight is warm, the sky is blue.
                 let light = direct * [1.06, 1.0, 0.90][channel] + sky * [0.86, 0.97, 1.18][channel];
                 *byte = display(color * light);
@@ -54,6 +51,48 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
         progress.done(rows_done.fetch_add(1, Ordering::Relaxed) + 1, height);
     });
     pixels
+}
+
+/// RGB, 8 bits each: the colours of [`hillshade`] without light.
+pub fn color_map(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec<u8> {
+    let (width, height) = (ground.width(), ground.height());
+    let steepness = look.vertical_exaggeration / cell_size;
+    let colors = [look.flat_color, look.steep_color, look.sand_color].map(|color| color.map(linear));
+    let mut pixels = vec![0; 3 * width * height];
+    pixels.par_chunks_exact_mut(3 * width).enumerate().for_each(|(y, row)| {
+        for (x, pixel) in row.chunks_exact_mut(3).enumerate() {
+            let slopes = gradient(|dx, dy| continued(ground, x as isize, y as isize, dx, dy));
+            let [slope_x, slope_y] = slopes.map(|slope| slope * steepness);
+            let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
+            let color = surface(&colors, look, sand.at(x, y) / cell_size, up);
+            for (byte, light) in pixel.iter_mut().zip(color) {
+                *byte = (encoded(light).clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
+            }
+        }
+    });
+    pixels
+}
+
+/// Share of the sky that every cell sees; `steepness` is one over the side of a cell, times the exaggeration of heights.
+pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
+    let (width, height) = (ground.width(), ground.height());
+    let mut cells = vec![0.0; ground.len()];
+    cells.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+        for (x, cell) in row.iter_mut().enumerate() {
+            *cell = openness(|dx, dy| ground.clamped(x as isize + dx, y as isize + dy), steepness);
+        }
+    });
+    Grid::from_cells(width, height, cells)
+}
+
+/// Linear light that ground of this steepness throws back, under sand of so many cells' thickness.
+fn surface(colors: &[[f32; 3]; 3], look: &Look, sand: f32, up: f32) -> [f32; 3] {
+    let steep = step(look.steep_threshold, look.threshold_softness, up);
+    let sandy = (sand / look.sand_cover).min(1.0) * (1.0 - 0.6 * steep);
+    std::array::from_fn(|channel| {
+        let rock = colors[0][channel] + steep * (colors[1][channel] - colors[0][channel]);
+        rock + sandy * (colors[2][channel] - rock)
+    })
 }
 
 /// Height of a neighbour; beyond the border the ground goes on as it came.
@@ -134,8 +173,12 @@ fn linear(value: f32) -> f32 {
 /// Linear light as a byte for the display, with a shoulder that keeps bright slopes from washing out.
 fn display(light: f32) -> u8 {
     let light = light * (1.0 + light * 0.09) / (1.0 + light * 0.42);
-    let value = if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
-    (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
+    (encoded(light).clamp(0.0, 1.0) * 255.0 + 0.5) as u8
+}
+
+/// Linear light as a display value.
+fn encoded(light: f32) -> f32 {
+    if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 }
 }
 
 #[cfg(test)]

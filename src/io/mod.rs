@@ -20,6 +20,7 @@ mod raw;
 pub mod scene;
 pub mod session;
 mod sidecar;
+mod tiff;
 
 use std::{
     io,
@@ -27,11 +28,13 @@ use std::{
 };
 
 pub use self::{
+    asc::write_asc,
     exr::write_exr,
-    png::{write_png16, write_rgb8},
+    png::{write_png8, write_png16, write_rgb8, write_rgb16},
     progress::Progress,
-    raw::write_r32,
+    raw::{write_r16, write_r32},
     sidecar::write_sidecar,
+    tiff::write_tiff,
 };
 use crate::params::nearest;
 

@@ -70,6 +70,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         cells: Grid::from_cells(width, height, values),
         full_scale: Some(full_scale),
         cell_size: None,
+        geo: None,
         warnings,
     })
 }
@@ -100,6 +101,30 @@ pub fn write_png16(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &
     write(path, (grid.width(), grid.height()), ColorType::Grayscale, BitDepth::Sixteen, &bytes, progress)
 }
 
+/// Writes values as grey of 8 bits, linear from `min` to `max`.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_png8(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &Progress) -> Result<(), Error> {
+    let scale = if max > min { 255.0 / (max - min) } else { 0.0 };
+    let bytes: Vec<u8> = grid.iter().map(|&value| ((value - min) * scale).round() as u8).collect();
+    write(path, (grid.width(), grid.height()), ColorType::Grayscale, BitDepth::Eight, &bytes, progress)
+}
+
+/// Writes a picture of 16 bits: `width × height` pixels of red, green and blue that are data and no light.
+///
+/// # Errors
+/// The file cannot be written, or the number of values is not `width * height * 3`.
+pub fn write_rgb16(
+    path: &Path,
+    (width, height): (usize, usize),
+    values: &[u16],
+    progress: &Progress,
+) -> Result<(), Error> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
+    write(path, (width, height), ColorType::Rgb, BitDepth::Sixteen, &bytes, progress)
+}
+
 /// Writes a picture: `width × height` pixels of red, green and blue, sRGB, rows from top to bottom.
 ///
 /// # Errors
@@ -125,7 +150,7 @@ fn write(
     let mut encoder = Encoder::new(BufWriter::new(file), width as u32, height as u32);
     encoder.set_color(color);
     encoder.set_depth(depth);
-    if color == ColorType::Rgb {
+    if color == ColorType::Rgb && depth == BitDepth::Eight {
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
     let written = encoder.write_header().and_then(|mut writer| {

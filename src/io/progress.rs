@@ -2,17 +2,28 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU32, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
-/// The share of some work that is done, from 0 to 1. Clones share it; who does not watch gives a new one away.
+/// The share of some work that is done, from 0 to 1, and whether it is still wanted. Clones share it; who does not watch gives
+/// a new one away.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<AtomicU32>);
+pub struct Progress(Arc<AtomicU32>, Arc<AtomicBool>);
 
 impl Progress {
     /// The share that is done. 0 also where the work cannot tell.
     pub fn share(&self) -> f32 {
         f32::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Nobody wants the work any more.
+    pub fn cancel(&self) {
+        self.1.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody wants the work any more: then it ends as soon as it can, and leaves nothing.
+    pub fn is_cancelled(&self) -> bool {
+        self.1.load(Ordering::Relaxed)
     }
 
     /// `done` of `all` parts are done.

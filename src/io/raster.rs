@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{Error, sidecar::Sidecar};
+use super::{Error, heightmap::Geo, sidecar::Sidecar};
 use crate::sim::grid::Grid;
 
 /// Longest side of a file that is opened at all, in cells; two such sides are 2^28 cells.
@@ -20,6 +20,8 @@ pub(super) struct Raster {
     pub full_scale: Option<f32>,
     /// Side of a cell, if the file states one.
     pub cell_size: Option<CellSize>,
+    /// Where on Earth it lies, if the file says so.
+    pub geo: Option<Geo>,
     /// What the user should know of how the file was read, without the file's name.
     pub warnings: Vec<String>,
 }

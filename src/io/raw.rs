@@ -51,7 +51,7 @@ fn read<const BYTES: usize>(
         return Err(Error::input(path, "it was cut off while it was read", "wait until it is written, and try again"));
     }
     let cells = Grid::from_cells(width, height, values.iter().map(|&bytes| value(bytes)).collect());
-    Ok(Raster { cells, full_scale, cell_size: None, warnings })
+    Ok(Raster { cells, full_scale, cell_size: None, geo: None, warnings })
 }
 
 /// The size that fits a file of so many bytes: from the sidecar, else from the options, else a square.
@@ -102,6 +102,19 @@ pub fn write_r32(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Er
         file.sync_all()
     };
     write().map_err(|error| Error::unwritable(path, &error))
+}
+
+/// Writes a grid as `.r16`: little-endian whole numbers of 16 bits, linear from `min` to `max`.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_r16(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &Progress) -> Result<(), Error> {
+    let range = f64::from(max) - f64::from(min);
+    let scale = if range > 0.0 { f64::from(u16::MAX) / range } else { 0.0 };
+    let number = |value: &f32| ((f64::from(*value) - f64::from(min)) * scale).round() as u16;
+    let bytes: Vec<u8> = grid.iter().flat_map(|value| number(value).to_le_bytes()).collect();
+    progress.done(1, 1);
+    fs::write(path, bytes).map_err(|error| Error::unwritable(path, &error))
 }
 
 #[cfg(test)]

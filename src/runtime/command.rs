@@ -8,7 +8,13 @@ use super::{
     Brushes, History, Jobs, Level, Live, Notices, Preferences, Revision, SPEEDS, Shown, Transport, jobs::Task,
 };
 use crate::{
-    io::{heightmap::Options, project::Camera, scene::Role, session::Session},
+    io::{
+        export::{Export, Settings},
+        heightmap::Options,
+        project::Camera,
+        scene::Role,
+        session::Session,
+    },
     params::{Value, write},
     sim::{edit::Tool, quantity::Quantity, terrain::Source},
 };
@@ -148,6 +154,14 @@ pub enum Command {
     AskSaveMap(&'static str),
     /// Asks where to save the scene.
     AskSaveScene,
+    /// Writes results of the chosen session into a folder, with a word before each name.
+    Export(PathBuf, String, Vec<Export>, Settings),
+    /// Asks what to export.
+    AskExport,
+    /// Asks into which folder.
+    AskExportFolder,
+    /// Gives up the work that a message tells of.
+    CancelJob(u64),
     /// A message was read.
     Dismiss(u64),
     /// Ends the program; asks, if there is unsaved work.
@@ -290,9 +304,14 @@ pub(super) fn obey(
                 jobs.start(&mut notices, Task::Load(*role, path.clone(), options.clone(), size));
             }
             Command::SaveMap(map, path) => {
-                let session = live.chosen();
-                let terrain = Box::new(session.simulation.terrain.clone());
-                jobs.start(&mut notices, Task::SaveMap(map, path.clone(), terrain, session.look.clone()));
+                jobs.start(&mut notices, Task::SaveMap(map, path.clone(), Box::new(live.chosen().clone())));
+            }
+            Command::Export(folder, before, exports, settings) => {
+                let session = Box::new(live.chosen().clone());
+                jobs.start(
+                    &mut notices,
+                    Task::Export(folder.clone(), before.clone(), exports.clone(), *settings, session),
+                );
             }
             Command::SaveScene(path) => {
                 jobs.start(&mut notices, Task::SaveScene(path.clone(), Box::new(live.chosen().clone())));
@@ -332,6 +351,7 @@ pub(super) fn obey(
                 *workspace = *wanted;
             }
             Command::Dismiss(id) => notices.dismiss(*id),
+            Command::CancelJob(id) => jobs.cancel(*id),
             _ => {}
         }
         if replaced {

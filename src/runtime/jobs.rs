@@ -15,7 +15,7 @@ use super::{
 use crate::{
     io::{
         Error, Progress,
-        export::Export,
+        export::{self, Export, Settings, Subject},
         heightmap::{self, Heightmap, Options},
         output,
         project::{self, Project},
@@ -23,9 +23,8 @@ use crate::{
         session::{Origin, Session},
         write_rgb8,
     },
-    look::Look,
     settings::{autosave_folder, picture_folder},
-    sim::{edit::Tool, grid::Grid, terrain::Terrain},
+    sim::{edit::Tool, grid::Grid},
 };
 
 /// What is to be done.
@@ -35,7 +34,9 @@ pub(super) enum Task {
     Load(Role, PathBuf, Options, (usize, usize)),
     /// A heightmap for the stamp.
     Stamp(PathBuf),
-    SaveMap(&'static str, PathBuf, Box<Terrain>, Look),
+    SaveMap(&'static str, PathBuf, Box<Session>),
+    /// Several results into a folder, with a word before each name.
+    Export(PathBuf, String, Vec<Export>, Settings, Box<Session>),
     SaveScene(PathBuf, Box<Session>),
     /// The work, and how often it had been changed.
     SaveProject(PathBuf, Box<Project>, u64),
@@ -61,6 +62,8 @@ enum Outcome {
     Saved(PathBuf, u64),
     /// Nobody needs to know.
     Kept,
+    /// So many files were written into a folder.
+    Exported(PathBuf, usize),
     /// A file was written.
     Written(PathBuf),
 }
@@ -75,6 +78,8 @@ pub struct Jobs {
 struct Job {
     /// The notice that tells of it.
     notice: Option<u64>,
+    /// How far it is, and whether it is still wanted.
+    progress: Progress,
     /// What it writes, if that is one file.
     writes: Option<PathBuf>,
     handle: JoinHandle<Result<Outcome, Error>>,
@@ -91,6 +96,11 @@ impl Jobs {
         self.start(notices, Task::SavePicture(picture_folder(), stem, size, pixels));
     }
 
+    /// Gives up the work that a notice tells of.
+    pub(super) fn cancel(&mut self, notice: u64) {
+        self.running.iter().filter(|job| job.notice == Some(notice)).for_each(|job| job.progress.cancel());
+    }
+
     /// Waits until nobody writes to a file.
     pub(super) fn wait_for(&mut self, path: &Path) {
         while let Some(index) = self.running.iter().position(|job| job.writes.as_deref() == Some(path)) {
@@ -105,6 +115,7 @@ impl Jobs {
             Task::Load(role, path, ..) => format!("Loading {} as {} …", name(path), role.title().to_lowercase()),
             Task::Stamp(path) => format!("Loading {} for the stamp …", name(path)),
             Task::SaveMap(map, path, ..) => format!("Saving {map} as {} …", name(path)),
+            Task::Export(folder, ..) => format!("Writing into {} …", folder.display()),
             Task::SaveScene(path, _) | Task::SaveProject(path, ..) => format!("Saving {} …", name(path)),
             Task::Keep(..) => String::new(),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
@@ -115,8 +126,14 @@ impl Jobs {
         };
         let progress = Progress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
-        match std::thread::Builder::new().name("thalweg job".to_owned()).spawn(move || task.run(&progress)) {
-            Ok(handle) => self.running.push(Job { notice, writes, handle }),
+        if let (Task::Export(..), Some(notice)) = (&task, notice) {
+            notices.let_act(notice, "Cancel", Command::CancelJob(notice));
+        }
+        match std::thread::Builder::new().name("thalweg job".to_owned()).spawn({
+            let progress = progress.clone();
+            move || task.run(&progress)
+        }) {
+            Ok(handle) => self.running.push(Job { notice, progress, writes, handle }),
             Err(error) => {
                 notice.into_iter().for_each(|notice| notices.dismiss(notice));
                 notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
@@ -156,9 +173,14 @@ impl Task {
                 relief.iter_mut().for_each(|height| *height = (*height - low) * scale);
                 Ok(Outcome::Stamp(name(&path), relief))
             }
-            Self::SaveMap(map, path, terrain, look) => {
-                Export::save(map, &terrain, &look, &path, progress)?;
+            Self::SaveMap(map, path, session) => {
+                Export::save(map, &Subject::new(&session, Settings::default()), &path, progress)?;
                 Ok(Outcome::Written(path))
+            }
+            Self::Export(folder, before, exports, settings, session) => {
+                let subject = Subject::new(&session, settings);
+                let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
+                Ok(Outcome::Exported(folder, written.len()))
             }
             Self::SavePicture(folder, stem, size, pixels) => {
                 let path = free_name(&folder, &stem);
@@ -227,10 +249,14 @@ pub(super) fn finish(
     (mut commands, mut leave): (MessageWriter<Command>, MessageWriter<AppExit>),
 ) {
     while let Some(index) = jobs.running.iter().position(|job| job.handle.is_finished()) {
-        let Job { notice, handle, .. } = jobs.running.swap_remove(index);
+        let Job { notice, handle, progress, .. } = jobs.running.swap_remove(index);
         notice.into_iter().for_each(|notice| notices.dismiss(notice));
         let outcome = match handle.join() {
             Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) if progress.is_cancelled() => {
+                notices.tell(Level::Info, "Cancelled; nothing was written.");
+                continue;
+            }
             Ok(Err(error)) => {
                 notices.tell(Level::Error, format!("{error}."));
                 document.leaves();
@@ -292,6 +318,11 @@ pub(super) fn finish(
                 notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));
                 brushes.stamp = (Arc::new(relief), name);
                 brushes.held = Some(Tool::Stamp);
+                continue;
+            }
+            Outcome::Exported(folder, count) => {
+                let text = format!("Wrote {count} files into {}.", folder.display());
+                notices.offer(Level::Info, text, Some(("Open folder", Command::OpenFolder(folder))));
                 continue;
             }
             Outcome::Written(path) => {

@@ -94,6 +94,13 @@ impl Notices {
         self.last
     }
 
+    /// Adds what can be done about a message.
+    pub fn let_act(&mut self, id: u64, word: &'static str, command: Command) {
+        if let Some(notice) = self.list.iter_mut().find(|notice| notice.id == id) {
+            notice.action = Some((word, command));
+        }
+    }
+
     /// Takes back an offer that no longer means what it says.
     pub fn retract(&mut self, command: &Command) {
         for notice in &mut self.list {

@@ -234,3 +234,97 @@ fn runoff_takes_the_place_of_water_and_undo_brings_it_back() {
     ask(&mut app, Command::Undo);
     assert_eq!(on(&app), ["water"]);
 }
+
+fn leaves(app: &App) -> bool {
+    !app.world().resource::<Messages<AppExit>>().is_empty()
+}
+
+fn wait_for_jobs(app: &mut App) {
+    for _ in 0..2000 {
+        app.update();
+        if app.world().resource::<Jobs>().count() == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    app.update();
+}
+
+fn is_unsaved(app: &App) -> bool {
+    app.world().resource::<Document>().unsaved(app.world().resource::<History>())
+}
+
+#[test]
+fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let mut app = app();
+    app.world_mut().write_message(Command::Step(2));
+    update_until_quiet(&mut app);
+    assert!(!is_unsaved(&app), "who only looks has nothing to save");
+    app.world_mut().write_message(Command::SpreadSand(2.0));
+    app.update();
+    assert!(is_unsaved(&app));
+    app.world_mut().write_message(Command::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    assert!(!is_unsaved(&app) && path.exists());
+    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let saved = terrain(&app);
+    app.world_mut().write_message(Command::RemoveSand);
+    app.update();
+    assert!(is_unsaved(&app) && terrain(&app) != saved);
+    app.world_mut().write_message(Command::Open(path.display().to_string(), Options::default()));
+    wait_for_jobs(&mut app);
+    assert!(terrain(&app) == saved && !is_unsaved(&app));
+    assert_eq!(app.world().resource::<Live>().ticks(), 2);
+    assert_eq!(app.world().resource::<Document>().path.as_ref(), Some(&path));
+    assert_eq!(app.world().resource::<Preferences>().remembered.recent, [path]);
+}
+
+#[test]
+fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let mut app = app();
+    app.world_mut().write_message(Command::SpreadSand(2.0));
+    app.update();
+    app.world_mut().write_message(Command::Quit);
+    app.update();
+    assert!(app.world().resource::<Document>().asks && !leaves(&app));
+    app.world_mut().write_message(Command::Stay);
+    app.update();
+    assert!(!app.world().resource::<Document>().asks && !leaves(&app));
+    app.world_mut().write_message(Command::SaveAndQuit);
+    app.world_mut().write_message(Command::SaveProject(path.clone()));
+    for _ in 0..2000 {
+        app.update();
+        if leaves(&app) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(path.exists() && leaves(&app));
+    let mut other = self::app();
+    other.world_mut().write_message(Command::Quit);
+    other.update();
+    assert!(leaves(&other), "who has done nothing is not asked");
+}
+
+#[test]
+fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let keeper = crate::io::keep::Keeper::new(folder.path()).unwrap_or_else(|error| panic!("{error}"));
+    let kept = keeper.path().to_owned();
+    let mut app = app();
+    app.insert_resource(Document::with_keeper(keeper));
+    app.world_mut().write_message(Command::SpreadSand(2.0));
+    app.update();
+    let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    app.world_mut().write_message(Command::Open("cone".to_owned(), Options::default()));
+    wait_for_jobs(&mut app);
+    let project = crate::io::project::open(&kept).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.terrain == wanted);
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
+}

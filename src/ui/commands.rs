@@ -120,15 +120,11 @@ fn build() -> Vec<Entry> {
     let other = "Writes all of the work into another project file.";
     add(File, icon::FLOPPY_DISK, "Save as…", other, &[(shift_ctrl, Key::S)], Command::AskSaveProject);
     add(File, save.0, save.1, save.2, &[], Command::AskSaveScene);
-    for map in export::maps() {
-        let (title, keys): (_, &[_]) = match map {
-            "height" => ("-Save heights as…".to_owned(), &[(CTRL, Key::E)]),
-            _ => (format!("Save {map} as…"), &[]),
-        };
-        let endings = export::formats(map).join(", .");
-        let about = format!("Writes the {map} map; the name's ending chooses the format: .{endings}.");
-        add(File, icon::EXPORT, &title, &about, keys, Command::AskSaveMap(map));
-    }
+    let export = "Writes heights, maps and meshes for engines, maps of the land, and printers.";
+    add(File, icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], Command::AskExport);
+    let endings = export::formats("height").join(", .");
+    let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
+    add(File, icon::EXPORT, "Save heights as…", &heights, &[], Command::AskSaveMap("height"));
     let copy = "Puts the command on the clipboard that makes this run without a window.";
     add(File, icon::TERMINAL_WINDOW, "-Copy command line", copy, &[(shift_ctrl, Key::C)], Command::CopyCommandLine);
     add(File, icon::GEAR, "Settings…", "Panels, mouse and quality.", &[(CTRL, Key::Comma)], Command::ToggleSettings);

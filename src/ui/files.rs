@@ -6,6 +6,7 @@ use bevy::{prelude::*, window::FileDragAndDrop};
 use bevy_egui::egui::{self, Align2, RichText};
 use egui_file_dialog::FileDialog;
 
+use super::export::ExportDialog;
 use crate::{
     io::{
         export,
@@ -26,6 +27,7 @@ enum Purpose {
     Open,
     Import(Role),
     Stamp,
+    ExportFolder,
     SaveMap(&'static str),
     SaveScene,
     SaveProject,
@@ -49,6 +51,7 @@ struct Import {
 pub struct Files {
     dialog: Option<(Purpose, FileDialog)>,
     import: Option<Import>,
+    export: Option<ExportDialog>,
 }
 
 impl Files {
@@ -65,6 +68,11 @@ impl Files {
             Command::AskOpen => Purpose::Open,
             Command::AskImport(role) => Purpose::Import(*role),
             Command::AskStamp => Purpose::Stamp,
+            Command::AskExportFolder => Purpose::ExportFolder,
+            Command::AskExport => {
+                self.export = Some(ExportDialog::new(session, first_folder(preferences)));
+                return true;
+            }
             Command::AskSaveMap(map) => Purpose::SaveMap(map),
             Command::AskSaveScene => Purpose::SaveScene,
             Command::AskSaveProject => Purpose::SaveProject,
@@ -85,10 +93,8 @@ impl Files {
             _ => return false,
         };
         let endings = |endings: &[&'static str]| endings.to_vec();
-        let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
-        let folder = folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
         let mut dialog = FileDialog::new()
-            .initial_directory(folder)
+            .initial_directory(first_folder(preferences))
             .default_size([720.0, 420.0])
             .anchor(Align2::CENTER_CENTER, [0.0, 0.0]);
         dialog = match purpose {
@@ -108,6 +114,7 @@ impl Files {
                 .title("A heightmap to stamp with")
                 .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
                 .default_file_filter("Maps"),
+            Purpose::ExportFolder => dialog.title("A folder to write into"),
             Purpose::SaveMap(map) => {
                 let name = format!("{}-{map}", session.name);
                 let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
@@ -128,6 +135,7 @@ impl Files {
                 .default_save_extension("Project"),
         };
         match purpose {
+            Purpose::ExportFolder => dialog.pick_directory(),
             Purpose::Open | Purpose::Import(_) | Purpose::Stamp => dialog.pick_file(),
             Purpose::SaveMap(_) | Purpose::SaveScene | Purpose::SaveProject => dialog.save_file(),
         }
@@ -138,6 +146,7 @@ impl Files {
     /// True while a dialog waits for an answer.
     pub fn is_open(&self) -> bool {
         self.import.is_some()
+            || self.export.is_some()
             || self
                 .dialog
                 .as_ref()
@@ -145,18 +154,22 @@ impl Files {
     }
 
     /// Draws the dialogs. Returns what the user decided.
-    pub fn ui(&mut self, context: &egui::Context) -> Vec<Command> {
+    pub fn ui(&mut self, context: &egui::Context, session: &Session) -> Vec<Command> {
         let mut commands = Vec::new();
         if let Some((purpose, dialog)) = &mut self.dialog {
             dialog.update(context);
             if let Some(path) = dialog.take_picked() {
-                commands.push(match *purpose {
-                    Purpose::Open => Command::Open(path.display().to_string(), Options::default()),
-                    Purpose::Import(role) => Command::AskHow(role, path),
-                    Purpose::Stamp => Command::LoadStamp(path),
-                    Purpose::SaveMap(map) => Command::SaveMap(map, with_ending(path, export::formats(map)[0])),
-                    Purpose::SaveProject => Command::SaveProject(with_ending(path, ENDING)),
-                    Purpose::SaveScene => Command::SaveScene(with_ending(path, "ron")),
+                if let (Purpose::ExportFolder, Some(export)) = (*purpose, &mut self.export) {
+                    export.folder.clone_from(&path);
+                }
+                commands.extend(match *purpose {
+                    Purpose::Open => Some(Command::Open(path.display().to_string(), Options::default())),
+                    Purpose::Import(role) => Some(Command::AskHow(role, path)),
+                    Purpose::Stamp => Some(Command::LoadStamp(path)),
+                    Purpose::ExportFolder => None,
+                    Purpose::SaveMap(map) => Some(Command::SaveMap(map, with_ending(path, export::formats(map)[0]))),
+                    Purpose::SaveProject => Some(Command::SaveProject(with_ending(path, ENDING))),
+                    Purpose::SaveScene => Some(Command::SaveScene(with_ending(path, "ron"))),
                 });
                 self.dialog = None;
             } else if matches!(dialog.state(), egui_file_dialog::DialogState::Cancelled) {
@@ -165,6 +178,17 @@ impl Files {
                     commands.push(Command::Stay);
                 }
                 self.dialog = None;
+            }
+        }
+        // The dialog for its folder is answered first.
+        if let Some(export) = self.export.as_mut().filter(|_| self.dialog.is_none()) {
+            let (answer, folder_wanted) = export.ui(context, session);
+            if folder_wanted {
+                commands.push(Command::AskExportFolder);
+            }
+            if let Some(asked) = answer {
+                commands.extend(asked);
+                self.export = None;
             }
         }
         if let Some(import) = &mut self.import {
@@ -265,6 +289,12 @@ fn format_title(ending: &str) -> String {
         "r32" => "Raw, 32 bit".to_owned(),
         other => other.to_uppercase(),
     }
+}
+
+/// The folder that a dialog begins in.
+fn first_folder(preferences: &Preferences) -> PathBuf {
+    let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
+    folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
 }
 
 /// A name without an ending gets one.

@@ -2,6 +2,7 @@
 
 pub mod brush;
 pub mod commands;
+mod export;
 pub mod files;
 pub mod group;
 mod keys;
@@ -228,7 +229,7 @@ fn draw(
         }
     }
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
-    asked.extend(opened.files.ui(&context));
+    asked.extend(opened.files.ui(&context, state.live.chosen()));
     asked.extend(toasts::toasts_ui(&context, &sources.notices, view));
     let answers =
         sources.document.asks || opened.files.is_open() || opened.windows.palette || opened.kept.drag.is_some();

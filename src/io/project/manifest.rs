@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::layers_of;
 use crate::{
     io::{
-        heightmap::{Heightmap, Options},
+        heightmap::{Geo, Heightmap, Options},
         scene::{Role, Tile},
         session::{Maps, Origin, Session},
     },
@@ -79,6 +79,8 @@ pub(super) struct Run {
     ticks: u64,
     pub size: [usize; 2],
     pub cell_size: f32,
+    /// Where on Earth the imported map lies.
+    pub geo: Option<Geo>,
     enabled: Vec<String>,
     /// Every parameter, by path.
     set: BTreeMap<String, String>,
@@ -163,6 +165,7 @@ impl Run {
             ticks: session.ticks,
             size: [terrain.width(), terrain.height()],
             cell_size: terrain.cell_size,
+            geo: session.heightmap.as_ref().and_then(|map| map.geo),
             enabled: simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key().to_owned()).collect(),
             set: session.all_parameters(),
             sources: terrain.sources.clone(),

@@ -222,7 +222,8 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
     };
     maps.check().map_err(|wrong| damaged(path, &wrong))?;
     let heights = map("heights");
-    let heightmap = heights.map(|heights| Arc::new(Heightmap { heights, cell_size: run.cell_size, warnings: vec![] }));
+    let (cell_size, geo) = (run.cell_size, run.geo);
+    let heightmap = heights.map(|heights| Arc::new(Heightmap { heights, cell_size, geo, warnings: vec![] }));
     let (values, counts) = (run.numbers.clone(), run.counts.clone());
     let mut session = run.session(terrain, maps, heightmap).map_err(|wrong| damaged(path, &wrong))?;
     for (name, memory) in session.simulation.memories() {

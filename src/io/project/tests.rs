@@ -2,7 +2,10 @@ use std::{fs, io::Write, path::PathBuf, time::Instant};
 
 use super::*;
 use crate::{
-    io::{heightmap::Options, scene},
+    io::{
+        heightmap::{Geo, Options},
+        scene,
+    },
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         rng::Stream,
@@ -15,7 +18,12 @@ fn eventful(side: usize) -> Project {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut sessions = scene::open("river-valley", &options).expect("it is built in");
     let heights = Grid::from_fn(side, side, |x, y| 30.0 + 6.0 * ((x as f32 * 0.3).sin() + (y as f32 * 0.2).cos()));
-    let map = Heightmap { heights, cell_size: 4.0, warnings: vec![] };
+    let map = Heightmap {
+        heights,
+        cell_size: 4.0,
+        geo: Some(Geo { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
+        warnings: vec![],
+    };
     sessions.push(Session::of_heightmap("hills", map, Default::default()));
     for session in &mut sessions {
         session.enable(&["droplets", "water", "thermal", "wind"]);
@@ -91,6 +99,9 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
             let (was, is) = (state(was), state(is));
             assert_eq!(was.2, is.2);
             assert!(was == is);
+        }
+        for (was, is) in project.sessions.iter().zip(&again.sessions) {
+            assert_eq!(was.heightmap.as_ref().map(|map| map.geo), is.heightmap.as_ref().map(|map| map.geo));
         }
         for session in project.sessions.iter_mut().chain(&mut again.sessions) {
             (0..6).for_each(|_| session.simulation.tick());

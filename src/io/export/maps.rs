@@ -1,0 +1,208 @@
+//! What there is to compute from a terrain for the maps that are saved.
+
+use rayon::prelude::*;
+
+use crate::sim::{
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
+
+/// Slope that counts as level where a wetness is computed, as a tangent.
+const LEVEL: f32 = 1e-3;
+
+/// Differences of height along columns and rows, as slopes; at the border one-sided, on a map that goes round across it.
+fn slopes(ground: &Grid, terrain: &Terrain, x: usize, y: usize) -> [f32; 2] {
+    let wraps = terrain.edge == Edge::Wrap;
+    let along = |place: usize, count: usize, at: &dyn Fn(usize) -> f32| {
+        let (before, after, span) = match (place > 0, place + 1 < count) {
+            (true, true) => (place - 1, place + 1, 2.0),
+            _ if wraps && count > 2 => ((place + count - 1) % count, (place + 1) % count, 2.0),
+            (true, false) => (place - 1, place, 1.0),
+            (false, true) => (place, place + 1, 1.0),
+            (false, false) => return 0.0,
+        };
+        (at(after) - at(before)) / (span * terrain.cell_size)
+    };
+    [along(x, ground.width(), &|column| ground.at(column, y)), along(y, ground.height(), &|row| ground.at(x, row))]
+}
+
+fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
+    let width = ground.width();
+    let mut cells = vec![0.0; ground.len()];
+    cells.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+        row.iter_mut().enumerate().for_each(|(x, cell)| *cell = value(x, y));
+    });
+    Grid::from_cells(width, ground.height(), cells)
+}
+
+/// Angle of the ground, in degrees.
+pub(super) fn slope(terrain: &Terrain) -> Grid {
+    let ground = terrain.ground();
+    each(&ground, |x, y| {
+        let [along_x, along_y] = slopes(&ground, terrain, x, y);
+        along_x.hypot(along_y).atan().to_degrees()
+    })
+}
+
+/// Normals of the ground: to the right in the picture, up in the picture, out of the ground.
+pub(super) fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
+    let ground = terrain.ground();
+    let width = ground.width();
+    (0..ground.len())
+        .into_par_iter()
+        .map(|index| {
+            let [along_x, along_y] = slopes(&ground, terrain, index % width, index / width);
+            let up = 1.0 / (1.0 + along_x * along_x + along_y * along_y).sqrt();
+            [-along_x * up, along_y * up, up]
+        })
+        .collect()
+}
+
+/// Number of cells whose water passes each cell, itself among them: water leaves a cell to all that lie lower, more to
+/// steeper ones. It ends in pits.
+fn passing(terrain: &Terrain) -> Grid {
+    let ground = terrain.ground();
+    let (width, height) = (ground.width() as isize, ground.height() as isize);
+    let wraps = terrain.edge == Edge::Wrap;
+    let mut order: Vec<u32> = (0..ground.len() as u32).collect();
+    order.par_sort_by(|a, b| ground[*b as usize].total_cmp(&ground[*a as usize]).then(a.cmp(b)));
+    let mut water = vec![1.0_f64; ground.len()];
+    for index in order.into_iter().map(|index| index as usize) {
+        let (x, y) = ((index as isize) % width, (index as isize) / width);
+        let mut lower = [(0_usize, 0.0_f64); 8];
+        let (mut count, mut whole) = (0, 0.0);
+        for (dx, dy) in [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)] {
+            let (mut to_x, mut to_y) = (x + dx, y + dy);
+            if wraps {
+                (to_x, to_y) = (to_x.rem_euclid(width), to_y.rem_euclid(height));
+            }
+            if !(0..width).contains(&to_x) || !(0..height).contains(&to_y) {
+                continue;
+            }
+            let to = (to_y * width + to_x) as usize;
+            let falls = f64::from(ground[index] - ground[to]) / f64::from((dx * dx + dy * dy) as f32).sqrt();
+            if falls > 0.0 {
+                // Steeper ones get more than their share: it keeps rivers narrow.
+                let share = falls.powf(1.5);
+                lower[count] = (to, share);
+                count += 1;
+                whole += share;
+            }
+        }
+        let here = water[index];
+        for &(to, share) in &lower[..count] {
+            water[to] += here * share / whole;
+        }
+    }
+    Grid::from_cells(ground.width(), ground.height(), water.into_iter().map(|water| water as f32).collect())
+}
+
+/// Natural logarithm of the number of cells whose water passes.
+pub(super) fn flow(terrain: &Terrain) -> Grid {
+    let mut flow = passing(terrain);
+    flow.iter_mut().for_each(|cells| *cells = cells.ln());
+    flow
+}
+
+/// How wet the ground is by its shape: the logarithm of the area above per metre of width, over the slope.
+pub(super) fn wetness(terrain: &Terrain) -> Grid {
+    let ground = terrain.ground();
+    let passing = passing(terrain);
+    each(&ground, |x, y| {
+        let [along_x, along_y] = slopes(&ground, terrain, x, y);
+        (passing.at(x, y) * terrain.cell_size / along_x.hypot(along_y).max(LEVEL)).ln()
+    })
+}
+
+/// Ground that was taken off since the start, in metres; or laid down.
+pub(super) fn changed(terrain: &Terrain, laid: bool) -> Grid {
+    let ground = terrain.ground();
+    each(&ground, |x, y| {
+        let grown = ground.at(x, y) - terrain.start.at(x, y);
+        (if laid { grown } else { -grown }).max(0.0)
+    })
+}
+
+/// The same terrain with another number of cells on the same ground. The ground is as smooth between its cells as they are.
+pub(super) fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
+    let grows = width > terrain.width() && height > terrain.height();
+    let fit = |grid: &Grid| grid.resampled(width, height);
+    let smooth = |grid: &Grid| if grows { enlarged(grid, width, height) } else { fit(grid) };
+    let (ground, sand) = (smooth(&terrain.ground()), fit(&terrain.sand));
+    let bedrock = ground.iter().zip(sand.iter()).map(|(ground, sand)| ground - sand).collect();
+    Terrain {
+        bedrock: Grid::from_cells(width, height, bedrock),
+        sand,
+        water: fit(&terrain.water),
+        suspended: fit(&terrain.suspended),
+        softness: fit(&terrain.softness),
+        rain: terrain.rain.as_ref().map(fit),
+        mask: terrain.mask.as_ref().map(fit),
+        start: smooth(&terrain.start),
+        sources: terrain.sources.clone(),
+        cell_size: terrain.cell_size * terrain.width() as f32 / width as f32,
+        edge: terrain.edge,
+    }
+}
+
+/// The same map with more cells, through all of its values, by the cubic of Catmull and Rom.
+fn enlarged(grid: &Grid, width: usize, height: usize) -> Grid {
+    let weights = |cell: usize, from: usize, to: usize| {
+        let place = (cell as f32 + 0.5) * from as f32 / to as f32 - 0.5;
+        let (first, t) = (place.floor() as isize, place - place.floor());
+        let (t2, t3) = (t * t, t * t * t);
+        let weights =
+            [-0.5 * t + t2 - 0.5 * t3, 1.0 - 2.5 * t2 + 1.5 * t3, 0.5 * t + 2.0 * t2 - 1.5 * t3, -0.5 * t2 + 0.5 * t3];
+        (first, weights)
+    };
+    let columns: Vec<_> = (0..width).map(|x| weights(x, grid.width(), width)).collect();
+    let mut cells = vec![0.0; width * height];
+    cells.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+        let (first_row, down) = weights(y, grid.height(), height);
+        for (cell, (first, across)) in row.iter_mut().zip(&columns) {
+            *cell = (0..4)
+                .map(|line| {
+                    let at = |step: isize| grid.clamped(first - 1 + step, first_row - 1 + line);
+                    down[line as usize] * (0..4).map(|step| across[step as usize] * at(step)).sum::<f32>()
+                })
+                .sum();
+        }
+    });
+    Grid::from_cells(width, height, cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plane() -> Terrain {
+        // Falls towards the first column by 2 m in cells of 4 m.
+        Terrain::bare(Grid::from_fn(33, 32, |x, _| 2.0 * x as f32), 4.0, Edge::Open)
+    }
+
+    #[test]
+    fn an_even_slope_has_its_angle_normal_and_flow() {
+        let angle = 0.5_f32.atan().to_degrees();
+        assert!(slope(&plane()).iter().all(|slope| (slope - angle).abs() < 1e-4));
+        let expected = [-1.0_f32, 0.0, 2.0].map(|part| part / 5.0_f32.sqrt());
+        assert!(normals(&plane()).iter().flatten().zip(expected.iter().cycle()).all(|(a, b)| (a - b).abs() < 1e-6));
+        let total: f32 = (0..32).map(|y| passing(&plane()).at(0, y)).sum();
+        assert!((total - 33.0 * 32.0).abs() < 0.5, "all water leaves over the lowest column: {total}");
+        assert!(flow(&plane()).at(32, 5) == 0.0 && wetness(&plane()).at(0, 16) > wetness(&plane()).at(30, 16));
+    }
+
+    #[test]
+    fn an_enlarged_map_goes_through_a_parabola_and_keeps_its_ground() {
+        let parabola = Grid::from_fn(24, 20, |x, y| 0.5 * (x * x) as f32 + y as f32);
+        let large = enlarged(&parabola, 72, 60);
+        for (x, y) in [(30, 30), (40, 21), (50, 44)] {
+            let [u, v] = [x, y].map(|cell| (cell as f32 + 0.5) / 3.0 - 0.5);
+            assert!((large.at(x, y) - (0.5 * u * u + v)).abs() < 1e-3, "{x}, {y}");
+        }
+        let mut terrain = Terrain::bare(parabola, 3.0, Edge::Wall);
+        terrain.spread_sand(0.5);
+        let bigger = resized(&terrain, (48, 40));
+        assert_eq!((bigger.width(), bigger.cell_size), (48, 1.5));
+        assert!((bigger.ground().at(24, 20) - large.at(36, 30)).abs() < 3.0 && bigger.sand.at(3, 3) == 0.5);
+    }
+}

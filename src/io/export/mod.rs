@@ -1,0 +1,353 @@
+//! Results: what there is to save of a terrain, in which formats, and how it is written.
+
+mod maps;
+mod mesh;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use self::mesh::Print;
+use super::{
+    Error, Progress,
+    heightmap::Geo,
+    hillshade::{color_map, hillshade, occlusion},
+    output::Output,
+    session::Session,
+    write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_rgb16, write_sidecar,
+    write_tiff,
+};
+use crate::{
+    look::Look,
+    params::nearest,
+    sim::{
+        grid::Grid,
+        terrain::{Layer, Terrain},
+    },
+};
+
+/// What can be saved besides the layers: name, and what it is.
+const OTHERS: [(&str, &str); 14] = [
+    ("height", "Height of the ground, in metres."),
+    ("change", "How much higher the ground lies than at the start, in metres."),
+    ("hillshade", "The ground seen from above, lit and coloured as in the window."),
+    ("color", "Colour of the ground without light."),
+    ("normal", "Normals of the ground: red to the right, green up in the picture, blue out of the ground."),
+    ("slope", "Angle of the ground, in degrees."),
+    ("flow", "Where water would run: natural logarithm of the number of cells whose water passes."),
+    ("wear", "Ground that was taken off since the start, in metres."),
+    ("deposits", "Ground that was laid down since the start, in metres."),
+    ("hardness", "Hardness of the bedrock: 0 is soft, 1 is hard."),
+    ("wetness", "How wet the ground is by its shape: logarithm of the area above, over the slope."),
+    ("occlusion", "Share of the sky that the ground sees."),
+    ("mask", "What brushes leave alone."),
+    ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print."),
+];
+
+/// Formats of numbers, of pictures in colour, of normals, and of meshes, as endings of names; the first is the usual one.
+/// `png8` and `png16` are PNGs of 8 and 16 bits where the usual one has the other.
+const NUMBERS: &[&str] = &["png", "png8", "exr", "r16", "r32", "tif", "asc"];
+const COLORS: &[&str] = &["png"];
+const NORMALS: &[&str] = &["png", "png16"];
+const MESHES: &[&str] = &["glb", "obj", "stl"];
+
+/// The names of all that can be saved.
+pub fn maps() -> Vec<&'static str> {
+    OTHERS.into_iter().map(|(name, _)| name).chain(Layer::ALL.map(Layer::key)).collect()
+}
+
+/// What it is that has this name, in a sentence.
+pub fn about(map: &str) -> String {
+    let layer = || Layer::ALL.into_iter().find(|layer| layer.key() == map);
+    let other = OTHERS.into_iter().find(|(name, _)| *name == map).map(|(_, about)| about.to_owned());
+    other.or_else(|| layer().map(|layer| format!("The layer {}, in its own unit.", layer.key()))).unwrap_or_default()
+}
+
+/// The formats of a map, as endings of names; the first is the usual one.
+pub fn formats(map: &str) -> &'static [&'static str] {
+    match map {
+        "hillshade" | "color" => COLORS,
+        "normal" => NORMALS,
+        "mesh" => MESHES,
+        _ => NUMBERS,
+    }
+}
+
+/// How many cells the results have.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Size {
+    /// As many as the terrain.
+    #[default]
+    Working,
+    /// So many times as many along each side.
+    Times(u32),
+    /// 2ⁿ + 1 along both sides, the next that is not smaller: what Unity takes.
+    PowerOfTwoPlusOne,
+    /// A side that Unreal recommends, the next that is not smaller.
+    Unreal,
+}
+
+/// Sides of landscapes that Unreal recommends.
+const UNREAL: [usize; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
+/// Longest side of a result, in cells.
+const LONGEST_SIDE: usize = 8192;
+
+impl Size {
+    /// Columns and rows of the results.
+    pub fn of(self, terrain: &Terrain) -> (usize, usize) {
+        let (width, height) = (terrain.width(), terrain.height());
+        let longer = width.max(height);
+        let (width, height) = match self {
+            Self::Working => (width, height),
+            Self::Times(factor) => (width * factor as usize, height * factor as usize),
+            Self::PowerOfTwoPlusOne => [(longer.max(2) - 1).next_power_of_two() + 1; 2].into(),
+            Self::Unreal => [UNREAL.into_iter().find(|side| *side >= longer).unwrap_or(UNREAL[6]); 2].into(),
+        };
+        (width.min(LONGEST_SIDE), height.min(LONGEST_SIDE))
+    }
+}
+
+/// How everything is to be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// How many cells the results have.
+    pub size: Size,
+    /// How a mesh is made that is printed.
+    pub print: Print,
+}
+
+/// A set of results for a purpose.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Its name.
+    pub title: &'static str,
+    /// What is written: map and format.
+    pub files: &'static [(&'static str, &'static str)],
+    /// With how many cells.
+    pub size: Size,
+}
+
+/// The sets that are offered.
+pub const PRESETS: [Preset; 6] = [
+    Preset {
+        title: "Unreal",
+        files: &[("height", "png"), ("flow", "png8"), ("wear", "png8"), ("deposits", "png8"), ("slope", "png8")],
+        size: Size::Unreal,
+    },
+    Preset {
+        title: "Unity",
+        files: &[("height", "r16"), ("flow", "png8"), ("deposits", "png8"), ("normal", "png")],
+        size: Size::PowerOfTwoPlusOne,
+    },
+    Preset { title: "Blender", files: &[("mesh", "glb"), ("height", "exr"), ("color", "png")], size: Size::Working },
+    Preset {
+        title: "GIS",
+        files: &[("height", "tif"), ("height", "asc"), ("change", "tif"), ("water", "tif")],
+        size: Size::Working,
+    },
+    Preset { title: "3D print", files: &[("mesh", "stl")], size: Size::Working },
+    Preset {
+        title: "Everything",
+        files: &[
+            ("height", "png"),
+            ("height", "exr"),
+            ("height", "r16"),
+            ("height", "r32"),
+            ("height", "tif"),
+            ("height", "asc"),
+            ("hillshade", "png"),
+            ("color", "png"),
+            ("normal", "png"),
+            ("slope", "png"),
+            ("flow", "png"),
+            ("wear", "png"),
+            ("deposits", "png"),
+            ("water", "png"),
+            ("sand", "png"),
+            ("hardness", "png"),
+            ("wetness", "png"),
+            ("occlusion", "png"),
+            ("mesh", "glb"),
+            ("mesh", "obj"),
+            ("mesh", "stl"),
+        ],
+        size: Size::Working,
+    },
+];
+
+/// What is saved: a terrain and all that its results need besides.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    terrain: Terrain,
+    look: Look,
+    geo: Option<Geo>,
+    print: Print,
+}
+
+impl Subject {
+    /// What a session shows, with as many cells as the settings say.
+    pub fn new(session: &Session, settings: Settings) -> Self {
+        let terrain = &session.simulation.terrain;
+        let size = settings.size.of(terrain);
+        let geo = session.heightmap.as_ref().and_then(|map| map.geo);
+        let same = size == (terrain.width(), terrain.height());
+        let terrain = if same { terrain.clone() } else { maps::resized(terrain, size) };
+        Self { terrain, look: session.look.clone(), geo, print: settings.print }
+    }
+}
+
+/// What to write: a map and its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// One of [`maps`].
+    pub map: &'static str,
+    /// One of its [`formats`].
+    pub format: &'static str,
+}
+
+impl Export {
+    /// A map and a format by name.
+    ///
+    /// # Errors
+    /// What is wrong and what would be right, as two parts of a sentence.
+    pub fn new(map: &str, format: &str) -> Result<Self, (String, String)> {
+        let all = maps();
+        let Some(&map) = all.iter().find(|known| **known == map) else {
+            let near = nearest(map, all.iter().copied()).map(|near| format!(", and the nearest is {near}"));
+            return Err((
+                format!("there is no map \"{map}\""),
+                format!("there are {}{}", all.join(", "), near.unwrap_or_default()),
+            ));
+        };
+        let formats = formats(map);
+        match formats.iter().find(|known| known.eq_ignore_ascii_case(format)) {
+            Some(&format) => Ok(Self { map, format }),
+            None => {
+                Err((format!("{map} cannot be written as .{format}"), format!("there are .{}", formats.join(", ."))))
+            }
+        }
+    }
+
+    /// Name of its file.
+    pub fn file_name(self) -> String {
+        match self.format {
+            "png8" => format!("{}-8bit.png", self.map),
+            "png16" => format!("{}-16bit.png", self.map),
+            format => format!("{}.{format}", self.map),
+        }
+    }
+
+    /// Writes the map, and beside it under the same stem its sidecar where the format needs one.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write(self, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
+        let Subject { terrain, look, geo, print } = subject;
+        let size = (terrain.width(), terrain.height());
+        let colored = |look: &Look| color_map(&terrain.ground(), &terrain.sand, terrain.cell_size, look);
+        match (self.map, self.format) {
+            ("hillshade", _) => {
+                let pixels = hillshade(&terrain.ground(), &terrain.sand, terrain.cell_size, look, progress);
+                write_rgb8(path, size, &pixels, progress)
+            }
+            ("color", _) => write_rgb8(path, size, &colored(look), progress),
+            ("normal", format) => {
+                let parts = maps::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
+                if format == "png" {
+                    let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
+                    write_rgb8(path, size, &pixels, progress)
+                } else {
+                    let pixels: Vec<u16> = parts.map(|part| (part * 65535.0).round() as u16).collect();
+                    write_rgb16(path, size, &pixels, progress)
+                }
+            }
+            ("mesh", "stl") => mesh::write_stl(path, terrain, *print, progress),
+            ("mesh", format) => {
+                let folder = tempfile::tempdir().map_err(|error| Error::unwritable(path, &error))?;
+                let picture = folder.path().join("color.png");
+                write_rgb8(&picture, size, &colored(look), &Progress::default())?;
+                let picture = std::fs::read(&picture).map_err(|error| Error::unwritable(path, &error))?;
+                if format == "glb" {
+                    mesh::write_glb(path, terrain, &picture, progress)
+                } else {
+                    mesh::write_obj(path, terrain, &picture, progress)
+                }
+            }
+            (_, format) => {
+                let grid = self.grid(terrain, look);
+                let range = grid.min_max();
+                match format {
+                    "png" => write_png16(path, &grid, range, progress)?,
+                    "png8" => write_png8(path, &grid, range, progress)?,
+                    "exr" => write_exr(path, &grid, progress)?,
+                    "r16" => write_r16(path, &grid, range, progress)?,
+                    "tif" => return write_tiff(path, &grid, *geo),
+                    "asc" => return write_asc(path, &grid, terrain.cell_size, *geo, progress),
+                    _ => write_r32(path, &grid, progress)?,
+                }
+                write_sidecar(&path.with_extension("json"), size, terrain.cell_size, range)
+            }
+        }
+    }
+
+    fn grid(self, terrain: &Terrain, look: &Look) -> Grid {
+        if let Some(layer) = Layer::ALL.into_iter().find(|layer| layer.key() == self.map) {
+            return terrain.layer(layer).clone();
+        }
+        let (width, height) = (terrain.width(), terrain.height());
+        match self.map {
+            "change" => {
+                let cells = terrain.ground().iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect();
+                Grid::from_cells(width, height, cells)
+            }
+            "slope" => maps::slope(terrain),
+            "flow" => maps::flow(terrain),
+            "wear" => maps::changed(terrain, false),
+            "deposits" => maps::changed(terrain, true),
+            "wetness" => maps::wetness(terrain),
+            "hardness" => {
+                Grid::from_cells(width, height, terrain.softness.iter().map(|softness| 1.0 - softness).collect())
+            }
+            "occlusion" => occlusion(&terrain.ground(), look.vertical_exaggeration / terrain.cell_size),
+            "mask" => terrain.mask.clone().unwrap_or_else(|| Grid::filled(width, height, 0.0)),
+            _ => terrain.ground(),
+        }
+    }
+
+    /// Replaces a file, and what belongs to it, by the map: all or none.
+    ///
+    /// # Errors
+    /// The name has another ending than a format of the map, or a file cannot be written; nothing is replaced then.
+    pub fn save(map: &str, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Error::output(path, "it is no name of a file", "name a file to write"));
+        };
+        let output = Output::new(folder)?;
+        export.write(subject, &output.file(&name.to_string_lossy()), progress)?;
+        output.publish().map(drop)
+    }
+}
+
+/// Writes several maps into a folder, with a word before each name: all or none. Returns the files.
+///
+/// # Errors
+/// A file cannot be written, or the work was cancelled; nothing is replaced then.
+pub fn save_all(
+    exports: &[Export],
+    subject: &Subject,
+    folder: &Path,
+    before: &str,
+    progress: &Progress,
+) -> Result<Vec<PathBuf>, Error> {
+    let output = Output::new(folder)?;
+    for (index, export) in exports.iter().enumerate() {
+        if progress.is_cancelled() {
+            return Err(Error::output(folder, "the export was cancelled and nothing was written", "start it again"));
+        }
+        export.write(subject, &output.file(&format!("{before}{}", export.file_name())), &Progress::default())?;
+        progress.done(index + 1, exports.len());
+    }
+    output.publish()
+}

@@ -1,0 +1,195 @@
+//! The checks of what is saved, with readers of others where there are any.
+
+use std::collections::HashMap;
+
+use super::*;
+use crate::{
+    io::heightmap::{self, Options},
+    sim::terrain::Edge,
+};
+
+fn subject(terrain: Terrain) -> Subject {
+    Subject { terrain, look: Look::default(), geo: None, print: Print::default() }
+}
+
+fn hills(width: usize, height: usize) -> Terrain {
+    let heights = Grid::from_fn(width, height, |x, y| 20.0 + 6.0 * ((x as f32 * 0.3).sin() + (y as f32 * 0.21).cos()));
+    let mut terrain = Terrain::bare(heights, 3.0, Edge::Open);
+    terrain.sand = Grid::from_fn(width, height, |x, _| if x < 9 { 0.75 } else { 0.0 });
+    terrain
+}
+
+fn written(file: (&str, &str), subject: &Subject) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let export = Export::new(file.0, file.1).expect("it can be saved");
+    let path = folder.path().join(export.file_name());
+    export.write(subject, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    (folder, path)
+}
+
+#[test]
+fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cells = (0..40 * 32).map(|index| (index * 7 % 113) as f32 * 0.5).collect();
+    let terrain = Terrain::bare(Grid::from_cells(40, 32, cells), 3.0, Edge::Open);
+    for format in ["png", "exr", "r16", "r32", "asc"] {
+        let path = folder.path().join(format!("map-{format}.{format}"));
+        Export::save("height", &subject(terrain.clone()), &path, &Progress::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((back.heights.width(), back.cell_size), (40, 3.0));
+        let worst = back.heights.iter().zip(terrain.bedrock.iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let sixteen = ["png", "r16"].contains(&format);
+        assert!(worst <= if sixteen { 0.5 / 65535.0 * 56.0 * 1.01 } else { 0.0 }, "{format}: {worst}");
+    }
+}
+
+#[test]
+fn an_ending_that_is_no_format_is_refused_with_those_that_are() {
+    let terrain = Terrain::bare(Grid::filled(4, 4, 0.0), 1.0, Edge::Open);
+    let error =
+        Export::save("height", &subject(terrain), Path::new("map.jpg"), &Progress::default()).expect_err("refused");
+    assert!(error.to_string().contains(".png, .png8, .exr"), "{error}");
+}
+
+#[test]
+fn every_map_is_written_in_every_format_on_any_size_and_presets_name_what_there_is() {
+    for (width, height) in [(33, 40), (2, 2), (1, 5)] {
+        let subject = subject(hills(width, height));
+        for map in maps() {
+            assert!(about(map).ends_with('.'));
+            for format in formats(map) {
+                let export = Export::new(map, format).expect("it can be saved");
+                let folder = tempfile::tempdir().expect("a temporary folder");
+                let outcome = export.write(&subject, &folder.path().join("a.file"), &Progress::default());
+                assert!(outcome.is_ok() || (*format == "stl" && width == 1), "{map} as {format}: {outcome:?}");
+            }
+        }
+    }
+    for preset in PRESETS {
+        assert!(preset.files.iter().all(|(map, format)| Export::new(map, format).is_ok()), "{}", preset.title);
+        let mut names: Vec<_> = preset.files.iter().map(|(map, format)| (map, format)).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), preset.files.len());
+    }
+}
+
+#[test]
+fn sizes_are_what_engines_ask_for() {
+    let size = |size: Size, side: usize| size.of(&Terrain::bare(Grid::filled(side, side, 0.0), 1.0, Edge::Open));
+    assert_eq!(size(Size::PowerOfTwoPlusOne, 256), (257, 257));
+    assert_eq!(size(Size::PowerOfTwoPlusOne, 257), (257, 257));
+    assert_eq!(size(Size::PowerOfTwoPlusOne, 300), (513, 513));
+    assert_eq!(size(Size::Unreal, 512), (1009, 1009));
+    assert_eq!(size(Size::Times(4), 100), (400, 400));
+    assert_eq!(size(Size::Times(8), 4096), (8192, 8192));
+}
+
+#[test]
+fn a_set_is_written_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let subject = subject(hills(40, 32));
+    let exports: Vec<Export> =
+        PRESETS[5].files.iter().map(|(map, format)| Export::new(map, format).expect("it can be saved")).collect();
+    let progress = Progress::default();
+    progress.cancel();
+    assert!(save_all(&exports, &subject, folder.path(), "hill-", &progress).is_err());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
+    let written = save_all(&exports, &subject, folder.path(), "hill-", &Progress::default());
+    let written = written.unwrap_or_else(|error| panic!("{error}"));
+    assert!(written.len() > exports.len() && written.iter().all(|path| path.exists()));
+    // A file of another format than its neighbours must not take their name.
+    let names = |ending: &str| written.iter().filter(|path| path.extension().is_some_and(|own| own == ending)).count();
+    assert_eq!((names("glb"), names("obj"), names("stl"), names("tif")), (1, 1, 1, 1));
+}
+
+/// Volume inside a closed surface of triangles, and whether every edge is met once in each direction.
+fn enclosed(triangles: impl Iterator<Item = [[f32; 3]; 3]>) -> (f64, bool) {
+    let mut edges: HashMap<[[u32; 3]; 2], i32> = HashMap::new();
+    let mut volume = 0.0;
+    for corners in triangles {
+        let [a, b, c] = corners.map(|corner| corner.map(f64::from));
+        let cross = [b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0]];
+        volume += (0..3).map(|axis| a[axis] * cross[axis]).sum::<f64>() / 6.0;
+        let bits = corners.map(|corner| corner.map(f32::to_bits));
+        for side in 0..3 {
+            let (from, to) = (bits[side], bits[(side + 1) % 3]);
+            let (key, turn) = if from < to { ([from, to], 1) } else { ([to, from], -1) };
+            *edges.entry(key).or_default() += turn;
+        }
+    }
+    (volume, edges.values().all(|turns| *turns == 0))
+}
+
+#[test]
+fn a_print_is_closed_all_round_and_has_the_volume_of_the_ground() {
+    let terrain = hills(41, 33);
+    let (_folder, path) = written(("mesh", "stl"), &subject(terrain.clone()));
+    let mut file = std::fs::File::open(&path).expect("it was just written");
+    let mesh = stl_io::create_stl_reader(&mut file).expect("it is an STL file");
+    let triangles: Vec<_> =
+        mesh.map(|triangle| triangle.expect("it is whole").vertices.map(|vertex| vertex.0)).collect();
+    let (volume, closed) = enclosed(triangles.iter().copied());
+    assert!(closed, "there is a hole");
+    let Print { width, base } = Print::default();
+    let scale = f64::from(width) / (40.0 * 3.0);
+    let ground = terrain.ground();
+    let lowest = ground.min_max().0;
+    // Two triangles on four cells: their mean counts the diagonal's ends twice.
+    let mut wanted = 0.0;
+    for y in 0..32 {
+        for x in 0..40 {
+            let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)]
+                .map(|(x, y)| f64::from(base) + f64::from(ground.at(x, y) - lowest) * scale);
+            wanted += (a + 2.0 * b + 2.0 * c + d) / 6.0 * (3.0 * scale).powi(2);
+        }
+    }
+    assert!((volume / wanted - 1.0).abs() < 1e-4, "{volume} mm³ for {wanted}");
+    let widest = triangles.iter().flatten().map(|corner| corner[0]).fold(0.0, f32::max);
+    assert!((widest - width).abs() < 1e-3);
+}
+
+#[test]
+fn other_readers_find_the_ground_in_gltf_and_obj() {
+    let terrain = hills(41, 33);
+    let ground = terrain.ground();
+    let subject = subject(terrain);
+    let (_folder, path) = written(("mesh", "glb"), &subject);
+    let bytes = std::fs::read(&path).expect("it was just written");
+    let glb = gltf::Glb::from_slice(&bytes).expect("it is binary glTF");
+    // Validates while it reads.
+    let document = gltf::Gltf::from_slice(&bytes).expect("it is valid glTF");
+    let blob = document.blob.as_deref().expect("it has its data inside");
+    assert!(glb.bin.is_some_and(|bin| bin.len() == blob.len()));
+    let mesh = document.meshes().next().expect("it has a mesh");
+    let primitive = mesh.primitives().next().expect("it has triangles");
+    let reader = primitive.reader(|_| Some(blob));
+    let places: Vec<[f32; 3]> = reader.read_positions().expect("it has places").collect();
+    let normals: Vec<[f32; 3]> = reader.read_normals().expect("it has normals").collect();
+    let texture: Vec<[f32; 2]> = reader.read_tex_coords(0).expect("it has a texture").into_f32().collect();
+    let indices: Vec<u32> = reader.read_indices().expect("it has triangles").into_u32().collect();
+    assert_eq!((places.len(), normals.len(), texture.len()), (41 * 33, 41 * 33, 41 * 33));
+    assert_eq!(indices.len(), 2 * 3 * 40 * 32);
+    let lengths = normals.iter().map(|normal| normal.iter().map(|part| part * part).sum::<f32>());
+    assert!(lengths.into_iter().all(|length| (length - 1.0).abs() < 1e-5));
+    assert!(places.iter().zip(ground.iter()).all(|(place, ground)| place[1] == *ground));
+    let bounds = primitive.bounding_box();
+    assert_eq!((bounds.min[1], bounds.max[1]), ground.min_max());
+    // Seen from above the triangles turn as their normals say.
+    for corners in indices.chunks_exact(3) {
+        let [a, b, c] = [0, 1, 2].map(|corner| places[corners[corner] as usize]);
+        let up = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2]);
+        assert!(up > 0.0);
+    }
+    let image = document.images().next().expect("it has a picture").source();
+    assert!(matches!(image, gltf::image::Source::View { mime_type: "image/png", .. }));
+
+    let (_folder, path) = written(("mesh", "obj"), &subject);
+    let (models, materials) = tobj::load_obj(&path, &tobj::GPU_LOAD_OPTIONS).expect("it is an OBJ file");
+    let mesh = &models[0].mesh;
+    assert_eq!((mesh.positions.len(), mesh.indices.len()), (3 * 41 * 33, indices.len()));
+    let materials = materials.expect("its material is beside it");
+    assert_eq!(materials[0].diffuse_texture.as_deref(), Some("mesh.png"));
+    assert!(path.with_file_name("mesh.png").exists());
+}

@@ -1,0 +1,185 @@
+//! The dialog that asks which results to write, how large, and where.
+
+use std::path::PathBuf;
+
+use bevy_egui::egui::{self, Align2, RichText};
+
+use super::group::title;
+use crate::{
+    io::{
+        export::{self, Export, PRESETS, Print, Settings, Size},
+        session::Session,
+    },
+    runtime::Command,
+};
+
+/// What the person has chosen so far.
+#[derive(Clone, Debug)]
+pub struct ExportDialog {
+    preset: usize,
+    chosen: Vec<Export>,
+    settings: Settings,
+    /// Where to write.
+    pub folder: PathBuf,
+    /// A word before each name.
+    before: String,
+}
+
+impl ExportDialog {
+    /// Begins with the first preset, and a folder.
+    pub fn new(session: &Session, folder: PathBuf) -> Self {
+        let mut dialog = Self {
+            preset: 0,
+            chosen: Vec::new(),
+            settings: Settings::default(),
+            folder,
+            before: format!("{}-", session.name),
+        };
+        dialog.choose(0);
+        dialog
+    }
+
+    fn choose(&mut self, preset: usize) {
+        let files = PRESETS[preset].files.iter();
+        self.preset = preset;
+        self.chosen = files.filter_map(|(map, format)| Export::new(map, format).ok()).collect();
+        self.settings.size = PRESETS[preset].size;
+    }
+
+    /// Draws the dialog. `None` while the person decides; else what is asked for, which may be nothing. True beside it if
+    /// another folder is wanted.
+    pub fn ui(&mut self, context: &egui::Context, session: &Session) -> (Option<Vec<Command>>, bool) {
+        let (mut answer, mut folder_wanted) = (None, false);
+        egui::Window::new("Export")
+            .collapsible(false)
+            .resizable(false)
+            .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
+            .max_height(context.content_rect().height() * 0.9)
+            .show(context, |ui| {
+                ui.set_width(520.0);
+                ui.horizontal_wrapped(|ui| {
+                    for (index, preset) in PRESETS.iter().enumerate() {
+                        if ui.selectable_label(self.preset == index, preset.title).clicked() {
+                            self.choose(index);
+                        }
+                    }
+                });
+                ui.separator();
+                let height = (context.content_rect().height() - 330.0).clamp(120.0, 420.0);
+                egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+                    egui::Grid::new("maps").num_columns(2).spacing([14.0, 3.0]).striped(true).show(ui, |ui| {
+                        for map in export::maps() {
+                            ui.label(title(map)).on_hover_text(export::about(map));
+                            ui.horizontal(|ui| {
+                                for format in export::formats(map) {
+                                    let Ok(file) = Export::new(map, format) else { continue };
+                                    let mut on = self.chosen.contains(&file);
+                                    if ui.checkbox(&mut on, *format).on_hover_text(about_format(map, format)).changed()
+                                    {
+                                        self.chosen.retain(|other| *other != file);
+                                        if on {
+                                            self.chosen.push(file);
+                                        }
+                                    }
+                                }
+                            });
+                            ui.end_row();
+                        }
+                    });
+                });
+                ui.separator();
+                self.settings_ui(ui, session);
+                ui.horizontal(|ui| {
+                    if ui.button(format!("{} Folder…", egui_phosphor::regular::FOLDER_OPEN)).clicked() {
+                        folder_wanted = true;
+                    }
+                    ui.add(egui::Label::new(RichText::new(self.folder.display().to_string()).monospace()).truncate());
+                });
+                ui.horizontal(|ui| {
+                    let label = ui.label("Names begin with");
+                    ui.text_edit_singleline(&mut self.before).labelled_by(label.id);
+                });
+                ui.add_space(4.0);
+                ui.horizontal(|ui| {
+                    let text = match self.chosen.len() {
+                        1 => "Write 1 file".to_owned(),
+                        count => format!("Write {count} files"),
+                    };
+                    // A name must not lead out of the folder.
+                    let plain = !self.before.contains(['/', '\\']);
+                    let ready = !self.chosen.is_empty() && plain;
+                    if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
+                        let chosen = self.chosen.clone();
+                        answer = Some(vec![Command::Export(
+                            self.folder.clone(),
+                            self.before.clone(),
+                            chosen,
+                            self.settings,
+                        )]);
+                    }
+                    if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                        answer = Some(Vec::new());
+                    }
+                });
+            });
+        (answer, folder_wanted)
+    }
+
+    fn settings_ui(&mut self, ui: &mut egui::Ui, session: &Session) {
+        let terrain = &session.simulation.terrain;
+        ui.horizontal(|ui| {
+            let label = ui.label("Cells");
+            let name = |size: Size| {
+                let (width, height) = size.of(terrain);
+                let about = match size {
+                    Size::Working => "as they are",
+                    Size::Times(_) => "finer",
+                    Size::PowerOfTwoPlusOne => "2ⁿ + 1, for Unity",
+                    Size::Unreal => "for Unreal",
+                };
+                format!("{width} × {height}, {about}")
+            };
+            let sizes =
+                [Size::Working, Size::Times(2), Size::Times(4), Size::Times(8), Size::PowerOfTwoPlusOne, Size::Unreal];
+            egui::ComboBox::from_id_salt("cells")
+                .width(240.0)
+                .selected_text(name(self.settings.size))
+                .show_ui(ui, |ui| {
+                    for size in sizes {
+                        ui.selectable_value(&mut self.settings.size, size, name(size));
+                    }
+                })
+                .response
+                .labelled_by(label.id);
+        });
+        if self.chosen.iter().any(|file| file.format == "stl") {
+            let Print { width, base } = &mut self.settings.print;
+            ui.horizontal(|ui| {
+                ui.label("Print");
+                ui.add(egui::DragValue::new(width).range(10.0..=2000.0).suffix(" mm")).on_hover_text("Longer side");
+                ui.label("wide, base of");
+                let thickness = egui::DragValue::new(base).range(0.5..=100.0).speed(0.1).suffix(" mm");
+                ui.add(thickness).on_hover_text("Thickness below the lowest ground");
+            });
+        }
+    }
+}
+
+/// What a format is, in a sentence.
+fn about_format(map: &str, format: &str) -> &'static str {
+    match (map, format) {
+        ("normal" | "color" | "hillshade", "png") => "8 bits for each of red, green and blue.",
+        (_, "png16") => "16 bits for each of red, green and blue.",
+        (_, "png") => "Grey of 16 bits, from the lowest to the highest value; the sidecar says which those are.",
+        (_, "png8") => "Grey of 8 bits, from the lowest to the highest value, for masks.",
+        (_, "exr") => "OpenEXR with floats of 32 bits, in metres.",
+        (_, "r16") => "Raw whole numbers of 16 bits, little-endian.",
+        (_, "r32") => "Raw floats of 32 bits, little-endian, in metres.",
+        (_, "tif") => "TIFF with floats of 32 bits; GeoTIFF if the map knows its place on Earth.",
+        (_, "asc") => "ESRI ASCII grid.",
+        (_, "glb") => "glTF with normals and the colour map.",
+        (_, "obj") => "Wavefront OBJ with its material and the colour map.",
+        (_, "stl") => "Closed all round, in millimetres.",
+        _ => "",
+    }
+}

@@ -1,0 +1,50 @@
+"""Reads what `thalweg build` wrote with the readers of others, and compares it with the raw heights.
+
+Run by tests/cli.rs: readers.py FOLDER WEST NORTH CELL
+"""
+import json
+import sys
+
+import numpy
+import rasterio
+import tifffile
+from PIL import Image
+
+folder, west, north, cell = sys.argv[1], *map(float, sys.argv[2:])
+sidecar = json.load(open(f"{folder}/height.json"))
+width, height = sidecar["width"], sidecar["height"]
+low, high = sidecar["min_m"], sidecar["max_m"]
+raw = numpy.fromfile(f"{folder}/height.r32", "<f4").reshape(height, width)
+assert abs(raw.min() - low) < 1e-3 and abs(raw.max() - high) < 1e-3
+
+picture = numpy.array(Image.open(f"{folder}/height.png")).astype("f8")
+assert picture.min() == 0 and picture.max() == 65535
+assert numpy.abs(low + picture / 65535 * (high - low) - raw).max() < (high - low) / 65535
+eight = numpy.array(Image.open(f"{folder}/height-8bit.png"))
+assert eight.dtype == "uint8" and numpy.abs(low + eight / 255.0 * (high - low) - raw).max() < (high - low) / 255
+sixteen = numpy.fromfile(f"{folder}/height.r16", "<u2").reshape(height, width)
+assert numpy.abs(low + sixteen / 65535.0 * (high - low) - raw).max() < (high - low) / 65535
+
+assert (tifffile.imread(f"{folder}/height.tif") == raw).all()
+for name in ("height.tif", "height.asc"):
+    with rasterio.open(f"{folder}/{name}") as grid:
+        assert (grid.width, grid.height) == (width, height)
+        assert numpy.abs(grid.read(1) - raw).max() <= 1e-4, name
+        found = (grid.transform.c, grid.transform.f, grid.transform.a, -grid.transform.e)
+        wanted = (west, north, cell, cell)
+        assert all(abs(a - b) < 1e-9 * max(1, abs(b)) for a, b in zip(found, wanted)), (name, found, wanted)
+with rasterio.open(f"{folder}/height.tif") as grid:
+    assert grid.crs is not None and grid.crs.to_epsg() == 4326, grid.crs
+
+normal = numpy.array(Image.open(f"{folder}/normal.png")).astype("f8") / 255 * 2 - 1
+assert normal.shape == (height, width, 3)
+assert numpy.abs((normal**2).sum(axis=2) - 1).max() < 0.03 and normal[..., 2].min() > 0
+sidecar_cell = sidecar["cell_size_m"]
+inner = (raw[1:-1, 2:] - raw[1:-1, :-2]) / (2 * sidecar_cell)
+tilt = -normal[1:-1, 1:-1, 0] / normal[1:-1, 1:-1, 2]
+assert numpy.median(numpy.abs(tilt - inner)) < 0.02
+assert numpy.array(Image.open(f"{folder}/color.png")).shape == (height, width, 3)
+slope = numpy.fromfile(f"{folder}/slope.r32", "<f4").reshape(height, width)
+down = (raw[2:, 1:-1] - raw[:-2, 1:-1]) / (2 * sidecar_cell)
+assert numpy.abs(numpy.degrees(numpy.arctan(numpy.hypot(inner, down))) - slope[1:-1, 1:-1]).max() < 0.01
+print("all was read")
