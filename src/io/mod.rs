@@ -20,6 +20,7 @@ mod raw;
 pub mod scene;
 pub mod session;
 mod sidecar;
+pub mod snapshot;
 mod tiff;
 
 use std::{

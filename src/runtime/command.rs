@@ -84,6 +84,8 @@ pub enum Command {
     Undo,
     /// Does again what was taken back.
     Redo,
+    /// Goes to a keyframe of the timeline.
+    GoTo(u64),
     /// Goes so many steps back, or if negative forth.
     Jump(i32),
     /// Opens a scene by name, a scene file or a heightmap.

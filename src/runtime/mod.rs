@@ -9,6 +9,7 @@ mod jobs;
 mod notice;
 mod overlay;
 mod record;
+mod timeline;
 
 use std::{
     path::PathBuf,
@@ -26,6 +27,7 @@ pub use self::{
     notice::{Level, Notice, Notices},
     overlay::Overlay,
     record::{Record, Sample},
+    timeline::{Mark, Timeline},
 };
 use crate::{
     io::session::Session,
@@ -231,6 +233,11 @@ impl Transport {
     pub fn paused() -> Self {
         Self { playing: false, ..Self::default() }
     }
+
+    /// Stops, and forgets what was due.
+    fn pause(&mut self) {
+        (self.playing, self.due) = (false, 0.0);
+    }
 }
 
 /// Adds everything but the sessions themselves.
@@ -254,6 +261,7 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
         .init_resource::<Document>()
+        .init_resource::<Timeline>()
         .init_resource::<Eye>()
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
@@ -263,10 +271,12 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(
             Update,
             (
-                (command::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish)
+                (command::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish, timeline::obey)
                     .chain()
                     .in_set(SimSystems::Obey),
-                (run_due_ticks, record::sample, overlay::follow_ticks).chain().in_set(SimSystems::Tick),
+                (run_due_ticks, timeline::follow, record::sample, overlay::follow_ticks)
+                    .chain()
+                    .in_set(SimSystems::Tick),
             ),
         )
         .add_systems(Last, (document::keep, jobs::wait_before_exit, remember).chain());
@@ -301,6 +311,7 @@ fn run_due_ticks(world: &mut World) {
         let pass = Instant::now();
         let before = world.resource::<Live>().between_ticks();
         if before {
+            timeline::before_tick(world);
             world.resource_scope(|world, mut history: Mut<History>| {
                 history.bypass_change_detection().seal(world.resource::<Live>());
             });

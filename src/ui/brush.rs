@@ -204,7 +204,14 @@ pub fn history_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
         }
     });
     let megabytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-    let text = format!("{:.1} of {:.0} MiB", megabytes(state.history.bytes()), megabytes(BUDGET));
-    ui.label(RichText::new(text).small().weak()).on_hover_text("Beyond it the oldest steps go.");
+    let (steps, frames) = (state.history.bytes(), state.timeline.bytes());
+    let text = format!(
+        "{:.1} of {:.0} MiB, {:.1} of them in the timeline",
+        megabytes(steps + frames),
+        megabytes(BUDGET),
+        megabytes(frames)
+    );
+    ui.label(RichText::new(text).small().weak())
+        .on_hover_text("Beyond it, keyframes are thinned out and the oldest steps go.");
     asked
 }

@@ -13,6 +13,7 @@ pub mod springs;
 pub mod statistics;
 pub mod style;
 pub mod terrain;
+pub mod timeline;
 pub mod toasts;
 pub mod transport;
 pub mod view;
@@ -33,7 +34,7 @@ use bevy_egui::{
 
 use crate::runtime::{
     Before, Brushes, Command, Document, FreeView, History, Level, Live, Marks, Notices, Overlay, Pointed,
-    PointerOverView, Preferences, Record, Shown, Timing, Transport, Workspace,
+    PointerOverView, Preferences, Record, Shown, Timeline, Timing, Transport, Workspace,
 };
 use files::Files;
 use keys::Keyboard;
@@ -93,6 +94,8 @@ pub struct State<'a> {
     pub history: &'a History,
     /// The brushes, and which is in the hand.
     pub brushes: &'a Brushes,
+    /// The keyframes along the run.
+    pub timeline: &'a Timeline,
     /// The file that the work belongs to.
     pub document: &'a Document,
     /// The person's settings.
@@ -121,6 +124,7 @@ struct Sources<'w> {
     history: Res<'w, History>,
     brushes: Res<'w, Brushes>,
     document: Res<'w, Document>,
+    timeline: Res<'w, Timeline>,
     preferences: Res<'w, Preferences>,
     overlay: Res<'w, Overlay>,
     pointed: Res<'w, Pointed>,
@@ -142,6 +146,7 @@ impl Sources<'_> {
             history: &self.history,
             brushes: &self.brushes,
             document: &self.document,
+            timeline: &self.timeline,
             preferences: &self.preferences,
             overlay: &self.overlay,
             pointed: self.pointed.0,

@@ -16,6 +16,7 @@ use super::{
     statistics::statistics_ui,
     style,
     terrain::terrain_ui,
+    timeline::{timeline_height, timeline_ui},
     transport::{status_ui, transport_ui},
 };
 use crate::{
@@ -223,6 +224,9 @@ pub fn window_ui(root: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Comm
     egui::Panel::top("menu").show_inside(root, |ui| commands.extend(menu_ui(ui, state)));
     egui::Panel::bottom("status").exact_size(24.0).show_inside(root, |ui| status_ui(ui, state));
     egui::Panel::bottom("transport").exact_size(42.0).show_inside(root, |ui| commands.extend(transport_ui(ui, state)));
+    egui::Panel::bottom("timeline")
+        .exact_size(timeline_height(state))
+        .show_inside(root, |ui| commands.extend(timeline_ui(ui, state)));
     if state.workspace == Workspace::Sculpt {
         egui::Panel::left("tools")
             .exact_size(50.0)

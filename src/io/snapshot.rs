@@ -1,0 +1,236 @@
+//! A session between two ticks, packed small: everything that its next ticks depend on.
+
+use std::collections::BTreeMap;
+
+use super::session::Session;
+use crate::sim::{
+    grid::Grid,
+    ledger::Ledger,
+    memory::Memory,
+    terrain::{Edge, Source, Terrain},
+};
+
+/// A copy of what a session is, taken fast; packing it is the slow part.
+pub struct Unpacked {
+    terrain: Terrain,
+    ledger: Ledger,
+    seed: u64,
+    tick: u64,
+    enabled: Vec<bool>,
+    parameters: BTreeMap<String, String>,
+    cells: Vec<Vec<f32>>,
+    numbers: Vec<f64>,
+    counts: Vec<u64>,
+}
+
+impl Unpacked {
+    /// Copies a session that is between two ticks.
+    pub fn of(session: &mut Session) -> Self {
+        let (mut cells, mut numbers, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, memory) in session.simulation.memories() {
+            match memory {
+                Memory::Cells(values) => cells.push(values.to_vec()),
+                Memory::Number(number) => numbers.push(*number),
+                Memory::Count(count) => counts.push(*count),
+            }
+        }
+        let simulation = &session.simulation;
+        Self {
+            terrain: simulation.terrain.clone(),
+            ledger: simulation.ledger.clone(),
+            seed: simulation.seed(),
+            tick: simulation.ticks(),
+            enabled: simulation.slots.iter().map(|slot| slot.enabled).collect(),
+            parameters: session.all_parameters(),
+            cells,
+            numbers,
+            counts,
+        }
+    }
+
+    /// Packs it.
+    pub fn pack(self) -> Snapshot {
+        let terrain = &self.terrain;
+        let layers = [
+            Some(&terrain.bedrock),
+            Some(&terrain.sand),
+            Some(&terrain.water),
+            Some(&terrain.suspended),
+            Some(&terrain.softness),
+            Some(&terrain.start),
+            terrain.rain.as_ref(),
+            terrain.mask.as_ref(),
+        ];
+        Snapshot {
+            size: (terrain.width(), terrain.height()),
+            cell_size: terrain.cell_size,
+            edge: terrain.edge,
+            layers: layers.map(|layer| layer.map(|layer| Packed::of(layer))),
+            sources: self.terrain.sources,
+            ledger: self.ledger,
+            seed: self.seed,
+            tick: self.tick,
+            enabled: self.enabled,
+            parameters: self.parameters,
+            cells: self.cells.iter().map(|cells| Packed::of(cells)).collect(),
+            numbers: self.numbers,
+            counts: self.counts,
+        }
+    }
+}
+
+/// A packed session.
+#[derive(Debug)]
+pub struct Snapshot {
+    size: (usize, usize),
+    cell_size: f32,
+    edge: Edge,
+    /// Bedrock, sand, water, suspended, softness, start, rain, mask.
+    layers: [Option<Packed>; 8],
+    sources: Vec<Source>,
+    ledger: Ledger,
+    seed: u64,
+    tick: u64,
+    enabled: Vec<bool>,
+    parameters: BTreeMap<String, String>,
+    cells: Vec<Packed>,
+    numbers: Vec<f64>,
+    counts: Vec<u64>,
+}
+
+impl Snapshot {
+    /// Finished ticks.
+    pub fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Memory that it takes.
+    pub fn bytes(&self) -> usize {
+        let packed = self.layers.iter().flatten().chain(&self.cells);
+        packed.map(|packed| packed.bytes.len()).sum::<usize>() + 64 * self.parameters.len() + 1024
+    }
+
+    /// Makes a session what it was, to the bit. Where it came from, how it looks to begin with and what it is called stay.
+    pub fn restore(&self, session: &mut Session) {
+        for (path, value) in &self.parameters {
+            // They were read from a session, so they are in range.
+            let _ = session.set(path, value);
+        }
+        let (width, height) = self.size;
+        let grid = |packed: &Packed| Grid::from_cells(width, height, packed.unpack());
+        let [bedrock, sand, water, suspended, softness, start, rain, mask] =
+            self.layers.each_ref().map(|layer| layer.as_ref().map(grid));
+        let empty = || Grid::filled(width, height, 0.0);
+        let terrain = Terrain {
+            bedrock: bedrock.unwrap_or_else(empty),
+            sand: sand.unwrap_or_else(empty),
+            water: water.unwrap_or_else(empty),
+            suspended: suspended.unwrap_or_else(empty),
+            softness: softness.unwrap_or_else(empty),
+            start: start.unwrap_or_else(empty),
+            rain,
+            mask,
+            sources: self.sources.clone(),
+            cell_size: self.cell_size,
+            edge: self.edge,
+        };
+        let simulation = &mut session.simulation;
+        simulation.restart(terrain, self.seed);
+        simulation.set_ticks(self.tick);
+        simulation.ledger = self.ledger.clone();
+        for (slot, &enabled) in simulation.slots.iter_mut().zip(&self.enabled) {
+            slot.enabled = enabled;
+        }
+        let (mut cells, mut numbers, mut counts) = (self.cells.iter(), self.numbers.iter(), self.counts.iter());
+        for (_, memory) in simulation.memories() {
+            match memory {
+                Memory::Cells(values) => {
+                    if let Some(kept) = cells.next() {
+                        values.copy_from_slice(&kept.unpack());
+                    }
+                }
+                Memory::Number(number) => *number = numbers.next().copied().unwrap_or_default(),
+                Memory::Count(count) => *count = counts.next().copied().unwrap_or_default(),
+            }
+        }
+    }
+}
+
+/// Numbers, compressed without loss.
+#[derive(Debug)]
+struct Packed {
+    count: usize,
+    bytes: Vec<u8>,
+}
+
+impl Packed {
+    /// Neighbours are alike, so their differences are small, and small numbers have many equal bytes in the same place.
+    fn of(cells: &[f32]) -> Self {
+        let count = cells.len();
+        let mut planes = vec![0; 4 * count];
+        let mut last = 0;
+        for (index, cell) in cells.iter().enumerate() {
+            let bits = cell.to_bits();
+            let difference = bits.wrapping_sub(last);
+            // Small negative numbers get leading zeros too.
+            let folded = (difference << 1) ^ (((difference as i32) >> 31) as u32);
+            for (plane, byte) in folded.to_le_bytes().into_iter().enumerate() {
+                planes[plane * count + index] = byte;
+            }
+            last = bits;
+        }
+        Self { count, bytes: lz4_flex::compress(&planes) }
+    }
+
+    fn unpack(&self) -> Vec<f32> {
+        let planes = lz4_flex::decompress(&self.bytes, 4 * self.count).unwrap_or_else(|_| vec![0; 4 * self.count]);
+        let mut last = 0_u32;
+        (0..self.count)
+            .map(|index| {
+                let folded = u32::from_le_bytes(std::array::from_fn(|plane| planes[plane * self.count + index]));
+                let difference = (folded >> 1) ^ (folded & 1).wrapping_neg();
+                last = last.wrapping_add(difference);
+                f32::from_bits(last)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{heightmap::Options, scene};
+
+    #[test]
+    fn every_bit_survives_packing_and_smooth_ground_gets_small() {
+        let odd = [0.0, -0.0, 1.5, f32::MIN_POSITIVE, -1e30, f32::MAX, 3.25e-40, f32::INFINITY, f32::NAN];
+        let bits = |cells: &[f32]| cells.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&Packed::of(&odd).unpack()), bits(&odd));
+        assert!(Packed::of(&[]).unpack().is_empty());
+        let ground: Vec<f32> = (0..65536).map(|index| 300.0 + (index as f32 * 1e-3).sin() * 90.0).collect();
+        let packed = Packed::of(&ground);
+        assert_eq!(bits(&packed.unpack()), bits(&ground));
+        assert!(packed.bytes.len() < 4 * ground.len() * 3 / 4, "{} bytes", packed.bytes.len());
+    }
+
+    #[test]
+    fn a_restored_session_goes_on_to_the_same_bits_with_the_parameters_of_then() {
+        for name in ["river-valley", "wadi", "alpine-valley", "musgrave-1989", "figure-7", "parameter-study"] {
+            let options = Options { size: Some((48, 48)), ..Options::default() };
+            let mut session = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
+            (0..5).for_each(|_| session.simulation.tick());
+            let snapshot = Unpacked::of(&mut session).pack();
+            assert_eq!(snapshot.tick(), 5);
+            (0..5).for_each(|_| session.simulation.tick());
+            let (wanted, ledger) = (session.simulation.terrain.clone(), session.simulation.ledger.clone());
+            let parameters = session.all_parameters();
+            session.set("thermal.repose_angle", "12").unwrap_or_else(|error| panic!("{error}"));
+            session.enable(&["thermal"]);
+            (0..3).for_each(|_| session.simulation.tick());
+            snapshot.restore(&mut session);
+            assert_eq!((session.simulation.ticks(), session.all_parameters()), (5, parameters));
+            (0..5).for_each(|_| session.simulation.tick());
+            assert!(session.simulation.terrain == wanted && session.simulation.ledger == ledger, "{name}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The timeline: packed states of all sessions along the run, to go back to and on from; what was run on from the same state
+//! in another way is kept as a branch.
+
+use std::{
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::*;
+
+use super::{BUDGET, Command, History, Live, Revision, Transport};
+use crate::io::snapshot::{Snapshot, Unpacked};
+
+/// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
+const INTERVAL: u64 = 10;
+/// More keyframes than this are thinned out.
+const MOST: usize = 200;
+/// Taking a keyframe may cost this share of the time.
+const SHARE: u32 = 30;
+/// After what a hand did, a keyframe is taken at most so often.
+const REST: Duration = Duration::from_millis(500);
+
+/// A state of all sessions.
+#[derive(Debug)]
+pub struct Keyframe {
+    id: u64,
+    /// What it was run on from.
+    parent: Option<u64>,
+    tick: u64,
+    bytes: usize,
+    snapshots: Vec<Snapshot>,
+}
+
+/// Where a keyframe stands in the bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// What to ask for to go there.
+    pub id: u64,
+    /// Its tick.
+    pub tick: u64,
+    /// The branch that it stands on; 0 is the one that was run first.
+    pub branch: usize,
+}
+
+/// All keyframes.
+#[derive(Resource, Debug)]
+pub struct Timeline {
+    /// Each after its parent.
+    frames: Vec<Keyframe>,
+    /// The last keyframe on the way to the present.
+    here: Option<u64>,
+    next: u64,
+    interval: u64,
+    /// A keyframe that is being packed.
+    packing: Option<(u64, Option<u64>, u64, JoinHandle<Vec<Snapshot>>)>,
+    /// Which start the keyframes belong to, and how often a hand had changed something when the last one was taken.
+    start: u64,
+    changes: u64,
+    taken: Instant,
+    /// What taking one costs the frame.
+    cost: Duration,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self {
+            frames: Vec::new(),
+            here: None,
+            next: 0,
+            interval: INTERVAL,
+            packing: None,
+            start: 0,
+            changes: 0,
+            taken: Instant::now(),
+            cost: Duration::ZERO,
+        }
+    }
+}
+
+impl Timeline {
+    /// All keyframes that can be gone to, the oldest first.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut marks: Vec<Mark> = Vec::with_capacity(self.frames.len());
+        let mut branches = 0;
+        for frame in &self.frames {
+            let parent = marks.iter().find(|mark| Some(mark.id) == frame.parent).copied();
+            // The first child goes on with its parent's branch, another one begins its own.
+            let only = !self.frames.iter().any(|other| other.parent == frame.parent && other.id < frame.id);
+            let branch = match parent {
+                Some(parent) if only => parent.branch,
+                _ => {
+                    branches += 1;
+                    branches - 1
+                }
+            };
+            marks.push(Mark { id: frame.id, tick: frame.tick, branch });
+        }
+        marks
+    }
+
+    /// The last keyframe on the way to the present.
+    pub fn here(&self) -> Option<u64> {
+        self.here
+    }
+
+    /// Memory that they take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.frames.iter().map(|frame| frame.bytes).sum()
+    }
+
+    fn find(&self, id: u64) -> Option<&Keyframe> {
+        self.frames.iter().find(|frame| frame.id == id)
+    }
+
+    /// Whether a hand changed something since the last keyframe, which must not be lost.
+    fn is_stale(&self, changes: u64) -> bool {
+        self.here.is_some() && self.changes != changes && self.taken.elapsed() > REST
+    }
+
+    /// Copies the sessions and has the copy packed beside the frames.
+    fn take(&mut self, live: &mut Live, changes: u64) {
+        self.collect(true);
+        let begun = Instant::now();
+        let unpacked: Vec<Unpacked> = live.all_mut().iter_mut().map(Unpacked::of).collect();
+        self.cost = begun.elapsed();
+        let pack = move || unpacked.into_iter().map(Unpacked::pack).collect();
+        if let Ok(handle) = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack) {
+            self.packing = Some((self.next, self.here, live.ticks(), handle));
+            self.here = Some(self.next);
+            self.next += 1;
+        }
+        (self.changes, self.taken) = (changes, Instant::now());
+    }
+
+    /// Takes over what was packed meanwhile; waits for it if told so.
+    fn collect(&mut self, waits: bool) {
+        if !self.packing.as_ref().is_some_and(|(.., handle)| waits || handle.is_finished()) {
+            return;
+        }
+        let Some((id, parent, tick, handle)) = self.packing.take() else { return };
+        if let Ok(snapshots) = handle.join() {
+            let bytes = snapshots.iter().map(Snapshot::bytes).sum();
+            self.frames.push(Keyframe { id, parent, tick, bytes, snapshots });
+        }
+    }
+
+    /// Drops every second keyframe where there are too many, but neither ends nor forks.
+    fn thin(&mut self, others: usize) {
+        if self.frames.len() <= MOST && self.bytes() + others <= BUDGET {
+            return;
+        }
+        self.interval *= 2;
+        let mut index = 1;
+        while index < self.frames.len() {
+            let frame = &self.frames[index];
+            let children: Vec<usize> =
+                (0..self.frames.len()).filter(|&other| self.frames[other].parent == Some(frame.id)).collect();
+            let (id, parent) = (frame.id, frame.parent);
+            if let ([child], true) = (&children[..], self.here != Some(id)) {
+                self.frames[*child].parent = parent;
+                self.frames.remove(index);
+                // Its follower stays.
+                index += 1;
+            } else {
+                index += 1;
+            }
+        }
+    }
+}
+
+/// Takes keyframes along the run.
+pub(super) fn follow(
+    mut live: ResMut<Live>,
+    history: Res<History>,
+    revision: Res<Revision>,
+    mut timeline: ResMut<Timeline>,
+) {
+    let timeline = timeline.bypass_change_detection();
+    timeline.collect(false);
+    if timeline.start != revision.start {
+        *timeline = Timeline { start: revision.start, ..Timeline::default() };
+    }
+    if !live.between_ticks() || timeline.packing.is_some() || history.strokes() {
+        return;
+    }
+    let last = timeline.here.and_then(|id| timeline.find(id)).map(|frame| frame.tick);
+    let due = last.is_none_or(|last| live.ticks() >= last + timeline.interval);
+    if due && (last.is_none() || timeline.taken.elapsed() > SHARE * timeline.cost) {
+        timeline.take(live.bypass_change_detection(), history.changes());
+        timeline.thin(history.bytes());
+    }
+}
+
+/// Takes a keyframe of what a hand did before time runs on from it.
+pub(super) fn before_tick(world: &mut World) {
+    let changes = world.resource::<History>().changes();
+    let stroke = world.resource::<History>().strokes();
+    if !stroke && world.resource::<Timeline>().is_stale(changes) {
+        world.resource_scope(|world, mut timeline: Mut<Timeline>| {
+            timeline.take(world.resource_mut::<Live>().bypass_change_detection(), changes);
+        });
+    }
+}
+
+/// Goes to a keyframe.
+pub(super) fn obey(
+    mut commands: MessageReader<Command>,
+    mut live: ResMut<Live>,
+    mut timeline: ResMut<Timeline>,
+    mut transport: ResMut<Transport>,
+    mut revision: ResMut<Revision>,
+    mut history: ResMut<History>,
+) {
+    let wanted = commands.read().filter_map(|command| match command {
+        Command::GoTo(id) => Some(*id),
+        _ => None,
+    });
+    // Of several that came while a frame was drawn, the last counts.
+    let Some(id) = wanted.last() else { return };
+    transport.pause();
+    live.finish_tick();
+    history.end_stroke();
+    timeline.collect(true);
+    // The present is kept too, so that one can come back to it.
+    let here = timeline.here.and_then(|id| timeline.find(id)).map(|frame| frame.tick);
+    if here != Some(live.ticks()) || timeline.changes != history.changes() {
+        timeline.take(&mut live, history.changes());
+        timeline.collect(true);
+    }
+    let Some(frame) = timeline.find(id) else { return };
+    // Strokes of the present can't be taken back one by one from another time.
+    history.seal(&live);
+    for (session, snapshot) in live.all_mut().iter_mut().zip(&frame.snapshots) {
+        snapshot.restore(session);
+    }
+    live.all_mut().iter_mut().for_each(|session| session.simulation.watched = true);
+    timeline.here = Some(id);
+    timeline.changes = history.changes();
+    revision.goes_on();
+}

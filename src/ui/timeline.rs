@@ -1,0 +1,89 @@
+//! The timeline: a bar of all keyframes, to go back to any of them and on from there.
+
+use bevy_egui::egui::{self, Color32, Key, Sense, Stroke, Ui};
+
+use super::{State, style::ACCENT};
+use crate::runtime::{Command, Mark};
+
+/// Height of a branch, in points, and of all at most.
+const BRANCH: f32 = 7.0;
+/// Branches that are drawn; later ones lie on the last.
+const MOST: usize = 3;
+
+/// Height of the bar.
+pub fn timeline_height(state: &State<'_>) -> f32 {
+    let branches = state.timeline.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
+    15.0 + BRANCH * branches.min(MOST) as f32
+}
+
+/// The bar: every keyframe of every branch, and the present.
+pub fn timeline_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
+    let marks = state.timeline.marks();
+    let ticks = state.live.ticks();
+    let first = marks.iter().map(|mark| mark.tick).min().unwrap_or(ticks).min(ticks);
+    let last = marks.iter().map(|mark| mark.tick).max().unwrap_or(ticks).max(ticks).max(first + 1);
+    let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::click_and_drag());
+    response.widget_info(|| egui::WidgetInfo::slider(true, ticks as f64, "Timeline"));
+    let inner = rect.shrink2(egui::vec2(10.0, 5.0));
+    let at = |tick: u64| inner.left() + inner.width() * (tick - first) as f32 / (last - first) as f32;
+    let row = |branch: usize| inner.bottom() - BRANCH * (branch.min(MOST - 1) as f32 + 0.5);
+    let painter = ui.painter().with_clip_rect(rect);
+    let weak = ui.visuals().weak_text_color();
+    for branch in 0..=marks.iter().map(|mark| mark.branch.min(MOST - 1)).max().unwrap_or(0) {
+        let own = || marks.iter().filter(|mark| mark.branch.min(MOST - 1) == branch).map(|mark| mark.tick);
+        let (from, to) = (own().min().unwrap_or(first), own().max().unwrap_or(last));
+        let line = [egui::pos2(at(from), row(branch)), egui::pos2(at(to), row(branch))];
+        painter.line_segment(line, Stroke::new(2.0, weak.gamma_multiply(0.5)));
+    }
+    for mark in &marks {
+        let here = state.timeline.here() == Some(mark.id);
+        let color = if here { ACCENT } else { weak };
+        painter.circle_filled(egui::pos2(at(mark.tick), row(mark.branch)), if here { 3.5 } else { 2.0 }, color);
+    }
+    let x = at(ticks);
+    painter
+        .line_segment([egui::pos2(x, rect.top() + 1.0), egui::pos2(x, rect.bottom() - 1.0)], Stroke::new(1.5, ACCENT));
+    if response.has_focus() {
+        let focus = Stroke::new(1.5, ACCENT);
+        painter.rect_stroke(rect.shrink(1.0), 3.0, focus, egui::StrokeKind::Inside);
+    }
+    let mut asked = Vec::new();
+    if response.has_focus() {
+        let arrows = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
+        let pressed = |key| ui.input(|input| input.num_presses(key)) as i64;
+        let steps = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
+        asked.extend(beside(&marks, state.timeline.here(), steps));
+    }
+    let pointer = response.interact_pointer_pos().or(response.hover_pos());
+    let nearest = pointer.and_then(|pointer| {
+        let away = |mark: &&Mark| {
+            let (x, y) = (at(mark.tick) - pointer.x, 3.0 * (row(mark.branch) - pointer.y));
+            x * x + y * y
+        };
+        marks.iter().min_by(|a, b| away(a).total_cmp(&away(b))).copied()
+    });
+    if let Some(mark) = nearest {
+        let spot = egui::pos2(at(mark.tick), row(mark.branch));
+        painter.circle_stroke(spot, 5.0, Stroke::new(1.0, Color32::WHITE));
+        let wanted = (response.clicked() || response.dragged()) && state.timeline.here() != Some(mark.id);
+        let moved = response.clicked() || response.drag_started() || ui.input(|input| input.pointer.delta().x != 0.0);
+        if (wanted || response.clicked() && mark.tick != ticks) && moved {
+            asked.push(Command::GoTo(mark.id));
+        }
+        let text =
+            format!("Tick {}: goes back to it; Play goes on from there, and what was run before is kept.", mark.tick);
+        response.on_hover_text(text);
+    }
+    asked
+}
+
+/// The keyframe so many places beside the present one on its branch.
+fn beside(marks: &[Mark], here: Option<u64>, steps: i64) -> Option<Command> {
+    let now = marks.iter().find(|mark| Some(mark.id) == here).filter(|_| steps != 0)?;
+    let mut own: Vec<&Mark> = marks.iter().filter(|mark| mark.branch == now.branch).collect();
+    own.sort_by_key(|mark| mark.tick);
+    let place = own.iter().position(|mark| mark.id == now.id)? as i64;
+    let wanted = own.get(usize::try_from(place + steps).ok()?)?;
+    Some(Command::GoTo(wanted.id))
+}
