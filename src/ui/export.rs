@@ -65,7 +65,7 @@ impl ExportDialog {
                     }
                 });
                 ui.separator();
-                let height = (context.content_rect().height() - 330.0).clamp(120.0, 420.0);
+                let height = (context.content_rect().height() - 470.0).clamp(120.0, 420.0);
                 egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
                     egui::Grid::new("maps").num_columns(2).spacing([14.0, 3.0]).striped(true).show(ui, |ui| {
                         for map in export::maps() {

@@ -1,6 +1,6 @@
 //! A single dab of a brush, and the ramp between two points.
 
-use noise::{NoiseFn, OpenSimplex};
+use noise::{NoiseFn, Perlin};
 
 use super::{
     Brush, Patch, Tool,
@@ -72,7 +72,7 @@ pub(super) fn apply(
             shift(rock, sand, pushed * spot.weight);
         }),
         Tool::Noise => {
-            let noise = OpenSimplex::new(0);
+            let noise = Perlin::new(0);
             let per_cell = 1.0 / f64::from((0.01 * brush.detail * radius).max(1.0));
             let bumps = |spot: Spot| {
                 // Fixed to the ground, so that dabs on each other make the same bumps.
