@@ -13,6 +13,7 @@ pub mod hillshade;
 pub mod keep;
 pub mod output;
 mod png;
+pub mod preset;
 mod progress;
 pub mod project;
 mod raster;

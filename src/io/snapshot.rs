@@ -16,7 +16,7 @@ pub struct Unpacked {
     ledger: Ledger,
     seed: u64,
     tick: u64,
-    enabled: Vec<bool>,
+    enabled: Vec<[bool; 2]>,
     parameters: BTreeMap<String, String>,
     cells: Vec<Vec<f32>>,
     numbers: Vec<f64>,
@@ -40,7 +40,7 @@ impl Unpacked {
             ledger: simulation.ledger.clone(),
             seed: simulation.seed(),
             tick: simulation.ticks(),
-            enabled: simulation.slots.iter().map(|slot| slot.enabled).collect(),
+            enabled: simulation.slots.iter().map(|slot| [slot.enabled, slot.limited]).collect(),
             parameters: session.all_parameters(),
             cells,
             numbers,
@@ -91,7 +91,8 @@ pub struct Snapshot {
     ledger: Ledger,
     seed: u64,
     tick: u64,
-    enabled: Vec<bool>,
+    /// Whether each process is on, and whether it keeps off what is masked.
+    enabled: Vec<[bool; 2]>,
     parameters: BTreeMap<String, String>,
     cells: Vec<Packed>,
     numbers: Vec<f64>,
@@ -138,8 +139,8 @@ impl Snapshot {
         simulation.restart(terrain, self.seed);
         simulation.set_ticks(self.tick);
         simulation.ledger = self.ledger.clone();
-        for (slot, &enabled) in simulation.slots.iter_mut().zip(&self.enabled) {
-            slot.enabled = enabled;
+        for (slot, &[enabled, limited]) in simulation.slots.iter_mut().zip(&self.enabled) {
+            (slot.enabled, slot.limited) = (enabled, limited);
         }
         let (mut cells, mut numbers, mut counts) = (self.cells.iter(), self.numbers.iter(), self.counts.iter());
         for (_, memory) in simulation.memories() {

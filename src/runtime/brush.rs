@@ -7,7 +7,7 @@ use bevy::prelude::*;
 use crate::{
     params::{Value, set, walk, write},
     sim::{
-        edit::{Brush, Tool},
+        edit::{Brush, Selection, Tool},
         grid::Grid,
     },
 };
@@ -23,6 +23,8 @@ pub struct Brushes {
     /// The one in the hand, if any.
     pub held: Option<Tool>,
     brushes: BTreeMap<Tool, Brush>,
+    /// What the next selection for the mask is.
+    pub selection: Selection,
     /// What the stamp presses on the ground, from 0 to 1, and what it is called.
     pub stamp: (Arc<Grid>, String),
 }
@@ -32,6 +34,7 @@ impl Default for Brushes {
         Self {
             held: None,
             brushes: Tool::ALL.into_iter().map(|tool| (tool, Brush::of(tool))).collect(),
+            selection: Selection::default(),
             stamp: (Arc::new(mountain()), "Mountain".to_owned()),
         }
     }

@@ -11,12 +11,17 @@ use crate::{
     io::{
         export::{Export, Settings},
         heightmap::Options,
+        preset::Preset,
         project::Camera,
         scene::Role,
         session::Session,
     },
     params::{Value, write},
-    sim::{edit::Tool, quantity::Quantity, terrain::Source},
+    sim::{
+        edit::{Combine, Tool},
+        quantity::Quantity,
+        terrain::Source,
+    },
 };
 
 /// Whether the start of the run is seen.
@@ -62,6 +67,14 @@ pub enum Command {
     SetSize(u32),
     /// A parameter by group and name. One of the terrain starts again.
     Set(String, &'static str, Value),
+    /// A process keeps off what is masked, or not.
+    Limit(&'static str, bool),
+    /// Combines the selection with the mask.
+    Select(Combine),
+    /// Exchanges what is masked for what is not.
+    InvertMask,
+    /// Frees everything from the mask.
+    ClearMask,
     /// Other springs and drains in all sessions.
     SetSources(Vec<Source>),
     /// A process on or off.
@@ -96,6 +109,14 @@ pub enum Command {
     SaveMap(&'static str, PathBuf),
     /// Writes the chosen session as a scene file.
     SaveScene(PathBuf),
+    /// Writes the parameters of a group, or of all, as a preset.
+    SavePreset(Option<&'static str>, PathBuf),
+    /// Sets the parameters that a preset holds.
+    LoadPreset(PathBuf),
+    /// Asks where to save the parameters of a group, or of all.
+    AskSavePreset(Option<&'static str>),
+    /// Asks for a preset.
+    AskLoadPreset,
     /// Shows a folder in the system's file manager.
     OpenFolder(PathBuf),
     /// Puts the command that makes this run on the clipboard.
@@ -185,7 +206,9 @@ impl Command {
             | Self::SaveMap(_, path)
             | Self::SaveScene(path)
             | Self::LoadStamp(path)
-            | Self::SaveProject(path) => Some(path),
+            | Self::SaveProject(path)
+            | Self::SavePreset(_, path)
+            | Self::LoadPreset(path) => Some(path),
             _ => None,
         }
     }
@@ -249,6 +272,9 @@ pub(super) fn obey(
                 preferences.settings.change(name, value, software);
             }
             Command::Set(group, name, value) if group == "brush" => brushes.change(name, value),
+            Command::Set(group, name, value) if group == "selection" => {
+                write(&mut brushes.selection, name, value);
+            }
             Command::Set(group, name, value) => {
                 replaced = set(&mut live, &mut history, &mut notices, (group, name), value);
             }
@@ -268,6 +294,29 @@ pub(super) fn obey(
                     notices.tell(Level::Info, format!("{title_on} takes the place of {title}, which is off now."));
                 }
                 switch(&mut live, key, *on);
+            }
+            Command::Limit(key, on) => {
+                history.before_limit(&live, key, *on);
+                for session in live.all_mut() {
+                    if let Some(slot) = session.simulation.slot_mut(key) {
+                        slot.limited = *on;
+                    }
+                }
+            }
+            Command::Select(_) | Command::InvertMask | Command::ClearMask => {
+                live.finish_tick();
+                history.begin_stroke("mask", live.all().len());
+                for (index, session) in live.all_mut().iter_mut().enumerate() {
+                    let Some(patch) = history.stroke().and_then(|patches| patches.get_mut(index)) else { continue };
+                    match command {
+                        Command::Select(combine) => session.simulation.select(&brushes.selection, *combine, patch),
+                        Command::InvertMask => session.simulation.invert_mask(patch),
+                        _ => session.simulation.clear_mask(patch),
+                    }
+                    session.origin.edited = true;
+                }
+                history.end_stroke();
+                revision.goes_on();
             }
             Command::SetSources(sources) => {
                 history.before_sources(&live, sources);
@@ -317,6 +366,30 @@ pub(super) fn obey(
             }
             Command::SaveScene(path) => {
                 jobs.start(&mut notices, Task::SaveScene(path.clone(), Box::new(live.chosen().clone())));
+            }
+            // A few lines of text: no need for a thread.
+            Command::SavePreset(group, path) => match Preset::of(live.chosen(), *group).save(path) {
+                Ok(()) => {
+                    notices.tell(Level::Info, format!("Saved {}.", path.display()));
+                }
+                Err(error) => {
+                    notices.tell(Level::Error, format!("{error}."));
+                }
+            },
+            Command::LoadPreset(path) => {
+                let mut changed = live.all().to_vec();
+                let set = Preset::load(path)
+                    .and_then(|preset| changed.iter_mut().try_for_each(|session| preset.apply(session, path)));
+                match set {
+                    Ok(()) => {
+                        history.before_state(&live, "preset loaded");
+                        live.all_mut().clone_from_slice(&changed);
+                        notices.tell(Level::Info, format!("Set what {} holds.", path.display()));
+                    }
+                    Err(error) => {
+                        notices.tell(Level::Error, format!("{error}."));
+                    }
+                }
             }
             Command::OpenFolder(path) => {
                 // One that nothing was written to yet is empty.

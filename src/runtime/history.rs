@@ -24,8 +24,8 @@ const SAME_STEP: Duration = Duration::from_millis(900);
 enum Change {
     /// A parameter and its values in all sessions; one of the terrain is a state, as it replaces everything.
     Parameter(String, &'static str, Vec<Value>),
-    /// Which processes ran in every session.
-    Switches(Vec<Vec<bool>>),
+    /// Which processes ran in every session, and which kept off what is masked.
+    Switches(Vec<Vec<[bool; 2]>>),
     /// Springs and drains of every session.
     Sources(Vec<Vec<Source>>),
     /// What a stroke changed in every session; good as long as no tick has run since.
@@ -138,6 +138,12 @@ impl History {
         self.push(&label, || Change::Switches(switches(live)));
     }
 
+    /// Remembers which processes keep off what is masked before one is told to, or not to.
+    pub(super) fn before_limit(&mut self, live: &Live, key: &'static str, on: bool) {
+        let label = format!("{key} {}", if on { "limited to the mask" } else { "everywhere" });
+        self.push(&label, || Change::Switches(switches(live)));
+    }
+
     /// Remembers the springs before they are changed.
     pub(super) fn before_sources(&mut self, live: &Live, wanted: &[Source]) {
         let now = &live.chosen().simulation.terrain.sources;
@@ -228,7 +234,9 @@ impl Step {
             Change::Switches(before) => {
                 let now = switches(live);
                 for (session, on) in live.all_mut().iter_mut().zip(before) {
-                    session.simulation.slots.iter_mut().zip(on).for_each(|(slot, on)| slot.enabled = on);
+                    for (slot, [enabled, limited]) in session.simulation.slots.iter_mut().zip(on) {
+                        (slot.enabled, slot.limited) = (enabled, limited);
+                    }
                 }
                 (Change::Switches(now), false)
             }
@@ -266,7 +274,7 @@ fn sources(live: &Live) -> Vec<Vec<Source>> {
     live.all().iter().map(|session| session.simulation.terrain.sources.clone()).collect()
 }
 
-fn switches(live: &Live) -> Vec<Vec<bool>> {
-    let of = |session: &Session| session.simulation.slots.iter().map(|slot| slot.enabled).collect();
+fn switches(live: &Live) -> Vec<Vec<[bool; 2]>> {
+    let of = |session: &Session| session.simulation.slots.iter().map(|slot| [slot.enabled, slot.limited]).collect();
     live.all().iter().map(of).collect()
 }

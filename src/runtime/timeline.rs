@@ -31,6 +31,15 @@ pub struct Keyframe {
     snapshots: Vec<Snapshot>,
 }
 
+/// A keyframe that is being packed.
+#[derive(Debug)]
+struct Packing {
+    id: u64,
+    parent: Option<u64>,
+    tick: u64,
+    handle: JoinHandle<Vec<Snapshot>>,
+}
+
 /// Where a keyframe stands in the bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
@@ -52,7 +61,7 @@ pub struct Timeline {
     next: u64,
     interval: u64,
     /// A keyframe that is being packed.
-    packing: Option<(u64, Option<u64>, u64, JoinHandle<Vec<Snapshot>>)>,
+    packing: Option<Packing>,
     /// Which start the keyframes belong to, and how often a hand had changed something when the last one was taken.
     start: u64,
     changes: u64,
@@ -125,7 +134,7 @@ impl Timeline {
         self.cost = begun.elapsed();
         let pack = move || unpacked.into_iter().map(Unpacked::pack).collect();
         if let Ok(handle) = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack) {
-            self.packing = Some((self.next, self.here, live.ticks(), handle));
+            self.packing = Some(Packing { id: self.next, parent: self.here, tick: live.ticks(), handle });
             self.here = Some(self.next);
             self.next += 1;
         }
@@ -134,10 +143,10 @@ impl Timeline {
 
     /// Takes over what was packed meanwhile; waits for it if told so.
     fn collect(&mut self, waits: bool) {
-        if !self.packing.as_ref().is_some_and(|(.., handle)| waits || handle.is_finished()) {
+        if !self.packing.as_ref().is_some_and(|packing| waits || packing.handle.is_finished()) {
             return;
         }
-        let Some((id, parent, tick, handle)) = self.packing.take() else { return };
+        let Some(Packing { id, parent, tick, handle }) = self.packing.take() else { return };
         if let Ok(snapshots) = handle.join() {
             let bytes = snapshots.iter().map(Snapshot::bytes).sum();
             self.frames.push(Keyframe { id, parent, tick, bytes, snapshots });

@@ -3,6 +3,7 @@
 //! It knows nothing of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and
 //! in a benchmark; several can live side by side.
 
+pub mod analysis;
 pub mod around;
 pub mod cells;
 pub mod edit;
@@ -26,6 +27,7 @@ use std::{sync::Arc, time::Instant};
 use rayon::ThreadPool;
 
 use crate::params::{Group, GroupMut, Value, walk};
+use grid::Grid;
 use ledger::Ledger;
 use memory::Memory;
 use process::{Context, Process, Progress, catalogue};
@@ -37,11 +39,19 @@ pub struct Slot {
     pub process: Box<dyn Process>,
     /// Whether ticks run it.
     pub enabled: bool,
+    /// Whether it leaves alone what the mask covers.
+    pub limited: bool,
     /// Wall time spent in it since the start, in seconds.
     pub seconds: f64,
+    /// Bedrock and sand before its part of the present tick, if it is limited.
+    before: Option<[Grid; 2]>,
 }
 
 impl Slot {
+    fn new(process: Box<dyn Process>) -> Self {
+        Self { process, enabled: false, limited: false, seconds: 0.0, before: None }
+    }
+
     /// The process's key.
     pub fn key(&self) -> &'static str {
         self.process.info().key
@@ -59,7 +69,8 @@ impl Slot {
 
 impl Clone for Slot {
     fn clone(&self) -> Self {
-        Self { process: self.process.boxed_clone(), ..*self }
+        let before = self.before.clone();
+        Self { process: self.process.boxed_clone(), before, ..*self }
     }
 }
 
@@ -90,7 +101,7 @@ pub struct Simulation {
 impl Simulation {
     /// A run at its start, with every process of the catalogue at its defaults and off.
     pub fn new(terrain: Terrain, seed: u64) -> Self {
-        let slots = catalogue().into_iter().map(|process| Slot { process, enabled: false, seconds: 0.0 }).collect();
+        let slots = catalogue().into_iter().map(Slot::new).collect();
         let mut ledger = Ledger::default();
         ledger.solid.start = terrain.solid_volume();
         ledger.water.start = terrain.water_volume();
@@ -110,7 +121,7 @@ impl Simulation {
     pub fn take_over(&mut self, other: &Self) {
         for (slot, other) in self.slots.iter_mut().zip(&other.slots) {
             slot.process.params_mut().apply(other.process.params().as_partial_reflect());
-            slot.enabled = other.enabled;
+            (slot.enabled, slot.limited) = (other.enabled, other.limited);
         }
     }
 
@@ -194,6 +205,9 @@ impl Simulation {
             return true;
         }
         let started = Instant::now();
+        if slot.limited && slot.before.is_none() && self.terrain.mask.is_some() {
+            slot.before = Some([self.terrain.bedrock.clone(), self.terrain.sand.clone()]);
+        }
         let mut context = Context {
             terrain: &mut self.terrain,
             ledger: &mut self.ledger,
@@ -215,6 +229,10 @@ impl Simulation {
             Progress::Done => {}
         }
         let finished = cursor.stage + 1 == slot.process.info().stages.len();
+        if finished && let Some(before) = slot.before.take() {
+            // What the mask holds back is no work of nature: it is booked like one of the hand.
+            self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
+        }
         self.cursor = Some(if finished {
             Cursor { process: process + 1, stage: 0 }
         } else {

@@ -5,14 +5,17 @@ use egui_phosphor::regular as icon;
 
 use super::{
     State, commands,
-    group::{some_of_group_ui, title},
+    group::{group_ui, some_of_group_ui, title},
     springs::{Kind, Springs},
     style::ACCENT,
 };
 use crate::{
     params::{Value, walk},
     runtime::{BUDGET, Command},
-    sim::edit::{Brush, Tool},
+    sim::{
+        edit::{Brush, Combine, Selection, Tool},
+        quantity::Quantity,
+    },
 };
 
 /// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
@@ -117,6 +120,43 @@ pub fn brush_ui(ui: &mut Ui, state: &State<'_>, tool: Tool) -> Vec<Command> {
             .small()
             .weak(),
     );
+    asked
+}
+
+/// The panel of the mask: what to select, and how to combine it with what is there.
+pub fn mask_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let about = "What brushes leave alone, and processes that are told to. Select it by the ground, or paint it.";
+    ui.label(RichText::new(about).weak());
+    let selection = &state.brushes.selection;
+    let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);
+    asked.extend(changes.into_iter().map(|(name, value)| Command::Set("selection".to_owned(), name, value)));
+    let combinations = [
+        (Combine::Replace, "Select", "The mask becomes the selection."),
+        (Combine::Add, "Add", "The selection is masked too."),
+        (Combine::Subtract, "Subtract", "The selection is freed from the mask."),
+        (Combine::Intersect, "Intersect", "Only what is masked and selected stays masked."),
+    ];
+    ui.horizontal_wrapped(|ui| {
+        for (combine, text, help) in combinations {
+            if ui.button(text).on_hover_text(help).clicked() {
+                asked.push(Command::Select(combine));
+            }
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        let mut button = |ui: &mut Ui, text: &str, command: Command| {
+            if ui.button(text).clicked() {
+                asked.push(command);
+            }
+        };
+        button(ui, "Paint", Command::Hold(Some(Tool::Mask)));
+        button(ui, "Invert", Command::InvertMask);
+        button(ui, "Clear", Command::ClearMask);
+        let shown = state.overlay.shown == Some(Quantity::Mask);
+        let wanted = if shown { None } else { Some(Quantity::Mask) };
+        button(ui, if shown { "Hide" } else { "Show" }, Command::ShowOverlay(wanted));
+    });
     asked
 }
 

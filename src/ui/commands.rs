@@ -125,6 +125,10 @@ fn build() -> Vec<Entry> {
     let endings = export::formats("height").join(", .");
     let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
     add(File, icon::EXPORT, "Save heights as…", &heights, &[], Command::AskSaveMap("height"));
+    let preset = "Writes all parameters but the terrain's into a file, for other runs.";
+    add(File, icon::SLIDERS, "-Save parameters as…", preset, &[], Command::AskSavePreset(None));
+    let preset = "Sets the parameters that such a file holds, of a process or of all.";
+    add(File, icon::SLIDERS, "Load parameters…", preset, &[], Command::AskLoadPreset);
     let copy = "Puts the command on the clipboard that makes this run without a window.";
     add(File, icon::TERMINAL_WINDOW, "-Copy command line", copy, &[(shift_ctrl, Key::C)], Command::CopyCommandLine);
     add(File, icon::GEAR, "Settings…", "Panels, mouse and quality.", &[(CTRL, Key::Comma)], Command::ToggleSettings);

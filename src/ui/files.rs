@@ -11,6 +11,7 @@ use crate::{
     io::{
         export,
         heightmap::Options,
+        preset,
         project::{ENDING, is_project},
         scene::Role,
         session::Session,
@@ -28,6 +29,8 @@ enum Purpose {
     Import(Role),
     Stamp,
     ExportFolder,
+    SavePreset(Option<&'static str>),
+    LoadPreset,
     SaveMap(&'static str),
     SaveScene,
     SaveProject,
@@ -68,6 +71,8 @@ impl Files {
             Command::AskOpen => Purpose::Open,
             Command::AskImport(role) => Purpose::Import(*role),
             Command::AskStamp => Purpose::Stamp,
+            Command::AskSavePreset(group) => Purpose::SavePreset(*group),
+            Command::AskLoadPreset => Purpose::LoadPreset,
             Command::AskExportFolder => Purpose::ExportFolder,
             Command::AskExport => {
                 self.export = Some(ExportDialog::new(session, first_folder(preferences)));
@@ -115,6 +120,15 @@ impl Files {
                 .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
                 .default_file_filter("Maps"),
             Purpose::ExportFolder => dialog.title("A folder to write into"),
+            Purpose::SavePreset(group) => dialog
+                .title("Save parameters")
+                .default_file_name(&format!("{}-preset", group.unwrap_or(&session.name)))
+                .add_save_extension("Preset", preset::ENDING)
+                .default_save_extension("Preset"),
+            Purpose::LoadPreset => dialog
+                .title("Load parameters")
+                .add_file_filter_extensions("Presets", vec![preset::ENDING])
+                .default_file_filter("Presets"),
             Purpose::SaveMap(map) => {
                 let name = format!("{}-{map}", session.name);
                 let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
@@ -136,8 +150,10 @@ impl Files {
         };
         match purpose {
             Purpose::ExportFolder => dialog.pick_directory(),
-            Purpose::Open | Purpose::Import(_) | Purpose::Stamp => dialog.pick_file(),
-            Purpose::SaveMap(_) | Purpose::SaveScene | Purpose::SaveProject => dialog.save_file(),
+            Purpose::Open | Purpose::Import(_) | Purpose::Stamp | Purpose::LoadPreset => dialog.pick_file(),
+            Purpose::SaveMap(_) | Purpose::SaveScene | Purpose::SaveProject | Purpose::SavePreset(_) => {
+                dialog.save_file();
+            }
         }
         self.dialog = Some((purpose, dialog));
         true
@@ -167,6 +183,8 @@ impl Files {
                     Purpose::Import(role) => Some(Command::AskHow(role, path)),
                     Purpose::Stamp => Some(Command::LoadStamp(path)),
                     Purpose::ExportFolder => None,
+                    Purpose::SavePreset(group) => Some(Command::SavePreset(group, with_ending(path, preset::ENDING))),
+                    Purpose::LoadPreset => Some(Command::LoadPreset(path)),
                     Purpose::SaveMap(map) => Some(Command::SaveMap(map, with_ending(path, export::formats(map)[0]))),
                     Purpose::SaveProject => Some(Command::SaveProject(with_ending(path, ENDING))),
                     Purpose::SaveScene => Some(Command::SaveScene(with_ending(path, "ron"))),

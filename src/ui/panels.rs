@@ -7,7 +7,7 @@ use egui_phosphor::regular as icon;
 
 use super::{
     Kept, State,
-    brush::{brush_ui, history_ui, tool_bar_ui},
+    brush::{brush_ui, history_ui, mask_ui, tool_bar_ui},
     commands::{Menu, keys_text, table},
     group::group_ui,
     ledger::ledger_ui,
@@ -123,9 +123,11 @@ pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Co
         }
         section(ui, "Terrain", false, |ui| commands.extend(terrain_ui(ui, state, &mut kept.sheet, learn)));
         for (slot, fresh) in session.simulation.slots.iter().zip(catalogue()) {
-            process_ui(ui, &session.name, slot, &*fresh, learn, &mut commands);
+            let masked = session.simulation.terrain.mask.is_some();
+            process_ui(ui, &session.name, slot, &*fresh, (learn, masked), &mut commands);
         }
         section(ui, "Springs and drains", false, |ui| commands.extend(springs_ui(ui, state, &mut kept.springs)));
+        section(ui, "Mask", false, |ui| commands.extend(mask_ui(ui, state)));
         section(ui, "Overlays", false, |ui| commands.extend(overlay_ui(ui, state.overlay)));
         section(ui, "Light and colour", !learn, |ui| {
             let changes = group_ui(ui, ("look", &session.look), ("look", &Look::default()), learn);
@@ -157,7 +159,7 @@ fn process_ui(
     scene: &str,
     slot: &Slot,
     fresh: &dyn Process,
-    main_only: bool,
+    (main_only, masked): (bool, bool),
     commands: &mut Vec<Command>,
 ) {
     let info = slot.process.info();
@@ -177,12 +179,31 @@ fn process_ui(
                 let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
                 ui.add(bar.desired_height(16.0)).on_hover_text("Droplets so far, of the chosen total");
             }
+            if masked {
+                let mut limited = slot.limited;
+                let help =
+                    "The ground that the mask covers stays as it is; what that holds back is booked as done by hand.";
+                if ui.checkbox(&mut limited, "Leave masked ground alone").on_hover_text(help).changed() {
+                    commands.push(Command::Limit(info.key, limited));
+                }
+            }
             if let Some(told) = slot.process.guard().filter(|_| slot.enabled) {
                 let about = "What keeps the scheme stable did in the last tick.";
                 ui.label(RichText::new(told).small().weak()).on_hover_text(about);
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(changes.into_iter().map(|(name, value)| Command::Set(info.key.to_owned(), name, value)));
+            if !main_only {
+                ui.horizontal(|ui| {
+                    if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
+                        commands.push(Command::AskSavePreset(Some(info.key)));
+                    }
+                    if ui.small_button("Load…").on_hover_text("Sets the parameters that such a file holds").clicked()
+                    {
+                        commands.push(Command::AskLoadPreset);
+                    }
+                });
+            }
         });
 }
 

@@ -8,10 +8,9 @@ use std::{
 
 use serde_json::json;
 
-use super::maps;
 use crate::{
     io::{Error, Progress},
-    sim::{grid::Grid, terrain::Terrain},
+    sim::{analysis, grid::Grid, terrain::Terrain},
 };
 
 /// Numbers of glTF for what a buffer holds and how textures are drawn.
@@ -64,7 +63,8 @@ fn triangles(width: usize, height: usize) -> impl Iterator<Item = [u32; 3]> {
 pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress: &Progress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let places = places(terrain);
-    let normals: Vec<[f32; 3]> = maps::normals(terrain).into_iter().map(|[right, up, out]| [right, out, -up]).collect();
+    let normals: Vec<[f32; 3]> =
+        analysis::normals(terrain).into_iter().map(|[right, up, out]| [right, out, -up]).collect();
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for place in &places {
         for axis in 0..3 {
@@ -167,7 +167,7 @@ pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress
             let v = 1.0 - ((index / width) as f32 + 0.5) / height as f32;
             writeln!(file, "vt {u} {v}")?;
         }
-        for [right, up, out] in maps::normals(terrain) {
+        for [right, up, out] in analysis::normals(terrain) {
             writeln!(file, "vn {right} {out} {}", -up)?;
         }
         progress.done(2, 4);

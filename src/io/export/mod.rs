@@ -1,6 +1,5 @@
 //! Results: what there is to save of a terrain, in which formats, and how it is written.
 
-mod maps;
 mod mesh;
 #[cfg(test)]
 mod tests;
@@ -21,6 +20,7 @@ use crate::{
     look::Look,
     params::nearest,
     sim::{
+        analysis,
         grid::Grid,
         terrain::{Layer, Terrain},
     },
@@ -191,7 +191,7 @@ impl Subject {
         let size = settings.size.of(terrain);
         let geo = session.heightmap.as_ref().and_then(|map| map.geo);
         let same = size == (terrain.width(), terrain.height());
-        let terrain = if same { terrain.clone() } else { maps::resized(terrain, size) };
+        let terrain = if same { terrain.clone() } else { analysis::resized(terrain, size) };
         Self { terrain, look: session.look.clone(), geo, print: settings.print }
     }
 }
@@ -252,7 +252,7 @@ impl Export {
             }
             ("color", _) => write_rgb8(path, size, &colored(look), progress),
             ("normal", format) => {
-                let parts = maps::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
+                let parts = analysis::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
                 if format == "png" {
                     let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
                     write_rgb8(path, size, &pixels, progress)
@@ -300,11 +300,11 @@ impl Export {
                 let cells = terrain.ground().iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect();
                 Grid::from_cells(width, height, cells)
             }
-            "slope" => maps::slope(terrain),
-            "flow" => maps::flow(terrain),
-            "wear" => maps::changed(terrain, false),
-            "deposits" => maps::changed(terrain, true),
-            "wetness" => maps::wetness(terrain),
+            "slope" => analysis::slope(terrain),
+            "flow" => analysis::flow(terrain),
+            "wear" => analysis::changed(terrain, false),
+            "deposits" => analysis::changed(terrain, true),
+            "wetness" => analysis::wetness(terrain),
             "hardness" => {
                 Grid::from_cells(width, height, terrain.softness.iter().map(|softness| 1.0 - softness).collect())
             }

@@ -82,6 +82,8 @@ pub(super) struct Run {
     /// Where on Earth the imported map lies.
     pub geo: Option<Geo>,
     enabled: Vec<String>,
+    /// Processes that keep off what is masked.
+    limited: Vec<String>,
     /// Every parameter, by path.
     set: BTreeMap<String, String>,
     sources: Vec<Source>,
@@ -167,6 +169,7 @@ impl Run {
             cell_size: terrain.cell_size,
             geo: session.heightmap.as_ref().and_then(|map| map.geo),
             enabled: simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key().to_owned()).collect(),
+            limited: simulation.slots.iter().filter(|slot| slot.limited).map(|slot| slot.key().to_owned()).collect(),
             set: session.all_parameters(),
             sources: terrain.sources.clone(),
             begin_sources: session.sources.clone(),
@@ -217,6 +220,9 @@ impl Run {
         let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
         if let Some(unknown) = session.enable(&names) {
             return Err(format!("there is no process \"{unknown}\""));
+        }
+        for slot in &mut session.simulation.slots {
+            slot.limited = self.limited.iter().any(|key| key == slot.key());
         }
         self.sources.iter().chain(&self.begin_sources).try_for_each(Source::check)?;
         self.pools.iter().try_for_each(Pool::check)?;

@@ -168,7 +168,7 @@ fn paint(
     let [field] = *tool.writes() else { return 0.0 };
     let mask = if tool == Tool::Mask { None } else { terrain.mask.take() };
     area.paint(field.of(terrain), mask.as_ref(), weigh, |spot, value| {
-        *value += approach * spot.weight * (aim - *value)
+        *value += approach * spot.weight * (aim - *value);
     });
     if tool != Tool::Mask {
         terrain.mask = mask;

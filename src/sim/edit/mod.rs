@@ -4,6 +4,7 @@ mod area;
 mod brush;
 mod dab;
 mod patch;
+mod select;
 mod stroke;
 #[cfg(test)]
 mod tests;
@@ -12,9 +13,25 @@ pub use self::{
     brush::{Brush, Falloff, Tool},
     dab::Dab,
     patch::{Field, Patch},
+    select::{By, Combine, Selection},
     stroke::Stroke,
 };
-use super::{Simulation, grid::Grid};
+use super::{Simulation, grid::Grid, terrain::Terrain};
+
+/// Makes bedrock and sand what they were before wherever the mask covers them. Returns by how much the ground grew, in metres
+/// times cells.
+pub(super) fn hold_back(terrain: &mut Terrain, before: &[Grid; 2]) -> f64 {
+    let Some(mask) = &terrain.mask else { return 0.0 };
+    let mut grown = 0.0;
+    for (layer, before) in [&mut terrain.bedrock, &mut terrain.sand].into_iter().zip(before) {
+        for ((now, before), mask) in layer.iter_mut().zip(before.iter()).zip(mask.iter()) {
+            let held = *now + mask * (before - *now);
+            grown += f64::from(held) - f64::from(*now);
+            *now = held;
+        }
+    }
+    grown
+}
 
 impl Simulation {
     /// Lays a sheet of sand on the whole map; thickness in metres.
@@ -48,6 +65,21 @@ impl Simulation {
     pub fn ramp(&mut self, brush: &Brush, ends: [[f32; 2]; 2], patch: &mut Patch) {
         let grown = dab::ramp(&mut self.terrain, brush, ends, patch);
         self.ledger.solid.edits += grown * self.terrain.cell_area();
+    }
+
+    /// Combines a selection with the mask. What the mask was before is kept in `patch`.
+    pub fn select(&mut self, selection: &Selection, combine: Combine, patch: &mut Patch) {
+        select::select(&mut self.terrain, selection, combine, patch);
+    }
+
+    /// Exchanges what is masked for what is not.
+    pub fn invert_mask(&mut self, patch: &mut Patch) {
+        select::invert(&mut self.terrain, patch);
+    }
+
+    /// Frees everything.
+    pub fn clear_mask(&mut self, patch: &mut Patch) {
+        select::clear(&mut self.terrain, patch);
     }
 
     /// Exchanges what a patch keeps for what is there: takes a stroke back, or does it again.

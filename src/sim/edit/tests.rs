@@ -1,7 +1,7 @@
 //! The checks of what is done by hand.
 
 use super::*;
-use crate::sim::terrain::{Edge, Terrain};
+use crate::sim::terrain::Edge;
 
 #[test]
 fn edits_leave_the_ledger_closed_and_drying_keeps_what_the_water_carried() {
@@ -255,5 +255,57 @@ fn a_brush_works_across_the_border_of_a_map_that_goes_round_and_on_any_size() {
             }
             assert!(simulation.terrain.bedrock.iter().all(|&height| height == 5.0));
         }
+    }
+}
+
+#[test]
+fn selections_go_by_height_slope_flow_and_what_was_laid_down_and_are_combined_and_taken_back() {
+    // A cone on a plain, with a heap of sand laid down beside it.
+    let heights =
+        Grid::from_fn(SIDE, SIDE, |x, y| (30.0 - 2.0 * (x as f32 - 20.0).hypot(y as f32 - 32.0)).max(0.02 * x as f32));
+    let mut simulation = Simulation::new(Terrain::bare(heights, 1.0, Edge::Open), 1);
+    simulation.dab(Tool::Sand, &brush(Tool::Sand), dab([52.0, 32.0]), None, &mut Patch::default());
+    let select = |by: By, from: f32, to: f32| Selection { by, from, to, softness: 0.02 };
+    let at = |simulation: &Simulation, x: usize| simulation.terrain.mask.as_ref().map(|mask| mask.at(x, 32));
+    let mut run = |selection: Selection, combine: Combine| {
+        let mut patch = Patch::default();
+        simulation.select(&selection, combine, &mut patch);
+        let seen = [20, 26, 40, 52].map(|x| at(&simulation, x).unwrap_or_default().round());
+        (seen, patch)
+    };
+    assert_eq!(run(select(By::Height, 0.5, 1.0), Combine::Replace).0, [1.0, 1.0, 0.0, 0.0]);
+    assert_eq!(run(select(By::Slope, 0.5, 1.0), Combine::Replace).0[1..3], [1.0, 0.0]);
+    assert_eq!(run(select(By::Deposits, 0.3, 1.0), Combine::Add).0[1..], [1.0, 0.0, 1.0]);
+    assert_eq!(run(select(By::Height, 0.9, 1.0), Combine::Subtract).0[0], 0.0);
+    let (seen, mut patch) = run(select(By::Sand, 0.3, 1.0), Combine::Intersect);
+    assert_eq!(seen, [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(run(select(By::Flow, 0.0, 1.0), Combine::Replace).0, [1.0; 4]);
+    assert_eq!(run(select(By::Wear, 0.5, 1.0), Combine::Replace).0, [0.0; 4]);
+    simulation.exchange(&mut patch);
+    assert_eq!(at(&simulation, 26).map(f32::round), Some(1.0), "the intersection is taken back");
+    simulation.invert_mask(&mut Patch::default());
+    assert_eq!(at(&simulation, 26).map(f32::round), Some(0.0));
+    simulation.clear_mask(&mut Patch::default());
+    assert!(simulation.terrain.mask.as_ref().is_some_and(|mask| mask.iter().all(|value| *value == 0.0)));
+}
+
+#[test]
+fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
+    for key in ["droplets", "water", "thermal", "wind", "runoff"] {
+        let mut simulation = ground(Edge::Open);
+        simulation.terrain.mask = Some(Grid::from_fn(SIDE, SIDE, |x, _| if x < 32 { 1.0 } else { 0.0 }));
+        let before = simulation.terrain.clone();
+        let slot = simulation.slot_mut(key).expect("it is in the catalogue");
+        (slot.enabled, slot.limited) = (true, true);
+        (0..12).for_each(|_| simulation.tick());
+        let changed = |left: bool| {
+            let ground = simulation.terrain.ground();
+            let before = before.ground();
+            (0..SIDE * SIDE).any(|cell| (cell % SIDE < 32) == left && ground[cell] != before[cell])
+        };
+        assert!(!changed(true) && changed(false), "{key}");
+        let moved = simulation.ledger.solid.sum(|row| row.moved);
+        let residual = simulation.solid_residual();
+        assert!(residual.abs() < 1e-5 * moved, "{key}: {residual} of {moved}");
     }
 }

@@ -1,8 +1,8 @@
-//! What there is to compute from a terrain for the maps that are saved.
+//! What there is to compute from a terrain as it is: slopes, normals, where water would run, and its shape at another size.
 
 use rayon::prelude::*;
 
-use crate::sim::{
+use super::{
     grid::Grid,
     terrain::{Edge, Terrain},
 };
@@ -36,7 +36,7 @@ fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
 }
 
 /// Angle of the ground, in degrees.
-pub(super) fn slope(terrain: &Terrain) -> Grid {
+pub fn slope(terrain: &Terrain) -> Grid {
     let ground = terrain.ground();
     each(&ground, |x, y| {
         let [along_x, along_y] = slopes(&ground, terrain, x, y);
@@ -45,7 +45,7 @@ pub(super) fn slope(terrain: &Terrain) -> Grid {
 }
 
 /// Normals of the ground: to the right in the picture, up in the picture, out of the ground.
-pub(super) fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
+pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
     let ground = terrain.ground();
     let width = ground.width();
     (0..ground.len())
@@ -98,14 +98,14 @@ fn passing(terrain: &Terrain) -> Grid {
 }
 
 /// Natural logarithm of the number of cells whose water passes.
-pub(super) fn flow(terrain: &Terrain) -> Grid {
+pub fn flow(terrain: &Terrain) -> Grid {
     let mut flow = passing(terrain);
     flow.iter_mut().for_each(|cells| *cells = cells.ln());
     flow
 }
 
 /// How wet the ground is by its shape: the logarithm of the area above per metre of width, over the slope.
-pub(super) fn wetness(terrain: &Terrain) -> Grid {
+pub fn wetness(terrain: &Terrain) -> Grid {
     let ground = terrain.ground();
     let passing = passing(terrain);
     each(&ground, |x, y| {
@@ -115,7 +115,7 @@ pub(super) fn wetness(terrain: &Terrain) -> Grid {
 }
 
 /// Ground that was taken off since the start, in metres; or laid down.
-pub(super) fn changed(terrain: &Terrain, laid: bool) -> Grid {
+pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
     let ground = terrain.ground();
     each(&ground, |x, y| {
         let grown = ground.at(x, y) - terrain.start.at(x, y);
@@ -124,7 +124,7 @@ pub(super) fn changed(terrain: &Terrain, laid: bool) -> Grid {
 }
 
 /// The same terrain with another number of cells on the same ground. The ground is as smooth between its cells as they are.
-pub(super) fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
+pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let grows = width > terrain.width() && height > terrain.height();
     let fit = |grid: &Grid| grid.resampled(width, height);
     let smooth = |grid: &Grid| if grows { enlarged(grid, width, height) } else { fit(grid) };

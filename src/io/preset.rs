@@ -1,0 +1,118 @@
+//! Sets of parameters as files: of a process, or of everything.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, output, session::Session};
+
+/// Ending of their names.
+pub const ENDING: &str = "ron";
+
+/// Parameters by path, as they are written on the command line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// What is set.
+    pub parameters: BTreeMap<String, String>,
+}
+
+impl Preset {
+    /// The parameters of a group, or all but those of the terrain, which would start the run again.
+    pub fn of(session: &Session, group: Option<&str>) -> Self {
+        let mut parameters = session.all_parameters();
+        parameters.retain(|path, _| match (path.split('.').next(), group) {
+            (own, Some(group)) => own == Some(group),
+            (own, None) => own != Some("terrain"),
+        });
+        Self { parameters }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read or holds no parameters.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(|error| Error::unreadable(path, &error))?;
+        ron::from_str(&text).map_err(|error| {
+            Error::input(
+                path,
+                format!("it holds no parameters ({error})"),
+                "a file that was saved as a preset is needed",
+            )
+        })
+    }
+
+    /// Sets the parameters of a session: all of them or none.
+    ///
+    /// # Errors
+    /// One is unknown or out of range; `path` is the file that is named.
+    pub fn apply(&self, session: &mut Session, path: &Path) -> Result<(), Error> {
+        let before = Self::of(session, None);
+        for (parameter, value) in &self.parameters {
+            let outcome = if parameter.starts_with("terrain.") {
+                Err(format!("it sets {parameter}, which would start the run again"))
+            } else {
+                session.set(parameter, value).map_err(|error| error.to_string())
+            };
+            if let Err(wrong) = outcome {
+                for (parameter, value) in &before.parameters {
+                    // They were read from the session, so they are in range.
+                    let _ = session.set(parameter, value);
+                }
+                return Err(Error::input(path, wrong, "nothing was changed; correct the file"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        let text = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new()).unwrap_or_default();
+        output::replace(path, |file| fs::write(file, text + "\n").map_err(|error| Error::unwritable(path, &error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::heightmap::Options;
+
+    #[test]
+    fn a_preset_comes_back_and_a_wrong_one_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("mine.ron");
+        let open = || Session::open("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let mut session = open();
+        for (parameter, value) in
+            [("water.rain_rate", "0.02"), ("wind.law", "2020"), ("look.flat_color", "0.1,0.2,0.3")]
+        {
+            session.set(parameter, value).unwrap_or_else(|error| panic!("{error}"));
+        }
+        let all = Preset::of(&session, None);
+        all.save(&path).unwrap_or_else(|error| panic!("{error}"));
+        let mut other = open();
+        let read = Preset::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        read.apply(&mut other, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(other.all_parameters(), session.all_parameters());
+        let water = Preset::of(&session, Some("water"));
+        assert!(water.parameters.keys().all(|path| path.starts_with("water.")) && water.parameters.len() > 5);
+        for (text, said) in [
+            ("(parameters: {\"droplets.dt\": \"1\", \"water.rain_rate\": \"-1\"})", "water.rain_rate cannot be -1"),
+            ("(parameters: {\"droplets.dt\": \"1\", \"terrain.width\": \"64\"})", "would start the run again"),
+            ("(parameters: {\"droplets.dt\": \"1\", \"water.rane\": \"1\"})", "there is no parameter"),
+        ] {
+            fs::write(&path, text).expect("it is writable");
+            let mut other = open();
+            let wrong =
+                Preset::load(&path).and_then(|preset| preset.apply(&mut other, &path)).expect_err(text).to_string();
+            assert!(wrong.contains(said) && wrong.contains("mine.ron: "), "{wrong}");
+            assert_eq!(other.all_parameters(), open().all_parameters());
+        }
+        fs::write(&path, "no preset").expect("it is writable");
+        assert!(Preset::load(&path).expect_err("refused").to_string().contains("it holds no parameters"));
+    }
+}
