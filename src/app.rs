@@ -79,9 +79,9 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
     brushes.take_over(&remembered.brushes);
     let kept = autosave_folder();
     let left = kept.as_deref().map(left_behind).unwrap_or_default();
-    if let Some(path) = left.first() {
+    for path in left.iter().take(3) {
         let open = Command::Open(path.display().to_string(), Options::default());
-        let text = format!("Thalweg broke down last time; the work of then was kept in {}.", path.display());
+        let text = format!("Thalweg ended unexpectedly; the work of then was kept in {}.", path.display());
         notices.offer(Level::Error, text, Some(("Open it", open)));
     }
     let keeper = kept.and_then(|folder| match Keeper::new(&folder) {

@@ -18,6 +18,7 @@ pub struct Unpacked {
     tick: u64,
     enabled: Vec<[bool; 2]>,
     parameters: BTreeMap<String, String>,
+    kept: Vec<&'static str>,
     cells: Vec<Vec<f32>>,
     numbers: Vec<f64>,
     counts: Vec<u64>,
@@ -27,7 +28,8 @@ impl Unpacked {
     /// Copies a session that is between two ticks.
     pub fn of(session: &mut Session) -> Self {
         let (mut cells, mut numbers, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-        for (_, memory) in session.simulation.memories() {
+        let kept = session.simulation.with_memories();
+        for (_, memory) in session.simulation.memories(&kept) {
             match memory {
                 Memory::Cells(values) => cells.push(values.to_vec()),
                 Memory::Number(number) => numbers.push(*number),
@@ -42,6 +44,7 @@ impl Unpacked {
             tick: simulation.ticks(),
             enabled: simulation.slots.iter().map(|slot| [slot.enabled, slot.limited]).collect(),
             parameters: session.all_parameters(),
+            kept,
             cells,
             numbers,
             counts,
@@ -72,6 +75,7 @@ impl Unpacked {
             tick: self.tick,
             enabled: self.enabled,
             parameters: self.parameters,
+            kept: self.kept,
             cells: self.cells.iter().map(|cells| Packed::of(cells)).collect(),
             numbers: self.numbers,
             counts: self.counts,
@@ -94,6 +98,8 @@ pub struct Snapshot {
     /// Whether each process is on, and whether it keeps off what is masked.
     enabled: Vec<[bool; 2]>,
     parameters: BTreeMap<String, String>,
+    /// Processes that kept something.
+    kept: Vec<&'static str>,
     cells: Vec<Packed>,
     numbers: Vec<f64>,
     counts: Vec<u64>,
@@ -114,9 +120,10 @@ impl Snapshot {
     /// Makes a session what it was, to the bit. Where it came from, how it looks to begin with and what it is called stay.
     pub fn restore(&self, session: &mut Session) {
         for (path, value) in &self.parameters {
-            // They were read from a session, so they are in range.
+            // They were read from a session, so they are in range, but for the cells of an imported map.
             let _ = session.set(path, value);
         }
+        session.terrain.cell_size = self.cell_size;
         let (width, height) = self.size;
         let grid = |packed: &Packed| Grid::from_cells(width, height, packed.unpack());
         let [bedrock, sand, water, suspended, softness, start, rain, mask] =
@@ -135,6 +142,7 @@ impl Snapshot {
             cell_size: self.cell_size,
             edge: self.edge,
         };
+        session.sources.clone_from(&self.sources);
         let simulation = &mut session.simulation;
         simulation.restart(terrain, self.seed);
         simulation.set_ticks(self.tick);
@@ -143,7 +151,7 @@ impl Snapshot {
             (slot.enabled, slot.limited) = (enabled, limited);
         }
         let (mut cells, mut numbers, mut counts) = (self.cells.iter(), self.numbers.iter(), self.counts.iter());
-        for (_, memory) in simulation.memories() {
+        for (_, memory) in simulation.memories(&self.kept) {
             match memory {
                 Memory::Cells(values) => {
                     if let Some(kept) = cells.next() {

@@ -341,7 +341,7 @@ pub(super) fn obey(
             }
             Command::Hold(tool) => brushes.held = *tool,
             // A stroke that goes on is taken back where it is made.
-            Command::Cancel if !history.strokes() => brushes.held = None,
+            Command::Cancel if history.strokes().is_none() => brushes.held = None,
             Command::ResizeBrush(steps) => brushes.resize(*steps),
             Command::LoadStamp(path) => {
                 jobs.start(&mut notices, Task::Stamp(path.clone()));
@@ -378,8 +378,12 @@ pub(super) fn obey(
             },
             Command::LoadPreset(path) => {
                 let mut changed = live.all().to_vec();
-                let set = Preset::load(path)
-                    .and_then(|preset| changed.iter_mut().try_for_each(|session| preset.apply(session, path)));
+                let set = Preset::load(path).and_then(|mut preset| {
+                    // What sets runs side by side apart stays.
+                    let tiles = live.all().iter().filter_map(|session| session.tile.as_ref());
+                    tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
+                    changed.iter_mut().try_for_each(|session| preset.apply(session, path))
+                });
                 match set {
                     Ok(()) => {
                         history.before_state(&live, "preset loaded");
@@ -404,6 +408,7 @@ pub(super) fn obey(
                     Command::RemoveSand => "sand removed",
                     _ => "dried",
                 };
+                live.finish_tick();
                 history.before_state(&live, label);
                 for session in live.all_mut() {
                     match command {
@@ -422,6 +427,10 @@ pub(super) fn obey(
                     (_, Workspace::Learn) => transport.speed = *SPEEDS.start(),
                     (Workspace::Learn, _) => transport.speed = 1.0,
                     _ => {}
+                }
+                // Who presents does not sculpt by mistake.
+                if *wanted == Workspace::Present {
+                    brushes.held = None;
                 }
                 *workspace = *wanted;
             }

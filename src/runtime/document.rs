@@ -1,14 +1,18 @@
-//! The file that the work belongs to: saving it, keeping it in case the program breaks down, and leaving.
+//! The work as a document: saving it, keeping it in case the program breaks down, and leaving.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
 use bevy::prelude::*;
 
-use super::{Command, History, Jobs, Level, Live, Notices, Preferences, jobs::Task};
+use super::{
+    Command, History, Jobs, Level, Live, Notices, Preferences,
+    jobs::{Task, save},
+};
 use crate::io::{
+    Progress,
     keep::Keeper,
     project::{Camera, Project},
 };
@@ -16,11 +20,9 @@ use crate::io::{
 /// How many files are remembered.
 const RECENT: usize = 10;
 
-/// The file that the work belongs to.
+/// What is known of the work as a document.
 #[derive(Resource, Debug)]
 pub struct Document {
-    /// Where it was last saved, or opened from.
-    pub path: Option<PathBuf>,
     /// Whether the person is asked what to do with unsaved work.
     pub asks: bool,
     /// The count of changes at which it was last saved or opened.
@@ -36,7 +38,7 @@ pub struct Document {
 impl Default for Document {
     fn default() -> Self {
         let kept_at = Instant::now();
-        Self { path: None, asks: false, saved: 0, kept: (0, 0), kept_at, keeper: None, leaves: false }
+        Self { asks: false, saved: 0, kept: (0, 0), kept_at, keeper: None, leaves: false }
     }
 }
 
@@ -51,9 +53,9 @@ impl Document {
         history.changes() != self.saved
     }
 
-    /// Takes what is there as saved, in a file or in none.
-    pub(super) fn is_saved(&mut self, path: Option<PathBuf>, changes: u64) {
-        (self.path, self.saved) = (path, changes);
+    /// Takes what is there as saved.
+    pub(super) fn is_saved(&mut self, changes: u64) {
+        self.saved = changes;
     }
 
     /// Whether the program is to end now that it is saved.
@@ -93,13 +95,13 @@ pub(super) fn obey(
 ) {
     for command in commands.read() {
         let path = match command {
-            Command::Save => document.path.clone(),
+            Command::Save => live.file.clone(),
             Command::SaveProject(path) => Some(path.clone()),
             _ => None,
         };
         if let Some(path) = path {
             history.end_stroke();
-            jobs.start(&mut notices, Task::SaveProject(path, project(&live, *eye), history.changes()));
+            jobs.start(&mut notices, Task::SaveProject(path, project(&live, *eye), history.changes(), live.work()));
         }
         match command {
             Command::Quit if document.unsaved(&history) => document.asks = true,
@@ -125,10 +127,16 @@ pub(super) fn keep(
     mut notices: ResMut<Notices>,
 ) {
     let document = document.bypass_change_detection();
-    if leaving.read().next().is_some() {
-        if let Some(keeper) = document.keeper.take() {
-            jobs.wait_for(keeper.path());
+    if let Some(exit) = leaving.read().last() {
+        let Some(keeper) = document.keeper.take() else { return };
+        if exit.is_success() && !jobs.failed {
             keeper.end();
+        } else if history.changes() != document.saved {
+            // It did not end as planned: what lies there is offered at the next start.
+            let mut project = project(&live, *eye);
+            if let Err(error) = save(&mut project, keeper.path(), &Progress::default()) {
+                error!("{error}");
+            }
         }
         return;
     }
@@ -137,7 +145,7 @@ pub(super) fn keep(
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * minutes);
     let now = (history.changes(), live.ticks());
-    if !(due || risky) || history.strokes() {
+    if !(due || risky) || history.strokes().is_some() {
         return;
     }
     document.kept_at = Instant::now();

@@ -46,8 +46,10 @@ pub struct History {
     past: Vec<Step>,
     future: Vec<Step>,
     last: Option<Instant>,
-    /// Whether the last step is a stroke that still goes on.
-    open: bool,
+    /// The number of the stroke that still goes on, which is the last step.
+    open: Option<u64>,
+    /// Strokes so far.
+    begun: u64,
     /// How often something was changed, taken back or done again.
     changes: u64,
 }
@@ -74,26 +76,28 @@ impl History {
         self.past.iter().chain(&self.future).map(Step::bytes).sum()
     }
 
-    /// Begins a stroke in so many sessions. What it changes goes into the patches of [`Self::stroke`].
-    pub fn begin_stroke(&mut self, label: &str, sessions: usize) {
+    /// Begins a stroke in so many sessions. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
+    pub fn begin_stroke(&mut self, label: &str, sessions: usize) -> u64 {
         self.end_stroke();
         self.last = None;
         self.changes += 1;
         self.future.clear();
         self.past.push(Step { label: label.to_owned(), change: Change::Stroke(vec![Patch::default(); sessions]) });
-        self.open = true;
+        self.begun += 1;
+        self.open = Some(self.begun);
+        self.begun
     }
 
     /// The patches of the stroke that goes on, unless ticks have run since it began.
     pub fn stroke(&mut self) -> Option<&mut [Patch]> {
-        match self.past.last_mut().filter(|_| self.open).map(|step| &mut step.change) {
+        match self.past.last_mut().filter(|_| self.open.is_some()).map(|step| &mut step.change) {
             Some(Change::Stroke(patches)) => Some(patches),
             _ => None,
         }
     }
 
-    /// Whether a stroke goes on.
-    pub fn strokes(&self) -> bool {
+    /// The number of the stroke that goes on, if one does. Whatever else is done ends it.
+    pub fn strokes(&self) -> Option<u64> {
         self.open
     }
 
@@ -102,13 +106,13 @@ impl History {
         if self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty)) {
             self.past.pop();
         }
-        self.open = false;
+        self.open = None;
         self.keep_to_budget();
     }
 
     /// Takes back the stroke that goes on; it can't be done again.
     pub fn cancel_stroke(&mut self, live: &mut Live) {
-        if std::mem::take(&mut self.open)
+        if self.open.take().is_some()
             && let Some(step) = self.past.pop()
         {
             step.exchange(live);
@@ -117,13 +121,20 @@ impl History {
 
     /// Makes what only holds for the present tick hold for good, before another tick runs: strokes become whole states.
     pub(super) fn seal(&mut self, live: &Live) {
-        for step in [self.past.last_mut(), self.future.last_mut()].into_iter().flatten() {
-            if let Change::Stroke(patches) = &mut step.change {
-                let mut before = live.clone();
-                exchange_patches(&mut before, patches);
-                step.change = Change::State(Box::new(before));
+        for list in [&mut self.past, &mut self.future] {
+            // The next of each list that is a stroke or a state; older strokes come after a state then.
+            let next = list.iter().rposition(|step| matches!(step.change, Change::Stroke(_) | Change::State(_)));
+            let Some(place) = next.filter(|place| matches!(list[*place].change, Change::Stroke(_))) else { continue };
+            let mut before = live.clone();
+            for step in list[place + 1..].iter().rev() {
+                step.clone().exchange(&mut before);
             }
+            if let Change::Stroke(patches) = &mut list[place].change {
+                exchange_patches(&mut before, patches);
+            }
+            list[place].change = Change::State(Box::new(before));
         }
+        self.keep_to_budget();
     }
 
     /// Remembers a parameter as it is before it is changed.
@@ -164,6 +175,7 @@ impl History {
     }
 
     fn push(&mut self, label: &str, change: impl FnOnce() -> Change) {
+        self.end_stroke();
         self.changes += 1;
         let now = Instant::now();
         let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP);
@@ -185,16 +197,19 @@ impl History {
     /// Takes the last step back. Returns what it was and whether all sessions were replaced.
     pub(super) fn undo(&mut self, live: &mut Live) -> Option<(String, bool)> {
         self.last = None;
-        self.changes += 1;
         self.end_stroke();
-        exchange_last(&mut self.past, &mut self.future, live)
+        let done = exchange_last(&mut self.past, &mut self.future, live);
+        self.changes += u64::from(done.is_some());
+        done
     }
 
     /// Does again the step that was last taken back. Returns the same.
     pub(super) fn redo(&mut self, live: &mut Live) -> Option<(String, bool)> {
         self.last = None;
-        self.changes += 1;
-        exchange_last(&mut self.future, &mut self.past, live)
+        self.end_stroke();
+        let done = exchange_last(&mut self.future, &mut self.past, live);
+        self.changes += u64::from(done.is_some());
+        done
     }
 }
 

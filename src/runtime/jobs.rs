@@ -9,7 +9,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{
-    Brushes, Command, Document, History, Level, Live, Notices, Preferences, Revision, Transport,
+    Brushes, Command, Document, History, Level, Live, Notices, Preferences, Revision, Timeline, Transport,
     document::remember_file,
 };
 use crate::{
@@ -38,8 +38,8 @@ pub(super) enum Task {
     /// Several results into a folder, with a word before each name.
     Export(PathBuf, String, Vec<Export>, Settings, Box<Session>),
     SaveScene(PathBuf, Box<Session>),
-    /// The work, and how often it had been changed.
-    SaveProject(PathBuf, Box<Project>, u64),
+    /// The work, how often it had been changed, and its number.
+    SaveProject(PathBuf, Box<Project>, u64, u64),
     /// The work, in case the program breaks down; nobody is told.
     Keep(PathBuf, Box<Project>),
     /// Under a name in a folder that nothing has yet.
@@ -58,8 +58,8 @@ enum Outcome {
     Stamp(String, Grid),
     /// A project that replaces the present sessions, and its file.
     Project(PathBuf, Box<Project>),
-    /// The work was saved as it was after so many changes.
-    Saved(PathBuf, u64),
+    /// The work of this number was saved as it was after so many changes.
+    Saved(PathBuf, u64, u64),
     /// Nobody needs to know.
     Kept,
     /// So many files were written into a folder.
@@ -72,6 +72,8 @@ enum Outcome {
 #[derive(Resource, Default)]
 pub struct Jobs {
     running: Vec<Job>,
+    /// Whether the work could not be saved while the program ended.
+    pub(super) failed: bool,
 }
 
 /// Work on a thread of its own.
@@ -80,8 +82,8 @@ struct Job {
     notice: Option<u64>,
     /// How far it is, and whether it is still wanted.
     progress: Progress,
-    /// What it writes, if that is one file.
-    writes: Option<PathBuf>,
+    /// Whether it saves the work where the person wants it.
+    saves: bool,
     handle: JoinHandle<Result<Outcome, Error>>,
 }
 
@@ -101,13 +103,6 @@ impl Jobs {
         self.running.iter().filter(|job| job.notice == Some(notice)).for_each(|job| job.progress.cancel());
     }
 
-    /// Waits until nobody writes to a file.
-    pub(super) fn wait_for(&mut self, path: &Path) {
-        while let Some(index) = self.running.iter().position(|job| job.writes.as_deref() == Some(path)) {
-            let _ = self.running.swap_remove(index).handle.join();
-        }
-    }
-
     /// Starts a task. False, and the user is told, if there was no thread for it.
     pub(super) fn start(&mut self, notices: &mut Notices, task: Task) -> bool {
         let text = match &task {
@@ -120,10 +115,7 @@ impl Jobs {
             Task::Keep(..) => String::new(),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
-        let writes = match &task {
-            Task::Keep(path, _) | Task::SaveProject(path, ..) => Some(path.clone()),
-            _ => None,
-        };
+        let saves = matches!(task, Task::SaveProject(..));
         let progress = Progress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
         if let (Task::Export(..), Some(notice)) = (&task, notice) {
@@ -133,7 +125,7 @@ impl Jobs {
             let progress = progress.clone();
             move || task.run(&progress)
         }) {
-            Ok(handle) => self.running.push(Job { notice, progress, writes, handle }),
+            Ok(handle) => self.running.push(Job { notice, progress, saves, handle }),
             Err(error) => {
                 notice.into_iter().for_each(|notice| notices.dismiss(notice));
                 notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
@@ -173,11 +165,13 @@ impl Task {
                 relief.iter_mut().for_each(|height| *height = (*height - low) * scale);
                 Ok(Outcome::Stamp(name(&path), relief))
             }
-            Self::SaveMap(map, path, session) => {
+            Self::SaveMap(map, path, mut session) => {
+                finish_tick(&mut session);
                 Export::save(map, &Subject::new(&session, Settings::default()), &path, progress)?;
                 Ok(Outcome::Written(path))
             }
-            Self::Export(folder, before, exports, settings, session) => {
+            Self::Export(folder, before, exports, settings, mut session) => {
+                finish_tick(&mut session);
                 let subject = Subject::new(&session, settings);
                 let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
                 Ok(Outcome::Exported(folder, written.len()))
@@ -187,15 +181,16 @@ impl Task {
                 output::replace(&path, |file| write_rgb8(file, size, &pixels, progress))?;
                 Ok(Outcome::Written(path))
             }
-            Self::SaveProject(path, mut project, changes) => {
+            Self::SaveProject(path, mut project, changes, work) => {
                 save(&mut project, &path, progress)?;
-                Ok(Outcome::Saved(path, changes))
+                Ok(Outcome::Saved(path, changes, work))
             }
             Self::Keep(path, mut project) => {
                 save(&mut project, &path, progress)?;
                 Ok(Outcome::Kept)
             }
-            Self::SaveScene(path, session) => {
+            Self::SaveScene(path, mut session) => {
+                finish_tick(&mut session);
                 scene::save(&session, &path, progress)?;
                 Ok(Outcome::Written(path))
             }
@@ -203,11 +198,16 @@ impl Task {
     }
 }
 
-/// Writes a project as it is after the present tick.
-fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(), Error> {
-    for session in project.sessions.iter_mut().filter(|session| !session.simulation.between_ticks()) {
+/// What is saved is the state between two ticks.
+fn finish_tick(session: &mut Session) {
+    if !session.simulation.between_ticks() {
         session.simulation.tick();
     }
+}
+
+/// Writes a project as it is after the present tick.
+pub(super) fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(), Error> {
+    project.sessions.iter_mut().for_each(finish_tick);
     project::save(project, path, progress)
 }
 
@@ -244,12 +244,12 @@ pub(super) fn finish(
     mut revision: ResMut<Revision>,
     mut transport: ResMut<Transport>,
     mut brushes: ResMut<Brushes>,
-    mut document: ResMut<Document>,
+    (mut document, mut timeline): (ResMut<Document>, ResMut<Timeline>),
     mut preferences: ResMut<Preferences>,
     (mut commands, mut leave): (MessageWriter<Command>, MessageWriter<AppExit>),
 ) {
     while let Some(index) = jobs.running.iter().position(|job| job.handle.is_finished()) {
-        let Job { notice, handle, progress, .. } = jobs.running.swap_remove(index);
+        let Job { notice, handle, progress, saves, .. } = jobs.running.swap_remove(index);
         notice.into_iter().for_each(|notice| notices.dismiss(notice));
         let outcome = match handle.join() {
             Ok(Ok(outcome)) => outcome,
@@ -259,23 +259,27 @@ pub(super) fn finish(
             }
             Ok(Err(error)) => {
                 notices.tell(Level::Error, format!("{error}."));
-                document.leaves();
+                if saves {
+                    document.leaves();
+                }
                 continue;
             }
             Err(_) => {
                 let text = "The work broke off by a fault of the program; a report lies in the log's folder.";
                 notices.tell(Level::Error, text);
+                if saves {
+                    document.leaves();
+                }
                 continue;
             }
         };
-        let mut opened = None;
+        let mut opened = false;
         let replaced = match outcome {
             Outcome::Sessions(label, sessions) => {
-                opened = Some(None);
+                opened = true;
                 Ok((label, Live::new(sessions)))
             }
             Outcome::Project(path, project) => {
-                remember_file(&mut preferences, &path);
                 if let Some(camera) = project.camera {
                     commands.write(Command::PlaceCamera(camera));
                 }
@@ -284,13 +288,21 @@ pub(super) fn finish(
                 live.choose(project.chosen);
                 let label = format!("opened {}", name(&path));
                 // What was kept by a program that broke down is not saved anywhere yet.
-                opened = (path.parent() != autosave_folder().as_deref()).then_some(Some(path));
+                opened = path.parent() != autosave_folder().as_deref();
+                if opened {
+                    remember_file(&mut preferences, &path);
+                    live.file = Some(path);
+                }
                 Ok((label, live))
             }
-            Outcome::Saved(path, changes) => {
+            Outcome::Saved(path, changes, work) => {
                 remember_file(&mut preferences, &path);
                 notices.tell(Level::Info, format!("Saved {}.", path.display()));
-                document.is_saved(Some(path), changes);
+                // Another work may have taken its place meanwhile.
+                if live.work() == work {
+                    live.file = Some(path);
+                    document.is_saved(changes);
+                }
                 if document.leaves() {
                     leave.write(AppExit::Success);
                 }
@@ -339,8 +351,9 @@ pub(super) fn finish(
             Ok((label, new)) => {
                 let ticks = live.ticks();
                 history.before_state(&live, &label);
-                if let Some(path) = opened {
-                    document.is_saved(path, history.changes());
+                timeline.clear();
+                if opened {
+                    document.is_saved(history.changes());
                 }
                 *live = new;
                 transport.due = 0.0;
@@ -366,10 +379,15 @@ pub(super) fn finish(
 /// log: there is no window any more.
 pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
     if leaving.read().next().is_some() {
+        let mut failed = false;
         for job in jobs.running.drain(..) {
-            if let Ok(Err(error)) = job.handle.join() {
-                error!("{error}");
+            match job.handle.join() {
+                Ok(Ok(_)) => continue,
+                Ok(Err(error)) => error!("{error}"),
+                Err(_) => error!("work broke off by a fault of the program"),
             }
+            failed |= job.saves;
         }
+        jobs.failed = failed;
     }
 }

@@ -13,6 +13,7 @@ mod timeline;
 
 use std::{
     path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
@@ -45,6 +46,10 @@ pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=16.0;
 pub struct Live {
     sessions: Vec<Session>,
     chosen: usize,
+    /// The project that they were opened from or saved to last.
+    pub file: Option<PathBuf>,
+    /// Tells this work from all others since the program started; what is undone and done again stays the same.
+    work: u64,
 }
 
 impl Live {
@@ -55,7 +60,13 @@ impl Live {
     pub fn new(mut sessions: Vec<Session>) -> Self {
         assert!(!sessions.is_empty(), "a scene has at least one session");
         sessions.iter_mut().for_each(|session| session.simulation.watched = true);
-        Self { sessions, chosen: 0 }
+        static WORKS: AtomicU64 = AtomicU64::new(0);
+        Self { sessions, chosen: 0, file: None, work: WORKS.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// The number of this work.
+    fn work(&self) -> u64 {
+        self.work
     }
 
     /// The session whose numbers are shown.
@@ -279,7 +290,7 @@ pub(super) fn plugin(app: &mut App) {
                     .in_set(SimSystems::Tick),
             ),
         )
-        .add_systems(Last, (document::keep, jobs::wait_before_exit, remember).chain());
+        .add_systems(Last, (jobs::wait_before_exit, document::keep, remember).chain());
     for turn in 0..catalogue().len() {
         if turn > 0 {
             app.configure_sets(SimTick, Turn(turn).after(Turn(turn - 1)));

@@ -277,7 +277,7 @@ fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
     wait_for_jobs(&mut app);
     assert!(terrain(&app) == saved && !is_unsaved(&app));
     assert_eq!(app.world().resource::<Live>().ticks(), 2);
-    assert_eq!(app.world().resource::<Document>().path.as_ref(), Some(&path));
+    assert_eq!(app.world().resource::<Live>().file.as_ref(), Some(&path));
     assert_eq!(app.world().resource::<Preferences>().remembered.recent, [path]);
 }
 
@@ -378,4 +378,59 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     app.world_mut().write_message(Command::GoTo(end.id));
     app.update();
     assert!(terrain(&app) == late && other != late);
+}
+
+#[test]
+fn a_new_start_and_undo_keep_the_timeline() {
+    let mut app = app();
+    app.update();
+    run(&mut app, 24);
+    let first = marks(&app);
+    let late = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    app.world_mut().write_message(Command::NewSeed);
+    app.update();
+    run(&mut app, 12);
+    let all = marks(&app);
+    assert!(first.iter().all(|mark| all.contains(mark)) && all.len() > first.len(), "{all:?}");
+    let seed = app.world().resource::<Live>().chosen().simulation.seed();
+    let end = first.iter().max_by_key(|mark| mark.tick).expect("there are some");
+    app.world_mut().write_message(Command::GoTo(end.id));
+    app.update();
+    run(&mut app, 24 - end.tick as u32);
+    let chosen = app.world().resource::<Live>().chosen().simulation.clone();
+    assert!(chosen.seed() != seed && chosen.terrain == late);
+    app.world_mut().write_message(Command::Undo);
+    app.update();
+    let len = marks(&app).len();
+    run(&mut app, 1);
+    assert!(marks(&app).len() >= len);
+}
+
+#[test]
+fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_what_is_unsaved() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(format!("{name}.thalweg")));
+    let keeper = crate::io::keep::Keeper::new(&folder.path().join("kept")).unwrap_or_else(|error| panic!("{error}"));
+    let kept = keeper.path().to_owned();
+    let mut app = app();
+    app.insert_resource(Document::with_keeper(keeper));
+    let file = |app: &App| app.world().resource::<Live>().file.clone();
+    for path in [&first, &second] {
+        app.world_mut().write_message(Command::SaveProject(path.clone()));
+        wait_for_jobs(&mut app);
+        assert_eq!(file(&app).as_ref(), Some(path));
+    }
+    app.world_mut().write_message(Command::Open(first.display().to_string(), Options::default()));
+    wait_for_jobs(&mut app);
+    assert_eq!(file(&app), Some(first));
+    app.world_mut().write_message(Command::Undo);
+    app.update();
+    assert_eq!(file(&app), Some(second));
+    app.world_mut().write_message(Command::SpreadSand(3.0));
+    app.update();
+    let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    app.world_mut().write_message(AppExit::error());
+    app.update();
+    let project = crate::io::project::open(&kept).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.terrain == wanted);
 }

@@ -68,6 +68,8 @@ pub struct Timeline {
     taken: Instant,
     /// What taking one costs the frame.
     cost: Duration,
+    /// Whether the present was put in the place of another, and no keyframe of it was taken yet.
+    replaced: bool,
 }
 
 impl Default for Timeline {
@@ -82,6 +84,7 @@ impl Default for Timeline {
             changes: 0,
             taken: Instant::now(),
             cost: Duration::ZERO,
+            replaced: false,
         }
     }
 }
@@ -121,6 +124,25 @@ impl Timeline {
         self.frames.iter().find(|frame| frame.id == id)
     }
 
+    /// Forgets everything: another work begins.
+    pub(super) fn clear(&mut self) {
+        *self = Self { start: self.start, next: self.next, ..Self::default() };
+    }
+
+    /// Finds its place again after all sessions were replaced by what they were before, or by a new start: the present is
+    /// taken for a branch of the last keyframe on its way that is not later.
+    fn follow_replaced(&mut self, start: u64, live: &Live) {
+        self.collect(true);
+        self.start = start;
+        while let Some(frame) = self.here.and_then(|id| self.find(id)) {
+            if frame.tick <= live.ticks() && frame.snapshots.len() == live.all().len() {
+                break;
+            }
+            self.here = frame.parent;
+        }
+        self.replaced = true;
+    }
+
     /// Whether a hand changed something since the last keyframe, which must not be lost.
     fn is_stale(&self, changes: u64) -> bool {
         self.here.is_some() && self.changes != changes && self.taken.elapsed() > REST
@@ -138,7 +160,7 @@ impl Timeline {
             self.here = Some(self.next);
             self.next += 1;
         }
-        (self.changes, self.taken) = (changes, Instant::now());
+        (self.changes, self.taken, self.replaced) = (changes, Instant::now(), false);
     }
 
     /// Takes over what was packed meanwhile; waits for it if told so.
@@ -158,14 +180,15 @@ impl Timeline {
         if self.frames.len() <= MOST && self.bytes() + others <= BUDGET {
             return;
         }
-        self.interval *= 2;
+        let before = self.frames.len();
         let mut index = 1;
         while index < self.frames.len() {
             let frame = &self.frames[index];
             let children: Vec<usize> =
                 (0..self.frames.len()).filter(|&other| self.frames[other].parent == Some(frame.id)).collect();
+            let waits = self.packing.as_ref().is_some_and(|packing| packing.parent == Some(frame.id));
             let (id, parent) = (frame.id, frame.parent);
-            if let ([child], true) = (&children[..], self.here != Some(id)) {
+            if let ([child], true) = (&children[..], self.here != Some(id) && !waits) {
                 self.frames[*child].parent = parent;
                 self.frames.remove(index);
                 // Its follower stays.
@@ -173,6 +196,9 @@ impl Timeline {
             } else {
                 index += 1;
             }
+        }
+        if self.frames.len() < before {
+            self.interval *= 2;
         }
     }
 }
@@ -187,14 +213,14 @@ pub(super) fn follow(
     let timeline = timeline.bypass_change_detection();
     timeline.collect(false);
     if timeline.start != revision.start {
-        *timeline = Timeline { start: revision.start, ..Timeline::default() };
+        timeline.follow_replaced(revision.start, &live);
     }
-    if !live.between_ticks() || timeline.packing.is_some() || history.strokes() {
+    if !live.between_ticks() || timeline.packing.is_some() || history.strokes().is_some() {
         return;
     }
     let last = timeline.here.and_then(|id| timeline.find(id)).map(|frame| frame.tick);
-    let due = last.is_none_or(|last| live.ticks() >= last + timeline.interval);
-    if due && (last.is_none() || timeline.taken.elapsed() > SHARE * timeline.cost) {
+    let due = timeline.replaced || last.is_none_or(|last| live.ticks() >= last + timeline.interval);
+    if due && (timeline.replaced || last.is_none() || timeline.taken.elapsed() > SHARE * timeline.cost) {
         timeline.take(live.bypass_change_detection(), history.changes());
         timeline.thin(history.bytes());
     }
@@ -203,7 +229,7 @@ pub(super) fn follow(
 /// Takes a keyframe of what a hand did before time runs on from it.
 pub(super) fn before_tick(world: &mut World) {
     let changes = world.resource::<History>().changes();
-    let stroke = world.resource::<History>().strokes();
+    let stroke = world.resource::<History>().strokes().is_some();
     if !stroke && world.resource::<Timeline>().is_stale(changes) {
         world.resource_scope(|world, mut timeline: Mut<Timeline>| {
             timeline.take(world.resource_mut::<Live>().bypass_change_detection(), changes);
@@ -225,7 +251,7 @@ pub(super) fn obey(
         _ => None,
     });
     // Of several that came while a frame was drawn, the last counts.
-    let Some(id) = wanted.last() else { return };
+    let Some(id) = wanted.last().filter(|_| timeline.start == revision.start) else { return };
     transport.pause();
     live.finish_tick();
     history.end_stroke();
@@ -236,14 +262,24 @@ pub(super) fn obey(
         timeline.take(&mut live, history.changes());
         timeline.collect(true);
     }
-    let Some(frame) = timeline.find(id) else { return };
+    let Some(frame) = timeline.find(id).filter(|frame| frame.snapshots.len() == live.all().len()) else { return };
     // Strokes of the present can't be taken back one by one from another time.
     history.seal(&live);
+    let kind = |live: &Live| {
+        let simulation = &live.chosen().simulation;
+        (simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
+    };
+    let before = kind(&live);
     for (session, snapshot) in live.all_mut().iter_mut().zip(&frame.snapshots) {
         snapshot.restore(session);
     }
     live.all_mut().iter_mut().for_each(|session| session.simulation.watched = true);
-    timeline.here = Some(id);
+    (timeline.here, timeline.replaced) = (Some(id), false);
     timeline.changes = history.changes();
-    revision.goes_on();
+    if kind(&live) == before {
+        revision.goes_on();
+    } else {
+        revision.begins();
+        timeline.start = revision.start;
+    }
 }

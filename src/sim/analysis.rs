@@ -123,6 +123,24 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
     })
 }
 
+/// A larger terrain whose left upper part is this one; beyond it, its border goes on.
+pub fn extended(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
+    let fit = |grid: &Grid| Grid::from_fn(width, height, |x, y| grid.clamped(x as isize, y as isize));
+    Terrain {
+        bedrock: fit(&terrain.bedrock),
+        sand: fit(&terrain.sand),
+        water: fit(&terrain.water),
+        suspended: fit(&terrain.suspended),
+        softness: fit(&terrain.softness),
+        rain: terrain.rain.as_ref().map(fit),
+        mask: terrain.mask.as_ref().map(fit),
+        start: fit(&terrain.start),
+        sources: terrain.sources.clone(),
+        cell_size: terrain.cell_size,
+        edge: terrain.edge,
+    }
+}
+
 /// The same terrain with another number of cells on the same ground. The ground is as smooth between its cells as they are.
 pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let grows = width > terrain.width() && height > terrain.height();

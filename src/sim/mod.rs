@@ -30,7 +30,7 @@ use crate::params::{Group, GroupMut, Value, walk};
 use grid::Grid;
 use ledger::Ledger;
 use memory::Memory;
-use process::{Context, Process, Progress, catalogue};
+use process::{Context, Counts, Process, Progress, catalogue};
 use terrain::Terrain;
 
 /// A process with its switch and the time it has taken.
@@ -131,10 +131,16 @@ impl Simulation {
         self
     }
 
-    /// Everything that processes keep from tick to tick besides their parameters, by process and name.
-    pub fn memories(&mut self) -> Vec<(String, Memory<'_>)> {
+    /// Keys of the processes that are on or have run: the others keep nothing.
+    pub fn with_memories(&self) -> Vec<&'static str> {
+        let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
+        kept.map(Slot::key).collect()
+    }
+
+    /// Everything that these processes keep from tick to tick besides their parameters, by process and name.
+    pub fn memories(&mut self, keys: &[&str]) -> Vec<(String, Memory<'_>)> {
         let mut all = Vec::new();
-        for slot in &mut self.slots {
+        for slot in self.slots.iter_mut().filter(|slot| keys.contains(&slot.key())) {
             let key = slot.key();
             let kept = slot.process.memories(&self.terrain).into_iter();
             all.extend(kept.map(|(name, memory)| (format!("{key}/{name}"), memory)));
@@ -201,6 +207,7 @@ impl Simulation {
         let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
         let slot = &mut self.slots[process];
         if !slot.enabled {
+            slot.before = None;
             self.cursor = Some(Cursor { process: process + 1, stage: 0 });
             return true;
         }

@@ -13,6 +13,8 @@ use crate::{
 
 /// A stroke that is being made.
 pub(super) struct Work {
+    /// Its number in the history.
+    stroke: u64,
     tool: Tool,
     brush: Brush,
     inverted: bool,
@@ -29,14 +31,14 @@ fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
 }
 
 impl Work {
-    fn begin(live: &Live, brushes: &Brushes, tool: Tool, inverted: bool, place: [f32; 2]) -> Self {
+    fn begin(stroke: u64, live: &Live, brushes: &Brushes, (tool, inverted): (Tool, bool), place: [f32; 2]) -> Self {
         let way = |session: &Session| {
             let terrain = &session.simulation.terrain;
             let [x, y] = cell(terrain, place);
             (Stroke::new([x, y]), terrain.ground_between(x, y))
         };
         let ways = live.all().iter().map(way).collect();
-        Self { tool, brush: brushes.of(tool).clone(), inverted, from: place, place, ways }
+        Self { stroke, tool, brush: brushes.of(tool).clone(), inverted, from: place, place, ways }
     }
 
     /// Goes on to a place within so many seconds, and dabs on the way; at the start it dabs there at once.
@@ -98,6 +100,8 @@ pub(super) fn work(
     mut notices: ResMut<Notices>,
     mut work: Local<Option<Work>>,
 ) {
+    // Whatever else was done meanwhile has ended the stroke.
+    work.take_if(|work| history.strokes() != Some(work.stroke));
     for touch in touches.read() {
         let Some(held) = brushes.held else { continue };
         match *touch {
@@ -112,8 +116,8 @@ pub(super) fn work(
             Touch::Press(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
                 live.finish_tick();
-                history.begin_stroke(tool.title(), live.all().len());
-                let mut begun = Work::begin(&live, &brushes, tool, inverted, place);
+                let stroke = history.begin_stroke(tool.title(), live.all().len());
+                let mut begun = Work::begin(stroke, &live, &brushes, (tool, inverted), place);
                 begun.go(&mut live, &mut history, &brushes, place, 0.0, true);
                 *work = Some(begun);
             }
@@ -176,6 +180,7 @@ mod tests {
     use super::*;
     use crate::{
         io::heightmap::Options,
+        params::Value,
         runtime::{self, Transport},
         sim::terrain::Terrain,
     };
@@ -262,6 +267,51 @@ mod tests {
         ask(&mut app, Command::Redo);
         assert!(terrain(&app) == later && ticks(&app) == 7);
         assert!(sculpted != later);
+    }
+
+    #[test]
+    fn a_stroke_below_another_step_is_undone_after_time_has_run_too() {
+        let mut app = app();
+        let before = terrain(&app);
+        stroke(&mut app);
+        let painted = terrain(&app);
+        ask(&mut app, Command::Set("droplets".to_owned(), "friction", Value::Number(0.3)));
+        run(&mut app, 4);
+        assert!(terrain(&app) != painted);
+        ask(&mut app, Command::Undo);
+        ask(&mut app, Command::Undo);
+        assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
+        let residual = app.world().resource::<Live>().chosen().simulation.solid_residual();
+        assert!(residual.abs() < 1e-4, "{residual}");
+        // The same the other way: both taken back, time runs, both done again.
+        ask(&mut app, Command::Redo);
+        ask(&mut app, Command::Undo);
+        run(&mut app, 2);
+        ask(&mut app, Command::Redo);
+        assert!(terrain(&app) != before);
+    }
+
+    #[test]
+    fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
+        for command in [
+            Command::Undo,
+            Command::Set("droplets".to_owned(), "friction", Value::Number(0.3)),
+            Command::Restart,
+            Command::InvertMask,
+        ] {
+            let (mut app, fresh) = (app(), app());
+            touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.3)]);
+            ask(&mut app, command.clone());
+            let after = terrain(&app);
+            touch(&mut app, &[Touch::Move([0.7, 0.7]), Touch::Rest(0.5), Touch::Release]);
+            assert!(terrain(&app) == after, "the stroke went on after {command:?}");
+            while steps(&app) > 0 {
+                ask(&mut app, Command::Undo);
+            }
+            let mut start = terrain(&app);
+            start.mask = None;
+            assert!(start == terrain(&fresh), "{command:?} is not undone");
+        }
     }
 
     #[test]

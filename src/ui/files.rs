@@ -16,7 +16,7 @@ use crate::{
         scene::Role,
         session::Session,
     },
-    runtime::{Command, Document, Level, Notices, Preferences},
+    runtime::{Command, Level, Notices, Preferences},
 };
 
 /// Endings of files that hold heights or another map.
@@ -64,7 +64,7 @@ impl Files {
         command: &Command,
         session: &Session,
         preferences: &Preferences,
-        document: &Document,
+        file: Option<&Path>,
     ) -> bool {
         let terrain = &session.simulation.terrain;
         let purpose = match command {
@@ -81,7 +81,7 @@ impl Files {
             Command::AskSaveMap(map) => Purpose::SaveMap(map),
             Command::AskSaveScene => Purpose::SaveScene,
             Command::AskSaveProject => Purpose::SaveProject,
-            Command::Save if document.path.is_none() => Purpose::SaveProject,
+            Command::Save if file.is_none() => Purpose::SaveProject,
             Command::AskHow(role, path) => {
                 self.import = Some(Import {
                     role: *role,
@@ -183,11 +183,13 @@ impl Files {
                     Purpose::Import(role) => Some(Command::AskHow(role, path)),
                     Purpose::Stamp => Some(Command::LoadStamp(path)),
                     Purpose::ExportFolder => None,
-                    Purpose::SavePreset(group) => Some(Command::SavePreset(group, with_ending(path, preset::ENDING))),
+                    Purpose::SavePreset(group) => {
+                        Some(Command::SavePreset(group, with_ending(path, &[preset::ENDING])))
+                    }
                     Purpose::LoadPreset => Some(Command::LoadPreset(path)),
-                    Purpose::SaveMap(map) => Some(Command::SaveMap(map, with_ending(path, export::formats(map)[0]))),
-                    Purpose::SaveProject => Some(Command::SaveProject(with_ending(path, ENDING))),
-                    Purpose::SaveScene => Some(Command::SaveScene(with_ending(path, "ron"))),
+                    Purpose::SaveMap(map) => Some(Command::SaveMap(map, with_ending(path, export::formats(map)))),
+                    Purpose::SaveProject => Some(Command::SaveProject(with_ending(path, &[ENDING]))),
+                    Purpose::SaveScene => Some(Command::SaveScene(with_ending(path, &["ron"]))),
                 });
                 self.dialog = None;
             } else if matches!(dialog.state(), egui_file_dialog::DialogState::Cancelled) {
@@ -315,9 +317,13 @@ fn first_folder(preferences: &Preferences) -> PathBuf {
     folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
 }
 
-/// A name without an ending gets one.
-fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
-    if path.extension().is_some() { path } else { Path::with_extension(&path, ending) }
+/// A name that has none of these endings gets the first. What follows another dot is part of the name.
+fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
+    let own = path.extension().unwrap_or_default();
+    if endings.iter().any(|ending| own.eq_ignore_ascii_case(ending)) {
+        return path;
+    }
+    PathBuf::from(format!("{}.{}", path.display(), endings[0]))
 }
 
 /// Files that are dropped on the window: one scene or heightmap is opened as its ending says.
@@ -377,6 +383,15 @@ mod tests {
         assert_eq!(scene, (vec![Command::Open("/maps/mine.ron".to_owned(), Options::default())], vec![]));
         let map = dropped(&[Path::new("/maps/height.png")]);
         assert_eq!(map, (vec![Command::AskHow(Role::Heights, "/maps/height.png".into())], vec![]));
+    }
+
+    #[test]
+    fn names_get_the_ending_that_they_lack() {
+        let named = |name: &str, endings: &[&str]| with_ending(PathBuf::from(name), endings).display().to_string();
+        assert_eq!(named("/maps/valley v1.2", &["thalweg"]), "/maps/valley v1.2.thalweg");
+        assert_eq!(named("/maps/valley.THALWEG", &["thalweg"]), "/maps/valley.THALWEG");
+        assert_eq!(named("/maps/valley", &["png", "exr"]), "/maps/valley.png");
+        assert_eq!(named("/maps/valley.exr", &["png", "exr"]), "/maps/valley.exr");
     }
 
     #[test]

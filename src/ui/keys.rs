@@ -21,6 +21,8 @@ pub(super) enum Keyboard {
     Commands,
     /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
     Widget,
+    /// A window is open: Escape closes it, all else is for the table of commands.
+    Window,
     /// Somebody types or answers a dialog: even what Ctrl does belongs to the field.
     Typing,
 }
@@ -82,6 +84,7 @@ pub(super) fn ask(
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
                     Keyboard::Commands => true,
+                    Keyboard::Window => key != egui::Key::Escape,
                     Keyboard::Widget => function_key || modifiers.command,
                     Keyboard::Typing => function_key,
                 };

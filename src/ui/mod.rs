@@ -221,12 +221,14 @@ fn draw(
         egui::pos2(rect.min.x as f32 / scale, rect.min.y as f32 / scale),
         egui::pos2(rect.max.x as f32 / scale, rect.max.y as f32 / scale),
     );
+    // Asked for while the panels are hidden, it is not meant for later.
+    let drags = opened.drags.take();
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
         asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, sources.visible.0));
         if sources.visible.0 && state.workspace != Workspace::Present {
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.kept.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
-            if let Some(name) = opened.drags.take() {
+            if let Some(name) = drags {
                 let pointer = context.input(|input| input.pointer.latest_pos()).unwrap_or(seen.center());
                 opened.kept.drag = brush::Drag::begin(name, &state, pointer);
             }
@@ -240,6 +242,8 @@ fn draw(
         sources.document.asks || opened.files.is_open() || opened.windows.palette || opened.kept.drag.is_some();
     *keyboard = if context.text_edit_focused() || answers {
         Keyboard::Typing
+    } else if opened.windows.is_open() {
+        Keyboard::Window
     } else if context.egui_wants_keyboard_input() {
         Keyboard::Widget
     } else {
@@ -296,14 +300,15 @@ fn obey(
         }
         opened.picture = Some((id, contexts.add_image(EguiTextureHandle::Weak(id))));
     }
-    let file = document.path.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let file = live.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     let mark = if document.unsaved(&history) { "• " } else { "" };
     let title = format!("{mark}{} · Thalweg", file.as_deref().unwrap_or(&live.chosen().title));
     for mut window in windows.iter_mut().filter(|window| window.title != title) {
         window.title.clone_from(&title);
     }
     for command in commands.read() {
-        if opened.windows.obey(command) || opened.files.obey(command, live.chosen(), &preferences, &document) {
+        if opened.windows.obey(command) || opened.files.obey(command, live.chosen(), &preferences, live.file.as_deref())
+        {
             continue;
         }
         match command {

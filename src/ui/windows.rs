@@ -37,6 +37,11 @@ pub struct Windows {
 }
 
 impl Windows {
+    /// Whether one is open that Escape closes.
+    pub fn is_open(&self) -> bool {
+        self.help || self.about || self.settings
+    }
+
     /// Opens or closes what a command says. True if the command was for a window.
     pub fn obey(&mut self, command: &Command) -> bool {
         let window = match command {
@@ -93,7 +98,7 @@ pub fn windows_ui(context: &egui::Context, state: &State<'_>, windows: &mut Wind
 
 /// Asks what is to become of unsaved work.
 fn leave_ui(ui: &mut Ui, state: &State<'_>, commands: &mut Vec<Command>) {
-    let name = state.document.path.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
+    let name = state.live.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     ui.label(format!("{} has changes that are not saved.", name.as_deref().unwrap_or(&state.live.chosen().title)));
     ui.add_space(6.0);
     ui.horizontal(|ui| {

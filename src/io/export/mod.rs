@@ -97,13 +97,20 @@ impl Size {
     pub fn of(self, terrain: &Terrain) -> (usize, usize) {
         let (width, height) = (terrain.width(), terrain.height());
         let longer = width.max(height);
-        let (width, height) = match self {
+        match self {
             Self::Working => (width, height),
-            Self::Times(factor) => (width * factor as usize, height * factor as usize),
+            Self::Times(factor) => {
+                let factor = (factor as usize).min(LONGEST_SIDE / longer).max(1);
+                (width * factor, height * factor)
+            }
             Self::PowerOfTwoPlusOne => [(longer.max(2) - 1).next_power_of_two() + 1; 2].into(),
             Self::Unreal => [UNREAL.into_iter().find(|side| *side >= longer).unwrap_or(UNREAL[6]); 2].into(),
-        };
-        (width.min(LONGEST_SIDE), height.min(LONGEST_SIDE))
+        }
+    }
+
+    /// Whether the result is a square whatever the map is.
+    fn is_square(self) -> bool {
+        matches!(self, Self::PowerOfTwoPlusOne | Self::Unreal)
     }
 }
 
@@ -189,9 +196,21 @@ impl Subject {
     pub fn new(session: &Session, settings: Settings) -> Self {
         let terrain = &session.simulation.terrain;
         let size = settings.size.of(terrain);
-        let geo = session.heightmap.as_ref().and_then(|map| map.geo);
-        let same = size == (terrain.width(), terrain.height());
-        let terrain = if same { terrain.clone() } else { analysis::resized(terrain, size) };
+        let mut geo = session.heightmap.as_ref().and_then(|map| map.geo);
+        let mut terrain = terrain.clone();
+        let (width, height) = (terrain.width(), terrain.height());
+        if settings.size.is_square() && width != height {
+            // What the square has more than the map goes on as the map's border, to the right or below.
+            let side = width.max(height);
+            terrain = analysis::extended(&terrain, (side, side));
+            if let Some(geo) = &mut geo {
+                (geo.width, geo.height) =
+                    (geo.width * side as f64 / width as f64, geo.height * side as f64 / height as f64);
+            }
+        }
+        if size != (terrain.width(), terrain.height()) {
+            terrain = analysis::resized(&terrain, size);
+        }
         Self { terrain, look: session.look.clone(), geo, print: settings.print }
     }
 }

@@ -96,7 +96,9 @@ pub(super) struct Run {
     water: Kept,
     /// Columns and rows of every map.
     pub grids: BTreeMap<String, [usize; 2]>,
-    /// What processes keep that is no map.
+    /// Processes that keep something.
+    pub kept: Vec<String>,
+    /// What they keep that is no map.
     pub numbers: BTreeMap<String, f64>,
     pub counts: BTreeMap<String, u64>,
 }
@@ -148,7 +150,8 @@ impl Kept {
 impl Run {
     pub fn of(session: &mut Session) -> Self {
         let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
-        for (name, memory) in session.simulation.memories() {
+        let kept = session.simulation.with_memories();
+        for (name, memory) in session.simulation.memories(&kept) {
             match memory {
                 Memory::Number(number) => drop(numbers.insert(name, *number)),
                 Memory::Count(count) => drop(counts.insert(name, *count)),
@@ -188,6 +191,7 @@ impl Run {
             solid: Kept::of(&simulation.ledger.solid),
             water: Kept::of(&simulation.ledger.water),
             grids: layers_of(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()])).collect(),
+            kept: kept.into_iter().map(str::to_owned).collect(),
             numbers,
             counts,
         }
@@ -214,9 +218,11 @@ impl Run {
             seeds_before,
         };
         let mut session = Session::small(&self.name, self.seed, origin);
-        for (path, value) in &self.set {
+        // Of an imported map any size of cells will do, more than the generators offer.
+        for (path, value) in self.set.iter().filter(|(path, _)| *path != "terrain.cell_size") {
             session.set(path, value).map_err(|error| error.to_string())?;
         }
+        session.terrain.cell_size = self.cell_size;
         let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
         if let Some(unknown) = session.enable(&names) {
             return Err(format!("there is no process \"{unknown}\""));

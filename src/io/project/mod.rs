@@ -100,7 +100,8 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
             for (name, cells) in layers_of(session) {
                 put(&file_of(index, &name), &bytes_of(cells)).map_err(failed)?;
             }
-            for (name, memory) in session.simulation.memories() {
+            let kept = session.simulation.with_memories();
+            for (name, memory) in session.simulation.memories(&kept) {
                 if let Memory::Cells(cells) = memory {
                     put(&file_of(index, &name), &bytes_of(cells)).map_err(failed)?;
                 }
@@ -224,9 +225,10 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
     let heights = map("heights");
     let (cell_size, geo) = (run.cell_size, run.geo);
     let heightmap = heights.map(|heights| Arc::new(Heightmap { heights, cell_size, geo, warnings: vec![] }));
-    let (values, counts) = (run.numbers.clone(), run.counts.clone());
+    let (values, counts, kept) = (run.numbers.clone(), run.counts.clone(), run.kept.clone());
+    let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
     let mut session = run.session(terrain, maps, heightmap).map_err(|wrong| damaged(path, &wrong))?;
-    for (name, memory) in session.simulation.memories() {
+    for (name, memory) in session.simulation.memories(&kept) {
         let missing = || damaged(path, &format!("{name} in it is missing"));
         match memory {
             Memory::Number(number) => *number = *values.get(&name).ok_or_else(missing)?,

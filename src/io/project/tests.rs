@@ -63,9 +63,10 @@ fn opened(path: &Path) -> Project {
 
 /// Everything that there is to compare in a session.
 fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
+    let keys = session.simulation.with_memories();
     let kept: Vec<Grid> = session
         .simulation
-        .memories()
+        .memories(&keys)
         .into_iter()
         .map(|(_, memory)| match memory {
             Memory::Cells(cells) => Grid::from_cells(cells.len(), 1, cells.to_vec()),
@@ -260,4 +261,34 @@ fn what_cannot_be_written_leaves_the_old_file_whole() {
     let inside = path.join("deeper.thalweg");
     assert!(save(&mut project, &inside, &Progress::default()).is_err(), "a file is no folder");
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1, "nothing half-written is left");
+}
+
+#[test]
+fn a_full_disk_is_told_of_and_the_old_file_stays_whole() {
+    let folder = folder();
+    let small = folder.path().join("small");
+    fs::create_dir(&small).expect("it is writable");
+    let mounted =
+        std::process::Command::new("mount").args(["-t", "tmpfs", "-o", "size=192k", "tmpfs"]).arg(&small).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no small disk could be mounted");
+        return;
+    }
+    let path = small.join("work.thalweg");
+    let mut project = eventful(32);
+    project.sessions.truncate(1);
+    project.chosen = 0;
+    let first = save(&mut project, &path, &Progress::default());
+    let before = fs::read(&path).unwrap_or_default();
+    let mut large = eventful(96);
+    let second = save(&mut large, &path, &Progress::default());
+    let after = fs::read(&path).unwrap_or_default();
+    let left = fs::read_dir(&small).map(Iterator::count);
+    let unmounted = std::process::Command::new("umount").arg(&small).status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    first.unwrap_or_else(|error| panic!("{error}"));
+    let error = second.expect_err("there is no room").to_string();
+    assert!(error.contains("work.thalweg: it cannot be written") && !error.contains('\n'), "{error}");
+    assert!(!before.is_empty() && before == after);
+    assert_eq!(left.ok(), Some(1), "something half-written is left");
 }

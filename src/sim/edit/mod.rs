@@ -25,7 +25,8 @@ pub(super) fn hold_back(terrain: &mut Terrain, before: &[Grid; 2]) -> f64 {
     let mut grown = 0.0;
     for (layer, before) in [&mut terrain.bedrock, &mut terrain.sand].into_iter().zip(before) {
         for ((now, before), mask) in layer.iter_mut().zip(before.iter()).zip(mask.iter()) {
-            let held = *now + mask * (before - *now);
+            // Exact where the mask holds all or nothing.
+            let held = mask * before + (1.0 - mask) * *now;
             grown += f64::from(held) - f64::from(*now);
             *now = held;
         }

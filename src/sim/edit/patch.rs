@@ -97,6 +97,7 @@ impl Patch {
 /// The parts of a tile's rows in the slice of all cells.
 fn spans(grid: &Grid, row: usize, column: usize) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
     let (width, height) = (grid.width(), grid.height());
-    let (left, right) = (column * TILE, ((column + 1) * TILE).min(width));
+    let right = ((column + 1) * TILE).min(width);
+    let left = (column * TILE).min(right);
     (row * TILE..((row + 1) * TILE).min(height)).map(move |y| y * width + left..y * width + right)
 }

@@ -138,7 +138,7 @@ fn a_run_taken_up_from_what_is_remembered_goes_on_as_if_it_had_never_stopped() {
         let mut resumed = run(&terrain, key, &settings, 0, 1);
         (resumed.terrain, resumed.ledger) = (stopped.terrain.clone(), stopped.ledger.clone());
         resumed.set_ticks(stopped.ticks());
-        for ((name, from), (other, to)) in stopped.memories().into_iter().zip(resumed.memories()) {
+        for ((name, from), (other, to)) in stopped.memories(&[key]).into_iter().zip(resumed.memories(&[key])) {
             assert_eq!(name, other);
             match (from, to) {
                 (Memory::Cells(from), Memory::Cells(to)) => to.copy_from_slice(from),
