@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Error, Progress,
-    heightmap::Geo,
+    geo::Geo,
     raster::{CellSize, Expected, Raster, all_finite, open},
 };
 use crate::sim::grid::Grid;

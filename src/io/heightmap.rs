@@ -5,10 +5,10 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use super::{
-    Error, asc, exr, png,
+    Error, asc, exr,
+    geo::Geo,
+    png,
     raster::{Expected, Raster, open},
     raw,
     sidecar::Sidecar,
@@ -33,21 +33,6 @@ pub struct Options {
     pub min_m: Option<f32>,
     /// Height of the largest value of an integer format, in metres.
     pub max_m: Option<f32>,
-}
-
-/// Where on Earth a map lies, in the units of its own coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Geo {
-    /// Western edge.
-    pub west: f64,
-    /// Northern edge.
-    pub north: f64,
-    /// From the western to the eastern edge.
-    pub width: f64,
-    /// From the southern to the northern edge.
-    pub height: f64,
-    /// Whether the units are degrees of longitude and latitude (WGS 84) and not metres of a projection.
-    pub degrees: bool,
 }
 
 /// A terrain's heights, as read from a file.

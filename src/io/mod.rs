@@ -8,6 +8,7 @@ mod asc;
 mod embedded;
 pub mod export;
 mod exr;
+pub mod geo;
 pub mod heightmap;
 pub mod hillshade;
 pub mod keep;

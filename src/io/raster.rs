@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{Error, heightmap::Geo, sidecar::Sidecar};
+use super::{Error, geo::Geo, sidecar::Sidecar};
 use crate::sim::grid::Grid;
 
 /// Longest side of a file that is opened at all, in cells; two such sides are 2^28 cells.

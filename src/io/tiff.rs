@@ -8,7 +8,7 @@ use tiff::{
     tags::Tag,
 };
 
-use super::{Error, heightmap::Geo};
+use super::{Error, geo::Geo};
 use crate::sim::grid::Grid;
 
 /// Keys and values of GeoTIFF: kind of coordinates, that a cell is an area, and the ellipsoid.

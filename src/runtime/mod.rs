@@ -7,6 +7,7 @@ mod document;
 mod history;
 mod jobs;
 mod notice;
+mod obey;
 mod overlay;
 mod record;
 mod timeline;
@@ -282,7 +283,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(
             Update,
             (
-                (command::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish, timeline::obey)
+                (obey::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish, timeline::obey)
                     .chain()
                     .in_set(SimSystems::Obey),
                 (run_due_ticks, timeline::follow, record::sample, overlay::follow_ticks)

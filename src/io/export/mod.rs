@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub use self::mesh::Print;
 use super::{
     Error, Progress,
-    heightmap::Geo,
+    geo::Geo,
     hillshade::{color_map, hillshade, occlusion},
     output::Output,
     session::Session,

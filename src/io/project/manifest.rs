@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::layers_of;
 use crate::{
     io::{
-        heightmap::{Geo, Heightmap, Options},
+        geo::Geo,
+        heightmap::{Heightmap, Options},
         scene::{Role, Tile},
         session::{Maps, Origin, Session},
     },

@@ -1,6 +1,6 @@
 //! Projects: a run with everything that it needs to go on, in one file.
 //!
-//! A `.thalweg` file is a zip archive: `manifest.ron` ([`manifest`]) says what there is, `run-N/NAME.r32` are layers and what
+//! A `.thalweg` file is a zip archive: `manifest.ron` says what there is, `run-N/NAME.r32` are layers and what
 //! processes keep, as raw little-endian numbers of 32 bits, and `thumbnail.png` is for the eye. A project that is opened and
 //! run on gives the same bits as if it had never been closed.
 

@@ -2,10 +2,7 @@ use std::{fs, io::Write, path::PathBuf, time::Instant};
 
 use super::*;
 use crate::{
-    io::{
-        heightmap::{Geo, Options},
-        scene,
-    },
+    io::{geo::Geo, heightmap::Options, scene},
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         rng::Stream,
