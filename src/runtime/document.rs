@@ -8,7 +8,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{
-    Command, History, Jobs, Level, Live, Notices, Preferences,
+    Command, History, Jobs, Live, Notices, Preferences,
     jobs::{Task, save},
 };
 use crate::io::{
@@ -56,6 +56,11 @@ impl Document {
     /// Takes what is there as saved.
     pub(super) fn is_saved(&mut self, changes: u64) {
         self.saved = changes;
+    }
+
+    /// Takes what was there after so many changes and ticks as kept.
+    pub(super) fn is_kept(&mut self, now: (u64, u64)) {
+        self.kept = now;
     }
 
     /// Whether the program is to end now that it is saved.
@@ -150,9 +155,6 @@ pub(super) fn keep(
     }
     document.kept_at = Instant::now();
     if history.changes() != document.saved && document.kept != now {
-        document.kept = now;
-        if !jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye))) {
-            notices.tell(Level::Warning, "The work could not be kept; save it.");
-        }
+        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye), now));
     }
 }

@@ -40,8 +40,8 @@ pub(super) enum Task {
     SaveScene(PathBuf, Box<Session>),
     /// The work, how often it had been changed, and its number.
     SaveProject(PathBuf, Box<Project>, u64, u64),
-    /// The work, in case the program breaks down; nobody is told.
-    Keep(PathBuf, Box<Project>),
+    /// The work, in case the program breaks down, and its count of changes and ticks; nobody is told.
+    Keep(PathBuf, Box<Project>, (u64, u64)),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Vec<u8>),
 }
@@ -60,8 +60,8 @@ enum Outcome {
     Project(PathBuf, Box<Project>),
     /// The work of this number was saved as it was after so many changes.
     Saved(PathBuf, u64, u64),
-    /// Nobody needs to know.
-    Kept,
+    /// The work was kept as it was after so many changes and ticks. Nobody needs to know.
+    Kept((u64, u64)),
     /// So many files were written into a folder.
     Exported(PathBuf, usize),
     /// A file was written.
@@ -103,8 +103,8 @@ impl Jobs {
         self.running.iter().filter(|job| job.notice == Some(notice)).for_each(|job| job.progress.cancel());
     }
 
-    /// Starts a task. False, and the user is told, if there was no thread for it.
-    pub(super) fn start(&mut self, notices: &mut Notices, task: Task) -> bool {
+    /// Starts a task, or tells the user that there was no thread for it.
+    pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", name(Path::new(input))),
             Task::Load(role, path, ..) => format!("Loading {} as {} …", name(path), role.title().to_lowercase()),
@@ -129,10 +129,8 @@ impl Jobs {
             Err(error) => {
                 notice.into_iter().for_each(|notice| notices.dismiss(notice));
                 notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
-                return false;
             }
         }
-        true
     }
 }
 
@@ -185,9 +183,9 @@ impl Task {
                 save(&mut project, &path, progress)?;
                 Ok(Outcome::Saved(path, changes, work))
             }
-            Self::Keep(path, mut project) => {
+            Self::Keep(path, mut project, now) => {
                 save(&mut project, &path, progress)?;
-                Ok(Outcome::Kept)
+                Ok(Outcome::Kept(now))
             }
             Self::SaveScene(path, mut session) => {
                 finish_tick(&mut session);
@@ -308,7 +306,10 @@ pub(super) fn finish(
                 }
                 continue;
             }
-            Outcome::Kept => continue,
+            Outcome::Kept(now) => {
+                document.is_kept(now);
+                continue;
+            }
             Outcome::Heights(path, options, map) => {
                 let session = on_heights(&path, options, map, live.chosen());
                 Ok((format!("loaded heights from {}", name(&path)), Live::new(vec![session])))

@@ -289,3 +289,19 @@ fn a_full_disk_is_told_of_and_the_old_file_stays_whole() {
     assert!(!before.is_empty() && before == after);
     assert_eq!(left.ok(), Some(1), "something half-written is left");
 }
+
+/// What a run of the first format becomes five ticks on. The file was written by version 0.1.0.
+const FORMAT_1_AFTER: u64 = 11_781_663_293_863_439_663;
+
+#[test]
+fn a_project_of_the_first_format_still_opens_and_goes_on_to_the_same_bits() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format-1.thalweg");
+    let mut project = opened(&path);
+    let simulation = &mut project.sessions[0].simulation;
+    assert_eq!(simulation.ticks(), 10);
+    (0..5).for_each(|_| simulation.tick());
+    let terrain = &simulation.terrain;
+    let layers = [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended];
+    let bytes: Vec<u8> = layers.into_iter().flat_map(|layer| bytes_of(layer)).collect();
+    assert_eq!(xxhash_rust::xxh3::xxh3_64(&bytes), FORMAT_1_AFTER);
+}
