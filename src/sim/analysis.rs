@@ -125,20 +125,7 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
 
 /// A larger terrain whose left upper part is this one; beyond it, its border goes on.
 pub fn extended(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
-    let fit = |grid: &Grid| Grid::from_fn(width, height, |x, y| grid.clamped(x as isize, y as isize));
-    Terrain {
-        bedrock: fit(&terrain.bedrock),
-        sand: fit(&terrain.sand),
-        water: fit(&terrain.water),
-        suspended: fit(&terrain.suspended),
-        softness: fit(&terrain.softness),
-        rain: terrain.rain.as_ref().map(fit),
-        mask: terrain.mask.as_ref().map(fit),
-        start: fit(&terrain.start),
-        sources: terrain.sources.clone(),
-        cell_size: terrain.cell_size,
-        edge: terrain.edge,
-    }
+    terrain.map(|grid| Grid::from_fn(width, height, |x, y| grid.clamped(x as isize, y as isize)))
 }
 
 /// The same terrain with another number of cells on the same ground. The ground is as smooth between its cells as they are.
@@ -150,16 +137,9 @@ pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let bedrock = ground.iter().zip(sand.iter()).map(|(ground, sand)| ground - sand).collect();
     Terrain {
         bedrock: Grid::from_cells(width, height, bedrock),
-        sand,
-        water: fit(&terrain.water),
-        suspended: fit(&terrain.suspended),
-        softness: fit(&terrain.softness),
-        rain: terrain.rain.as_ref().map(fit),
-        mask: terrain.mask.as_ref().map(fit),
         start: smooth(&terrain.start),
-        sources: terrain.sources.clone(),
         cell_size: terrain.cell_size * terrain.width() as f32 / width as f32,
-        edge: terrain.edge,
+        ..terrain.map(fit)
     }
 }
 

@@ -166,6 +166,23 @@ impl Terrain {
         }
     }
 
+    /// The terrain with every map changed in the same way; cell size, edge and springs stay.
+    pub fn map(&self, change: impl Fn(&Grid) -> Grid) -> Self {
+        Self {
+            bedrock: change(&self.bedrock),
+            sand: change(&self.sand),
+            water: change(&self.water),
+            suspended: change(&self.suspended),
+            softness: change(&self.softness),
+            rain: self.rain.as_ref().map(&change),
+            mask: self.mask.as_ref().map(&change),
+            start: change(&self.start),
+            sources: self.sources.clone(),
+            cell_size: self.cell_size,
+            edge: self.edge,
+        }
+    }
+
     /// Number of columns.
     pub fn width(&self) -> usize {
         self.bedrock.width()

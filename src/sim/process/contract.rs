@@ -46,18 +46,7 @@ pub(super) fn turned(terrain: &Terrain, quarter: bool) -> Terrain {
             Grid::from_fn(width, height, |x, y| grid.at(width - 1 - x, y))
         }
     };
-    Terrain {
-        bedrock: turn(&terrain.bedrock),
-        sand: turn(&terrain.sand),
-        water: turn(&terrain.water),
-        suspended: turn(&terrain.suspended),
-        softness: turn(&terrain.softness),
-        rain: terrain.rain.as_ref().map(turn),
-        mask: terrain.mask.as_ref().map(turn),
-        start: turn(&terrain.start),
-        sources: Vec::new(),
-        ..*terrain
-    }
+    Terrain { sources: Vec::new(), ..terrain.map(turn) }
 }
 
 /// Every process in every mode and law that it has.
