@@ -240,6 +240,22 @@ pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
     false
 }
 
+/// Parameters with those multiplied that have a factor of the same name; each stays within its range.
+pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
+    let mut scaled = params.clone();
+    let factors = walk(("", factors));
+    for parameter in walk(("", params)) {
+        let factor = factors.iter().find(|factor| factor.name == parameter.name).map(|factor| &factor.value);
+        if let (Value::Number(number), Some(&Value::Number(factor))) = (&parameter.value, factor)
+            && factor != 1.0
+        {
+            let product = (number * factor).clamp(parameter.knob.min, parameter.knob.max);
+            write(&mut scaled, parameter.name, &Value::Number(product));
+        }
+    }
+    scaled
+}
+
 /// Reads a value of one parameter from text and checks it against the range.
 ///
 /// # Errors

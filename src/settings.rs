@@ -101,6 +101,10 @@ pub struct Settings {
     /// Minutes after which unsaved work is kept in case the program breaks down; 0 keeps none.
     #[reflect(@knob(0.0..=60.0).unit("min").source("ours"))]
     pub autosave: f32,
+    /// Write the timeline into projects too, so that one can still go back after opening them. The files become many times
+    /// larger.
+    #[reflect(@choice().source("ours"))]
+    pub save_timeline: bool,
 }
 
 impl Default for Settings {
@@ -117,6 +121,7 @@ impl Default for Settings {
             render_scale: 1.0,
             vsync: true,
             autosave: 5.0,
+            save_timeline: false,
         }
     }
 }

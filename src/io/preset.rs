@@ -22,7 +22,8 @@ impl Preset {
     pub fn of(session: &Session, group: Option<&str>) -> Self {
         let mut parameters = session.all_parameters();
         parameters.retain(|path, _| match (path.split('.').next(), group) {
-            (own, Some(group)) => own == Some(group),
+            // A process's with the factors by which the mask scales them.
+            (own, Some(group)) => own.is_some_and(|own| own.strip_suffix("-masked").unwrap_or(own) == group),
             (own, None) => own != Some("terrain"),
         });
         Self { parameters }
@@ -99,7 +100,8 @@ mod tests {
         read.apply(&mut other, &path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(other.all_parameters(), session.all_parameters());
         let water = Preset::of(&session, Some("water"));
-        assert!(water.parameters.keys().all(|path| path.starts_with("water.")) && water.parameters.len() > 5);
+        let own = |path: &String| path.starts_with("water.") || path.starts_with("water-masked.");
+        assert!(water.parameters.keys().all(own) && water.parameters.len() > 5);
         for (text, said) in [
             ("(parameters: {\"droplets.dt\": \"1\", \"water.rain_rate\": \"-1\"})", "water.rain_rate cannot be -1"),
             ("(parameters: {\"droplets.dt\": \"1\", \"terrain.width\": \"64\"})", "would start the run again"),

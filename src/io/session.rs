@@ -277,9 +277,14 @@ impl Session {
         }
     }
 
-    /// Starts the run again from its first terrain, keeping all parameters and switches.
+    /// Starts the run again from its first terrain, keeping all parameters and switches, and rain and mask as they were painted.
     pub fn restart(&mut self, seed: u64) {
-        let terrain = self.start_terrain(seed);
+        let mut terrain = self.start_terrain(seed);
+        let now = &self.simulation.terrain;
+        let [rain, mask] =
+            [&now.rain, &now.mask].map(|map| map.as_ref().map(|map| map.resampled(terrain.width(), terrain.height())));
+        terrain.rain = rain.or(terrain.rain);
+        terrain.mask = mask;
         self.simulation.restart(terrain, seed);
     }
 
@@ -308,7 +313,11 @@ impl Session {
             Role::Heights => return Err(Error::input(path, "it is not heights that are asked for", "open it instead")),
             Role::Sand => maps.sand = Some(grid),
             Role::Softness => maps.softness = Some(grid),
-            Role::Rain => maps.rain = Some(grid),
+            Role::Rain => {
+                maps.rain = Some(grid);
+                // It takes the place of what was painted.
+                self.simulation.terrain.rain = None;
+            }
             Role::Water => maps.water = Some(grid),
             Role::Suspended => maps.suspended = Some(grid),
         }

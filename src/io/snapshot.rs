@@ -83,26 +83,29 @@ impl Unpacked {
     }
 }
 
+/// Layers of a snapshot, of which rain and mask may be missing.
+pub(super) const LAYERS: usize = 8;
+
 /// A packed session.
 #[derive(Debug)]
 pub struct Snapshot {
-    size: (usize, usize),
-    cell_size: f32,
-    edge: Edge,
+    pub(super) size: (usize, usize),
+    pub(super) cell_size: f32,
+    pub(super) edge: Edge,
     /// Bedrock, sand, water, suspended, softness, start, rain, mask.
-    layers: [Option<Packed>; 8],
-    sources: Vec<Source>,
-    ledger: Ledger,
-    seed: u64,
-    tick: u64,
+    pub(super) layers: [Option<Packed>; LAYERS],
+    pub(super) sources: Vec<Source>,
+    pub(super) ledger: Ledger,
+    pub(super) seed: u64,
+    pub(super) tick: u64,
     /// Whether each process is on, and whether it keeps off what is masked.
-    enabled: Vec<[bool; 2]>,
-    parameters: BTreeMap<String, String>,
+    pub(super) enabled: Vec<[bool; 2]>,
+    pub(super) parameters: BTreeMap<String, String>,
     /// Processes that kept something.
-    kept: Vec<&'static str>,
-    cells: Vec<Packed>,
-    numbers: Vec<f64>,
-    counts: Vec<u64>,
+    pub(super) kept: Vec<&'static str>,
+    pub(super) cells: Vec<Packed>,
+    pub(super) numbers: Vec<f64>,
+    pub(super) counts: Vec<u64>,
 }
 
 impl Snapshot {
@@ -154,7 +157,7 @@ impl Snapshot {
         for (_, memory) in simulation.memories(&self.kept) {
             match memory {
                 Memory::Cells(values) => {
-                    if let Some(kept) = cells.next() {
+                    if let Some(kept) = cells.next().filter(|kept| kept.count == values.len()) {
                         values.copy_from_slice(&kept.unpack());
                     }
                 }
@@ -167,9 +170,9 @@ impl Snapshot {
 
 /// Numbers, compressed without loss.
 #[derive(Debug)]
-struct Packed {
-    count: usize,
-    bytes: Vec<u8>,
+pub(super) struct Packed {
+    pub(super) count: usize,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Packed {
@@ -191,8 +194,22 @@ impl Packed {
         Self { count, bytes: lz4_flex::compress(&planes) }
     }
 
+    /// What is wrong with one that was read from a file, if anything is.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        match lz4_flex::decompress(&self.bytes, 4 * self.count) {
+            Ok(planes) if planes.len() == 4 * self.count => {}
+            _ => return Err("cannot be unpacked"),
+        }
+        if self.unpack().iter().all(|number| number.is_finite()) {
+            Ok(())
+        } else {
+            Err("has values that are no numbers")
+        }
+    }
+
     fn unpack(&self) -> Vec<f32> {
-        let planes = lz4_flex::decompress(&self.bytes, 4 * self.count).unwrap_or_else(|_| vec![0; 4 * self.count]);
+        let mut planes = lz4_flex::decompress(&self.bytes, 4 * self.count).unwrap_or_default();
+        planes.resize(4 * self.count, 0);
         let mut last = 0_u32;
         (0..self.count)
             .map(|index| {

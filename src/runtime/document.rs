@@ -8,13 +8,13 @@ use std::{
 use bevy::prelude::*;
 
 use super::{
-    Command, History, Jobs, Live, Notices, Preferences,
+    Command, History, Jobs, Live, Notices, Preferences, Timeline,
     jobs::{Task, save},
 };
 use crate::io::{
     Progress,
     keep::Keeper,
-    project::{Camera, Project},
+    project::{Camera, Keyframes, Project},
 };
 
 /// How many files are remembered.
@@ -83,7 +83,8 @@ pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
 
 /// A copy of the work as it is, or as it will be when the present tick is finished.
 fn project(live: &Live, eye: Eye) -> Box<Project> {
-    Box::new(Project { sessions: live.all().to_vec(), chosen: live.index(), camera: eye.0 })
+    let (sessions, chosen) = (live.all().to_vec(), live.index());
+    Box::new(Project { sessions, chosen, camera: eye.0, timeline: Keyframes::default() })
 }
 
 /// Saves, and leaves.
@@ -92,6 +93,7 @@ pub(super) fn obey(
     mut commands: MessageReader<Command>,
     live: Res<Live>,
     eye: Res<Eye>,
+    (timeline, preferences): (Res<Timeline>, Res<Preferences>),
     mut history: ResMut<History>,
     mut document: ResMut<Document>,
     mut jobs: ResMut<Jobs>,
@@ -106,7 +108,11 @@ pub(super) fn obey(
         };
         if let Some(path) = path {
             history.end_stroke();
-            jobs.start(&mut notices, Task::SaveProject(path, project(&live, *eye), history.changes(), live.work()));
+            let mut project = project(&live, *eye);
+            if preferences.settings.save_timeline {
+                project.timeline = timeline.keyframes();
+            }
+            jobs.start(&mut notices, Task::SaveProject(path, project, history.changes(), live.work()));
         }
         match command {
             Command::Quit if document.unsaved(&history) => document.asks = true,

@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::Live;
+use super::{Live, state::State};
 use crate::{
     io::session::Session,
     params::{Value, walk, write},
@@ -31,7 +31,7 @@ enum Change {
     /// What a stroke changed in every session; good as long as no tick has run since.
     Stroke(Vec<Patch>),
     /// Everything.
-    State(Box<Live>),
+    State(State),
 }
 
 #[derive(Clone)]
@@ -132,7 +132,7 @@ impl History {
             if let Change::Stroke(patches) = &mut list[place].change {
                 exchange_patches(&mut before, patches);
             }
-            list[place].change = Change::State(Box::new(before));
+            list[place].change = Change::State(State::new(before));
         }
         self.keep_to_budget();
     }
@@ -171,7 +171,7 @@ impl History {
 
     /// Remembers everything before it is replaced.
     pub(super) fn before_state(&mut self, live: &Live, label: &str) {
-        self.push(label, || Change::State(Box::new(live.clone())));
+        self.push(label, || Change::State(State::new(live.clone())));
     }
 
     fn push(&mut self, label: &str, change: impl FnOnce() -> Change) {
@@ -255,17 +255,14 @@ impl Step {
                 }
                 (Change::Switches(now), false)
             }
-            Change::State(state) => (Change::State(Box::new(std::mem::replace(live, *state))), true),
+            Change::State(state) => (Change::State(State::new(std::mem::replace(live, state.live()))), true),
         };
         (Self { label, change }, replaced)
     }
 
     fn bytes(&self) -> usize {
         match &self.change {
-            // Layers, maps, fluxes and what processes keep to work in: about thirty numbers a cell where water flows.
-            Change::State(state) => {
-                state.all().iter().map(|session| session.simulation.terrain.bedrock.len() * 120).sum()
-            }
+            Change::State(state) => state.bytes(),
             Change::Stroke(patches) => patches.iter().map(Patch::bytes).sum(),
             _ => 64,
         }

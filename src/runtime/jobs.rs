@@ -18,7 +18,7 @@ use crate::{
         export::{self, Export, Settings, Subject},
         heightmap::{self, Heightmap, Options},
         output,
-        project::{self, Project},
+        project::{self, Keyframes, Project},
         scene::{self, Role},
         session::{Origin, Session},
         write_rgb8,
@@ -139,7 +139,12 @@ impl Task {
         match self {
             Self::Open(input, _) if project::is_project(Path::new(&input)) => {
                 let path = PathBuf::from(input);
-                let project = project::open(&path)?;
+                let mut project = project::open(&path)?;
+                match project::keyframes(&path) {
+                    Ok(timeline) => project.timeline = timeline,
+                    // The work itself is whole.
+                    Err(error) => project.sessions[0].warnings.push(format!("{error}; it was opened without")),
+                }
                 Ok(Outcome::Project(path, Box::new(project)))
             }
             Self::Open(input, options) => {
@@ -272,6 +277,7 @@ pub(super) fn finish(
             }
         };
         let mut opened = false;
+        let mut keyframes = Keyframes::default();
         let replaced = match outcome {
             Outcome::Sessions(label, sessions) => {
                 opened = true;
@@ -284,6 +290,7 @@ pub(super) fn finish(
                 transport.playing = false;
                 let mut live = Live::new(project.sessions);
                 live.choose(project.chosen);
+                keyframes = project.timeline;
                 let label = format!("opened {}", name(&path));
                 // What was kept by a program that broke down is not saved anywhere yet.
                 opened = path.parent() != autosave_folder().as_deref();
@@ -352,7 +359,7 @@ pub(super) fn finish(
             Ok((label, new)) => {
                 let ticks = live.ticks();
                 history.before_state(&live, &label);
-                timeline.clear();
+                timeline.begin_with(keyframes);
                 if opened {
                     document.is_saved(history.changes());
                 }

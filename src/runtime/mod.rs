@@ -10,6 +10,7 @@ mod notice;
 mod obey;
 mod overlay;
 mod record;
+mod state;
 mod timeline;
 
 use std::{

@@ -329,83 +329,6 @@ fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
 }
 
-fn marks(app: &App) -> Vec<Mark> {
-    app.world().resource::<Timeline>().marks()
-}
-
-/// Runs so many ticks and waits until what was taken of them is packed.
-fn run(app: &mut App, ticks: u32) {
-    app.world_mut().write_message(Command::Step(ticks));
-    for _ in 0..1500 {
-        app.update();
-        std::thread::sleep(Duration::from_micros(200));
-    }
-}
-
-#[test]
-fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch() {
-    let mut app = app();
-    app.update();
-    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    run(&mut app, 15);
-    run(&mut app, 15);
-    let first = marks(&app);
-    assert!(first.len() >= 3 && first.iter().all(|mark| mark.branch == 0), "{first:?}");
-    let late = terrain(&app);
-    let early = first.iter().find(|mark| mark.tick > 0 && mark.tick < 20).copied().expect("one was taken on the way");
-    app.world_mut().write_message(Command::GoTo(early.id));
-    app.update();
-    let then = terrain(&app);
-    assert!(then != late && app.world().resource::<Live>().ticks() == early.tick);
-    assert!(!app.world().resource::<Transport>().playing);
-    // On from there it runs as it ran.
-    run(&mut app, 30 - early.tick as u32);
-    assert!(terrain(&app) == late, "it did not run on as it had");
-    // A state that a hand has changed is another branch; the first stays.
-    app.world_mut().write_message(Command::GoTo(early.id));
-    app.update();
-    assert!(terrain(&app) == then);
-    app.world_mut().write_message(Command::SpreadSand(1.0));
-    app.update();
-    std::thread::sleep(Duration::from_millis(600));
-    run(&mut app, 12);
-    let all = marks(&app);
-    assert!(first.iter().all(|mark| all.contains(mark)), "a keyframe is gone: {all:?}");
-    assert!(all.iter().any(|mark| mark.branch > 0), "{all:?}");
-    let other = terrain(&app);
-    // And back to where the first branch ended, which was kept when it was left.
-    let end = all.iter().find(|mark| mark.branch == 0 && mark.tick == 30).expect("the present was kept");
-    app.world_mut().write_message(Command::GoTo(end.id));
-    app.update();
-    assert!(terrain(&app) == late && other != late);
-}
-
-#[test]
-fn a_new_start_and_undo_keep_the_timeline() {
-    let mut app = app();
-    app.update();
-    run(&mut app, 24);
-    let first = marks(&app);
-    let late = app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    app.world_mut().write_message(Command::NewSeed);
-    app.update();
-    run(&mut app, 12);
-    let all = marks(&app);
-    assert!(first.iter().all(|mark| all.contains(mark)) && all.len() > first.len(), "{all:?}");
-    let seed = app.world().resource::<Live>().chosen().simulation.seed();
-    let end = first.iter().max_by_key(|mark| mark.tick).expect("there are some");
-    app.world_mut().write_message(Command::GoTo(end.id));
-    app.update();
-    run(&mut app, 24 - end.tick as u32);
-    let chosen = app.world().resource::<Live>().chosen().simulation.clone();
-    assert!(chosen.seed() != seed && chosen.terrain == late);
-    app.world_mut().write_message(Command::Undo);
-    app.update();
-    let len = marks(&app).len();
-    run(&mut app, 1);
-    assert!(marks(&app).len() >= len);
-}
-
 #[test]
 fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_what_is_unsaved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -434,3 +357,5 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     let project = crate::io::project::open(&kept).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == wanted);
 }
+
+mod timeline;

@@ -2,6 +2,7 @@
 //! in another way is kept as a branch.
 
 use std::{
+    sync::Arc,
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -9,7 +10,10 @@ use std::{
 use bevy::prelude::*;
 
 use super::{BUDGET, Command, History, Live, Revision, Transport};
-use crate::io::snapshot::{Snapshot, Unpacked};
+use crate::io::{
+    project,
+    snapshot::{Snapshot, Unpacked},
+};
 
 /// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
 const INTERVAL: u64 = 10;
@@ -28,7 +32,7 @@ pub struct Keyframe {
     parent: Option<u64>,
     tick: u64,
     bytes: usize,
-    snapshots: Vec<Snapshot>,
+    snapshots: Arc<Vec<Snapshot>>,
 }
 
 /// A keyframe that is being packed.
@@ -124,9 +128,34 @@ impl Timeline {
         self.frames.iter().find(|frame| frame.id == id)
     }
 
-    /// Forgets everything: another work begins.
-    pub(super) fn clear(&mut self) {
+    /// Forgets everything, as another work begins, which may bring its own keyframes.
+    pub(super) fn begin_with(&mut self, saved: project::Keyframes) {
         *self = Self { start: self.start, next: self.next, ..Self::default() };
+        // Their numbers become such as no other keyframe has had.
+        let ids: Vec<u64> = saved.frames.iter().map(|frame| frame.id).collect();
+        let first = self.next;
+        let renumbered = |id: u64| ids.iter().zip(first..).find(|(other, _)| **other == id).map(|(_, new)| new);
+        for project::Keyframe { id, parent, snapshots } in saved.frames {
+            let bytes = snapshots.iter().map(Snapshot::bytes).sum();
+            let tick = snapshots.first().map_or(0, Snapshot::tick);
+            let (id, parent) = (renumbered(id).unwrap_or_default(), parent.and_then(renumbered));
+            self.frames.push(Keyframe { id, parent, tick, bytes, snapshots });
+        }
+        self.next += ids.len() as u64;
+        self.here = saved.here.and_then(renumbered);
+    }
+
+    /// All keyframes, to be saved with the work; one that is still being packed is left out.
+    pub(super) fn keyframes(&self) -> project::Keyframes {
+        let first = self.frames.iter().map(|frame| frame.id).min().unwrap_or_default();
+        let frames = self.frames.iter().map(|frame| project::Keyframe {
+            id: frame.id - first,
+            parent: frame.parent.map(|parent| parent - first),
+            snapshots: frame.snapshots.clone(),
+        });
+        let packing = self.packing.as_ref().filter(|packing| self.here == Some(packing.id));
+        let here = packing.map_or(self.here, |packing| packing.parent);
+        project::Keyframes { frames: frames.collect(), here: here.map(|here| here - first) }
     }
 
     /// Finds its place again after all sessions were replaced by what they were before, or by a new start: the present is
@@ -171,7 +200,7 @@ impl Timeline {
         let Some(Packing { id, parent, tick, handle }) = self.packing.take() else { return };
         if let Ok(snapshots) = handle.join() {
             let bytes = snapshots.iter().map(Snapshot::bytes).sum();
-            self.frames.push(Keyframe { id, parent, tick, bytes, snapshots });
+            self.frames.push(Keyframe { id, parent, tick, bytes, snapshots: Arc::new(snapshots) });
         }
     }
 
@@ -270,7 +299,7 @@ pub(super) fn obey(
         (simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
     };
     let before = kind(&live);
-    for (session, snapshot) in live.all_mut().iter_mut().zip(&frame.snapshots) {
+    for (session, snapshot) in live.all_mut().iter_mut().zip(frame.snapshots.iter()) {
         snapshot.restore(session);
     }
     live.all_mut().iter_mut().for_each(|session| session.simulation.watched = true);

@@ -10,6 +10,7 @@ pub mod edit;
 pub mod generate;
 pub mod grid;
 pub mod ledger;
+pub mod masked;
 pub mod memory;
 pub mod process;
 pub mod quantity;
@@ -120,7 +121,9 @@ impl Simulation {
     /// Takes over the parameters and switches of another run's processes.
     pub fn take_over(&mut self, other: &Self) {
         for (slot, other) in self.slots.iter_mut().zip(&other.slots) {
-            slot.process.params_mut().apply(other.process.params().as_partial_reflect());
+            for (own, other) in slot.process.settings_mut().into_iter().zip(other.process.settings()) {
+                own.apply(other.as_partial_reflect());
+            }
             (slot.enabled, slot.limited) = (other.enabled, other.limited);
         }
     }
@@ -173,14 +176,16 @@ impl Simulation {
         self.slots.iter_mut().find(|slot| slot.key() == key)
     }
 
-    /// The parameters of all processes, as groups named by their keys.
+    /// The parameters of all processes, as groups named by their keys, and the factors by which the mask scales them.
     pub fn groups(&self) -> Vec<Group<'_>> {
-        self.slots.iter().map(|slot| (slot.key(), slot.process.params())).collect()
+        let slots = self.slots.iter().map(|slot| (slot.process.info(), slot.process.settings()));
+        slots.flat_map(|(info, [params, factors])| [(info.key, params), (info.masked_key, factors)]).collect()
     }
 
-    /// The parameters of all processes, to be changed.
+    /// The same, to be changed.
     pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
-        self.slots.iter_mut().map(|slot| (slot.key(), slot.process.params_mut())).collect()
+        let slots = self.slots.iter_mut().map(|slot| (slot.process.info(), slot.process.settings_mut()));
+        slots.flat_map(|(info, [params, factors])| [(info.key, params), (info.masked_key, factors)]).collect()
     }
 
     /// Finishes the present tick, or runs a whole one.

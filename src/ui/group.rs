@@ -13,6 +13,15 @@ pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: b
     parameters_ui(ui, group, defaults, main_only, |_| true)
 }
 
+/// The same of all parameters in one list.
+pub fn all_of_group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>) -> Vec<(&'static str, Value)> {
+    let mut changes = Vec::new();
+    for (parameter, default) in walk(group).iter().zip(walk(defaults)) {
+        parameter_ui(ui, parameter, &default.value, &mut changes);
+    }
+    changes
+}
+
 /// The same of those parameters alone whose names are wanted.
 pub fn some_of_group_ui(
     ui: &mut Ui,

@@ -9,7 +9,7 @@ use super::{
     Kept, State,
     brush::{brush_ui, history_ui, mask_ui, tool_bar_ui},
     commands::{Menu, keys_text, table},
-    group::group_ui,
+    group::{all_of_group_ui, group_ui},
     ledger::ledger_ui,
     overlay::overlay_ui,
     springs::springs_ui,
@@ -22,6 +22,7 @@ use super::{
 use crate::{
     io::heightmap::Options,
     look::{Look, WaterLook},
+    params::{Parameter, Value, walk},
     runtime::{Command, Workspace},
     sim::{
         Slot,
@@ -193,6 +194,11 @@ fn process_ui(
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(changes.into_iter().map(|(name, value)| Command::Set(info.key.to_owned(), name, value)));
+            if masked && !main_only {
+                let changes = factors_ui(ui, slot, fresh);
+                let set = |(name, value)| Command::Set(info.masked_key.to_owned(), name, value);
+                commands.extend(changes.into_iter().map(set));
+            }
             if !main_only {
                 ui.horizontal(|ui| {
                     if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
@@ -205,6 +211,25 @@ fn process_ui(
                 });
             }
         });
+}
+
+/// By what the mask multiplies a process's parameters.
+fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Vec<(&'static str, Value)> {
+    let info = slot.process.info();
+    let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
+    let named = |parameter: &Parameter, value: Value| parameter.name == "mode" && parameter.value == value;
+    let published = walk((info.key, params)).iter().any(|mode| named(mode, Value::Choice("published".to_owned())));
+    let header = egui::CollapsingHeader::new("Under the mask").id_salt(info.masked_key);
+    let drawn = header.show(ui, |ui| {
+        if published {
+            ui.label(RichText::new("As published, a parameter is the same everywhere.").small().weak());
+        }
+        ui.add_enabled_ui(!published, |ui| {
+            all_of_group_ui(ui, (info.masked_key, factors), (info.masked_key, untouched))
+        })
+        .inner
+    });
+    drawn.body_returned.unwrap_or_default()
 }
 
 /// What happens in a tick, for who learns.

@@ -13,9 +13,9 @@ use crate::{
         session::{Maps, Origin, Session},
     },
     sim::{
-        Simulation,
         ledger::{Account, Ledger, Row},
         memory::Memory,
+        process::catalogue,
         terrain::{Pool, Source, Terrain},
     },
 };
@@ -93,8 +93,8 @@ pub(super) struct Run {
     pools: Vec<Pool>,
     tile: Option<Tile>,
     origin: From,
-    solid: Kept,
-    water: Kept,
+    solid: Books,
+    water: Books,
     /// Columns and rows of every map.
     pub grids: BTreeMap<String, [usize; 2]>,
     /// Processes that keep something.
@@ -119,15 +119,15 @@ struct From {
 
 /// An account of the ledger: see [`Account`].
 #[derive(Serialize, Deserialize)]
-struct Kept {
+pub(super) struct Books {
     start: f64,
     edits: f64,
     /// Moved, eroded, deposited, outflow, lost, inflow, evaporated, carried.
     rows: BTreeMap<String, [f64; 8]>,
 }
 
-impl Kept {
-    fn of(account: &Account) -> Self {
+impl Books {
+    pub fn of(account: &Account) -> Self {
         let row = |row: &Row| {
             let Row { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = *row;
             [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]
@@ -136,10 +136,11 @@ impl Kept {
         Self { start: account.start, edits: account.edits, rows }
     }
 
-    fn account(&self, simulation: &Simulation) -> Result<Account, String> {
+    pub fn account(&self) -> Result<Account, String> {
         let mut account = Account { start: self.start, edits: self.edits, ..Account::default() };
+        let processes = catalogue();
         for (key, kept) in &self.rows {
-            let known = simulation.slots.iter().map(|slot| slot.key()).find(|known| known == key);
+            let known = processes.iter().map(|process| process.info().key).find(|known| known == key);
             let known = known.ok_or_else(|| format!("its ledger has a process \"{key}\", which there is not"))?;
             let [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried] = *kept;
             *account.row(known) = Row { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried };
@@ -189,8 +190,8 @@ impl Run {
                 edited,
                 seeds_before,
             },
-            solid: Kept::of(&simulation.ledger.solid),
-            water: Kept::of(&simulation.ledger.water),
+            solid: Books::of(&simulation.ledger.solid),
+            water: Books::of(&simulation.ledger.water),
             grids: layers_of(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()])).collect(),
             kept: kept.into_iter().map(str::to_owned).collect(),
             numbers,
@@ -237,8 +238,8 @@ impl Run {
         terrain.edge = session.terrain.edge;
         session.simulation.restart(terrain, self.seed);
         session.simulation.set_ticks(self.tick);
-        let solid = self.solid.account(&session.simulation)?;
-        let water = self.water.account(&session.simulation)?;
+        let solid = self.solid.account()?;
+        let water = self.water.account()?;
         session.simulation.ledger = Ledger { solid, water };
         session.title = self.title;
         session.about = self.about;

@@ -4,6 +4,7 @@
 //! processes keep, as raw little-endian numbers of 32 bits, and `thumbnail.png` is for the eye. A project that is opened and
 //! run on gives the same bits as if it had never been closed.
 
+mod keyframes;
 mod manifest;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,10 @@ use super::{
 };
 use crate::sim::{grid::Grid, memory::Memory, terrain::Terrain};
 
-pub use self::manifest::Camera;
+pub use self::{
+    keyframes::{Keyframe, Keyframes, keyframes},
+    manifest::Camera,
+};
 
 /// Ending of a project's name.
 pub const ENDING: &str = "thalweg";
@@ -53,6 +57,8 @@ pub struct Project {
     pub chosen: usize,
     /// Where the eye is.
     pub camera: Option<Camera>,
+    /// States along the run, if they are to be saved too. Opening leaves them out: see [`keyframes()`].
+    pub timeline: Keyframes,
 }
 
 /// Whether a name is that of a project.
@@ -108,6 +114,7 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
             }
             progress.done(index + 1, count);
         }
+        keyframes::put(&mut archive, &project.timeline).map_err(failed)?;
         let file = archive.finish().map_err(failed)?;
         let file = file.into_inner().map_err(|error| Error::unwritable(path, error.error()))?;
         file.sync_all().map_err(|error| Error::unwritable(path, &error))
@@ -145,7 +152,8 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     let runs = manifest.runs.into_iter().enumerate();
     let sessions = runs.map(|(index, run)| take_up(path, &mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
-    Ok(Project { sessions, chosen, camera: manifest.camera.filter(Camera::is_sane) })
+    let camera = manifest.camera.filter(Camera::is_sane);
+    Ok(Project { sessions, chosen, camera, timeline: Keyframes::default() })
 }
 
 fn damaged(path: &Path, wrong: &str) -> Error {

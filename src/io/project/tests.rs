@@ -2,7 +2,7 @@ use std::{fs, io::Write, path::PathBuf, time::Instant};
 
 use super::*;
 use crate::{
-    io::{geo::Geo, heightmap::Options, scene},
+    io::{geo::Geo, heightmap::Options, scene, snapshot::Unpacked},
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         rng::Stream,
@@ -40,7 +40,7 @@ fn eventful(side: usize) -> Project {
         (0..3).for_each(|_| session.simulation.tick());
     }
     let camera = Camera { focus: [1.0, 2.0, -3.5], yaw: 0.3, pitch: 0.9, distance: 321.0 };
-    Project { sessions, chosen: 1, camera: Some(camera) }
+    Project { sessions, chosen: 1, camera: Some(camera), timeline: Keyframes::default() }
 }
 
 fn folder() -> tempfile::TempDir {
@@ -119,7 +119,7 @@ fn every_built_in_scene_survives_as_a_project() {
         let options = Options { size: Some((40, 36)), ..Options::default() };
         let mut sessions = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}"));
         sessions.iter_mut().for_each(|session| (0..2).for_each(|_| session.simulation.tick()));
-        let mut project = Project { sessions, chosen: 0, camera: None };
+        let mut project = Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() };
         let (_folder, path) = saved(&mut project);
         for (was, is) in project.sessions.iter_mut().zip(&mut opened(&path).sessions) {
             assert!(state(was) == state(is), "{name}");
@@ -149,16 +149,37 @@ fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
         assert!(told.contains("bad.thalweg: ") && told.contains("a whole .thalweg file is needed"), "{told}");
     }
     assert!(refused(b"PK\x03\x04 nothing else").is_some() && refused(&[0x89, b'P', b'N', b'G']).is_some());
-    // The header of the first file, the directory's first entries and its end, and anywhere.
     let mut stream = Stream::new(1, "flips", 0);
-    let directory = whole.windows(4).position(|four| four == b"PK\x01\x02").expect("it has a directory");
-    let ends = (0..64).chain(directory..directory + 200).chain(whole.len() - 64..whole.len());
-    let places = ends.chain((0..500).map(|_| stream.below(whole.len())));
+    let anywhere: Vec<usize> = (0..500).map(|_| stream.below(whole.len())).collect();
+    assert_flips_are_noticed(&whole, anywhere, &wanted);
+}
+
+#[test]
+fn every_byte_of_every_header_can_be_wrong() {
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    let sessions = scene::open("round-hill", &options).expect("it is built in");
+    let mut project = Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() };
+    let (_folder, path) = saved(&mut project);
+    let whole = fs::read(&path).expect("it was just written");
+    let wanted: Vec<_> = opened(&path).sessions.iter_mut().map(state).collect();
+    // Where the parts of the archive begin; a file's header is 30 bytes, its name and some more.
+    let begins = |mark: &[u8]| -> Vec<usize> {
+        whole.windows(4).enumerate().filter(|(_, four)| *four == mark).map(|(place, _)| place).collect()
+    };
+    let directory = begins(b"PK\x01\x02")[0];
+    let headers = begins(b"PK\x03\x04");
+    assert!(headers.len() >= 8, "{} files", headers.len());
+    let headers = headers.into_iter().flat_map(|header| header..header + 64);
+    assert_flips_are_noticed(&whole, headers.chain(directory..whole.len()).collect(), &wanted);
+}
+
+/// Opens a project with one bit wrong in each of these places: it is refused in a sentence, or it is what it was.
+fn assert_flips_are_noticed(whole: &[u8], places: Vec<usize>, wanted: &[(Terrain, Vec<Grid>, String)]) {
     let (mut refusals, mut count) = (0, 0);
     let folder = folder();
     let path = folder.path().join("flipped.thalweg");
-    for place in places.collect::<Vec<_>>() {
-        let mut bytes = whole.clone();
+    for place in places {
+        let mut bytes = whole.to_vec();
         bytes[place] ^= 1 << (place % 8);
         fs::write(&path, &bytes).expect("it is writable");
         count += 1;
@@ -174,7 +195,85 @@ fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
             }
         }
     }
-    assert!(refusals > count / 2, "{refusals} of {count}");
+    // Times, attributes and the like do no harm.
+    assert!(refusals > count / 3, "{refusals} of {count}");
+}
+
+#[test]
+fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
+    let mut project = eventful(32);
+    let frame = |project: &mut Project, id: u64, parent: Option<u64>| {
+        let snapshots = project.sessions.iter_mut().map(|session| Unpacked::of(session).pack()).collect();
+        project.timeline.frames.push(Keyframe { id, parent, snapshots: Arc::new(snapshots) });
+    };
+    frame(&mut project, 3, None);
+    project.sessions.iter_mut().for_each(|session| (0..4).for_each(|_| session.simulation.tick()));
+    frame(&mut project, 5, Some(3));
+    project.timeline.here = Some(5);
+    let (_folder, path) = saved(&mut project);
+    let mut again = opened(&path);
+    let timeline = keyframes(&path).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(timeline.here, Some(5));
+    assert_eq!(
+        timeline.frames.iter().map(|frame| (frame.id, frame.parent)).collect::<Vec<_>>(),
+        [(3, None), (5, Some(3))]
+    );
+    for (restored, session) in again.sessions.iter_mut().zip(&mut project.sessions) {
+        assert!(state(restored) == state(session), "the work itself");
+    }
+    let wanted: Vec<_> = project.sessions.iter_mut().map(state).collect();
+    for (session, snapshot) in again.sessions.iter_mut().zip(timeline.frames[0].snapshots.iter()) {
+        snapshot.restore(session);
+        assert_eq!(session.simulation.ticks(), 10);
+        (0..4).for_each(|_| session.simulation.tick());
+    }
+    let found: Vec<_> = again.sessions.iter_mut().map(state).collect();
+    assert!(found == wanted, "what was run on from a keyframe");
+    // Damage in the timeline is told of, and the work opens.
+    let whole = fs::read(&path).expect("it was just written");
+    for (name, change) in [
+        ("timeline.ron", (|bytes| [&bytes[..40], b"?", &bytes[41..]].concat()) as fn(Vec<u8>) -> Vec<u8>),
+        ("timeline.ron", |bytes| String::from_utf8(bytes).expect("text").replacen("id:5", "id:3", 1).into_bytes()),
+        ("timeline.ron", |bytes| {
+            String::from_utf8(bytes).expect("text").replacen("(32,32)", "(99,99)", 1).into_bytes()
+        }),
+        ("timeline/5/run-1/2.lz4", |bytes| bytes[..bytes.len() / 2].to_vec()),
+        ("timeline/5/run-2/1.lz4", |_| vec![0; 1 << 22]),
+    ] {
+        let bytes = with(&path, name, change);
+        fs::write(&path, bytes).expect("it is writable");
+        let told = keyframes(&path).expect_err(name).to_string();
+        assert!(told.contains("work.thalweg: ") && !told.contains('\n'), "{told}");
+        opened(&path);
+        fs::write(&path, &whole).expect("it is writable");
+    }
+}
+
+#[test]
+fn a_path_that_vanishes_while_it_is_saved_is_told_of_and_the_work_stays() {
+    let mut project = eventful(32);
+    let before: Vec<_> = project.sessions.iter_mut().map(state).collect();
+    let mut failures = 0;
+    for wait in 0..12 {
+        let folder = folder();
+        let inner = folder.path().join("disk");
+        fs::create_dir(&inner).expect("it is writable");
+        let path = inner.join("work.thalweg");
+        let vanish = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(wait * 3));
+            fs::remove_dir_all(&inner)
+        });
+        if let Err(error) = save(&mut project, &path, &Progress::default()) {
+            failures += 1;
+            let told = error.to_string();
+            assert!(told.contains("disk") && told.contains("cannot be written") && !told.contains('\n'), "{told}");
+        }
+        let _ = vanish.join();
+    }
+    assert!(failures > 0, "it never vanished in time");
+    let after: Vec<_> = project.sessions.iter_mut().map(state).collect();
+    assert!(before == after);
+    saved(&mut project);
 }
 
 /// The same archive with one of its files changed.

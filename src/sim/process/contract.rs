@@ -19,20 +19,20 @@ use crate::{
 /// Ticks that make a short run.
 const SHORT: usize = 8;
 
-fn hills(side: u32, edge: Edge) -> Terrain {
+pub(super) fn hills(side: u32, edge: Edge) -> Terrain {
     let params = TerrainParams { width: side, height: side, edge, sand: 2.0, ..TerrainParams::default() };
     let params = TerrainParams { cell_size: 10.0 * 256.0 / side as f32, ..params };
     generate(&params, 3)
 }
 
-fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simulation {
+pub(super) fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simulation {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
     let mut simulation = Simulation::new(terrain.clone(), 11).with_pool(Arc::new(pool));
     simulation.slot_mut(key).expect("it is in the catalogue").enabled = true;
     simulation
 }
 
-fn set(simulation: &mut Simulation, path: &str, value: &str) {
+pub(super) fn set(simulation: &mut Simulation, path: &str, value: &str) {
     params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
 }
 
@@ -79,11 +79,11 @@ fn run(terrain: &Terrain, key: &str, settings: &[(String, String)], ticks: usize
     simulation
 }
 
-fn bits(simulation: &Simulation) -> Vec<u32> {
+pub(super) fn bits(simulation: &Simulation) -> Vec<u32> {
     Layer::ALL.iter().flat_map(|&layer| simulation.terrain.layer(layer).iter().map(|value| value.to_bits())).collect()
 }
 
-fn assert_healthy(simulation: &Simulation, what: &str) {
+pub(super) fn assert_healthy(simulation: &Simulation, what: &str) {
     for layer in Layer::ALL {
         let grid = simulation.terrain.layer(layer);
         assert!(grid.iter().all(|value| value.is_finite()), "{what}: {} is not finite", layer.key());
@@ -287,7 +287,12 @@ fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
     assert_declared("look", &mut look);
     assert_declared("water-look", &mut crate::look::WaterLook::default());
     for mut process in catalogue() {
-        assert_declared(process.info().key, process.params_mut());
+        let (info, [params, factors]) = (process.info(), process.settings_mut());
+        assert_declared(info.key, params);
+        assert_declared(info.masked_key, factors);
+        assert_eq!(info.masked_key, format!("{}-masked", info.key));
+        let known: Vec<&str> = walk((info.key, params)).iter().map(|parameter| parameter.name).collect();
+        assert!(walk((info.masked_key, factors)).iter().all(|factor| known.contains(&factor.name)), "{}", info.key);
     }
     assert_eq!(terrain, TerrainParams::default());
     assert_eq!(look, crate::look::Look::default());

@@ -8,6 +8,8 @@ mod contract;
 mod coupling;
 pub mod droplets;
 pub mod runoff;
+#[cfg(test)]
+mod scaled;
 pub mod thermal;
 pub mod water;
 pub mod wind;
@@ -48,6 +50,8 @@ pub enum Mode {
 pub struct Info {
     /// Name in scripts, scene files and the ledger.
     pub key: &'static str,
+    /// Name of the group of factors by which the mask scales its parameters.
+    pub masked_key: &'static str,
     /// Name shown to the user.
     pub title: &'static str,
     /// What it does, in a sentence.
@@ -106,11 +110,23 @@ pub trait Process: Send + Sync {
     /// What the process says of itself.
     fn info(&self) -> &'static Info;
 
-    /// Its parameters: a flat struct whose fields each have a [`Knob`](crate::params::Knob).
-    fn params(&self) -> &dyn Struct;
+    /// Its parameters, and the factors by which the mask scales some of them (see [`super::masked`]): flat structs whose
+    /// fields each have a [`Knob`](crate::params::Knob).
+    fn settings(&self) -> [&dyn Struct; 2];
 
-    /// Its parameters, to be changed between ticks.
-    fn params_mut(&mut self) -> &mut dyn Struct;
+    /// Both, to be changed between ticks.
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2];
+
+    /// Its parameters alone.
+    fn params(&self) -> &dyn Struct {
+        self.settings()[0]
+    }
+
+    /// Its parameters alone, to be changed between ticks.
+    fn params_mut(&mut self) -> &mut dyn Struct {
+        let [params, _] = self.settings_mut();
+        params
+    }
 
     /// The largest time step for which the scheme is stable on this terrain, in the unit of its own `dt`; infinite if
     /// every step is.

@@ -27,6 +27,7 @@ use super::{
     tracks::Tracks,
 };
 use crate::sim::{
+    masked::Covered,
     real::{LANES, Lanes, Mask, Real},
     swarm::{self, Swarm},
     terrain::{Edge, Terrain},
@@ -88,14 +89,25 @@ impl Droplet {
 
 /// Runs droplets until each has ended, the first of them watched if there are `tracks`. Returns what they did and leaves
 /// in `droplets` those that hold sediment to be settled.
-pub fn run(terrain: &mut Terrain, params: &Params, droplets: &mut Vec<Droplet>, tracks: Option<&Tracks>) -> Outcome {
+pub fn run(
+    terrain: &mut Terrain,
+    params: &Params,
+    covered: Option<&Covered<Params>>,
+    droplets: &mut Vec<Droplet>,
+    tracks: Option<&Tracks>,
+) -> Outcome {
     if tracks.is_some() {
         droplets.iter_mut().zip(1..).for_each(|(droplet, number)| droplet.watched = number);
     }
     let (width, height) = (terrain.bedrock.width(), terrain.bedrock.height());
     let mut ground = Ground::new(terrain);
+    let law = Constants::new(params, terrain);
+    let under = Constants::new(covered.map_or(params, |covered| &covered.params), terrain);
     let mut wave = Wave {
-        law: Constants::new(params, terrain),
+        settles_alike: law.lifting == law.settling && under.lifting == under.settling,
+        law,
+        under,
+        mask: covered.map(Covered::ringed),
         width: width as i32,
         height: height as i32,
         edge: terrain.edge,
@@ -201,6 +213,11 @@ struct Note {
 /// The droplets of a wave.
 struct Wave<'a> {
     law: Constants,
+    /// The law under the mask, and the mask with the ring of [`Ground`], if it makes a difference.
+    under: Constants,
+    mask: Option<&'a [f32]>,
+    /// Whether excess is laid down as fast as lack is taken up.
+    settles_alike: bool,
     width: i32,
     height: i32,
     edge: Edge,
@@ -305,11 +322,50 @@ fn spline(part: Lanes) -> [Lanes; 3] {
     [half * (half - t) * (half - t), Lanes::splat(0.75) - t * t, half * (half + t) * (half + t)]
 }
 
+/// What a law says where eight droplets are.
+struct Local {
+    friction: Lanes,
+    capacity: Lanes,
+    lifting: Lanes,
+    settling: Lanes,
+    evaporation: Lanes,
+}
+
 impl Wave<'_> {
+    /// The law where the droplets are.
+    #[inline(always)]
+    fn local(&self, bundle: &Bundle) -> Local {
+        let all = |value: f32| Lanes([value; LANES]);
+        let (free, under) = (&self.law, &self.under);
+        let Some(mask) = self.mask else {
+            return Local {
+                friction: all(free.friction),
+                capacity: all(free.capacity),
+                lifting: all(free.lifting),
+                settling: all(free.settling),
+                evaporation: all(free.evaporation),
+            };
+        };
+        let mut covered = Lanes::default();
+        for lane in 0..LANES {
+            let (column, row) = (bundle.x.0[lane] as usize, bundle.y.0[lane] as usize);
+            covered.0[lane] = mask[(row + 1) * (self.width as usize + 2) + column + 1];
+        }
+        let between = |free: f32, under: f32| all(free) + all(under - free) * covered;
+        Local {
+            friction: between(free.friction, under.friction),
+            capacity: between(free.capacity, under.capacity),
+            lifting: between(free.lifting, under.lifting),
+            settling: between(free.settling, under.settling),
+            evaporation: between(free.evaporation, under.evaporation),
+        }
+    }
+
     /// One step of eight droplets. Returns what they want of the ground.
     #[inline(always)]
     fn step(&self, ground: &Ground, bundle: &mut Bundle) -> Note {
         let law = &self.law;
+        let Local { friction, capacity: able, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
         // SAFETY: `keep_on_map` has seen to it that droplets are on the map.
@@ -329,9 +385,9 @@ impl Wave<'_> {
             before.max(after).sqrt() * all(law.cells)
         };
         let time = (pace * dt).above(one).choose(one / pace, dt);
-        let kept_speed = decay(all(law.friction) * time);
+        let kept_speed = decay(friction * time);
         // ∫ e^(−f·t) dt over the step; for small f·τ the quotient would lose its digits.
-        let gained = (all(law.friction) * time).above(all(1e-3)).choose((one - kept_speed) / all(law.friction), time);
+        let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
         let mut note = Note { x: bundle.x, y: bundle.y, amount: zero };
@@ -344,12 +400,12 @@ impl Wave<'_> {
         let fall = here - ahead;
         let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
         let capacity = match law.law {
-            Law::MassTransfer => bundle.volume * bundle.volume * speed * all(law.capacity) * fall.max(zero) / time,
-            Law::Capacity => all(law.capacity) * speed * bundle.volume,
+            Law::MassTransfer => bundle.volume * bundle.volume * speed * able * fall.max(zero) / time,
+            Law::Capacity => able * speed * bundle.volume,
         };
         let lacking = capacity - bundle.mass;
-        let kept_lacking = decay(all(law.lifting) * time);
-        let kept_excess = if law.lifting == law.settling { kept_lacking } else { decay(all(law.settling) * time) };
+        let kept_lacking = decay(lifting * time);
+        let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
         let dug = ((one - kept_lacking) * lacking).min(fall.max(zero) * all(GREATEST_CUT));
         let room = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
         let laid = ((one - kept_excess) * lacking).max(-room);
@@ -357,8 +413,8 @@ impl Wave<'_> {
         note.amount = bundle.runs.without(left).choose(amount, zero);
         bundle.behind = here;
         bundle.volume = match law.law {
-            Law::MassTransfer => bundle.volume * decay(all(law.evaporation) * time),
-            Law::Capacity => bundle.volume - all(law.evaporation) * time,
+            Law::MassTransfer => bundle.volume * decay(evaporation * time),
+            Law::Capacity => bundle.volume - evaporation * time,
         };
         let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
         bundle.lowest = found.choose(ahead, bundle.lowest);

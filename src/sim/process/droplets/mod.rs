@@ -20,6 +20,7 @@ use super::{Context, Counts, Info, Mode, Process, Progress, Stage, Track};
 use crate::{
     params::{choice, knob},
     sim::{
+        masked::{Covered, factors},
         memory::Memories,
         real::Lanes,
         rng::Stream,
@@ -129,8 +130,11 @@ impl Default for Params {
     }
 }
 
+factors!(per_tick, friction, deposition_rate, evaporation_rate, capacity);
+
 const INFO: Info = Info {
     key: "droplets",
+    masked_key: "droplets-masked",
     title: "Droplets",
     about: "Drops of rain run downhill, dig where they speed up and drop their load where they slow down.",
     source: "SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in UIUC CS 418",
@@ -154,6 +158,8 @@ const CELLS_PER_DROPLET: usize = 64;
 pub struct Droplets {
     /// Its parameters.
     pub params: Params,
+    /// What the mask makes of them.
+    pub factors: Factors,
     waiting: Vec<[f32; 2]>,
     counts: Counts,
     /// Of the tick's first wave.
@@ -166,12 +172,12 @@ impl Process for Droplets {
         &INFO
     }
 
-    fn params(&self) -> &dyn Struct {
-        &self.params
+    fn settings(&self) -> [&dyn Struct; 2] {
+        [&self.params, &self.factors]
     }
 
-    fn params_mut(&mut self) -> &mut dyn Struct {
-        &mut self.params
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
+        [&mut self.params, &mut self.factors]
     }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
@@ -185,7 +191,8 @@ impl Process for Droplets {
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         if stage == 0 {
             let mut stream = Stream::new(context.seed, INFO.key, context.tick);
-            self.waiting = rain(context.terrain, self.params.per_tick as usize, &mut stream);
+            let covered = self.covered(context.terrain);
+            self.waiting = rain(context.terrain, self.params.per_tick, covered.as_ref(), &mut stream);
             // Waves are taken from the end.
             self.waiting.reverse();
             self.watches = context.watched;
@@ -231,6 +238,12 @@ impl Droplets {
         Self { params, ..Self::default() }
     }
 
+    /// What the mask makes of the parameters; nothing as published.
+    fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
+        let cured = self.params.mode == Mode::Default;
+        cured.then(|| Covered::of(terrain, &self.params, &self.factors)).flatten()
+    }
+
     /// Room for the tracks of a wave: only the first of a tick is watched.
     fn new_tracks(&mut self) -> Option<Tracks> {
         let watches = std::mem::take(&mut self.watches);
@@ -241,7 +254,8 @@ impl Droplets {
         let volume = if self.params.law == Law::Capacity { self.params.start_water } else { 1.0 };
         let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
         let tracks = self.new_tracks();
-        let outcome = cured::run(context.terrain, &self.params, &mut droplets, tracks.as_ref());
+        let covered = self.covered(context.terrain);
+        let outcome = cured::run(context.terrain, &self.params, covered.as_ref(), &mut droplets, tracks.as_ref());
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
@@ -299,19 +313,30 @@ impl Droplets {
     }
 }
 
-/// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map.
-fn rain(terrain: &Terrain, count: usize, stream: &mut Stream) -> Vec<[f32; 2]> {
+/// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map; as much more or less where the mask
+/// scales their number.
+fn rain(terrain: &Terrain, per_tick: u32, covered: Option<&Covered<Params>>, stream: &mut Stream) -> Vec<[f32; 2]> {
     let (width, height) = (terrain.width(), terrain.height());
-    let sums: Vec<f64> = terrain
-        .rain
-        .iter()
-        .flat_map(|map| map.iter())
-        .scan(0.0, |sum, &weight| {
-            *sum += f64::from(weight.max(0.0));
-            Some(*sum)
-        })
-        .collect();
+    let covered = covered.filter(|covered| covered.params.per_tick != per_tick);
+    let weight = |cell: usize| terrain.rain.as_ref().map_or(1.0, |map| f64::from(map[cell].max(0.0)));
+    let (mut sums, mut count, mut even) = (Vec::new(), per_tick as usize, 0.0);
+    if terrain.rain.is_some() || covered.is_some() {
+        let mut sum = 0.0;
+        let mut weigh = |cell: usize| {
+            even += weight(cell);
+            let more = covered.map_or(0.0, |covered| {
+                let mask = f64::from(covered.at(cell % width, cell / width));
+                mask * (f64::from(covered.params.per_tick) / f64::from(per_tick) - 1.0)
+            });
+            sum += weight(cell) * (1.0 + more);
+            sum
+        };
+        sums = (0..width * height).map(&mut weigh).collect();
+    }
     let total = sums.last().copied().unwrap_or_default();
+    if covered.is_some() && even > 0.0 {
+        count = (count as f64 * total / even).round() as usize;
+    }
     (0..count)
         .map(|_| {
             let cell = if total > 0.0 {

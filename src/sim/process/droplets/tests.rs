@@ -135,7 +135,7 @@ fn waves_of_the_default_law_erode_as_droplets_one_by_one() {
     let (mut outcome, mut stream) = (0.0, Stream::new(99, "alone", 0));
     for count in 1..=20_000 {
         let mut droplets = vec![Droplet::at(256.0 * stream.unit(), 256.0 * stream.unit(), 1.0)];
-        outcome += cured::run(&mut alone, &params, &mut droplets, None).eroded;
+        outcome += cured::run(&mut alone, &params, None, &mut droplets, None).eroded;
         settling::settle(&mut alone, &droplets);
         if count % 1000 == 0 {
             banks::collapse(&mut alone);
@@ -259,7 +259,7 @@ fn rain_falls_where_the_map_has_rain() {
             0.0
         }
     }));
-    let places = rain(&terrain, 20_000, &mut Stream::new(1, "rain", 1));
+    let places = rain(&terrain, 20_000, None, &mut Stream::new(1, "rain", 1));
     let share = |from: f32, to: f32| places.iter().filter(|[x, _]| *x >= from && *x < to).count() as f64 / 2e4;
     assert!((share(0.0, 16.0) - 0.25).abs() < 0.02 && (share(16.0, 32.0) - 0.75).abs() < 0.02);
 }
@@ -278,7 +278,7 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
         let mut terrain = terrain.clone();
         let mut droplets = vec![Droplet::at(12.5, 20.5, 1.0)];
         droplets.extend((0..companions).map(|index| Droplet::at(30.5 + index as f32, 20.2, 1.0)));
-        cured::run(&mut terrain, &Params::default(), &mut droplets, None);
+        cured::run(&mut terrain, &Params::default(), None, &mut droplets, None);
         let caught: Vec<_> =
             droplets.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
         assert_eq!(caught.len(), 1);

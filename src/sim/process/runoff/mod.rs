@@ -25,6 +25,7 @@ use crate::{
     sim::{
         cells::Cells,
         grid::Grid,
+        masked::{Covered, factors},
         memory::Memories,
         stencil::{Border, Quantities, Window, for_bands, row_sum},
         terrain::{Edge, Layer, Terrain},
@@ -87,8 +88,11 @@ impl Default for Params {
     }
 }
 
+factors!(rain, evaporation, capacity, deposition, dissolution);
+
 const INFO: Info = Info {
     key: "runoff",
+    masked_key: "runoff-masked",
     title: "Runoff (1989)",
     about: "Rain runs off to lower neighbours and takes sediment along: the first grid method, an alternative to the water.",
     source: "Musgrave, Kolb & Mace 1989",
@@ -110,6 +114,8 @@ const COVER: f32 = 1e-3;
 pub struct Runoff {
     /// Its parameters.
     pub params: Params,
+    /// What the mask makes of them.
+    pub factors: Factors,
     rooms: Option<Rooms>,
     counts: Counts,
 }
@@ -129,6 +135,12 @@ impl Runoff {
     pub fn new(params: Params) -> Self {
         Self { params, ..Self::default() }
     }
+
+    /// What the mask makes of the parameters; nothing as published.
+    fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
+        let cured = self.params.mode == Mode::Default;
+        cured.then(|| Covered::of(terrain, &self.params, &self.factors)).flatten()
+    }
 }
 
 impl Process for Runoff {
@@ -136,12 +148,12 @@ impl Process for Runoff {
         &INFO
     }
 
-    fn params(&self) -> &dyn Struct {
-        &self.params
+    fn settings(&self) -> [&dyn Struct; 2] {
+        [&self.params, &self.factors]
     }
 
-    fn params_mut(&mut self) -> &mut dyn Struct {
-        &mut self.params
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
+        [&mut self.params, &mut self.factors]
     }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
@@ -156,13 +168,20 @@ impl Process for Runoff {
             if (context.tick - 1).is_multiple_of(u64::from(self.params.interval.max(1))) {
                 let before = terrain.water.total();
                 let rain = self.params.rain;
-                let everywhere = Grid::filled(width, height, 1.0);
-                let map = terrain.rain.as_ref().unwrap_or(&everywhere);
-                terrain.water.iter_mut().zip(map.iter()).for_each(|(water, share)| *water += rain * share);
+                let covered = self.covered(terrain);
+                let more = covered.as_ref().map_or(0.0, |covered| covered.params.rain - rain);
+                for y in 0..height {
+                    for x in 0..width {
+                        let mask = covered.as_ref().map_or(0.0, |covered| covered.at(x, y));
+                        let share = terrain.rain.as_ref().map_or(1.0, |map| map.at(x, y));
+                        terrain.water[y * width + x] += (rain + more * mask) * share;
+                    }
+                }
                 context.ledger.water.row(INFO.key).inflow += (terrain.water.total() - before) * area;
             }
             return Progress::Done;
         }
+        let covered = self.covered(terrain);
         let rooms =
             self.rooms.take().filter(|rooms| (rooms.next[0].width(), rooms.next[0].height()) == (width, height));
         let empty = || Grid::filled(width, height, 0.0);
@@ -170,16 +189,16 @@ impl Process for Runoff {
             gives: [empty(), empty(), empty(), empty()],
             next: [empty(), empty(), empty(), empty()],
         }));
-        let law = Law::new(&self.params);
+        let laws = Laws::new(&self.params, covered.as_ref());
         if stage == 1 {
             let levels = Levels { terrain };
             let written = rooms.gives.each_mut().map(|grid| (&mut grid[..], width));
-            for_bands(height, written, |rows, out| find_shares(&levels, law, border, rows, out));
+            for_bands(height, written, |rows, out| find_shares(&levels, laws, border, rows, out));
             return Progress::Done;
         }
         let flowing = Flowing { terrain, gives: &rooms.gives };
         let written = rooms.next.each_mut().map(|grid| (&mut grid[..], width));
-        let bands = for_bands(height, written, |rows, out| transfer(&flowing, law, border, rows, out));
+        let bands = for_bands(height, written, |rows, out| transfer(&flowing, laws, border, rows, out));
         let [bedrock, sand, water, suspended] = &mut rooms.next;
         std::mem::swap(&mut terrain.bedrock, bedrock);
         std::mem::swap(&mut terrain.sand, sand);
@@ -233,6 +252,38 @@ struct Law {
     stays: f32,
 }
 
+/// The law on free ground and under the mask.
+#[derive(Clone, Copy)]
+struct Laws<'a> {
+    free: Law,
+    covered: Option<(Law, &'a Covered<Params>)>,
+}
+
+impl<'a> Laws<'a> {
+    fn new(params: &Params, covered: Option<&'a Covered<Params>>) -> Self {
+        Self { free: Law::new(params), covered: covered.map(|covered| (Law::new(&covered.params), covered)) }
+    }
+
+    /// The law in the cells of a row and of those above and below, each one cell longer at both ends.
+    fn around(self, y: usize) -> impl Fn(usize, usize) -> Law {
+        let covered = self.covered.map(|(under, covered)| (under, covered.rows(y)));
+        move |line, x| match covered {
+            None => self.free,
+            Some((under, rows)) => {
+                let mask = rows[line][x];
+                let between = |free: f32, under: f32| free + (under - free) * mask;
+                Law {
+                    capacity: between(self.free.capacity, under.capacity),
+                    deposition: between(self.free.deposition, under.deposition),
+                    dissolution: between(self.free.dissolution, under.dissolution),
+                    stays: between(self.free.stays, under.stays),
+                    ..self.free
+                }
+            }
+        }
+    }
+}
+
 impl Law {
     fn new(params: &Params) -> Self {
         Self {
@@ -264,6 +315,9 @@ impl Law {
         [water, load + dug, 0.0, dug]
     }
 }
+
+/// Row and column of the eight neighbours in the three rows around, as [`neighbours`] orders them.
+const SIDES: [(usize, usize); 8] = [(1, 0), (1, 2), (0, 1), (2, 1), (0, 0), (2, 2), (0, 2), (2, 0)];
 
 /// The eight neighbours, those beside first, each beside its opposite.
 fn neighbours([above, here, below]: [&[f32]; 3], x: usize) -> [f32; 8] {
@@ -297,7 +351,7 @@ impl Quantities<2> for Levels<'_> {
 
 fn find_shares(
     levels: &Levels<'_>,
-    law: Law,
+    laws: Laws<'_>,
     border: Border,
     rows: Range<usize>,
     [gives, loads, soft, exact]: [&mut [f32]; 4],
@@ -307,7 +361,9 @@ fn find_shares(
     for (line, y) in rows.enumerate() {
         window.go_to::<f32>(y, levels);
         let (level, ground) = (window.quantity(0), window.quantity(1));
+        let law_at = laws.around(y);
         for x in 0..width {
+            let law = law_at(1, x + 1);
             let mut lower = neighbours(level, x).map(|other| (level[1][x + 1] - other).max(0.0));
             lower[law.neighbours..].fill(0.0);
             let (all, most) = (sum(lower), lower.into_iter().fold(0.0, f32::max));
@@ -359,7 +415,7 @@ impl Quantities<6> for Flowing<'_> {
     }
 }
 
-fn transfer(flowing: &Flowing<'_>, law: Law, border: Border, rows: Range<usize>, out: [&mut [f32]; 4]) -> Sums {
+fn transfer(flowing: &Flowing<'_>, laws: Laws<'_>, border: Border, rows: Range<usize>, out: [&mut [f32]; 4]) -> Sums {
     let Border { width, height, edge } = border;
     let terrain = flowing.terrain;
     let [bedrock, sand, water, suspended] = out;
@@ -369,7 +425,9 @@ fn transfer(flowing: &Flowing<'_>, law: Law, border: Border, rows: Range<usize>,
     for (line, y) in rows.enumerate() {
         window.go_to::<f32>(y, flowing);
         let [level, ground, gives, loads, soft, exact] = [0, 1, 2, 3, 4, 5].map(|quantity| window.quantity(quantity));
+        let law_at = laws.around(y);
         for x in 0..width {
+            let law = law_at(1, x + 1);
             let (here, at) = (y * width + x, line * width + x);
             let (levels, grounds) = (neighbours(level, x), neighbours(ground, x));
             let (rates, shares) = (neighbours(gives, x), neighbours(loads, x));
@@ -378,7 +436,8 @@ fn transfer(flowing: &Flowing<'_>, law: Law, border: Border, rows: Range<usize>,
             let own = [gives[1][x + 1], loads[1][x + 1]];
             let mut moved = [[0.0; 8]; 6];
             for side in 0..law.neighbours {
-                let come = law.pair(
+                let (line, column) = SIDES[side];
+                let come = law_at(line, x + column).pair(
                     levels[side] - own_level,
                     [rates[side], shares[side]],
                     [softs[side], exacts[side]],

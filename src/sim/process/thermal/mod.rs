@@ -27,6 +27,7 @@ use crate::{
     sim::{
         cells::{Cells, with_vector_unit},
         grid::Grid,
+        masked::{Covered, between, factors},
         memory::Memories,
         stencil::{Border, for_bands},
         terrain::{Layer, Terrain},
@@ -64,8 +65,11 @@ impl Default for Params {
     }
 }
 
+factors!(repose_angle, rate, talus_coefficient, talus_bias);
+
 const INFO: Info = Info {
     key: "thermal",
+    masked_key: "thermal-masked",
     title: "Slumping",
     about: "Slopes that are too steep come down: sand slides, bare rock crumbles into sand.",
     source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
@@ -83,6 +87,8 @@ const INFO: Info = Info {
 pub struct Thermal {
     /// Its parameters.
     pub params: Params,
+    /// What the mask makes of them.
+    pub factors: Factors,
     /// Bedrock and sand after a step; what a cell gives per metre that a neighbour lies lower.
     spare: [Grid; 3],
     counts: Counts,
@@ -97,7 +103,12 @@ impl Default for Thermal {
 impl Thermal {
     /// The process with these parameters.
     pub fn new(params: Params) -> Self {
-        Self { params, spare: std::array::from_fn(|_| Grid::filled(0, 0, 0.0)), counts: Counts::default() }
+        Self {
+            params,
+            factors: Factors::default(),
+            spare: std::array::from_fn(|_| Grid::filled(0, 0, 0.0)),
+            counts: Counts::default(),
+        }
     }
 
     fn make_room(&mut self, terrain: &Terrain) {
@@ -113,12 +124,12 @@ impl Process for Thermal {
         &INFO
     }
 
-    fn params(&self) -> &dyn Struct {
-        &self.params
+    fn settings(&self) -> [&dyn Struct; 2] {
+        [&self.params, &self.factors]
     }
 
-    fn params_mut(&mut self) -> &mut dyn Struct {
-        &mut self.params
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
+        [&mut self.params, &mut self.factors]
     }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
@@ -148,8 +159,11 @@ impl Process for Thermal {
         let bands = match self.params.mode {
             Mode::Default => {
                 let loose = Loose { terrain };
+                let covered = Covered::of(terrain, &self.params, &self.factors);
+                let under = covered.as_ref().map_or(steep, |covered| Steep::new(&covered.params, terrain.cell_size));
+                let (steep, covered) = ([steep, under], covered.as_ref());
                 for_bands(height, written, |rows, out| {
-                    with_vector_unit(Slide { loose: &loose, steep, border, rows, out })
+                    with_vector_unit(Slide { loose: &loose, steep, covered, border, rows, out })
                 })
             }
             Mode::Published => {
@@ -173,17 +187,19 @@ impl Process for Thermal {
     }
 
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
-        let Params { mode, repose_angle, talus_coefficient, talus_bias, .. } = self.params;
-        let repose = repose_angle.to_radians().tan();
-        let cells = terrain.sand.iter().zip(terrain.softness.iter()).map(|(&sand, softness)| {
+        let cured = self.params.mode == Mode::Default;
+        let covered = cured.then(|| Covered::of(terrain, &self.params, &self.factors)).flatten();
+        let free = Steep::new(&self.params, 1.0);
+        let under = covered.as_ref().map_or(free, |covered| Steep::new(&covered.params, 1.0));
+        Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {
+            let mask = [covered.as_ref().map_or(0.0, |covered| covered.at(x, y))];
             // A dusting does not count as loose ground.
-            if mode == Mode::Default && sand > 0.01 {
-                repose
+            if cured && terrain.sand.at(x, y) > 0.01 {
+                between::<f32, true>([free.repose, under.repose], &mask, 0)
             } else {
-                (1.0 - softness) * talus_coefficient + talus_bias
+                Steep::talus::<f32, true>([free, under], terrain.softness.at(x, y), &mask, 0)
             }
-        });
-        Some(Grid::from_cells(terrain.width(), terrain.height(), cells.collect()))
+        }))
     }
 
     fn memories(&mut self, _: &Terrain) -> Memories<'_> {
@@ -234,9 +250,10 @@ impl Steep {
         }
     }
 
-    /// Difference of height at which rock of this softness stands beside its neighbour.
+    /// Difference of height at which rock of this softness stands beside its neighbour, on free ground and under the mask.
     #[inline(always)]
-    fn talus<V: Cells>(self, softness: V) -> V {
-        (V::all(1.0) - softness) * V::all(self.per_hardness) + V::all(self.bias)
+    fn talus<V: Cells, const MASKED: bool>([free, under]: [Self; 2], softness: V, mask: &[f32], at: usize) -> V {
+        let per_hardness: V = between::<V, MASKED>([free.per_hardness, under.per_hardness], mask, at);
+        (V::all(1.0) - softness) * per_hardness + between::<V, MASKED>([free.bias, under.bias], mask, at)
     }
 }

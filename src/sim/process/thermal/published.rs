@@ -46,7 +46,7 @@ impl RowKernel for SolidRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         (V::load(self.bedrock, x) + V::load(self.sand, x)).store(self.ground, x);
-        self.steep.talus(V::load(self.softness, x)).store(self.talus, x);
+        Steep::talus::<V, false>([self.steep; 2], V::load(self.softness, x), &[], 0).store(self.talus, x);
     }
 }
 

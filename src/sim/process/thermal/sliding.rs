@@ -6,6 +6,8 @@ use super::{Steep, Sums};
 use crate::sim::{
     around::{FARTHER, Pair, around, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
+    masked::{Covered, between},
+    process::thermal::Params,
     stencil::{Border, Quantities, Window, row_sum},
     terrain::{Edge, Terrain},
 };
@@ -58,7 +60,9 @@ impl RowKernel for LooseRow<'_> {
 /// A step of the default mode.
 pub(super) struct Slide<'a> {
     pub loose: &'a Loose<'a>,
-    pub steep: Steep,
+    /// On free ground, and under the mask.
+    pub steep: [Steep; 2],
+    pub covered: Option<&'a Covered<Params>>,
     pub border: Border,
     pub rows: Range<usize>,
     pub out: [&'a mut [f32]; 2],
@@ -66,13 +70,14 @@ pub(super) struct Slide<'a> {
 
 /// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
 #[inline(always)]
-fn slides<V: Cells>(from: V, to: V, eighth: V, lies: f32) -> V {
-    let slides = (V::all(PAIR) * ((from - to) - V::all(lies)).positive()).min(eighth);
+fn slides<V: Cells>(from: V, to: V, eighth: V, lies: V) -> V {
+    let slides = (V::all(PAIR) * ((from - to) - lies).positive()).min(eighth);
     (((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)).positive()
 }
 
-struct SlideRow<'a> {
-    steep: Steep,
+struct SlideRow<'a, const MASKED: bool> {
+    steep: [Steep; 2],
+    mask: [&'a [f32]; 3],
     /// 0 while time stands still, else 1.
     moves: f32,
     ground: [&'a [f32]; 3],
@@ -86,30 +91,41 @@ struct SlideRow<'a> {
     crumbled: &'a mut [f32],
 }
 
-impl Pair<2> for SlideRow<'_> {
+impl<const MASKED: bool> SlideRow<'_, MASKED> {
+    /// Difference at which the sand of cells lies: that of the cell that would give.
+    #[inline(always)]
+    fn lies<V: Cells>(&self, row: usize, at: usize, farther: f32) -> V {
+        let [free, under] = self.steep;
+        between::<V, MASKED>([free.repose * farther, under.repose * farther], self.mask[row], at)
+    }
+}
+
+impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
     /// What comes and what goes.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
         let (own, eighth) = (V::load(self.ground[1], x + 1), V::load(self.loose[1], x + 1));
         let (other, its_eighth) = (V::load(self.ground[row], x + column), V::load(self.loose[row], x + column));
-        let lies = self.steep.repose * farther;
-        [slides(other, own, its_eighth, lies), slides(own, other, eighth, lies)]
+        let (lies, its_lies) = (self.lies(1, x + 1, farther), self.lies(row, x + column, farther));
+        [slides(other, own, its_eighth, its_lies), slides(own, other, eighth, lies)]
     }
 }
 
-impl RowKernel for SlideRow<'_> {
+impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
         let softness = V::load(self.softness, x);
-        let talus = self.steep.talus(softness);
+        let talus: V = Steep::talus::<V, MASKED>(self.steep, softness, self.mask[1], x + 1);
         let [comes, goes] = around::<V, 2>(self, x);
         let [beside, across] = lowest::<V>(self.ground, x);
         let excess = ((old_bedrock - beside) - talus).max((old_bedrock - across) - talus * V::all(FARTHER[1]));
         let moves = V::all(self.moves);
         let (comes, goes) = (moves * comes, moves * goes);
         // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
-        let crumbles = V::all(0.5 * self.steep.share) * softness * (excess - old_sand).positive();
+        let [free, under] = self.steep;
+        let share: V = between::<V, MASKED>([0.5 * free.share, 0.5 * under.share], self.mask[1], x + 1);
+        let crumbles = share * softness * (excess - old_sand).positive();
         let bedrock = old_bedrock - crumbles;
         let crumbles = old_bedrock - bedrock;
         let [bedrock_out, sand_out] = &mut self.out;
@@ -126,10 +142,17 @@ impl Pass for Slide<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Sums {
+        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+    }
+}
+
+impl Slide<'_> {
+    #[inline(always)]
+    fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
         let Border { width, height, edge } = self.border;
         let (steep, terrain) = (self.steep, self.loose.terrain);
         // Nothing slides while time stands still.
-        let moves = if steep.share > 0.0 { 1.0 } else { 0.0 };
+        let moves = if steep[0].share > 0.0 { 1.0 } else { 0.0 };
         let mut window = Window::new(self.border, self.rows.start);
         let (mut given, mut got, mut crumbled) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
         let mut sums = Sums::default();
@@ -142,10 +165,12 @@ impl Pass for Slide<'_> {
             let (old_bedrock, softness) = (&terrain.bedrock[part.clone()], &terrain.softness[part.clone()]);
             let old_sand = &terrain.sand[part];
             let here = line * width..(line + 1) * width;
+            let mask = self.covered.map_or([&[] as &[f32]; 3], |covered| covered.rows(y));
             over_row::<V>(
                 width,
-                SlideRow {
+                SlideRow::<MASKED> {
                     steep,
+                    mask,
                     moves,
                     ground,
                     loose,
@@ -164,7 +189,9 @@ impl Pass for Slide<'_> {
             if edge == Edge::Open {
                 for_border(y, (width, height), |x, kind, side| {
                     let other = neighbour(ground, x, kind, side);
-                    let left = slides(ground[1][x + 1], other, loose[1][x + 1], steep.repose * FARTHER[kind]);
+                    let lies = steep.map(|steep| steep.repose * FARTHER[kind]);
+                    let lies = between::<f32, MASKED>(lies, mask[1], x + 1);
+                    let left = slides(ground[1][x + 1], other, loose[1][x + 1], lies);
                     sums.out += f64::from(moves * left);
                 });
             }

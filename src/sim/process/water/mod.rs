@@ -19,6 +19,7 @@ use crate::{
     sim::{
         grid::Grid,
         ledger::Ledger,
+        masked::{Covered, factors},
         memory::Memories,
         terrain::{Layer, Source, Terrain},
     },
@@ -118,8 +119,11 @@ impl Default for Params {
     }
 }
 
+factors!(rain_rate, evaporation_rate, roughness, sediment_capacity, suspension_rate, deposition_rate);
+
 const INFO: Info = Info {
     key: "water",
+    masked_key: "water-masked",
     title: "Water",
     about: "Rain and springs flow downhill as rivers and lakes, cut their beds and lay down what they carry.",
     source: "Jákó & Tóth 2011 (virtual pipes); Bates et al. 2010 and de Almeida et al. 2012 (friction)",
@@ -148,6 +152,8 @@ const FILM_SQUARE: f32 = 1e-6;
 pub struct Water {
     /// Its parameters.
     pub params: Params,
+    /// What the mask makes of them.
+    pub factors: Factors,
     flow: Flow,
     /// Length of a step of this tick, in seconds, and how many are still to be taken.
     dt: f32,
@@ -227,12 +233,12 @@ impl Process for Water {
         &INFO
     }
 
-    fn params(&self) -> &dyn Struct {
-        &self.params
+    fn settings(&self) -> [&dyn Struct; 2] {
+        [&self.params, &self.factors]
     }
 
-    fn params_mut(&mut self) -> &mut dyn Struct {
-        &mut self.params
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
+        [&mut self.params, &mut self.factors]
     }
 
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
@@ -275,12 +281,18 @@ impl Process for Water {
                 row.outflow += taken;
             }
             1 => match self.params.mode {
-                Mode::Default => self.flow.faces(terrain).flow(terrain, &self.params, self.dt),
+                Mode::Default => {
+                    let covered = Covered::of(terrain, &self.params, &self.factors);
+                    self.flow.faces(terrain).flow(terrain, &self.params, covered.as_ref(), self.dt);
+                }
                 Mode::Published => self.flow.pipes(terrain).flow(terrain, &self.params, self.dt),
             },
             _ => {
                 let sums = match self.params.mode {
-                    Mode::Default => self.flow.faces(terrain).carry(terrain, &self.params, self.dt),
+                    Mode::Default => {
+                        let covered = Covered::of(terrain, &self.params, &self.factors);
+                        self.flow.faces(terrain).carry(terrain, &self.params, covered.as_ref(), self.dt)
+                    }
                     Mode::Published => self.flow.pipes(terrain).carry(terrain, &self.params, self.dt),
                 };
                 book(context.ledger, sums, terrain.cell_area());
@@ -341,29 +353,39 @@ fn beyond(terrain: &Terrain, sea_level: f32, index: usize) -> (f32, f32) {
     (ground, (sea_level - ground).max(0.0))
 }
 
-/// Rain on every cell in a step, in metres: one number, or the rain map's share of it.
+/// Rain on every cell in a step, in metres: one number, or the rain map's share of it; where the mask scales it, as much more
+/// or less.
 #[derive(Clone, Copy)]
 struct Rain<'a> {
     amount: f32,
     map: Option<&'a [f32]>,
+    covered: Option<(&'a Covered<Params>, f32)>,
 }
 
 impl<'a> Rain<'a> {
-    fn new(terrain: &'a Terrain, params: &Params, dt: f32) -> Self {
-        Self { amount: params.rain_rate * dt, map: terrain.rain.as_deref() }
+    fn new(terrain: &'a Terrain, params: &Params, covered: Option<&'a Covered<Params>>, dt: f32) -> Self {
+        let covered = covered.filter(|covered| covered.params.rain_rate != params.rain_rate);
+        Self {
+            amount: params.rain_rate * dt,
+            map: terrain.rain.as_deref(),
+            covered: covered.map(|covered| (covered, covered.params.rain_rate * dt)),
+        }
     }
 
     /// The rain on row `y`.
     #[inline(always)]
     fn fall(&self, y: usize, row: &mut [f32]) {
-        match self.map {
-            Some(map) => {
-                let width = row.len();
-                for (cell, share) in row.iter_mut().zip(&map[y * width..]) {
-                    *cell = self.amount * share;
-                }
+        row.fill(self.amount);
+        if let Some((covered, amount)) = self.covered {
+            for (cell, mask) in row.iter_mut().zip(&covered.row(y)[1..]) {
+                *cell += (amount - self.amount) * mask;
             }
-            None => row.fill(self.amount),
+        }
+        if let Some(map) = self.map {
+            let width = row.len();
+            for (cell, share) in row.iter_mut().zip(&map[y * width..]) {
+                *cell *= share;
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Params, Rain, beyond};
 use crate::sim::{
     cells::{Cells, RowKernel, over_row},
+    masked::Covered,
     stencil::Quantities,
     terrain::Terrain,
 };
@@ -22,12 +23,13 @@ pub(super) const LEVEL: usize = 1;
 impl<'a> Surface<'a> {
     /// The surface of the water alone, in a step of `dt` seconds.
     pub fn of_water(terrain: &'a Terrain, params: &Params, dt: f32) -> Self {
-        Self { terrain, rain: Rain::new(terrain, params, dt), sea_level: params.sea_level, muddy: false }
+        Self { terrain, rain: Rain::new(terrain, params, None, dt), sea_level: params.sea_level, muddy: false }
     }
 
     /// That of water and sediment.
-    pub fn of_fluid(terrain: &'a Terrain, params: &Params, dt: f32) -> Self {
-        Self { muddy: true, ..Self::of_water(terrain, params, dt) }
+    pub fn of_fluid(terrain: &'a Terrain, params: &Params, covered: Option<&'a Covered<Params>>, dt: f32) -> Self {
+        let rain = Rain::new(terrain, params, covered, dt);
+        Self { rain, muddy: true, ..Self::of_water(terrain, params, dt) }
     }
 }
 

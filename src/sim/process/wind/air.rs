@@ -57,14 +57,16 @@ pub(super) fn decay<V: Cells>(x: V) -> V {
 }
 
 /// The strength of the wind close to the ground, as a multiple of what it is over a plain.
-pub(super) fn shear(terrain: &Terrain, wind: Wind) -> Grid {
+/// `speed_up` is by how much a slope speeds it up in each cell per metre of memory, where that is not the same everywhere.
+pub(super) fn shear(terrain: &Terrain, wind: Wind, speed_up: Option<&Grid>) -> Grid {
     let ground = terrain.ground();
     let [cos, sin] = wind.heading;
     // Lines lie across the wind: columns if it blows along rows.
     if sin.abs() >= cos.abs() {
-        sweep(&ground, terrain, wind, [cos, sin])
+        sweep(&ground, terrain, wind, speed_up, [cos, sin])
     } else {
-        transposed(&sweep(&transposed(&ground), terrain, wind, [sin, cos]))
+        let speed_up = speed_up.map(transposed);
+        transposed(&sweep(&transposed(&ground), terrain, wind, speed_up.as_ref(), [sin, cos]))
     }
 }
 
@@ -87,7 +89,7 @@ fn transposed(grid: &Grid) -> Grid {
 }
 
 /// Sweeps over rows; `across` is the heading's part along them, `along` the larger part from row to row.
-fn sweep(ground: &Grid, terrain: &Terrain, wind: Wind, [across, along]: [f32; 2]) -> Grid {
+fn sweep(ground: &Grid, terrain: &Terrain, wind: Wind, speed_up: Option<&Grid>, [across, along]: [f32; 2]) -> Grid {
     let (width, height) = (ground.width(), ground.height());
     let mut shear = Grid::filled(width, height, 0.0);
     // Cells that a line lies beside the one before it.
@@ -110,13 +112,15 @@ fn sweep(ground: &Grid, terrain: &Terrain, wind: Wind, [across, along]: [f32; 2]
         line: against,
         reach,
         ground,
+        speed_up,
         shear: &mut shear,
         downwards: !downwards,
         width,
         height,
         first: true,
     });
-    with_vector_unit(Sweep { line, reach, ground, shear: &mut shear, downwards, width, height, first: false });
+    let shear_out = &mut shear;
+    with_vector_unit(Sweep { line, reach, ground, speed_up, shear: shear_out, downwards, width, height, first: false });
     shear
 }
 
@@ -137,6 +141,7 @@ struct Sweep<'a> {
     /// Cells on each side over which a mean is taken.
     reach: usize,
     ground: &'a Grid,
+    speed_up: Option<&'a Grid>,
     shear: &'a mut Grid,
     downwards: bool,
     width: usize,
@@ -150,7 +155,7 @@ impl Pass for Sweep<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) {
-        let Self { line, reach, ground, shear, downwards, width, height, first: against } = self;
+        let Self { line, reach, ground, speed_up, shear, downwards, width, height, first: against } = self;
         let row = |step: usize| if downwards { step % height } else { height - 1 - step % height };
         // Mean and roof of a line, with two cells beyond either end.
         let first = &ground[row(0) * width..][..width];
@@ -163,6 +168,7 @@ impl Pass for Sweep<'_> {
         // The place upwind lies between the cell at this offset of the line before and the next one.
         let offset = if line.aside > 0.0 { -1 } else { 0 };
         let part = -line.aside - offset as f32;
+        let same = vec![line.wind.speed_up / line.wind.memory; width];
         for step in 0..laps * height {
             let y = row(step);
             smoothen::<V>(&ground[y * width..][..width], reach, line.wraps, &mut wide, &mut smooth);
@@ -177,6 +183,7 @@ impl Pass for Sweep<'_> {
                     smooth: &smooth,
                     before: [&mean, &roof],
                     after: [&mut next_mean[2..width + 2], &mut next_roof[2..width + 2]],
+                    speed_up: speed_up.map_or(&same, |speed_up| &speed_up[y * width..][..width]),
                     shear: &mut shear[y * width..][..width],
                 },
             );
@@ -247,6 +254,8 @@ struct LineRow<'a> {
     smooth: &'a [f32],
     before: [&'a [f32]; 2],
     after: [&'a mut [f32]; 2],
+    /// Per metre of memory.
+    speed_up: &'a [f32],
     shear: &'a mut [f32],
 }
 
@@ -276,7 +285,7 @@ impl RowKernel for LineRow<'_> {
         roof.store(roof_out, x);
         let behind = V::all(0.5 + 0.5 * self.line.windward) * mean;
         let around = behind + V::all(0.5 - 0.5 * self.line.windward) * V::load(self.shear, x);
-        let rise = V::all(wind.speed_up / wind.memory) * (smooth - around);
+        let rise = V::load(self.speed_up, x) * (smooth - around);
         let faster = V::all(1.0) + rise / (V::all(1.0) + rise.positive() * V::all(1.0 / FASTEST));
         let still = decay((roof - ground) * V::all(1.0 / wind.boundary_layer));
         (faster.positive() * still).store(self.shear, x);
@@ -311,7 +320,7 @@ mod tests {
                     |x, y| if (-12.0..=0.0).contains(&along(x, y)) { 6.0 + 0.5 * along(x, y) } else { 0.0 },
                 );
             let terrain = Terrain::bare(ground, 2.0, Edge::Open);
-            let shear = shear(&terrain, wind(degrees));
+            let shear = shear(&terrain, wind(degrees), None);
             let at = |away: isize| shear.at((32 + away * dx) as usize, (32 + away * dy) as usize);
             assert!(at(-20) > 0.8 && at(-20) < 1.0, "the plain before it: {}", at(-20));
             assert!(at(-4) > 1.2, "its windward side: {}", at(-4));
@@ -327,8 +336,8 @@ mod tests {
         let turned = Grid::from_fn(48, 48, |x, y| ground.at(y, 47 - x));
         for edge in [Edge::Open, Edge::Wrap] {
             for degrees in [0.0, 20.0, 44.0, 70.0, 200.0] {
-                let one = shear(&Terrain::bare(ground.clone(), 2.0, edge), wind(degrees));
-                let other = shear(&Terrain::bare(turned.clone(), 2.0, edge), wind(degrees + 90.0));
+                let one = shear(&Terrain::bare(ground.clone(), 2.0, edge), wind(degrees), None);
+                let other = shear(&Terrain::bare(turned.clone(), 2.0, edge), wind(degrees + 90.0), None);
                 let worst = (0..48 * 48)
                     .map(|index| (one.at(index % 48, index / 48) - other.at(47 - index / 48, index % 48)).abs())
                     .fold(0.0, f32::max);

@@ -13,7 +13,7 @@
 //! is carried over it.
 
 use super::{
-    field::{CAPACITY, Field, LOOSE, WEAR},
+    field::{CAPACITY, Field, LOOSE, UPTAKE, WEAR},
     flight::{Grains, Law, Note, TABLE},
 };
 use crate::sim::cells::Cells;
@@ -27,10 +27,6 @@ pub struct Drift<'a> {
     pub field: &'a Field,
     /// Where the wind blows to.
     pub heading: [f32; 2],
-    /// Share of the difference to the capacity that a step makes up.
-    pub uptake: f32,
-    /// The same in still air.
-    pub fallout: f32,
     /// Share of its load that a grain wears off bare rock in a step.
     pub abrasion: f32,
     /// How far the wind's eddies turn a grain.
@@ -91,10 +87,9 @@ impl Law for Drift<'_> {
         let new = field.cell(grains.x, grains.y);
         // SAFETY: grains are on the map.
         let parts = unsafe { field.parts::<V>(&new) };
-        let (loose, wear, capacity) = (parts[LOOSE], parts[WEAR], parts[CAPACITY]);
+        let (loose, wear, capacity, share) = (parts[LOOSE], parts[WEAR], parts[CAPACITY], parts[UPTAKE]);
         let load = V::number(grains.load);
         let lacks = capacity.positive() - load;
-        let share = capacity.if_positive(V::all(self.uptake), V::all(self.fallout));
         let change = (lacks * share).min(loose * V::all(GREATEST_BITE));
         let (lifted, dropped) = (V::nearest(runs * change.positive()), V::nearest(runs * (-change).positive()));
         grains.load = V::minus(V::plus(grains.load, lifted), dropped);

@@ -39,6 +39,8 @@ pub const WEAR: usize = 1;
 pub const CAPACITY: usize = 2;
 /// Height of the ground, as in [`Field::ground`].
 pub const HEIGHT: usize = 3;
+/// In the place of the height, for the law that needs none: share of the difference to the capacity that a step makes up.
+pub const UPTAKE: usize = 3;
 
 impl Field {
     /// Cells from one row to the next.

@@ -33,14 +33,18 @@ pub use self::{
 use super::{Context, Counts, Info, Mode, Process, Progress, Stage, Track};
 use crate::sim::{
     grid::Grid,
+    masked::{Covered, factors},
     memory::{Memories, Memory},
     quantity::Quantity,
     rng::Stream,
     terrain::{Edge, Layer, Terrain},
 };
 
+factors!(strength, per_tick, abrasion, saturation_length, capacity, speed_up, repose_angle);
+
 const INFO: Info = Info {
     key: "wind",
+    masked_key: "wind-masked",
     title: "Wind",
     about: "Wind lifts sand, carries it over crests and drops it behind them; it wears rock with what it carries.",
     source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001",
@@ -72,7 +76,11 @@ const SHARE: f32 = 0.25;
 pub struct Wind {
     /// Its parameters.
     pub params: Params,
+    /// What the mask makes of them.
+    pub factors: Factors,
     waiting: Vec<Start>,
+    /// Grains that started in this tick.
+    started: usize,
     weather: Option<Weather>,
     table: Table,
     field: Field,
@@ -130,12 +138,12 @@ impl Process for Wind {
         &INFO
     }
 
-    fn params(&self) -> &dyn Struct {
-        &self.params
+    fn settings(&self) -> [&dyn Struct; 2] {
+        [&self.params, &self.factors]
     }
 
-    fn params_mut(&mut self) -> &mut dyn Struct {
-        &mut self.params
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
+        [&mut self.params, &mut self.factors]
     }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
@@ -219,6 +227,12 @@ impl Wind {
         Self { params, ..Self::default() }
     }
 
+    /// What the mask makes of the parameters; nothing as published.
+    fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
+        let cured = self.params.mode == Mode::Default;
+        cured.then(|| Covered::of(terrain, &self.params, &self.factors)).flatten()
+    }
+
     /// Whether grains keep what they carry when they cross the border.
     fn returns(&self, terrain: &Terrain) -> bool {
         terrain.edge == Edge::Wrap || (terrain.edge == Edge::Open && self.params.refeed)
@@ -242,7 +256,12 @@ impl Wind {
         // Published grains of 2020 end in the outermost cells, and start beside them.
         let margin = if upwind && !cured { MARGIN } else { 0 };
         let velocity = weather.heading.map(|part| part * weather.strength);
-        let mut starts: Vec<Start> = (0..params.per_tick)
+        let covered = self.covered(terrain).filter(|covered| covered.params.per_tick != params.per_tick);
+        let more =
+            covered.as_ref().map_or(0.0, |covered| covered.params.per_tick as f32 / params.per_tick as f32 - 1.0);
+        // Where the mask makes them fewer, some of them don't start; where it makes them more, more are drawn for all.
+        let drawn = (params.per_tick as f32 * (1.0 + more.max(0.0))) as u32;
+        let mut starts: Vec<Start> = (0..drawn)
             .map(|_| Start {
                 place: place(terrain, upwind.then_some(weather.heading), margin, &mut stream),
                 velocity,
@@ -250,6 +269,13 @@ impl Wind {
                 random: stream.below(TABLE) as i32,
             })
             .collect();
+        if let Some(covered) = &covered {
+            starts.retain(|start| {
+                let here = 1.0 + more * covered.at(start.place[0] as usize, start.place[1] as usize);
+                stream.unit() * (1.0 + more.max(0.0)) < here
+            });
+        }
+        self.started = starts.len();
         if !cured {
             starts.iter_mut().for_each(|start| start.place = start.place.map(f32::floor));
         }
@@ -279,7 +305,7 @@ impl Wind {
         }
         let taken_along = starts.first().map_or(0.0, |first| f64::from(first.load) * quantum);
         // Of a tick's waves, the first leaves tracks.
-        let first_wave = self.waiting.len() + wave == self.params.per_tick as usize;
+        let first_wave = self.waiting.len() + wave == self.started;
         let tracks = if context.watched && first_wave { self.params.tracks as usize } else { 0 };
         let flight = Flight { starts: &starts, tracks, watched: context.watched };
         self.field.resize(terrain.width(), terrain.height());
@@ -320,24 +346,31 @@ impl Wind {
         let terrain = &mut *context.terrain;
         let tall = TALL as f32 * terrain.cell_size;
         let params = &self.params;
-        let cascade = |difference: f32, share: f32| {
-            (1, Slope { lies: [difference * tall; 2], share: share.min(0.125), called: true, creep: 0.0 })
+        let cascade = |difference: f32, share: f32| Slope {
+            lies: [difference * tall; 2],
+            share: share.min(0.125),
+            called: true,
+            creep: 0.0,
         };
-        let (rounds, slope) = match (params.mode, params.law) {
+        let strength = self.weather.map_or(0.0, |weather| weather.strength);
+        let slope = |params: &Params, strength: f32| match (params.mode, params.law) {
             (_, Law::_2020) => cascade(params.roughness, params.dt * params.settling),
             (Mode::Published, Law::BoundaryLayer) => cascade(params.slope_limit, 0.125),
             (Mode::Default, Law::BoundaryLayer) => {
                 let lies = params.repose_angle.to_radians().tan() * terrain.cell_size;
-                let lies = [lies, lies * std::f32::consts::SQRT_2];
-                let strength = self.weather.map_or(0.0, |weather| weather.strength);
-                let creep = params.creep * self.most(terrain, strength) / (6.0 * terrain.cell_size);
-                (SLIDES, Slope { lies, share: SHARE, called: false, creep })
+                let creep = params.creep * waves::most(params, terrain, strength) / (6.0 * terrain.cell_size);
+                Slope { lies: [lies, lies * std::f32::consts::SQRT_2], share: SHARE, called: false, creep }
             }
         };
+        let free = slope(params, strength);
+        let covered = self.covered(terrain);
+        let under = covered.as_ref().map(|covered| slope(&covered.params, strength * waves::stronger(params, covered)));
+        let rounds = if free.called { 1 } else { SLIDES };
         let area = terrain.cell_area();
         for round in 0..rounds {
-            let slope = Slope { creep: if round == 0 { slope.creep } else { 0.0 }, ..slope };
-            let [slid, grown] = settle::slide(terrain, &maps.calls, slope, &mut maps.sand);
+            let of_round = |slope: Slope| Slope { creep: if round == 0 { slope.creep } else { 0.0 }, ..slope };
+            let mask = covered.as_ref().zip(under.map(of_round));
+            let [slid, grown] = settle::slide(terrain, &maps.calls, of_round(free), mask, &mut maps.sand);
             let row = context.ledger.solid.row(INFO.key);
             row.moved += 2.0 * slid * area;
             row.eroded += slid * area;

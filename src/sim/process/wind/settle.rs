@@ -8,11 +8,15 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::field::{Field, QUANTA, Tallies};
+use super::{
+    Params,
+    field::{Field, QUANTA, Tallies},
+};
 use crate::sim::{
     around::{Pair, around},
     cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
+    masked::{Covered, between},
     stencil::{Border, Quantities, Window, for_bands, row_sum},
     terrain::{Edge, Terrain},
 };
@@ -117,15 +121,21 @@ pub(super) struct Slope {
     pub creep: f32,
 }
 
-/// Lets sand slide once into `spare`, and takes that for the sand. Returns what slid and by how much the sand really grew, in
+/// Lets sand slide once into `spare`, and takes that for the sand. Under a mask it does as that says. Returns what slid and by how much the sand really grew, in
 /// metres times cells.
-pub(super) fn slide(terrain: &mut Terrain, calls: &Grid, slope: Slope, spare: &mut Grid) -> [f64; 2] {
+pub(super) fn slide(
+    terrain: &mut Terrain,
+    calls: &Grid,
+    slope: Slope,
+    mask: Option<(&Covered<Params>, Slope)>,
+    spare: &mut Grid,
+) -> [f64; 2] {
     let border = Border::of(terrain);
     // Sand does not slide over the border, where the wind alone carries it.
     let border = Border { edge: if border.edge == Edge::Open { Edge::Wall } else { border.edge }, ..border };
     let loose = Loose { terrain, calls };
     let bands = for_bands(border.height, [(&mut spare[..], border.width)], |rows, [out]| {
-        with_vector_unit(Slide { loose: &loose, slope, border, rows, out })
+        with_vector_unit(Slide { loose: &loose, slope, mask, border, rows, out })
     });
     std::mem::swap(&mut terrain.sand, spare);
     bands.iter().fold([0.0, 0.0], |[slid, grown], band| [slid + band[0], grown + band[1]])
@@ -168,13 +178,16 @@ impl RowKernel for GroundRow<'_> {
 struct Slide<'a> {
     loose: &'a Loose<'a>,
     slope: Slope,
+    mask: Option<(&'a Covered<Params>, Slope)>,
     border: Border,
     rows: Range<usize>,
     out: &'a mut [f32],
 }
 
-struct SlideRow<'a> {
+struct SlideRow<'a, const MASKED: bool> {
     slope: Slope,
+    under: Slope,
+    mask: [&'a [f32]; 3],
     ground: [&'a [f32]; 3],
     sand: [&'a [f32]; 3],
     calls: [&'a [f32]; 3],
@@ -183,32 +196,40 @@ struct SlideRow<'a> {
     grown: &'a mut [f32],
 }
 
-impl Pair<2> for SlideRow<'_> {
+impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
     /// What comes and what goes.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
-        let lies = V::all(self.slope.lies[if farther > 1.0 { 1 } else { 0 }]);
+        let kind = if farther > 1.0 { 1 } else { 0 };
+        // What slides, slides as the cell lets it that gives.
+        let ends = [self.slope.lies[kind], self.under.lies[kind]];
+        let (lies, its_lies): (V, V) =
+            (between::<V, MASKED>(ends, self.mask[1], x + 1), between::<V, MASKED>(ends, self.mask[row], x + column));
         let difference = V::load(self.ground[row], x + column) - V::load(self.ground[1], x + 1);
         let calls = || V::load(self.calls[1], x + 1) + V::load(self.calls[row], x + column);
         let (half, eighth) = (V::all(0.5), V::all(0.125));
         let (from, to) = (V::load(self.sand[row], x + column), V::load(self.sand[1], x + 1));
-        let (comes, goes) = (half * (difference - lies).positive(), half * (-difference - lies).positive());
+        let (comes, goes) = (half * (difference - its_lies).positive(), half * (-difference - lies).positive());
         if self.slope.called {
             let share = (V::all(self.slope.share) * calls()).min(eighth);
             return [share * from.min(comes), share * to.min(goes)];
         }
         let share = V::all(self.slope.share);
         let (mut comes, mut goes) = (share * comes, share * goes);
-        if self.slope.creep > 0.0 {
-            let pushed = (V::all(self.slope.creep) * calls()).min(V::all(GREATEST_CREEP));
-            comes = comes + pushed * difference.positive();
-            goes = goes + pushed * (-difference).positive();
+        if self.slope.creep.max(self.under.creep) > 0.0 {
+            let (ends, most) = ([self.slope.creep, self.under.creep], V::all(GREATEST_CREEP));
+            let (creep, its_creep): (V, V) = (
+                between::<V, MASKED>(ends, self.mask[1], x + 1),
+                between::<V, MASKED>(ends, self.mask[row], x + column),
+            );
+            comes = comes + (its_creep * calls()).min(most) * difference.positive();
+            goes = goes + (creep * calls()).min(most) * (-difference).positive();
         }
         [comes.min(eighth * from), goes.min(eighth * to)]
     }
 }
 
-impl RowKernel for SlideRow<'_> {
+impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let old = V::load(self.sand[1], x + 1);
@@ -225,14 +246,23 @@ impl Pass for Slide<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> [f64; 2] {
+        if self.mask.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+    }
+}
+
+impl Slide<'_> {
+    #[inline(always)]
+    fn run_as<V: Cells, const MASKED: bool>(self) -> [f64; 2] {
         let width = self.border.width;
         let mut window = Window::new(self.border, self.rows.start);
         let (mut slid, mut grown) = (vec![0.0; width], vec![0.0; width]);
         let mut sums = [0.0, 0.0];
         for (line, y) in self.rows.enumerate() {
             window.go_to::<V>(y, self.loose);
-            let kernel = SlideRow {
+            let kernel = SlideRow::<MASKED> {
                 slope: self.slope,
+                under: self.mask.map_or(self.slope, |(_, under)| under),
+                mask: self.mask.map_or([&[] as &[f32]; 3], |(covered, _)| covered.rows(y)),
                 ground: window.quantity(0),
                 sand: window.quantity(1),
                 calls: window.quantity(2),

@@ -1,16 +1,17 @@
 //! A wave of grains under each law: what it sees of the terrain, and how it flies.
 
 use super::{
-    MARGIN, Weather, Wind,
+    MARGIN, Params, Weather, Wind,
     air::{self, decay},
     boundary::Boundary,
     drift::{Beyond, Drift},
-    field::{self, CAPACITY, Field, HEIGHT, LOOSE, QUANTA, Tallies, WEAR},
+    field::{self, CAPACITY, Field, HEIGHT, LOOSE, QUANTA, Tallies, UPTAKE, WEAR},
     flight::{self, Outcome, Start},
     law2020::{Constants, Law2020, TALL},
 };
 use crate::sim::{
     grid::Grid,
+    masked::Covered,
     process::{Mode, Track},
     terrain::{Edge, Terrain},
 };
@@ -65,7 +66,7 @@ impl Wind {
     /// Lets a wave fly under the law of 2020.
     pub(super) fn run_2020(&mut self, terrain: &Terrain, weather: Weather, mode: Mode, flight: Flight<'_>) -> Outcome {
         let cured = mode == Mode::Default;
-        self.see_heights(terrain, cured);
+        self.see_heights(terrain, cured, self.covered(terrain).as_ref());
         let wind = weather.heading.map(|part| f64::from(part * weather.strength));
         let law = Law2020 {
             field: &self.field,
@@ -81,7 +82,7 @@ impl Wind {
 
     /// Lets a wave fly under the published law of the boundary layer.
     pub(super) fn run_boundary(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> Outcome {
-        self.see_heights(terrain, false);
+        self.see_heights(terrain, false, None);
         let law = Boundary {
             field: &self.field,
             wind: weather.heading.map(|part| part * weather.strength),
@@ -99,21 +100,24 @@ impl Wind {
     pub(super) fn run_drift(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> Outcome {
         let params = &self.params;
         let size = terrain.cell_size;
-        let length = self.length(terrain);
+        let covered = self.covered(terrain);
         let wind = air::Wind {
             heading: weather.heading,
-            memory: MEMORY * length,
+            memory: MEMORY * length(params, terrain),
             speed_up: params.speed_up,
             boundary_layer: params.boundary_layer * size,
         };
-        let shear = air::shear(terrain, wind);
-        self.see_wind(terrain, weather, &shear);
-        let lag = size / length;
+        let under = covered.as_ref().filter(|covered| covered.params.speed_up != params.speed_up);
+        let speed_up = under.map(|covered| {
+            let (free, more) = (params.speed_up, covered.params.speed_up - params.speed_up);
+            let at = |x, y| (free + more * covered.at(x, y)) / wind.memory;
+            Grid::from_fn(terrain.width(), terrain.height(), at)
+        });
+        let shear = air::shear(terrain, wind, speed_up.as_ref());
+        self.see_wind(terrain, weather, covered.as_ref(), &shear);
         let law = Drift {
             field: &self.field,
             heading: weather.heading,
-            uptake: 1.0 - decay(lag),
-            fallout: 1.0 - decay(lag / FALLOUT),
             abrasion: self.params.abrasion,
             turbulence: self.params.turbulence,
             table: &self.table.0,
@@ -128,7 +132,8 @@ impl Wind {
     }
 
     /// Fills the field with heights, sand and rock in units of 80 cells.
-    fn see_heights(&mut self, terrain: &Terrain, cured: bool) {
+    fn see_heights(&mut self, terrain: &Terrain, cured: bool, covered: Option<&Covered<Params>>) {
+        let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
         let Field { width, height, .. } = self.field;
         let unit = 1.0 / (TALL as f32 * terrain.cell_size);
         let edge = if self.returns(terrain) && cured { Edge::Wrap } else { terrain.edge };
@@ -148,22 +153,34 @@ impl Wind {
                 return;
             }
             let layers = terrain.water[part.clone()].iter().zip(&terrain.softness[part]);
-            for ((out, &sand), (&water, softness)) in out.iter_mut().zip(sand).zip(layers) {
+            for (x, ((out, &sand), (&water, softness))) in out.iter_mut().zip(sand).zip(layers).enumerate() {
+                let mask = covered.map_or(0.0, |covered| covered.at(x, y));
                 let dry = water <= WET;
                 if !dry {
                     out[LOOSE] = 0.0;
                 }
-                out[WEAR] = if dry && sand < dust { 2.0 * softness } else { 0.0 };
+                out[WEAR] = if dry && sand < dust { 2.0 * softness * (1.0 + wears * mask) } else { 0.0 };
             }
         });
     }
 
+    /// By which share more rock wears under the mask.
+    fn wears_more(&self, covered: &Covered<Params>) -> f32 {
+        covered.params.abrasion / self.params.abrasion.max(f32::MIN_POSITIVE) - 1.0
+    }
+
     /// Fills the field with what the wind can carry and lift in every cell.
-    fn see_wind(&mut self, terrain: &Terrain, weather: Weather, shear: &Grid) {
+    fn see_wind(&mut self, terrain: &Terrain, weather: Weather, covered: Option<&Covered<Params>>, shear: &Grid) {
         let Field { width, height, .. } = self.field;
         let edge = if self.returns(terrain) { Edge::Wrap } else { terrain.edge };
         let per_metre = QUANTA / terrain.cell_size;
-        let most = self.most(terrain, weather.strength) * per_metre;
+        let free = Carries::new(&self.params, terrain, weather.strength);
+        // Gusts are as strong there in proportion.
+        let under = covered.map(|covered| {
+            let strength = weather.strength * stronger(&self.params, covered);
+            (covered, Carries::new(&covered.params, terrain, strength))
+        });
+        let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
         let (threshold, dust) = (self.params.threshold, DUST * terrain.cell_size);
         let per_shear = 1.0 / (1.0 - threshold);
         let [cos, sin] = weather.heading.map(|part| part * 0.5 / terrain.cell_size);
@@ -176,30 +193,68 @@ impl Wind {
             let layers = terrain.sand[part.clone()].iter().zip(&terrain.water[part.clone()]);
             let layers = layers.zip(terrain.softness[part.clone()].iter().zip(&shear[part]));
             for (x, (out, ((&sand, &water), (&softness, &shear)))) in out.iter_mut().zip(layers).enumerate() {
+                let mask = covered.map_or(0.0, |covered| covered.at(x, y));
+                let here = under.map_or(free, |(_, under)| free.towards(under, mask));
                 let dry = water <= WET;
                 let moves = (shear - threshold) * per_shear;
+                let blows = dry && moves > 0.0;
                 out[LOOSE] = if dry { sand * per_metre } else { 0.0 };
-                out[CAPACITY] = if dry && moves > 0.0 { most * moves } else { STILL };
+                out[CAPACITY] = if blows { here.most * per_metre * moves } else { STILL };
+                out[UPTAKE] = if blows { here.uptake } else { here.fallout };
                 out[WEAR] = if dry && sand < dust {
                     // What flies over a plain hardly touches it; it hits what faces it.
                     let (x, y) = (x as isize, y as isize);
                     let faces =
                         (ground(x + 1, y) - ground(x - 1, y)) * cos + (ground(x, y + 1) - ground(x, y - 1)) * sin;
-                    2.0 * softness * (faces.max(0.0) + 0.02) * shear
+                    2.0 * softness * (faces.max(0.0) + 0.02) * shear * (1.0 + wears * mask)
                 } else {
                     0.0
                 };
             }
         });
     }
+}
 
-    /// Distance over which the wind takes up its load, in metres.
-    fn length(&self, terrain: &Terrain) -> f32 {
-        self.params.saturation_length.max(SHORTEST * terrain.cell_size)
+/// How many times as strong the wind blows under the mask.
+pub(super) fn stronger(params: &Params, covered: &Covered<Params>) -> f32 {
+    covered.params.strength / params.strength.max(f32::MIN_POSITIVE)
+}
+
+/// Distance over which the wind takes up its load, in metres.
+fn length(params: &Params, terrain: &Terrain) -> f32 {
+    params.saturation_length.max(SHORTEST * terrain.cell_size)
+}
+
+/// Load of a grain over a plain, in metres; at most a quarter of a cell, so that a wave stays a small change.
+pub(super) fn most(params: &Params, terrain: &Terrain, strength: f32) -> f32 {
+    (params.capacity * 0.01 * strength * strength).min(0.25) * terrain.cell_size
+}
+
+/// What grains of the cured law carry over a plain, and how fast they take it up.
+#[derive(Clone, Copy)]
+struct Carries {
+    /// In metres.
+    most: f32,
+    /// Share of what is lacking that they take up in a step.
+    uptake: f32,
+    /// Share of what is too much that they drop in still air.
+    fallout: f32,
+}
+
+impl Carries {
+    fn new(params: &Params, terrain: &Terrain, strength: f32) -> Self {
+        let lag = terrain.cell_size / length(params, terrain);
+        let (uptake, fallout) = (1.0 - decay(lag), 1.0 - decay(lag / FALLOUT));
+        Self { most: most(params, terrain, strength), uptake, fallout }
     }
 
-    /// Load of a grain over a plain, in metres; at most a quarter of a cell, so that a wave stays a small change.
-    pub(super) fn most(&self, terrain: &Terrain, strength: f32) -> f32 {
-        (self.params.capacity * 0.01 * strength * strength).min(0.25) * terrain.cell_size
+    /// What lies between this and another, in proportion to the mask.
+    fn towards(self, other: Self, mask: f32) -> Self {
+        let between = |free: f32, under: f32| free + (under - free) * mask;
+        Self {
+            most: between(self.most, other.most),
+            uptake: between(self.uptake, other.uptake),
+            fallout: between(self.fallout, other.fallout),
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{DRY, layers};
 use crate::sim::{
     cells::{Cells, Pass, RowKernel, over_row},
+    masked::{Covered, between},
     process::water::{FILM_SQUARE, Params, Rain, Sums, beyond},
     stencil::{Border, Quantities, Window, row_sum},
     terrain::{Edge, Terrain},
@@ -136,7 +137,9 @@ impl Bed {
 pub(super) struct Carry<'a> {
     pub fluid: &'a Fluid<'a>,
     pub border: Border,
-    pub bed: Bed,
+    /// On free ground, and under the mask.
+    pub bed: [Bed; 2],
+    pub covered: Option<&'a Covered<Params>>,
     pub rows: Range<usize>,
     pub out: [&'a mut [f32]; 6],
 }
@@ -193,8 +196,9 @@ impl RowKernel for MoveRow<'_> {
 }
 
 /// A row of cells: what their beds give and take.
-struct BedRow<'a> {
-    bed: Bed,
+struct BedRow<'a, const MASKED: bool> {
+    bed: [Bed; 2],
+    mask: &'a [f32],
     per_two_cells: f32,
     bedrock: &'a [f32],
     sand: &'a [f32],
@@ -209,10 +213,15 @@ struct BedRow<'a> {
     evaporated: &'a mut [f32],
 }
 
-impl RowKernel for BedRow<'_> {
+impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let Bed { capacity, least_tilt, per_depth, suspension, deposition, stays, .. } = self.bed;
+        let ([free, under], mask) = (self.bed, self.mask);
+        let Bed { least_tilt, per_depth, .. } = free;
+        let capacity: V = between::<V, MASKED>([free.capacity, under.capacity], mask, x);
+        let suspension: V = between::<V, MASKED>([free.suspension, under.suspension], mask, x);
+        let deposition: V = between::<V, MASKED>([free.deposition, under.deposition], mask, x);
+        let stays: V = between::<V, MASKED>([free.stays, under.stays], mask, x);
         let (here, left, right, above, below) = (
             V::load(self.ground[0], x),
             V::load(self.ground[1], x),
@@ -228,13 +237,12 @@ impl RowKernel for BedRow<'_> {
         let (slope_x, slope_y) = ((right - left) * per_two_cells, (below - above) * per_two_cells);
         let square = slope_x * slope_x + slope_y * slope_y;
         let tilt = (square / (one + square)).sqrt().max(V::all(least_tilt));
-        let able = V::all(capacity) * tilt * V::load(self.speed, x) * (one - d * V::all(per_depth)).positive();
+        let able = capacity * tilt * V::load(self.speed, x) * (one - d * V::all(per_depth)).positive();
         // Thin water holds little, whatever its speed.
         let lack = able.min(d) - s;
         // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
         let room = (here - left.min(right).min(above.min(below))).positive();
         let want = lack.positive();
-        let suspension = V::all(suspension);
         let loose = (want * (suspension / (one + suspension))).min(room);
         let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
         let from_sand = loose.min(old_sand);
@@ -242,13 +250,12 @@ impl RowKernel for BedRow<'_> {
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
         let from_rock = (rest * want * (hard / (one + hard))).min(room - from_sand);
         // A cell that dries drops all that it carries.
-        let deposition = V::all(deposition);
         let settles = d.if_above(V::all(DRY), (-lack).positive() * (deposition / (one + deposition)), s);
         // What the ground really lost, to the bit: the last digit of high rock is larger than what a step takes.
         let bedrock = old_bedrock - from_rock;
         let sand = (old_sand - from_sand) + settles;
         let lost = (old_bedrock - bedrock) + (old_sand - sand);
-        let remains = d * V::all(stays);
+        let remains = d * stays;
         bedrock.store(bedrock_out, x);
         sand.store(sand_out, x);
         remains.store(water_out, x);
@@ -264,12 +271,19 @@ impl Pass for Carry<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Sums {
+        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+    }
+}
+
+impl Carry<'_> {
+    #[inline(always)]
+    fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
         let Border { width, height, edge } = self.border;
         let terrain = self.fluid.terrain;
         let share = self.fluid.share;
         let size = terrain.cell_size;
         let per_two_cells = 0.5 / size;
-        let fastest = size / self.bed.dt.max(f32::MIN_POSITIVE);
+        let fastest = size / self.bed[0].dt.max(f32::MIN_POSITIVE);
         let [bedrock, sand, water, suspended, faces_x, faces_y] = self.out;
         let mut window = Window::new(self.border, self.rows.start);
         let (mut rained, mut speed) = (vec![0.0; width], vec![0.0; width]);
@@ -318,8 +332,9 @@ impl Pass for Carry<'_> {
                 out: [water, suspended, &mut speed],
             };
             over_row::<V>(width, moves);
-            let bed = BedRow {
+            let bed = BedRow::<MASKED> {
                 bed: self.bed,
+                mask: self.covered.map_or(&[], |covered| &covered.row(y)[1..]),
                 per_two_cells,
                 bedrock: old_bedrock,
                 sand: old_sand,

@@ -5,6 +5,8 @@ use std::ops::Range;
 use super::DRY;
 use crate::sim::{
     cells::{Cells, Pass, RowKernel, over_row},
+    masked::{Covered, between},
+    process::water::Params,
     process::water::surface::{GROUND, LEVEL, Surface},
     stencil::{Border, Window},
     terrain::Edge,
@@ -13,23 +15,25 @@ use crate::sim::{
 /// Weight of a face's own flux against its neighbours' mean.
 const THETA: f32 = 0.8;
 
-/// g·Δt/l and g·Δt·n².
+/// g·Δt/l and g·Δt·n², the latter on free ground and under the mask.
 #[derive(Clone, Copy)]
 pub(super) struct Law {
     pub push: f32,
-    pub drag: f32,
+    pub drag: [f32; 2],
 }
 
 /// A row of faces: their old fluxes, those of their neighbours, the cells on both sides.
-struct FaceRow<'a> {
+struct FaceRow<'a, const MASKED: bool> {
     law: Law,
+    /// The mask in the cells on both sides.
+    mask: [&'a [f32]; 2],
     fluxes: [&'a [f32]; 3],
     ground: [&'a [f32]; 2],
     level: [&'a [f32]; 2],
     out: &'a mut [f32],
 }
 
-impl RowKernel for FaceRow<'_> {
+impl<const MASKED: bool> RowKernel for FaceRow<'_, MASKED> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (before, own, after) = (V::load(self.fluxes[0], x), V::load(self.fluxes[1], x), V::load(self.fluxes[2], x));
@@ -45,7 +49,16 @@ impl RowKernel for FaceRow<'_> {
         let third = safe.inverse_cube_root();
         let square = third * third;
         let speed = own.max(-own);
-        let flux = driven / (one + V::all(self.law.drag) * speed * (square * square * square * third));
+        let drag = if MASKED {
+            let (before, after): (V, V) = (
+                between::<V, true>(self.law.drag, self.mask[0], x),
+                between::<V, true>(self.law.drag, self.mask[1], x),
+            );
+            V::all(0.5) * (before + after)
+        } else {
+            V::all(self.law.drag[0])
+        };
+        let flux = driven / (one + drag * speed * (square * square * square * third));
         depth.if_above(dry, flux, V::all(0.0)).store(self.out, x);
     }
 }
@@ -55,6 +68,7 @@ pub(super) struct Flow<'a> {
     pub surface: &'a Surface<'a>,
     pub border: Border,
     pub law: Law,
+    pub covered: Option<&'a Covered<Params>>,
     pub rows: Range<usize>,
     pub old: (&'a [f32], &'a [f32]),
     pub out: (&'a mut [f32], &'a mut [f32]),
@@ -65,6 +79,13 @@ impl Pass for Flow<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) {
+        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+    }
+}
+
+impl Flow<'_> {
+    #[inline(always)]
+    fn run_as<V: Cells, const MASKED: bool>(self) {
         let Border { width, height, edge } = self.border;
         let mut window = Window::new(self.border, self.rows.start);
         // A row of faces with one more at either end.
@@ -80,7 +101,10 @@ impl Pass for Flow<'_> {
             let out = &mut self.out.0[line * (width + 1)..(line + 1) * (width + 1)];
             let fluxes = [&padded[..], &padded[1..], &padded[2..]];
             let (ground_sides, level_sides) = ([ground, &ground[1..]], [level, &level[1..]]);
-            over_row::<V>(width + 1, FaceRow { law: self.law, fluxes, ground: ground_sides, level: level_sides, out });
+            let mask = self.covered.map_or([&[] as &[f32]; 3], |covered| covered.rows(y));
+            let (law, beside) = (self.law, if MASKED { [mask[1], &mask[1][1..]] } else { [mask[1]; 2] });
+            let faces = FaceRow::<MASKED> { law, mask: beside, fluxes, ground: ground_sides, level: level_sides, out };
+            over_row::<V>(width + 1, faces);
             match edge {
                 Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
                 Edge::Wrap => out[width] = out[0],
@@ -103,7 +127,10 @@ impl Pass for Flow<'_> {
                 let (ground, level) =
                     if face == y { ([above, ground], [over, level]) } else { ([ground, below], [level, under]) };
                 let (ground, level) = (ground.map(|row| &row[1..]), level.map(|row| &row[1..]));
-                over_row::<V>(width, FaceRow { law: self.law, fluxes: [before, own, after], ground, level, out });
+                let sides = if face == y { [mask[0], mask[1]] } else { [mask[1], mask[2]] };
+                let sides = if MASKED { sides.map(|row| &row[1..]) } else { sides };
+                let fluxes = [before, own, after];
+                over_row::<V>(width, FaceRow::<MASKED> { law, mask: sides, fluxes, ground, level, out });
             }
         }
     }

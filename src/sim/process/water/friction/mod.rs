@@ -24,6 +24,7 @@ use super::{FILM_SQUARE, Params, Rain, Sums, surface::Surface};
 use crate::sim::{
     cells::with_vector_unit,
     grid::Grid,
+    masked::Covered,
     memory::{Memories, Memory},
     stencil::{Border, for_bands},
     terrain::Terrain,
@@ -95,35 +96,42 @@ impl Faces {
     }
 
     /// Finds the fluxes that the surface drives.
-    pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, dt: f32) {
+    pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, covered: Option<&Covered<Params>>, dt: f32) {
         let (width, height) = self.size;
         let (old_x, old_y) = (&self.x[..], &self.y[..]);
-        let surface = Surface::of_fluid(terrain, params, dt);
+        let surface = Surface::of_fluid(terrain, params, covered, dt);
+        let drag = |params: &Params| params.gravity * dt * params.roughness * params.roughness;
         let law = Law {
             push: params.gravity * dt / terrain.cell_size,
-            drag: params.gravity * dt * params.roughness * params.roughness,
+            drag: [drag(params), covered.map_or(0.0, |covered| drag(&covered.params))],
         };
         for_bands(height, [(&mut self.next_x, width + 1), (&mut self.next_y, width)], |rows, [x, y]| {
             let border = Border::of(terrain);
-            with_vector_unit(Flow { surface: &surface, border, law, rows, old: (old_x, old_y), out: (x, y) });
+            with_vector_unit(Flow { surface: &surface, border, law, covered, rows, old: (old_x, old_y), out: (x, y) });
         });
     }
 
     /// Moves water and sediment along the fluxes, and exchanges sediment with the bed.
-    pub(super) fn carry(&mut self, terrain: &mut Terrain, params: &Params, dt: f32) -> Sums {
+    pub(super) fn carry(
+        &mut self,
+        terrain: &mut Terrain,
+        params: &Params,
+        covered: Option<&Covered<Params>>,
+        dt: f32,
+    ) -> Sums {
         let (width, height) = self.size;
-        let bed = Bed::new(params, dt);
+        let bed = [params, covered.map_or(params, |covered| &covered.params)].map(|params| Bed::new(params, dt));
         let share = dt / terrain.cell_size;
         let (next_x, next_y) = (&self.next_x[..], &self.next_y[..]);
         let border = Border::of(terrain);
-        let rain = Rain::new(terrain, params, dt);
+        let rain = Rain::new(terrain, params, covered, dt);
         let fluid = Fluid { terrain, rain, sea_level: params.sea_level, share, fluxes: (next_x, next_y) };
         let [bedrock, sand, water, suspended] = self.spare.each_mut().map(|grid| (&mut grid[..], width));
         let written = [bedrock, sand, water, suspended, (&mut self.x[..], width + 1), (&mut self.y[..], width)];
         let mut sums = Sums::default();
-        for band in
-            for_bands(height, written, |rows, out| with_vector_unit(Carry { fluid: &fluid, border, bed, rows, out }))
-        {
+        for band in for_bands(height, written, |rows, out| {
+            with_vector_unit(Carry { fluid: &fluid, border, bed, covered, rows, out })
+        }) {
             sums += band;
         }
         let [bedrock, sand, water, suspended] = &mut self.spare;

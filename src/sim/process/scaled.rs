@@ -1,0 +1,154 @@
+//! What must hold of every parameter that the mask scales.
+
+use super::{
+    catalogue,
+    contract::{assert_healthy, bits, hills, set, simulation},
+};
+use crate::{
+    params::{Value, get, walk},
+    sim::{Simulation, grid::Grid, terrain::Edge},
+};
+
+/// The process, the path of a parameter of it that the mask can scale, and that of its factor.
+fn scaled_parameters() -> Vec<(&'static str, String, String)> {
+    let paths = |process: Box<dyn super::Process>| {
+        let info = process.info();
+        let [_, factors] = process.settings();
+        let paths = |name| (info.key, format!("{}.{name}", info.key), format!("{}.{name}", info.masked_key));
+        walk((info.masked_key, factors)).into_iter().map(|factor| paths(factor.name)).collect::<Vec<_>>()
+    };
+    catalogue().into_iter().flat_map(paths).collect()
+}
+
+/// Hills on which both laws of a process run, with everything that the parameters are about: sand, rock, water.
+fn start(key: &str, path: &str, mask: Option<Grid>) -> Simulation {
+    let mut terrain = hills(64, Edge::Wrap);
+    terrain.sand = Grid::from_fn(64, 64, |x, y| if (x / 8 + y / 8) % 2 == 0 { 2.0 } else { 0.0 });
+    terrain.mask = mask;
+    if key == "wind" {
+        // Cells that are smaller than what the wind remembers, on gentle ground.
+        terrain.cell_size = 2.0;
+        terrain.bedrock.iter_mut().for_each(|height| *height *= 0.05);
+    } else {
+        terrain.water.fill(0.5);
+        terrain.suspended.fill(0.05);
+    }
+    let mut simulation = simulation(&terrain, key, 1);
+    if path == "droplets.capacity" {
+        set(&mut simulation, "droplets.law", "capacity");
+    }
+    if key == "runoff" {
+        set(&mut simulation, "runoff.interval", "1");
+    }
+    simulation
+}
+
+fn number(simulation: &Simulation, path: &str) -> (f64, f64, f64) {
+    let parameter = get(&simulation.groups(), path).unwrap_or_else(|error| panic!("{error}"));
+    match parameter.value {
+        Value::Number(number) => (number, parameter.knob.min, parameter.knob.max),
+        other => panic!("{path} is {other}"),
+    }
+}
+
+/// By how much the ground, and what is on it, differ between two runs, summed over the cells that are wanted.
+fn difference(one: &Simulation, other: &Simulation, wanted: impl Fn(usize) -> bool) -> f64 {
+    let layers = |simulation: &Simulation| {
+        let terrain = &simulation.terrain;
+        [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended].map(Clone::clone)
+    };
+    let cells = |(one, other): (Grid, Grid)| {
+        let pairs = one.iter().zip(other.iter()).enumerate().filter(|(cell, _)| wanted(cell % 64));
+        pairs.map(|(_, (one, other))| f64::from((one - other).abs())).sum::<f64>()
+    };
+    layers(one).into_iter().zip(layers(other)).map(cells).sum()
+}
+
+#[test]
+fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_changes() {
+    for (key, path, factor) in scaled_parameters() {
+        let even = |mask| Some(Grid::filled(64, 64, mask));
+        let run = |mask: Option<Grid>, settings: &[(&str, f64)]| {
+            let mut simulation = start(key, &path, mask);
+            settings.iter().for_each(|(path, value)| set(&mut simulation, path, &value.to_string()));
+            (0..3).for_each(|_| simulation.tick());
+            simulation
+        };
+        let (value, min, max) = number(&start(key, &path, None), &path);
+        let times = if 1.5 * value <= max { 1.5 } else { 0.5 };
+        let product = (times * value).clamp(min, max);
+        let (plain, product) = (run(None, &[]), run(None, &[(&path, product)]));
+        let (free, covered) = (run(even(0.0), &[(&factor, times)]), run(even(1.0), &[(&factor, times)]));
+        assert_healthy(&covered, &path);
+        if path.ends_with("per_tick") {
+            let particles =
+                |simulation: &mut Simulation| simulation.slot_mut(key).expect("it is there").process.counts();
+            let [plain, product, free, covered] =
+                [plain, product, free, covered].map(|mut simulation| particles(&mut simulation).particles as f64);
+            assert!((free / plain - 1.0).abs() < 0.05 && (covered / product - 1.0).abs() < 0.05, "{path}");
+            continue;
+        }
+        assert!(bits(&free) == bits(&plain), "{path}: a factor works where nothing is masked");
+        if path == "wind.saturation_length" {
+            // The mask scales how fast grains take up sand, not what the wind remembers of the ground that it came over.
+            assert!(difference(&covered, &plain, |_| true) > 0.0);
+            continue;
+        }
+        let all = |_| true;
+        let (apart, wrong) = (difference(&plain, &product, all), difference(&covered, &product, all));
+        assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
+        let unscaled = run(even(1.0), &[]);
+        assert!(bits(&unscaled) == bits(&plain), "{path}: a mask alone changes something");
+    }
+}
+
+#[test]
+fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
+    for (key, path, factor) in scaled_parameters() {
+        let left = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 1.0 } else { 0.0 }));
+        let (mut plain, mut scaled) = (start(key, &path, left.clone()), start(key, &path, left));
+        // At the end of a range a smaller product is the same.
+        let (value, min, _) = number(&plain, &path);
+        set(&mut scaled, &factor, if value > min { "0" } else { "10" });
+        for simulation in [&mut plain, &mut scaled] {
+            (0..2).for_each(|_| simulation.tick());
+        }
+        assert_healthy(&scaled, &path);
+        // Far from the border between both, a few ticks are not enough to carry it over; the droplets and grains of a
+        // scaled number fall elsewhere, and those of all others go their way over the whole map.
+        let far = |from: usize, to: usize| difference(&plain, &scaled, |x| (from..to).contains(&x));
+        let (under, free) = (far(8, 24), far(40, 56));
+        assert!(under > 0.0, "{path} does nothing under the mask");
+        if !["droplets", "wind"].contains(&key) {
+            assert_eq!(free, 0.0, "{path} works where nothing is masked");
+        }
+        let solid = &scaled.ledger.solid;
+        let (moved, residual) = (solid.sum(|row| row.moved), scaled.solid_residual().abs());
+        assert!(residual <= 1e-5 * moved.max(1.0), "{path}: {residual} of {moved}");
+        let residual = scaled.water_residual().abs();
+        assert!(residual <= 1e-5 * scaled.terrain.water_volume().max(1.0), "{path}: {residual} of the water");
+        assert_eq!(solid.sum(|row| row.lost), 0.0, "{path}");
+    }
+}
+
+#[test]
+fn a_mirrored_mask_gives_the_mirrored_ground() {
+    for (key, path, factor) in scaled_parameters() {
+        if !["water", "thermal"].contains(&key) {
+            continue;
+        }
+        let ramp = Grid::from_fn(64, 64, |x, y| (x + 2 * y) as f32 / 192.0);
+        let run = |mirrored: bool| {
+            let mut simulation = start(key, &path, Some(ramp.clone()));
+            if mirrored {
+                simulation.terrain = super::contract::turned(&simulation.terrain, false);
+            }
+            set(&mut simulation, &factor, "0.3");
+            (0..4).for_each(|_| simulation.tick());
+            simulation
+        };
+        let (mut one, other) = (run(false), run(true));
+        one.terrain = super::contract::turned(&one.terrain, false);
+        assert!(bits(&one) == bits(&other), "{path}");
+    }
+}
