@@ -335,6 +335,13 @@ pub fn kebab(variant: &str) -> String {
     name
 }
 
+/// `sun_azimuth` and `diamond-square` as a person writes them.
+pub fn title(name: &str) -> String {
+    let spaced = name.replace(['_', '-'], " ");
+    let mut letters = spaced.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// Value, choices and whether it is a whole number; `None` for a type that no parameter can have.
 fn read(field: &dyn PartialReflect) -> Option<(Value, Vec<String>, bool)> {
     if let ReflectRef::Enum(value) = field.reflect_ref() {

@@ -10,7 +10,7 @@ use bevy::prelude::*;
 use super::{Live, state::State};
 use crate::{
     io::session::Session,
-    params::{Value, walk, write},
+    params::{Value, title, walk, write},
     sim::{edit::Patch, terrain::Source},
 };
 
@@ -46,6 +46,8 @@ pub struct History {
     past: Vec<Step>,
     future: Vec<Step>,
     last: Option<Instant>,
+    /// Whether the button that is pressed was pressed when something was last changed.
+    held: bool,
     /// The number of the stroke that still goes on, which is the last step.
     open: Option<u64>,
     /// Strokes so far.
@@ -140,7 +142,7 @@ impl History {
     /// Remembers a parameter as it is before it is changed.
     pub(super) fn before_parameter(&mut self, live: &Live, group: &str, name: &'static str) {
         let values = live.all().iter().filter_map(|session| value(session, group, name)).collect();
-        self.push(&format!("{group}.{name}"), || Change::Parameter(group.to_owned(), name, values));
+        self.push(&readable(live, group, name), || Change::Parameter(group.to_owned(), name, values));
     }
 
     /// Remembers which processes run before one is switched on or off, and others with it.
@@ -178,7 +180,7 @@ impl History {
         self.end_stroke();
         self.changes += 1;
         let now = Instant::now();
-        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP);
+        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || self.held);
         self.future.clear();
         // What a step looked like before its first change is what undo brings back.
         if goes_on && self.past.last().is_some_and(|step| step.label == label) {
@@ -272,6 +274,24 @@ impl Step {
 fn exchange_patches(live: &mut Live, patches: &mut [Patch]) {
     for (session, patch) in live.all_mut().iter_mut().zip(patches) {
         session.simulation.exchange(patch);
+    }
+}
+
+/// A parameter as a person calls it.
+fn readable(live: &Live, group: &str, name: &str) -> String {
+    let key = group.strip_suffix("-masked").unwrap_or(group);
+    let info = live.chosen().simulation.slots.iter().map(|slot| slot.process.info()).find(|info| info.key == key);
+    let place = if key == group { "" } else { " under the mask" };
+    format!("{}: {}{place}", info.map_or_else(|| title(key), |info| info.title.to_owned()), name.replace('_', " "))
+}
+
+/// Sees whether a drag goes on: what it changes is one step, however slow the hand.
+pub(super) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut history: ResMut<History>) {
+    let pressed = mouse.is_some_and(|mouse| mouse.pressed(MouseButton::Left));
+    let recent = history.last.is_some_and(|last| last.elapsed() < SAME_STEP);
+    let held = pressed && (history.held || recent);
+    if history.held != held {
+        history.held = held;
     }
 }
 

@@ -287,7 +287,7 @@ pub(super) fn plugin(app: &mut App) {
                 (obey::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish, timeline::obey)
                     .chain()
                     .in_set(SimSystems::Obey),
-                (run_due_ticks, timeline::follow, record::sample, overlay::follow_ticks)
+                (history::follow_button, run_due_ticks, timeline::follow, record::sample, overlay::follow_ticks)
                     .chain()
                     .in_set(SimSystems::Tick),
             ),

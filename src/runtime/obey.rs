@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     io::{preset::Preset, session::Session},
-    params::{Value, write},
+    params::{self, Value, write},
 };
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -320,7 +320,7 @@ fn set(
     let ticks = live.ticks();
     notices.retract(&Command::Undo);
     if terrain {
-        history.before_state(live, &format!("{group}.{name}"));
+        history.before_state(live, &format!("{}: {}", params::title(group), name.replace('_', " ")));
     } else {
         history.before_parameter(live, group, name);
     }

@@ -5,12 +5,12 @@ use egui_phosphor::regular as icon;
 
 use super::{
     State, commands,
-    group::{group_ui, some_of_group_ui, title},
+    group::{group_ui, some_of_group_ui},
     springs::{Kind, Springs},
     style::ACCENT,
 };
 use crate::{
-    params::{Value, walk},
+    params::{Value, title, walk},
     runtime::{BUDGET, Command},
     sim::{
         edit::{Brush, Combine, Selection, Tool},
@@ -20,6 +20,8 @@ use crate::{
 
 /// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
 const REACH: f32 = 160.0;
+/// Height of the list of steps, in points.
+const LIST: f32 = 220.0;
 /// Side of a button of the bar, in points.
 const BUTTON: f32 = 34.0;
 
@@ -237,10 +239,11 @@ pub fn history_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
             asked.push(Command::Jump(done as i32 - number as i32));
         }
     };
-    egui::ScrollArea::vertical().max_height(220.0).id_salt("history").show(ui, |ui| {
+    let list = egui::ScrollArea::vertical().id_salt("history").max_height(LIST).min_scrolled_height(LIST);
+    list.stick_to_bottom(true).show(ui, |ui| {
         row(ui, 0, "As far back as is kept");
         for (index, step) in steps.enumerate() {
-            row(ui, index + 1, &format!("{}. {step}", index + 1));
+            row(ui, index + 1, &format!("{}. {}", index + 1, title(step)));
         }
     });
     let megabytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use bevy_egui::egui::{self, Align2, RichText};
 
-use super::group::title;
 use crate::{
     io::{
         export::{self, Export, PRESETS, Print, Settings, Size},
         session::Session,
     },
+    params::title,
     runtime::Command,
 };
 

@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::style;
-use crate::params::{Group, Knob, Parameter, Value, walk};
+use crate::params::{Group, Knob, Parameter, Value, title, walk};
 
 /// Shows a group; `defaults` is the same group untouched. Returns what the user changed, by the parameter's name.
 ///
@@ -135,11 +135,4 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value) {
     if parameter.value != *default {
         ui.small("Right-click to reset.");
     }
-}
-
-/// `sun_azimuth` and `diamond-square` as a person writes them.
-pub fn title(name: &str) -> String {
-    let spaced = name.replace(['_', '-'], " ");
-    let mut letters = spaced.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

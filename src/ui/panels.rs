@@ -22,7 +22,7 @@ use super::{
 use crate::{
     io::heightmap::Options,
     look::{Look, WaterLook},
-    params::{Parameter, Value, walk},
+    params::{self, Parameter, Value, walk},
     runtime::{Command, Workspace},
     sim::{
         Slot,
@@ -240,7 +240,7 @@ fn lesson_ui(ui: &mut Ui, slots: &[Slot]) {
             let info = slot.process.info();
             ui.label(info.about);
             for (number, stage) in info.stages.iter().enumerate() {
-                ui.label(format!("{}. {}: {}", number + 1, super::group::title(stage.name), stage.about));
+                ui.label(format!("{}. {}: {}", number + 1, params::title(stage.name), stage.about));
             }
             ui.label(RichText::new(info.source).weak().small());
         }
