@@ -11,6 +11,7 @@ mod fields;
 mod fractal;
 mod frame;
 mod softness;
+mod valley;
 
 use bevy_reflect::Reflect;
 
@@ -33,7 +34,7 @@ const G1: &str = "UIUC CS 418, faulting planes";
 
 /// How the starting heights are made.
 ///
-/// The kinds up to `Faulting` are random; their lowest cell lies at 0 and their highest at the relief. The others are
+/// The kinds up to `Valley` are random; their lowest cell lies at 0 and their highest at the relief. The others are
 /// regular test fields; lengths are those of an ideal shape that the cell centres sample, x runs along columns and y
 /// along rows.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,9 @@ pub enum Generator {
     DiamondSquare,
     /// Straight faults across the map, one side raised, the other lowered.
     Faulting,
+    /// A valley that winds from the upper border down to the lower one, its floor as wide as the feature size to each side,
+    /// through country that is as rugged as fbm makes it.
+    Valley,
     /// One inclined plane, from 0 at the left border to the relief at the right.
     Plane,
     /// Two level halves, 0 on the left and the relief on the right, joined by a slope two feature sizes wide.
@@ -134,7 +138,7 @@ pub struct TerrainParams {
     /// Number of faults. Few leave straight cliffs between level blocks, many pile up to mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log())]
     pub faults: u32,
-    /// Radius, half width or standard deviation of a test field, as a share of the map's shorter side. Too large runs
+    /// Radius, half width or standard deviation of a test field, half width of the valley's floor, as a share of the map's shorter side. Too large runs
     /// over the border, too small is only a few cells.
     #[reflect(@knob(0.02..=0.5).source("ours"))]
     pub feature_size: f32,
@@ -218,6 +222,7 @@ pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
         }
         Generator::DiamondSquare => normalized(diamond_square::heights(params.hurst, frame, seed), params.relief),
         Generator::Faulting => normalized(faulting::heights(params.faults, frame, seed), params.relief),
+        Generator::Valley => normalized(valley::heights(params, frame, seed), params.relief),
         _ => fields::heights(params, frame),
     };
     let softness = softness_map(params, &heights, seed);

@@ -4,7 +4,7 @@ use rayon::ThreadPoolBuilder;
 
 use super::*;
 
-const RANDOM: [Generator; 7] = [
+const RANDOM: [Generator; 8] = [
     Generator::Perlin,
     Generator::Simplex,
     Generator::Fbm,
@@ -12,6 +12,7 @@ const RANDOM: [Generator; 7] = [
     Generator::Billow,
     Generator::DiamondSquare,
     Generator::Faulting,
+    Generator::Valley,
 ];
 const SIZES: [(u32, u32); 5] = [(64, 64), (100, 100), (32, 257), (130, 47), (1, 1)];
 
