@@ -1,6 +1,9 @@
 //! The plugins and the order of their systems, in a window or off-screen; nothing else.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use bevy::{
     app::ScheduleRunnerPlugin,
@@ -23,11 +26,14 @@ use crate::{
         self, Error,
         heightmap::Options,
         keep::{Keeper, left_behind},
+        project::Project,
         scene::{DEFAULT, Picture},
         session::Session,
     },
     log,
-    runtime::{self, Brushes, Command, Document, FreeView, Level, Live, Notices, Preferences, SimSystems, Transport},
+    runtime::{
+        self, Brushes, Command, Document, FreeView, Level, Live, Notices, Preferences, SimSystems, Timeline, Transport,
+    },
     settings::{AntiAliasing, Quality, Remembered, Settings, autosave_folder, settings_file},
     tools,
     ui::{self, Canvas, UiVisible},
@@ -44,11 +50,12 @@ const FRAMES_BEFORE_SHOT: u32 = 6;
 /// Cells along a side of the first scene where a graphics card draws it.
 const FIRST_SIDE: u32 = 512;
 
-/// Opens a window and runs until it is closed.
+/// Opens a window on runs, which may come from a project's file, and runs until it is closed.
 ///
 /// # Errors
 /// One sentence, if there is no display or no graphics driver.
-pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
+pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
+    let Project { mut sessions, chosen, camera, timeline } = opened;
     if cfg!(all(unix, not(target_os = "macos"))) && !has_display() {
         return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned());
     }
@@ -56,7 +63,7 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
     log::report_panics();
     for session in &mut sessions {
         // The first picture is as fine as the machine can draw it.
-        if !software && session.origin.input == DEFAULT {
+        if !software && file.is_none() && session.origin.input == DEFAULT {
             session.terrain.resize(FIRST_SIDE);
             session.restart(session.simulation.seed());
         }
@@ -68,8 +75,8 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
         present_mode: PresentMode::AutoVsync,
         ..default()
     };
-    let file = settings_file();
-    let loaded = file.as_deref().map_or_else(|| Ok(Remembered::default()), Remembered::load);
+    let settings = settings_file();
+    let loaded = settings.as_deref().map_or_else(|| Ok(Remembered::default()), Remembered::load);
     let mut notices = Notices::default();
     let remembered = loaded.unwrap_or_else(|error| {
         notices.tell(Level::Warning, format!("{error}."));
@@ -92,14 +99,26 @@ pub fn open_window(mut sessions: Vec<Session>) -> Result<(), String> {
         }
     });
     let document = keeper.map_or_else(Document::default, Document::with_keeper);
-    let preferences = Preferences { settings: remembered.settings(), remembered, software, file };
+    let preferences = Preferences { settings: remembered.settings(), remembered, software, file: settings };
     let mut app = App::new();
     app.add_plugins(
         DefaultPlugins
             .set(WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() })
             .set(log::plugin()),
     );
+    for warning in sessions.iter().flat_map(|session| &session.warnings) {
+        notices.tell(Level::Warning, warning.clone());
+    }
     add_thalweg(&mut app, sessions);
+    let mut live = app.world_mut().resource_mut::<Live>();
+    live.choose(chosen);
+    // What was kept by a program that broke down is not saved anywhere yet.
+    live.file = file.filter(|file| file.parent() != autosave_folder().as_deref());
+    let work = live.work();
+    app.world_mut().resource_mut::<Timeline>().begin_with(timeline, work);
+    if let Some(camera) = camera {
+        app.world_mut().write_message(Command::PlaceCamera(camera));
+    }
     app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
     app.run();
     Ok(())

@@ -16,6 +16,7 @@ use thalweg::{
         scene::{self, BUILT_IN},
         session::Session,
     },
+    params::title,
     params::{Value, walk},
     runtime::{
         Before, Brushes, Command, Document, History, Live, Notices, Overlay, Preferences, Record, Timeline, Timing,
@@ -25,7 +26,7 @@ use thalweg::{
     sim::{statistics::Statistics, terrain::Source},
     ui::{
         Kept, State, UiVisible,
-        group::{group_ui, title},
+        group::group_ui,
         panels::window_ui,
         springs::{Springs, marks_ui, springs_ui},
         toasts::toasts_ui,

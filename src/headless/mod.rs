@@ -19,7 +19,8 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
-        Error, heightmap, project,
+        Error, heightmap,
+        project::{self, Keyframes, Project},
         scene::{self, DEFAULT, Picture, Role},
         session::Session,
     },
@@ -152,7 +153,7 @@ pub struct Graphics<W, P> {
 /// Parses the command line and does what it says.
 pub fn run<W, P>(graphics: Graphics<W, P>) -> ExitCode
 where
-    W: FnOnce(Vec<Session>) -> Result<(), String>,
+    W: FnOnce(Project, Option<PathBuf>) -> Result<(), String>,
     P: FnOnce(Vec<Session>, &Picture) -> Result<(), Error>,
 {
     let cli = match Cli::try_parse() {
@@ -195,10 +196,21 @@ fn first_lines(message: &str) -> String {
     format!("{}; see thalweg --help", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-fn open(input: Option<String>, window: impl FnOnce(Vec<Session>) -> Result<(), String>) -> Result<(), Failure> {
-    let name = input.as_deref().unwrap_or(DEFAULT);
-    let sessions = scene::open(name, &heightmap::Options::default())?;
-    match (window(sessions), input) {
+fn open(
+    input: Option<String>,
+    window: impl FnOnce(Project, Option<PathBuf>) -> Result<(), String>,
+) -> Result<(), Failure> {
+    let file = input.as_deref().map(PathBuf::from).filter(|file| project::is_project(file));
+    let opened = match &file {
+        Some(file) => project::open_whole(file)?,
+        None => Project {
+            sessions: scene::open(input.as_deref().unwrap_or(DEFAULT), &heightmap::Options::default())?,
+            chosen: 0,
+            camera: None,
+            timeline: Keyframes::default(),
+        },
+    };
+    match (window(opened, file), input) {
         (Ok(()), _) => Ok(()),
         (Err(reason), Some(_)) => {
             Err(Failure::bad_input(format!("{reason}; \"thalweg build\" works without a display")))

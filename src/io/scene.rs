@@ -438,6 +438,21 @@ mod tests {
     }
 
     #[test]
+    fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("rain.ron");
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).expect("built in");
+        let rain = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 2.0 } else { 0.0 }));
+        session.simulation.terrain.rain = rain.clone();
+        session.restart(1);
+        assert!(session.simulation.terrain.rain == rain && session.did_by_hand());
+        save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+        let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert!(again.simulation.terrain.rain == rain);
+    }
+
+    #[test]
     fn a_session_at_its_start_is_saved_as_a_scene_alone() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("start.ron");

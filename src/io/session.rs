@@ -281,11 +281,18 @@ impl Session {
     pub fn restart(&mut self, seed: u64) {
         let mut terrain = self.start_terrain(seed);
         let now = &self.simulation.terrain;
-        let [rain, mask] =
-            [&now.rain, &now.mask].map(|map| map.as_ref().map(|map| map.resampled(terrain.width(), terrain.height())));
-        terrain.rain = rain.or(terrain.rain);
-        terrain.mask = mask;
+        let fitted = |map: &Grid| map.resampled(terrain.width(), terrain.height());
+        let mask = now.mask.as_ref().map(fitted);
+        let rain = if self.paints_rain() { now.rain.as_ref().map(fitted) } else { terrain.rain.take() };
+        (terrain.rain, terrain.mask) = (rain, mask);
         self.simulation.restart(terrain, seed);
+    }
+
+    /// Whether rain falls otherwise than the loaded map says.
+    fn paints_rain(&self) -> bool {
+        let terrain = &self.simulation.terrain;
+        let loaded = self.maps.rain.as_ref().map(|map| map.resampled(terrain.width(), terrain.height()));
+        terrain.rain.is_some() && terrain.rain != loaded
     }
 
     /// Loads a map of sand, softness or rain. It takes effect at the next [`Self::restart`].
@@ -313,16 +320,16 @@ impl Session {
             Role::Heights => return Err(Error::input(path, "it is not heights that are asked for", "open it instead")),
             Role::Sand => maps.sand = Some(grid),
             Role::Softness => maps.softness = Some(grid),
-            Role::Rain => {
-                maps.rain = Some(grid);
-                // It takes the place of what was painted.
-                self.simulation.terrain.rain = None;
-            }
+            Role::Rain => maps.rain = Some(grid),
             Role::Water => maps.water = Some(grid),
             Role::Suspended => maps.suspended = Some(grid),
         }
         maps.check().map_err(|wrong| Error::input(path, wrong, "correct the map or its sidecar"))?;
         self.maps = maps;
+        if role == Role::Rain {
+            // It takes the place of what was painted.
+            self.simulation.terrain.rain = None;
+        }
         self.origin.maps.retain(|(other, _)| *other != role);
         self.origin.maps.push((role, path.to_owned()));
         Ok(())
@@ -361,12 +368,14 @@ impl Session {
     /// Whether its generator, parameters and seed alone make the layers as they are now.
     pub fn generates_its_state(&self) -> bool {
         let untouched = self.simulation.ticks() == 0 && self.simulation.between_ticks() && !self.origin.edited;
-        untouched && self.heightmap.is_none() && self.maps == Maps::default()
+        let painted = self.simulation.terrain.rain.is_some() || self.simulation.terrain.mask.is_some();
+        untouched && !painted && self.heightmap.is_none() && self.maps == Maps::default()
     }
 
     /// Whether something was done by hand that [`Self::command_line`] does not tell.
     pub fn did_by_hand(&self) -> bool {
-        self.origin.edited || self.sources != self.opened_sources
+        let painted = self.simulation.terrain.mask.is_some() || self.paints_rain();
+        self.origin.edited || painted || self.sources != self.opened_sources
     }
 
     /// The command that makes this run without a window.

@@ -195,16 +195,13 @@ impl Packed {
     }
 
     /// What is wrong with one that was read from a file, if anything is.
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+    pub(super) fn check(&self, least: f32) -> Result<(), &'static str> {
         match lz4_flex::decompress(&self.bytes, 4 * self.count) {
             Ok(planes) if planes.len() == 4 * self.count => {}
             _ => return Err("cannot be unpacked"),
         }
-        if self.unpack().iter().all(|number| number.is_finite()) {
-            Ok(())
-        } else {
-            Err("has values that are no numbers")
-        }
+        let sane = |number: &f32| number.is_finite() && *number >= least;
+        if self.unpack().iter().all(sane) { Ok(()) } else { Err("has values that make no sense") }
     }
 
     fn unpack(&self) -> Vec<f32> {

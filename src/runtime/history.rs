@@ -46,7 +46,8 @@ pub struct History {
     past: Vec<Step>,
     future: Vec<Step>,
     last: Option<Instant>,
-    /// Whether the button that is pressed was pressed when something was last changed.
+    /// Whether the button is pressed, and whether it has been since something was last changed.
+    pressed: bool,
     held: bool,
     /// The number of the stroke that still goes on, which is the last step.
     open: Option<u64>,
@@ -142,19 +143,19 @@ impl History {
     /// Remembers a parameter as it is before it is changed.
     pub(super) fn before_parameter(&mut self, live: &Live, group: &str, name: &'static str) {
         let values = live.all().iter().filter_map(|session| value(session, group, name)).collect();
-        self.push(&readable(live, group, name), || Change::Parameter(group.to_owned(), name, values));
+        self.push(&readable(live, group, name), true, || Change::Parameter(group.to_owned(), name, values));
     }
 
     /// Remembers which processes run before one is switched on or off, and others with it.
     pub(super) fn before_switch(&mut self, live: &Live, key: &'static str, on: bool) {
         let label = format!("{key} {}", if on { "on" } else { "off" });
-        self.push(&label, || Change::Switches(switches(live)));
+        self.push(&label, false, || Change::Switches(switches(live)));
     }
 
     /// Remembers which processes keep off what is masked before one is told to, or not to.
     pub(super) fn before_limit(&mut self, live: &Live, key: &'static str, on: bool) {
         let label = format!("{key} {}", if on { "limited to the mask" } else { "everywhere" });
-        self.push(&label, || Change::Switches(switches(live)));
+        self.push(&label, false, || Change::Switches(switches(live)));
     }
 
     /// Remembers the springs before they are changed.
@@ -168,19 +169,21 @@ impl History {
                 format!("spring {} changed", which + 1)
             }
         };
-        self.push(&label, || Change::Sources(sources(live)));
+        self.push(&label, true, || Change::Sources(sources(live)));
     }
 
     /// Remembers everything before it is replaced.
     pub(super) fn before_state(&mut self, live: &Live, label: &str) {
-        self.push(label, || Change::State(State::new(live.clone())));
+        self.push(label, false, || Change::State(State::new(live.clone())));
     }
 
-    fn push(&mut self, label: &str, change: impl FnOnce() -> Change) {
+    /// What is dragged goes on as long as the button is held.
+    fn push(&mut self, label: &str, drags: bool, change: impl FnOnce() -> Change) {
         self.end_stroke();
         self.changes += 1;
         let now = Instant::now();
-        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || self.held);
+        let held = std::mem::replace(&mut self.held, self.pressed) && drags;
+        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || held);
         self.future.clear();
         // What a step looked like before its first change is what undo brings back.
         if goes_on && self.past.last().is_some_and(|step| step.label == label) {
@@ -287,12 +290,9 @@ fn readable(live: &Live, group: &str, name: &str) -> String {
 
 /// Sees whether a drag goes on: what it changes is one step, however slow the hand.
 pub(super) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut history: ResMut<History>) {
-    let pressed = mouse.is_some_and(|mouse| mouse.pressed(MouseButton::Left));
-    let recent = history.last.is_some_and(|last| last.elapsed() < SAME_STEP);
-    let held = pressed && (history.held || recent);
-    if history.held != held {
-        history.held = held;
-    }
+    let history = history.bypass_change_detection();
+    history.pressed = mouse.is_some_and(|mouse| mouse.pressed(MouseButton::Left));
+    history.held &= history.pressed;
 }
 
 fn value(session: &Session, group: &str, name: &str) -> Option<Value> {

@@ -139,12 +139,7 @@ impl Task {
         match self {
             Self::Open(input, _) if project::is_project(Path::new(&input)) => {
                 let path = PathBuf::from(input);
-                let mut project = project::open(&path)?;
-                match project::keyframes(&path) {
-                    Ok(timeline) => project.timeline = timeline,
-                    // The work itself is whole.
-                    Err(error) => project.sessions[0].warnings.push(format!("{error}; it was opened without")),
-                }
+                let project = project::open_whole(&path)?;
                 Ok(Outcome::Project(path, Box::new(project)))
             }
             Self::Open(input, options) => {
@@ -359,7 +354,7 @@ pub(super) fn finish(
             Ok((label, new)) => {
                 let ticks = live.ticks();
                 history.before_state(&live, &label);
-                timeline.begin_with(keyframes);
+                timeline.begin_with(keyframes, new.work());
                 if opened {
                     document.is_saved(history.changes());
                 }

@@ -67,7 +67,7 @@ impl Live {
     }
 
     /// The number of this work.
-    fn work(&self) -> u64 {
+    pub fn work(&self) -> u64 {
         self.work
     }
 

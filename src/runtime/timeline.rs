@@ -31,6 +31,8 @@ pub struct Keyframe {
     /// What it was run on from.
     parent: Option<u64>,
     tick: u64,
+    /// The work that it is a state of.
+    work: u64,
     bytes: usize,
     snapshots: Arc<Vec<Snapshot>>,
 }
@@ -41,6 +43,7 @@ struct Packing {
     id: u64,
     parent: Option<u64>,
     tick: u64,
+    work: u64,
     handle: JoinHandle<Vec<Snapshot>>,
 }
 
@@ -63,6 +66,8 @@ pub struct Timeline {
     /// The last keyframe on the way to the present.
     here: Option<u64>,
     next: u64,
+    /// The present work: keyframes of another are not shown.
+    work: u64,
     interval: u64,
     /// A keyframe that is being packed.
     packing: Option<Packing>,
@@ -82,6 +87,7 @@ impl Default for Timeline {
             frames: Vec::new(),
             here: None,
             next: 0,
+            work: 0,
             interval: INTERVAL,
             packing: None,
             start: 0,
@@ -98,10 +104,10 @@ impl Timeline {
     pub fn marks(&self) -> Vec<Mark> {
         let mut marks: Vec<Mark> = Vec::with_capacity(self.frames.len());
         let mut branches = 0;
-        for frame in &self.frames {
+        for frame in self.own() {
             let parent = marks.iter().find(|mark| Some(mark.id) == frame.parent).copied();
             // The first child goes on with its parent's branch, another one begins its own.
-            let only = !self.frames.iter().any(|other| other.parent == frame.parent && other.id < frame.id);
+            let only = !self.own().any(|other| other.parent == frame.parent && other.id < frame.id);
             let branch = match parent {
                 Some(parent) if only => parent.branch,
                 _ => {
@@ -124,13 +130,18 @@ impl Timeline {
         self.frames.iter().map(|frame| frame.bytes).sum()
     }
 
+    /// Those of the present work.
+    fn own(&self) -> impl Iterator<Item = &Keyframe> {
+        self.frames.iter().filter(|frame| frame.work == self.work)
+    }
+
     fn find(&self, id: u64) -> Option<&Keyframe> {
-        self.frames.iter().find(|frame| frame.id == id)
+        self.own().find(|frame| frame.id == id)
     }
 
     /// Forgets everything, as another work begins, which may bring its own keyframes.
-    pub(super) fn begin_with(&mut self, saved: project::Keyframes) {
-        *self = Self { start: self.start, next: self.next, ..Self::default() };
+    pub fn begin_with(&mut self, saved: project::Keyframes, work: u64) {
+        *self = Self { start: self.start, next: self.next, work, ..Self::default() };
         // Their numbers become such as no other keyframe has had.
         let ids: Vec<u64> = saved.frames.iter().map(|frame| frame.id).collect();
         let first = self.next;
@@ -139,7 +150,7 @@ impl Timeline {
             let bytes = snapshots.iter().map(Snapshot::bytes).sum();
             let tick = snapshots.first().map_or(0, Snapshot::tick);
             let (id, parent) = (renumbered(id).unwrap_or_default(), parent.and_then(renumbered));
-            self.frames.push(Keyframe { id, parent, tick, bytes, snapshots });
+            self.frames.push(Keyframe { id, parent, tick, work, bytes, snapshots });
         }
         self.next += ids.len() as u64;
         self.here = saved.here.and_then(renumbered);
@@ -147,15 +158,14 @@ impl Timeline {
 
     /// All keyframes, to be saved with the work; one that is still being packed is left out.
     pub(super) fn keyframes(&self) -> project::Keyframes {
-        let first = self.frames.iter().map(|frame| frame.id).min().unwrap_or_default();
-        let frames = self.frames.iter().map(|frame| project::Keyframe {
-            id: frame.id - first,
-            parent: frame.parent.map(|parent| parent - first),
+        let frames = self.own().map(|frame| project::Keyframe {
+            id: frame.id,
+            parent: frame.parent.filter(|parent| self.find(*parent).is_some()),
             snapshots: frame.snapshots.clone(),
         });
         let packing = self.packing.as_ref().filter(|packing| self.here == Some(packing.id));
         let here = packing.map_or(self.here, |packing| packing.parent);
-        project::Keyframes { frames: frames.collect(), here: here.map(|here| here - first) }
+        project::Keyframes { frames: frames.collect(), here }
     }
 
     /// Finds its place again after all sessions were replaced by what they were before, or by a new start: the present is
@@ -185,7 +195,8 @@ impl Timeline {
         self.cost = begun.elapsed();
         let pack = move || unpacked.into_iter().map(Unpacked::pack).collect();
         if let Ok(handle) = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack) {
-            self.packing = Some(Packing { id: self.next, parent: self.here, tick: live.ticks(), handle });
+            let (work, tick) = (live.work(), live.ticks());
+            self.packing = Some(Packing { id: self.next, parent: self.here, tick, work, handle });
             self.here = Some(self.next);
             self.next += 1;
         }
@@ -197,10 +208,13 @@ impl Timeline {
         if !self.packing.as_ref().is_some_and(|packing| waits || packing.handle.is_finished()) {
             return;
         }
-        let Some(Packing { id, parent, tick, handle }) = self.packing.take() else { return };
+        let Some(Packing { id, parent, tick, work, handle }) = self.packing.take() else { return };
         if let Ok(snapshots) = handle.join() {
             let bytes = snapshots.iter().map(Snapshot::bytes).sum();
-            self.frames.push(Keyframe { id, parent, tick, bytes, snapshots: Arc::new(snapshots) });
+            self.frames.push(Keyframe { id, parent, tick, work, bytes, snapshots: Arc::new(snapshots) });
+        } else if self.here == Some(id) {
+            // It broke off: what comes next goes on from the one before.
+            self.here = parent;
         }
     }
 
@@ -241,6 +255,7 @@ pub(super) fn follow(
 ) {
     let timeline = timeline.bypass_change_detection();
     timeline.collect(false);
+    timeline.work = live.work();
     if timeline.start != revision.start {
         timeline.follow_replaced(revision.start, &live);
     }

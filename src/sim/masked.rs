@@ -1,9 +1,9 @@
 //! Parameters that the mask scales: one value on free ground, another where the mask covers it whole, and between both in
 //! proportion to the mask.
 //!
-//! A process that has such parameters names them with [`factors`], keeps the struct that comes of it, and asks
+//! A process that has such parameters names them with `factors!`, keeps the struct that comes of it, and asks
 //! [`Covered::of`] at every step: nothing comes back unless there are a mask and a factor that is not 1, so that an
-//! evenly tuned map costs nothing.
+//! evenly tuned map costs next to nothing.
 
 use bevy_reflect::structs::Struct;
 
@@ -12,7 +12,7 @@ use super::{
     grid::Grid,
     terrain::{Edge, Terrain},
 };
-use crate::params::{multiplied, walk};
+use crate::params::{Value, multiplied, walk};
 
 /// Makes a struct `Factors`: one factor for each of the parameters named, by the same name.
 macro_rules! factors {
@@ -49,6 +49,9 @@ impl<P: Struct + Clone> Covered<P> {
     /// What the mask of a terrain makes of parameters; `None` if it changes nothing.
     pub fn of(terrain: &Terrain, params: &P, factors: &dyn Struct) -> Option<Self> {
         let mask = terrain.mask.as_ref()?;
+        if walk(("", factors)).iter().all(|factor| factor.value == Value::Number(1.0)) {
+            return None;
+        }
         let scaled = multiplied(params, factors);
         if walk(("", &scaled)).iter().zip(walk(("", params))).all(|(scaled, plain)| scaled.value == plain.value) {
             return None;

@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{LONGEST_MANIFEST, LONGEST_SIDE, damaged, manifest::Books, read};
+use super::{LONGEST_SIDE, MOST_CELLS, MOST_RUNS, damaged, manifest::Books, read};
 use crate::{
     io::{
         Error,
@@ -28,8 +28,18 @@ use crate::{
 
 /// Most keyframes that are read.
 const MOST: usize = 10_000;
-/// Most maps of a keyframe.
+/// Most maps of a run of a keyframe besides its layers.
 const MOST_MAPS: usize = 64;
+/// Longest `timeline.ron`, in bytes: every keyframe has all parameters.
+const LONGEST: u64 = 256 << 20;
+/// Most bytes of all packed maps together.
+const MOST_BYTES: usize = 4 << 30;
+/// Largest number of a tick.
+const LAST_TICK: u64 = 1 << 48;
+/// Layers that every run has; the others are rain and mask.
+const ALWAYS: usize = 6;
+/// Layers whose values may be negative: bedrock, and the ground at the start.
+const SIGNED: [usize; 2] = [0, 5];
 
 /// A state of all runs side by side.
 #[derive(Clone, Debug)]
@@ -157,6 +167,9 @@ impl Run {
         }
         // What a process keeps lies in cells or on their faces, of which there are at most two more in a row.
         let most = (width + 2) * (height + 2);
+        if self.tick > LAST_TICK || self.layers[..ALWAYS].contains(&false) {
+            return Err("a layer or its tick is missing".to_owned());
+        }
         if self.cells.len() > MOST_MAPS || self.cells.iter().any(|&count| count > most) {
             return Err("its processes keep more than they can".to_owned());
         }
@@ -181,6 +194,9 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
     };
     let manifest = Manifest { here: keyframes.here, frames: keyframes.frames.iter().map(frame).collect() };
     let text = ron::to_string(&manifest).map_err(|error| ZipError::Io(std::io::Error::other(error)))?;
+    if text.len() as u64 > LONGEST || keyframes.frames.len() > MOST {
+        return Err(ZipError::Io(std::io::Error::other("the timeline is too long to be saved")));
+    }
     archive.start_file("timeline.ron", SimpleFileOptions::default().compression_method(CompressionMethod::Deflated))?;
     archive.write_all(text.as_bytes())?;
     // They are packed already.
@@ -208,24 +224,39 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     if archive.index_for_name("timeline.ron").is_none() {
         return Ok(Keyframes::default());
     }
-    let text = read(path, &mut archive, "timeline.ron", LONGEST_MANIFEST)?;
+    let text = read(path, &mut archive, "timeline.ron", LONGEST)?;
     let wrong = |what: String| damaged(path, &format!("its timeline is damaged ({what})"));
     let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
     let manifest: Manifest = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if manifest.frames.len() > MOST {
         return Err(wrong(format!("it has {} keyframes", manifest.frames.len())));
     }
+    let mut bytes = 0;
     let mut frames: Vec<Keyframe> = Vec::with_capacity(manifest.frames.len());
     for Frame { id, parent, runs } in manifest.frames {
         let earlier = |id: u64| frames.iter().any(|frame| frame.id == id);
         if earlier(id) || parent.is_some_and(|parent| !earlier(parent)) {
             return Err(wrong(format!("keyframe {id} is out of order")));
         }
+        let cells: usize = runs.iter().map(|run| run.size.0.saturating_mul(run.size.1)).fold(0, usize::saturating_add);
+        if runs.len() > MOST_RUNS || cells > MOST_CELLS {
+            return Err(wrong(format!("keyframe {id} has {} runs of {cells} cells", runs.len())));
+        }
         let snapshots = runs.into_iter().enumerate().map(|(index, run)| {
             let lengths = run.lengths().map_err(wrong)?;
             let maps = lengths.into_iter().enumerate();
-            let maps = maps.map(|(map, count)| take_up(path, &mut archive, &file_of(id, index, map), count));
-            run.snapshot(maps.collect::<Result<_, _>>()?).map_err(wrong)
+            let there: Vec<usize> = (0..LAYERS).filter(|&layer| run.layers[layer]).collect();
+            let maps = maps.map(|(map, count)| {
+                let least = match there.get(map) {
+                    Some(layer) if !SIGNED.contains(layer) => 0.0,
+                    _ => f32::NEG_INFINITY,
+                };
+                let packed = take_up(path, &mut archive, &file_of(id, index, map), count, least)?;
+                bytes += packed.bytes.len();
+                if bytes > MOST_BYTES { Err(wrong("it is too large".to_owned())) } else { Ok(packed) }
+            });
+            let maps = maps.collect::<Result<_, _>>()?;
+            run.snapshot(maps).map_err(wrong)
         });
         let snapshots = Arc::new(snapshots.collect::<Result<Vec<_>, _>>()?);
         frames.push(Keyframe { id, parent, snapshots });
@@ -234,10 +265,16 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     Ok(Keyframes { frames, here })
 }
 
-/// A packed map of so many numbers.
-fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, name: &str, count: usize) -> Result<Packed, Error> {
+/// A packed map of so many numbers, none of them less than what is allowed.
+fn take_up(
+    path: &Path,
+    archive: &mut ZipArchive<impl Read + Seek>,
+    name: &str,
+    count: usize,
+    least: f32,
+) -> Result<Packed, Error> {
     let most = lz4_flex::block::get_maximum_output_size(4 * count) as u64;
     let packed = Packed { count, bytes: read(path, archive, name, most)? };
-    packed.check().map_err(|wrong| damaged(path, &format!("{name} in it {wrong}")))?;
+    packed.check(least).map_err(|wrong| damaged(path, &format!("{name} in it {wrong}")))?;
     Ok(packed)
 }

@@ -156,6 +156,19 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     Ok(Project { sessions, chosen, camera, timeline: Keyframes::default() })
 }
 
+/// Reads a project with its timeline. One whose timeline alone is damaged opens without it, and says so.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_whole(path: &Path) -> Result<Project, Error> {
+    let mut project = open(path)?;
+    match keyframes(path) {
+        Ok(timeline) => project.timeline = timeline,
+        Err(error) => project.sessions[0].warnings.push(format!("{error}; it was opened without")),
+    }
+    Ok(project)
+}
+
 fn damaged(path: &Path, wrong: &str) -> Error {
     Error::input(path, wrong, "a whole .thalweg file is needed; an autosave or a copy may still be good")
 }

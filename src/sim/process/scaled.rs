@@ -132,6 +132,15 @@ fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
 }
 
 #[test]
+fn where_the_mask_stops_time_nothing_slides() {
+    let mut simulation = start("thermal", "thermal.rate", Some(Grid::filled(64, 64, 1.0)));
+    set(&mut simulation, "thermal-masked.rate", "0");
+    let before = simulation.clone();
+    (0..3).for_each(|_| simulation.tick());
+    assert!(bits(&simulation) == bits(&before));
+}
+
+#[test]
 fn a_mirrored_mask_gives_the_mirrored_ground() {
     for (key, path, factor) in scaled_parameters() {
         if !["water", "thermal"].contains(&key) {

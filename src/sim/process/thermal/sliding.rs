@@ -78,8 +78,6 @@ fn slides<V: Cells>(from: V, to: V, eighth: V, lies: V) -> V {
 struct SlideRow<'a, const MASKED: bool> {
     steep: [Steep; 2],
     mask: [&'a [f32]; 3],
-    /// 0 while time stands still, else 1.
-    moves: f32,
     ground: [&'a [f32]; 3],
     loose: [&'a [f32]; 3],
     bedrock: &'a [f32],
@@ -91,7 +89,20 @@ struct SlideRow<'a, const MASKED: bool> {
     crumbled: &'a mut [f32],
 }
 
+/// 1 where sand slides, 0 where time stands still.
+#[inline(always)]
+fn moves<V: Cells, const MASKED: bool>([free, under]: [Steep; 2], mask: &[f32], at: usize) -> V {
+    let (zero, one) = (V::all(0.0), V::all(1.0));
+    between::<V, MASKED>([free.share, under.share], mask, at).if_above(zero, one, zero)
+}
+
 impl<const MASKED: bool> SlideRow<'_, MASKED> {
+    /// The same for the cells of a row.
+    #[inline(always)]
+    fn moves<V: Cells>(&self, row: usize, at: usize) -> V {
+        moves::<V, MASKED>(self.steep, self.mask[row], at)
+    }
+
     /// Difference at which the sand of cells lies: that of the cell that would give.
     #[inline(always)]
     fn lies<V: Cells>(&self, row: usize, at: usize, farther: f32) -> V {
@@ -107,7 +118,12 @@ impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
         let (own, eighth) = (V::load(self.ground[1], x + 1), V::load(self.loose[1], x + 1));
         let (other, its_eighth) = (V::load(self.ground[row], x + column), V::load(self.loose[row], x + column));
         let (lies, its_lies) = (self.lies(1, x + 1, farther), self.lies(row, x + column, farther));
-        [slides(other, own, its_eighth, its_lies), slides(own, other, eighth, lies)]
+        let (comes, goes) = (slides(other, own, its_eighth, its_lies), slides(own, other, eighth, lies));
+        if MASKED {
+            [self.moves::<V>(row, x + column) * comes, self.moves::<V>(1, x + 1) * goes]
+        } else {
+            [comes, goes]
+        }
     }
 }
 
@@ -117,11 +133,13 @@ impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
         let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
         let softness = V::load(self.softness, x);
         let talus: V = Steep::talus::<V, MASKED>(self.steep, softness, self.mask[1], x + 1);
-        let [comes, goes] = around::<V, 2>(self, x);
+        let [mut comes, mut goes] = around::<V, 2>(self, x);
+        if !MASKED {
+            let moves = self.moves::<V>(1, x + 1);
+            (comes, goes) = (moves * comes, moves * goes);
+        }
         let [beside, across] = lowest::<V>(self.ground, x);
         let excess = ((old_bedrock - beside) - talus).max((old_bedrock - across) - talus * V::all(FARTHER[1]));
-        let moves = V::all(self.moves);
-        let (comes, goes) = (moves * comes, moves * goes);
         // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
         let [free, under] = self.steep;
         let share: V = between::<V, MASKED>([0.5 * free.share, 0.5 * under.share], self.mask[1], x + 1);
@@ -151,8 +169,6 @@ impl Slide<'_> {
     fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
         let Border { width, height, edge } = self.border;
         let (steep, terrain) = (self.steep, self.loose.terrain);
-        // Nothing slides while time stands still.
-        let moves = if steep[0].share > 0.0 { 1.0 } else { 0.0 };
         let mut window = Window::new(self.border, self.rows.start);
         let (mut given, mut got, mut crumbled) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
         let mut sums = Sums::default();
@@ -171,7 +187,6 @@ impl Slide<'_> {
                 SlideRow::<MASKED> {
                     steep,
                     mask,
-                    moves,
                     ground,
                     loose,
                     bedrock: old_bedrock,
@@ -192,6 +207,7 @@ impl Slide<'_> {
                     let lies = steep.map(|steep| steep.repose * FARTHER[kind]);
                     let lies = between::<f32, MASKED>(lies, mask[1], x + 1);
                     let left = slides(ground[1][x + 1], other, loose[1][x + 1], lies);
+                    let moves = moves::<f32, MASKED>(steep, mask[1], x + 1);
                     sums.out += f64::from(moves * left);
                 });
             }

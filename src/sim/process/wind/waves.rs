@@ -197,10 +197,9 @@ impl Wind {
                 let here = under.map_or(free, |(_, under)| free.towards(under, mask));
                 let dry = water <= WET;
                 let moves = (shear - threshold) * per_shear;
-                let blows = dry && moves > 0.0;
                 out[LOOSE] = if dry { sand * per_metre } else { 0.0 };
-                out[CAPACITY] = if blows { here.most * per_metre * moves } else { STILL };
-                out[UPTAKE] = if blows { here.uptake } else { here.fallout };
+                out[CAPACITY] = if dry && moves > 0.0 { here.most * per_metre * moves } else { STILL };
+                out[UPTAKE] = if out[CAPACITY] > 0.0 { here.uptake } else { here.fallout };
                 out[WEAR] = if dry && sand < dust {
                     // What flies over a plain hardly touches it; it hits what faces it.
                     let (x, y) = (x as isize, y as isize);
