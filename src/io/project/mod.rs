@@ -159,7 +159,7 @@ pub fn open(path: &Path) -> Result<Project, Error> {
 /// Reads a project with its timeline. One whose timeline alone is damaged opens without it, and says so.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open()`].
 pub fn open_whole(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
     match keyframes(path) {
