@@ -10,6 +10,7 @@ use bevy_reflect::structs::Struct;
 use super::{
     cells::Cells,
     grid::Grid,
+    process::Mode,
     terrain::{Edge, Terrain},
 };
 use crate::params::{Value, multiplied, walk};
@@ -21,8 +22,8 @@ macro_rules! factors {
         #[derive(bevy_reflect::Reflect, Clone, Debug, PartialEq)]
         pub struct Factors {
             $(
-                /// What the parameter of this name is multiplied by where the mask covers the ground whole; half as much of
-                /// that where it covers it by half. The product stays within the parameter's range.
+                /// What the parameter of this name is multiplied by where the mask covers the ground whole. Where it covers a
+                /// part, the value lies between, in proportion. The product stays within the parameter's range.
                 #[reflect(@crate::params::knob(0.0..=10.0).unit("×").source("ours"))]
                 pub $name: f32,
             )+
@@ -46,9 +47,10 @@ pub struct Covered<P> {
 }
 
 impl<P: Struct + Clone> Covered<P> {
-    /// What the mask of a terrain makes of parameters; `None` if it changes nothing.
-    pub fn of(terrain: &Terrain, params: &P, factors: &dyn Struct) -> Option<Self> {
-        let mask = terrain.mask.as_ref()?;
+    /// What the mask of a terrain makes of parameters; `None` if it changes nothing, and as published, where a parameter is
+    /// the same everywhere.
+    pub fn of(terrain: &Terrain, mode: Mode, params: &P, factors: &dyn Struct) -> Option<Self> {
+        let mask = terrain.mask.as_ref().filter(|_| mode == Mode::Default)?;
         if walk(("", factors)).iter().all(|factor| factor.value == Value::Number(1.0)) {
             return None;
         }

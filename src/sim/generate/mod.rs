@@ -138,8 +138,8 @@ pub struct TerrainParams {
     /// Number of faults. Few leave straight cliffs between level blocks, many pile up to mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log())]
     pub faults: u32,
-    /// Radius, half width or standard deviation of a test field, half width of the valley's floor, as a share of the map's shorter side. Too large runs
-    /// over the border, too small is only a few cells.
+    /// Radius, half width or standard deviation of a test field, half width of the valley's floor, as a share of the map's
+    /// shorter side. Too large runs over the border, too small is only a few cells.
     #[reflect(@knob(0.02..=0.5).source("ours"))]
     pub feature_size: f32,
     /// What happens at the map's border: nothing crosses, what crosses is gone, or it comes back on the other side.

@@ -136,10 +136,9 @@ impl Runoff {
         Self { params, ..Self::default() }
     }
 
-    /// What the mask makes of the parameters; nothing as published.
+    /// What the mask makes of the parameters.
     fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
-        let cured = self.params.mode == Mode::Default;
-        cured.then(|| Covered::of(terrain, &self.params, &self.factors)).flatten()
+        Covered::of(terrain, self.params.mode, &self.params, &self.factors)
     }
 }
 

@@ -159,7 +159,7 @@ impl Process for Thermal {
         let bands = match self.params.mode {
             Mode::Default => {
                 let loose = Loose { terrain };
-                let covered = Covered::of(terrain, &self.params, &self.factors);
+                let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
                 let under = covered.as_ref().map_or(steep, |covered| Steep::new(&covered.params, terrain.cell_size));
                 let (steep, covered) = ([steep, under], covered.as_ref());
                 for_bands(height, written, |rows, out| {
@@ -188,7 +188,7 @@ impl Process for Thermal {
 
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
         let cured = self.params.mode == Mode::Default;
-        let covered = cured.then(|| Covered::of(terrain, &self.params, &self.factors)).flatten();
+        let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
         let free = Steep::new(&self.params, 1.0);
         let under = covered.as_ref().map_or(free, |covered| Steep::new(&covered.params, 1.0));
         Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {

@@ -282,7 +282,7 @@ impl Process for Water {
             }
             1 => match self.params.mode {
                 Mode::Default => {
-                    let covered = Covered::of(terrain, &self.params, &self.factors);
+                    let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
                     self.flow.faces(terrain).flow(terrain, &self.params, covered.as_ref(), self.dt);
                 }
                 Mode::Published => self.flow.pipes(terrain).flow(terrain, &self.params, self.dt),
@@ -290,7 +290,7 @@ impl Process for Water {
             _ => {
                 let sums = match self.params.mode {
                     Mode::Default => {
-                        let covered = Covered::of(terrain, &self.params, &self.factors);
+                        let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
                         self.flow.faces(terrain).carry(terrain, &self.params, covered.as_ref(), self.dt)
                     }
                     Mode::Published => self.flow.pipes(terrain).carry(terrain, &self.params, self.dt),

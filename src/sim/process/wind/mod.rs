@@ -227,10 +227,9 @@ impl Wind {
         Self { params, ..Self::default() }
     }
 
-    /// What the mask makes of the parameters; nothing as published.
+    /// What the mask makes of the parameters.
     fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
-        let cured = self.params.mode == Mode::Default;
-        cured.then(|| Covered::of(terrain, &self.params, &self.factors)).flatten()
+        Covered::of(terrain, self.params.mode, &self.params, &self.factors)
     }
 
     /// Whether grains keep what they carry when they cross the border.
