@@ -265,21 +265,21 @@ fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
     assert!(read("file") == read("scene"));
 }
 
-/// Pillow, tifffile and rasterio read what is written, and find the same heights at the same place on Earth.
+/// Pillow, tifffile, OpenImageIO and rasterio read what is written, and find the same heights at the same place on Earth.
 #[test]
 fn programs_of_others_read_the_results() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers.py");
     let has_readers = |python: &&str| {
-        let found = Command::new(python).args(["-c", "import numpy, rasterio, tifffile, PIL"]).output();
+        let found = Command::new(python).args(["-c", "import numpy, OpenImageIO, rasterio, tifffile, PIL"]).output();
         found.is_ok_and(|found| found.status.success())
     };
     // The system's own comes second: another may stand before it.
     let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(has_readers) else {
         assert!(
             std::env::var_os("THALWEG_REQUIRE_READERS").is_none(),
-            "python3 has no numpy, rasterio, tifffile or PIL"
+            "python3 lacks numpy, OpenImageIO, rasterio, tifffile or PIL"
         );
-        eprintln!("SKIPPED: python3 has no numpy, rasterio, tifffile or PIL");
+        eprintln!("SKIPPED: python3 lacks numpy, OpenImageIO, rasterio, tifffile or PIL");
         return;
     };
     let folder = folder();
@@ -289,7 +289,7 @@ fn programs_of_others_read_the_results() {
         |y: usize| (0..48).map(|x| format!("{} ", 300 + (x * 7 + y * 13) % 90 + x * y % 11)).collect::<String>() + "\n";
     let text = header + &(0..40).map(row).collect::<String>();
     fs::write(folder.path().join("land.asc"), text).expect("it is writable");
-    let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.asc,normal,color,slope.r32";
+    let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,color,slope.r32";
     let built = thalweg(&["build", "land.asc", "--ticks", "3", "--out", "out", "--save", save], folder.path());
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let numbers = [west, north, cell].map(|number| number.to_string());

@@ -6,6 +6,7 @@ import json
 import sys
 
 import numpy
+import OpenImageIO
 import rasterio
 import tifffile
 from PIL import Image
@@ -26,6 +27,8 @@ sixteen = numpy.fromfile(f"{folder}/height.r16", "<u2").reshape(height, width)
 assert numpy.abs(low + sixteen / 65535.0 * (high - low) - raw).max() < (high - low) / 65535
 
 assert (tifffile.imread(f"{folder}/height.tif") == raw).all()
+exr = OpenImageIO.ImageInput.open(f"{folder}/height.exr")
+assert exr.spec().channelnames == ("Y",) and (exr.read_image(OpenImageIO.FLOAT)[..., 0] == raw).all()
 for name in ("height.tif", "height.asc"):
     with rasterio.open(f"{folder}/{name}") as grid:
         assert (grid.width, grid.height) == (width, height)
