@@ -5,6 +5,7 @@
 //! sure that what stood there before is replaced whole or not at all.
 
 mod asc;
+mod command_line;
 mod embedded;
 pub mod export;
 mod exr;
@@ -21,6 +22,7 @@ mod raster;
 mod raw;
 pub mod scene;
 pub mod session;
+pub mod shaped;
 mod sidecar;
 pub mod snapshot;
 mod tiff;

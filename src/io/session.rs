@@ -9,12 +9,13 @@ use std::{
 use super::{
     Error, Progress, heightmap,
     scene::{self, Role, Tile},
+    shaped::Shaped,
 };
 use crate::{
     look::{Look, WaterLook},
     params::{self, Group, GroupMut, ParamError, Value},
     sim::{
-        Simulation, Slot,
+        Simulation,
         generate::{TerrainParams, generate},
         grid::Grid,
         terrain::{Edge, Pool, Source, Terrain},
@@ -100,8 +101,10 @@ pub struct Session {
     pub tile: Option<Tile>,
     /// Where it came from.
     pub origin: Origin,
+    /// What a hand had shaped before the first tick.
+    pub(super) shaped: Option<Arc<Shaped>>,
     /// Every parameter as it was opened.
-    opened_with: BTreeMap<String, Value>,
+    pub(super) opened_with: BTreeMap<String, Value>,
     /// Springs and drains as they were opened.
     opened_sources: Vec<Source>,
 }
@@ -168,6 +171,7 @@ impl Session {
             warnings: Vec::new(),
             tile: None,
             origin,
+            shaped: None,
             opened_with: BTreeMap::new(),
             opened_sources: Vec::new(),
         }
@@ -277,9 +281,12 @@ impl Session {
         }
     }
 
-    /// Starts the run again from its first terrain, keeping all parameters and switches, and rain and mask as they were painted.
+    /// Starts the run again from its first terrain, as a hand had shaped it, keeping all parameters and switches, and rain and
+    /// mask as they were painted.
     pub fn restart(&mut self, seed: u64) {
-        let mut terrain = self.start_terrain(seed);
+        let shaped = self.shaped_start(seed);
+        self.origin.edited = shaped.is_some();
+        let mut terrain = shaped.unwrap_or_else(|| self.start_terrain(seed));
         let now = &self.simulation.terrain;
         let fitted = |map: &Grid| map.resampled(terrain.width(), terrain.height());
         let mask = now.mask.as_ref().map(fitted);
@@ -289,7 +296,7 @@ impl Session {
     }
 
     /// Whether rain falls otherwise than the loaded map says.
-    fn paints_rain(&self) -> bool {
+    pub(super) fn paints_rain(&self) -> bool {
         let terrain = &self.simulation.terrain;
         let loaded = self.maps.rain.as_ref().map(|map| map.resampled(terrain.width(), terrain.height()));
         terrain.rain.is_some() && terrain.rain != loaded
@@ -326,6 +333,7 @@ impl Session {
         }
         maps.check().map_err(|wrong| Error::input(path, wrong, "correct the map or its sidecar"))?;
         self.maps = maps;
+        self.forget_shape();
         if role == Role::Rain {
             // It takes the place of what was painted.
             self.simulation.terrain.rain = None;
@@ -360,7 +368,7 @@ impl Session {
         self.different_from(&Self::bare("", 0, Origin::default()).parameters())
     }
 
-    fn different_from(&self, others: &BTreeMap<String, Value>) -> BTreeMap<String, String> {
+    pub(super) fn different_from(&self, others: &BTreeMap<String, Value>) -> BTreeMap<String, String> {
         let changed = self.parameters().into_iter().filter(|(path, value)| others.get(path) != Some(value));
         changed.map(|(path, value)| (path, value.to_string())).collect()
     }
@@ -377,78 +385,11 @@ impl Session {
         let painted = self.simulation.terrain.mask.is_some() || self.paints_rain();
         self.origin.edited || painted || self.sources != self.opened_sources
     }
-
-    /// The command that makes this run without a window.
-    pub fn command_line(&self) -> String {
-        let Origin { input, options, maps, .. } = &self.origin;
-        let mut words = vec!["thalweg".to_owned(), "build".to_owned(), quoted(input)];
-        let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
-        option("--seed", self.simulation.seed().wrapping_sub(self.origin.seeds_before).to_string());
-        option("--ticks", self.simulation.ticks().to_string());
-        if let Some((width, height)) = options.size {
-            option("--size", format!("{width}x{height}"));
-        }
-        let lengths =
-            [("--cell-size", options.cell_size), ("--min-height", options.min_m), ("--max-height", options.max_m)];
-        for (name, length) in lengths {
-            if let Some(metres) = length {
-                option(name, metres.to_string());
-            }
-        }
-        for (role, path) in maps {
-            let name = match role {
-                Role::Heights => continue,
-                Role::Sand => "--sand-map",
-                Role::Softness => "--softness-map",
-                Role::Rain => "--rain-map",
-                Role::Water => "--water-map",
-                Role::Suspended => continue,
-            };
-            option(name, path.display().to_string());
-        }
-        for (path, value) in self.different_from(&self.opened_with) {
-            option("--set", format!("{path}={value}"));
-        }
-        let enabled: Vec<&str> = self.simulation.slots.iter().filter(|slot| slot.enabled).map(Slot::key).collect();
-        if enabled.is_empty() {
-            let all: Vec<&str> = self.simulation.slots.iter().map(Slot::key).collect();
-            option("--disable", all.join(","));
-        } else {
-            option("--enable", enabled.join(","));
-        }
-        option("--out", "thalweg-out".to_owned());
-        words.join(" ")
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,+:@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_command_line_names_what_was_changed_and_nothing_else() {
-        let mut session = Session::open("round-hill", &heightmap::Options::default()).expect("built in");
-        assert_eq!(
-            session.command_line(),
-            "thalweg build round-hill --seed 1 --ticks 0 --enable droplets --out thalweg-out"
-        );
-        session.set("droplets.friction", "0.2").expect("in range");
-        session.origin.input = "my maps/it's.png".to_owned();
-        session.enable(&[]);
-        let command = session.command_line();
-        assert!(command.contains(" --disable droplets,"), "{command}");
-        assert!(command.contains(r"'my maps/it'\''s.png'"), "{command}");
-        assert!(command.contains(" --set droplets.friction=0.2 "), "{command}");
-    }
 
     #[test]
     fn maps_follow_the_size_of_the_terrain() {

@@ -52,8 +52,10 @@ pub enum Command {
     Step(u32),
     /// A multiple of the usual speed.
     SetSpeed(f32),
-    /// From the start with the same seed.
+    /// From the start with the same seed, as a hand had shaped it.
     Restart,
+    /// From the start with the same seed, as it was before a hand shaped it.
+    Regenerate,
     /// From the start with the next seed.
     NewSeed,
     /// From the start with this seed.

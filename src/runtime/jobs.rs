@@ -322,7 +322,6 @@ pub(super) fn finish(
                 let set = all.map(|session| {
                     session.set_map(role, &path, map.clone())?;
                     session.warnings = warnings.clone();
-                    session.origin.edited = false;
                     session.restart(session.simulation.seed());
                     Ok(())
                 });

@@ -333,6 +333,7 @@ fn run_due_ticks(world: &mut World) {
         // A session that has finished the tick waits for the others.
         let first = sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default();
         for session in sessions.iter_mut().filter(|session| before || session.simulation.ticks() == first) {
+            session.note_shape();
             session.simulation.begin_tick();
         }
         world.run_schedule(SimTick);

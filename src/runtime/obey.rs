@@ -48,6 +48,12 @@ pub(super) fn obey(
             Command::Restart => {
                 replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed| seed);
             }
+            Command::Regenerate => {
+                replaced = start_again(&mut live, &mut history, &mut notices, "bare terrain", |session, seed| {
+                    session.forget_shape();
+                    seed
+                });
+            }
             Command::NewSeed => {
                 let count = live.all().len() as u64;
                 replaced =
@@ -293,7 +299,7 @@ fn start_again(
     notices.retract(&Command::Undo);
     history.before_state(live, label);
     for session in live.all_mut() {
-        session.origin.edited = false;
+        session.note_shape();
         let seed = change(session, session.simulation.seed());
         session.restart(seed);
     }
@@ -330,6 +336,9 @@ fn set(
     let chosen = live.index();
     for (index, session) in live.all_mut().iter_mut().enumerate() {
         // Where runs differ in it by design, only the chosen one is meant; but all begin again together.
+        if terrain {
+            session.note_shape();
+        }
         if !differs || index == chosen {
             let mut groups = session.groups_mut();
             if let Some((_, fields)) = groups.iter_mut().find(|(key, _)| *key == group) {
@@ -337,7 +346,6 @@ fn set(
             }
         }
         if terrain {
-            session.origin.edited = false;
             session.restart(session.simulation.seed());
         }
     }

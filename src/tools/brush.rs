@@ -230,6 +230,37 @@ mod tests {
     }
 
     #[test]
+    fn restart_keeps_what_was_shaped_before_the_first_tick() {
+        let mut app = app();
+        let bare = terrain(&app);
+        stroke(&mut app);
+        let shaped = terrain(&app);
+        for _ in 0..2 {
+            run(&mut app, 2);
+            stroke(&mut app);
+            ask(&mut app, Command::Restart);
+            assert!(terrain(&app) == shaped && ticks(&app) == 0);
+        }
+        ask(&mut app, Command::Regenerate);
+        assert!(terrain(&app) == bare);
+        ask(&mut app, Command::Undo);
+        assert!(terrain(&app) == shaped);
+        // Another terrain has no such shape; the old one has it again.
+        ask(&mut app, Command::Set("terrain".to_owned(), "relief", Value::Number(50.0)));
+        assert!(terrain(&app).bedrock.min_max().1 <= 50.0);
+        ask(&mut app, Command::Undo);
+        ask(&mut app, Command::Restart);
+        assert!(terrain(&app) == shaped);
+        // What was taken back does not come again.
+        while steps(&app) > 0 {
+            ask(&mut app, Command::Undo);
+        }
+        run(&mut app, 1);
+        ask(&mut app, Command::Restart);
+        assert!(terrain(&app) == bare);
+    }
+
+    #[test]
     fn a_stroke_is_one_step_that_is_undone_and_done_again_to_the_bit() {
         let mut app = app();
         let before = terrain(&app);

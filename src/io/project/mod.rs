@@ -226,12 +226,19 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
         Ok(grid)
     };
     let any = f32::NEG_INFINITY;
-    let mut terrain = Terrain::bare(layer("bedrock", any)?, run.cell_size, Default::default());
-    terrain.sand = layer("sand", 0.0)?;
-    terrain.water = layer("water", 0.0)?;
-    terrain.suspended = layer("suspended", 0.0)?;
-    terrain.softness = layer("softness", 0.0)?;
-    terrain.start = layer("start", any)?;
+    let mut layers = |prefix: &str| -> Result<Terrain, Error> {
+        let mut layer = |name: &str, least: f32| layer(&format!("{prefix}{name}"), least);
+        Ok(Terrain {
+            sand: layer("sand", 0.0)?,
+            water: layer("water", 0.0)?,
+            suspended: layer("suspended", 0.0)?,
+            softness: layer("softness", 0.0)?,
+            start: layer("start", any)?,
+            ..Terrain::bare(layer("bedrock", any)?, run.cell_size, Default::default())
+        })
+    };
+    let mut terrain = layers("")?;
+    let shape = if run.grids.contains_key("shaped bedrock") { Some(layers("shaped ")?) } else { None };
     terrain.rain = if run.grids.contains_key("rain") { Some(layer("rain", 0.0)?) } else { None };
     terrain.mask = if run.grids.contains_key("mask") { Some(layer("mask", 0.0)?) } else { None };
     let mut map = |name: &str| grids.remove(&format!("begin {name}"));
@@ -249,6 +256,9 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
     let (values, counts, kept) = (run.numbers.clone(), run.counts.clone(), run.kept.clone());
     let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
     let mut session = run.session(terrain, maps, heightmap).map_err(|wrong| damaged(path, &wrong))?;
+    if let Some(shape) = shape {
+        session.set_shape(Terrain { edge: session.terrain.edge, ..shape });
+    }
     for (name, memory) in session.simulation.memories(&kept) {
         let missing = || damaged(path, &format!("{name} in it is missing"));
         match memory {
@@ -266,6 +276,7 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
 /// All maps of a session, by name: the layers, and what it begins with if it is started again.
 fn layers_of(session: &Session) -> Vec<(String, &Grid)> {
     let terrain = &session.simulation.terrain;
+    let shape = session.shape();
     let layers = [
         ("bedrock", Some(&terrain.bedrock)),
         ("sand", Some(&terrain.sand)),
@@ -281,6 +292,12 @@ fn layers_of(session: &Session) -> Vec<(String, &Grid)> {
         ("begin rain", session.maps.rain.as_ref()),
         ("begin water", session.maps.water.as_ref()),
         ("begin suspended", session.maps.suspended.as_ref()),
+        ("shaped bedrock", shape.map(|shape| &shape.bedrock)),
+        ("shaped sand", shape.map(|shape| &shape.sand)),
+        ("shaped water", shape.map(|shape| &shape.water)),
+        ("shaped suspended", shape.map(|shape| &shape.suspended)),
+        ("shaped softness", shape.map(|shape| &shape.softness)),
+        ("shaped start", shape.map(|shape| &shape.start)),
     ];
     layers.into_iter().filter_map(|(name, grid)| Some((name.to_owned(), grid?))).collect()
 }
