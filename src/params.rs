@@ -27,11 +27,14 @@ pub struct Knob {
     pub log: bool,
     /// True for the few parameters that a panel shows first.
     pub main: bool,
+    /// Other parameters of the group and their values, as `law=2020 generator=perlin|simplex`: with others this one does
+    /// nothing. Empty if it always acts.
+    pub only: &'static str,
 }
 
 /// A number between two bounds, both included.
 pub const fn knob(range: RangeInclusive<f64>) -> Knob {
-    Knob { min: *range.start(), max: *range.end(), unit: "", symbol: "", source: "", log: false, main: false }
+    Knob { min: *range.start(), max: *range.end(), unit: "", symbol: "", source: "", log: false, main: false, only: "" }
 }
 
 /// A switch or a choice among the variants of an enum: it has no range.
@@ -68,6 +71,26 @@ impl Knob {
     pub const fn main(mut self) -> Self {
         self.main = true;
         self
+    }
+
+    /// Acts with these values of other parameters alone.
+    pub const fn only(mut self, conditions: &'static str) -> Self {
+        self.only = conditions;
+        self
+    }
+
+    /// The conditions of [`Self::only`]: names of parameters, and the values that each may have.
+    pub fn conditions(&self) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> + use<> {
+        let conditions = self.only.split_whitespace().filter_map(|condition| condition.split_once('='));
+        conditions.map(|(name, values)| (name, values.split('|').collect()))
+    }
+
+    /// The first condition that keeps the parameter from acting in its group.
+    pub fn idle(&self, group: &[Parameter]) -> Option<(&'static str, Vec<&'static str>)> {
+        self.conditions().find(|(name, values)| {
+            let named = group.iter().find(|parameter| parameter.name == *name);
+            named.is_some_and(|parameter| values.iter().all(|value| parameter.value.to_string() != *value))
+        })
     }
 }
 

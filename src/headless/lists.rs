@@ -60,7 +60,7 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
                         Value::Color(color) => json!(color),
                     },
                     "choices": parameter.choices, "unit": knob.unit, "symbol": knob.symbol, "source": knob.source,
-                    "doc": one_paragraph(parameter.doc),
+                    "only": knob.only, "doc": one_paragraph(parameter.doc),
                 })
             })
             .collect();
@@ -79,7 +79,10 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
                 Value::Switch(_) => "true, false".to_owned(),
                 Value::Choice(_) => parameter.choices.join(", "),
             };
-            let doc = one_paragraph(parameter.doc);
+            let mut doc = one_paragraph(parameter.doc);
+            if !knob.only.is_empty() {
+                doc += &format!(" Only with {}.", knob.only.replace(' ', ", ").replace('|', " or "));
+            }
             text.push_str(&if markdown {
                 format!(
                     "| `{}` | {range} | {} | {} | {} | {doc} | {} |\n",

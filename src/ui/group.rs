@@ -5,6 +5,9 @@ use bevy_egui::egui::{self, RichText, Ui};
 use super::style;
 use crate::params::{Group, Knob, Parameter, Value, title, walk};
 
+/// What keeps a parameter from acting: another one's name, and the values that it may have.
+type Idle = (&'static str, Vec<&'static str>);
+
 /// Shows a group; `defaults` is the same group untouched. Returns what the user changed, by the parameter's name.
 ///
 /// Main parameters come first; the others stand under "Advanced", or nowhere if `main_only`. Changed values are bold; a right
@@ -13,11 +16,16 @@ pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: b
     parameters_ui(ui, group, defaults, main_only, |_| true)
 }
 
-/// The same of all parameters in one list.
-pub fn all_of_group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>) -> Vec<(&'static str, Value)> {
+/// The same of all parameters in one list; `idle` tells what keeps one from acting.
+pub fn all_of_group_ui(
+    ui: &mut Ui,
+    group: Group<'_>,
+    defaults: Group<'_>,
+    idle: impl Fn(&Parameter) -> Option<Idle>,
+) -> Vec<(&'static str, Value)> {
     let mut changes = Vec::new();
     for (parameter, default) in walk(group).iter().zip(walk(defaults)) {
-        parameter_ui(ui, parameter, &default.value, &mut changes);
+        parameter_ui(ui, parameter, &default.value, idle(parameter), &mut changes);
     }
     changes
 }
@@ -39,27 +47,37 @@ fn parameters_ui(
     main_only: bool,
     wanted: impl Fn(&str) -> bool,
 ) -> Vec<(&'static str, Value)> {
-    let defaults = walk(defaults);
-    let all = walk(group).into_iter().zip(&defaults).filter(|(parameter, _)| wanted(parameter.name));
+    let (declared, defaults) = (walk(group), walk(defaults));
+    let all = declared.iter().zip(&defaults).filter(|(parameter, _)| wanted(parameter.name));
     let (main, advanced): (Vec<_>, Vec<_>) = all.partition(|(parameter, _)| parameter.knob.main);
     let mut changes = Vec::new();
     for (parameter, default) in &main {
-        parameter_ui(ui, parameter, &default.value, &mut changes);
+        parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
     }
     if !advanced.is_empty() && !main_only {
         egui::CollapsingHeader::new("Advanced").id_salt(group.0).show(ui, |ui| {
             for (parameter, default) in &advanced {
-                parameter_ui(ui, parameter, &default.value, &mut changes);
+                parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
             }
         });
     }
     changes
 }
 
-fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, changes: &mut Vec<(&'static str, Value)>) {
+/// One that does not act is dimmed but can be set all the same.
+fn parameter_ui(
+    ui: &mut Ui,
+    parameter: &Parameter,
+    default: &Value,
+    idle: Option<Idle>,
+    changes: &mut Vec<(&'static str, Value)>,
+) {
     let changed = parameter.value != *default;
     let mut value = parameter.value.clone();
     let row = ui.horizontal(|ui| {
+        if idle.is_some() {
+            ui.multiply_opacity(0.4);
+        }
         let title = title(parameter.name);
         let text = if changed { RichText::new(&title).strong() } else { RichText::new(&title) };
         let name = ui
@@ -75,7 +93,7 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, changes: &m
         let field = value_ui(ui, parameter, &mut value).labelled_by(name.id);
         name | field
     });
-    row.inner.on_hover_ui(|ui| tooltip_ui(ui, parameter, default));
+    row.inner.on_hover_ui(|ui| tooltip_ui(ui, parameter, default, idle));
     // Anywhere in the row.
     let pressed = ui.input(|input| input.pointer.secondary_clicked());
     if changed && pressed && ui.rect_contains_pointer(row.response.rect) {
@@ -121,8 +139,13 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
     }
 }
 
-fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value) {
+fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>) {
     ui.set_max_width(320.0);
+    if let Some((name, wanted)) = idle {
+        let wanted: Vec<String> = wanted.into_iter().map(title).collect();
+        let text = format!("Does nothing now: \"{}\" would have to be {}.", title(name), wanted.join(" or "));
+        ui.label(RichText::new(text).strong());
+    }
     ui.label(parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "));
     let knob = &parameter.knob;
     let symbol = if knob.symbol.is_empty() { String::new() } else { format!("{} · ", knob.symbol) };

@@ -217,15 +217,20 @@ fn process_ui(
 fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Vec<(&'static str, Value)> {
     let info = slot.process.info();
     let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
+    let declared = walk((info.key, params));
     let named = |parameter: &Parameter, value: Value| parameter.name == "mode" && parameter.value == value;
-    let published = walk((info.key, params)).iter().any(|mode| named(mode, Value::Choice("published".to_owned())));
+    let published = declared.iter().any(|mode| named(mode, Value::Choice("published".to_owned())));
+    // A factor acts where its parameter does.
+    let idle = |factor: &Parameter| {
+        declared.iter().find(|parameter| parameter.name == factor.name).and_then(|found| found.knob.idle(&declared))
+    };
     let header = egui::CollapsingHeader::new("Under the mask").id_salt(info.masked_key);
     let drawn = header.show(ui, |ui| {
         if published {
             ui.label(RichText::new("As published, a parameter is the same everywhere.").small().weak());
         }
         ui.add_enabled_ui(!published, |ui| {
-            all_of_group_ui(ui, (info.masked_key, factors), (info.masked_key, untouched))
+            all_of_group_ui(ui, (info.masked_key, factors), (info.masked_key, untouched), idle)
         })
         .inner
     });

@@ -117,30 +117,28 @@ pub struct TerrainParams {
     pub relief: f32,
     /// Number of noise layers, each finer than the last. Few give smooth hills. Layers finer than the cells can show
     /// are faded out, so that more than enough does no harm.
-    #[reflect(@knob(1.0..=20.0).source(D1))]
+    #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley"))]
     pub octaves: u32,
     /// Periods of the first noise layer per shorter side of the map. High gives many small mountains, low a part of a
     /// single one.
-    #[reflect(@knob(0.25..=16.0).source(D1).log().main())]
+    #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley"))]
     pub frequency: f32,
     /// Height of each noise layer as a share of the one before. High is rugged down to the cells, low is smooth.
-    /// Perlin and simplex only.
-    #[reflect(@knob(0.1..=0.9).source(D1).main())]
+    #[reflect(@knob(0.1..=0.9).source(D1).main().only("generator=perlin|simplex"))]
     pub persistence: f32,
     /// Frequency of each noise layer over the one before. High leaves gaps between the sizes of the bumps, low needs
     /// more octaves for the same detail.
-    #[reflect(@knob(1.5..=4.0).source(EBERT))]
+    #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley"))]
     pub lacunarity: f32,
-    /// Hurst exponent of fbm, ridged, billow and diamond-square: a bump of half the width has 2 to the power of minus
-    /// this as much height. Low is rugged, high is smooth.
-    #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT))]
+    /// Hurst exponent: a bump of half the width has 2 to the power of minus this as much height. Low is rugged, high is smooth.
+    #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley"))]
     pub hurst: f32,
     /// Number of faults. Few leave straight cliffs between level blocks, many pile up to mountains.
-    #[reflect(@knob(1.0..=1000.0).source(G1).log())]
+    #[reflect(@knob(1.0..=1000.0).source(G1).log().only("generator=faulting"))]
     pub faults: u32,
     /// Radius, half width or standard deviation of a test field, half width of the valley's floor, as a share of the map's
     /// shorter side. Too large runs over the border, too small is only a few cells.
-    #[reflect(@knob(0.02..=0.5).source("ours"))]
+    #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
     pub feature_size: f32,
     /// What happens at the map's border: nothing crosses, what crosses is gone, or it comes back on the other side.
     #[reflect(@choice().source("ours"))]
@@ -153,19 +151,19 @@ pub struct TerrainParams {
     #[reflect(@knob(0.0..=1.0).symbol("R").source(P1))]
     pub softness_value: f32,
     /// Difference between the softest and the hardest bedrock. Low makes all alike; high makes hard parts stand out.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("ours").only("softness=noise|strata"))]
     pub softness_contrast: f32,
     /// Weight of the noise against the height in the noisy softness map. Low: hardness follows height alone. High:
     /// it is patchy.
-    #[reflect(@knob(0.0..=1.0).source(P1))]
+    #[reflect(@knob(0.0..=1.0).source(P1).only("softness=noise"))]
     pub softness_noise: f32,
     /// Standard deviation of the Gaussian that blurs the noisy softness map, as a share of the map's shorter side. Low
     /// is grainy, high washes everything out.
-    #[reflect(@knob(0.0..=0.2).symbol("σ").source(P1))]
+    #[reflect(@knob(0.0..=0.2).symbol("σ").source(P1).only("softness=noise"))]
     pub softness_blur: f32,
     /// Thickness of a layer of rock in the layered softness map. Thin layers make many small terraces; layers thicker
     /// than the relief don't show.
-    #[reflect(@knob(1.0..=1000.0).unit("m").source("ours").log())]
+    #[reflect(@knob(1.0..=1000.0).unit("m").source("ours").log().only("softness=strata"))]
     pub strata_thickness: f32,
     /// Thickness of the sand that lies everywhere at the start. Little is soon washed away; much hides the bedrock.
     #[reflect(@knob(0.0..=100.0).unit("m").source("ours").main())]

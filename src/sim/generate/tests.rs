@@ -3,6 +3,7 @@
 use rayon::ThreadPoolBuilder;
 
 use super::*;
+use crate::params::{Value, walk, write};
 
 const RANDOM: [Generator; 8] = [
     Generator::Perlin,
@@ -141,10 +142,42 @@ fn sand_lies_on_the_bedrock_and_belongs_to_the_start() {
 #[test]
 fn every_parameter_is_declared_and_its_default_is_in_range() {
     let params = TerrainParams::default();
-    let declared = crate::params::walk(("terrain", &params));
+    let declared = walk(("terrain", &params));
     assert_eq!(declared.len(), bevy_reflect::structs::Struct::field_len(&params));
     for parameter in declared {
         assert!(!parameter.doc.is_empty() && !parameter.knob.source.is_empty(), "{}", parameter.path);
         crate::params::parse(&parameter, &parameter.value.to_string()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// A parameter is declared to do nothing with a generator or a softness if, and only if, it does nothing.
+#[test]
+fn parameters_act_where_they_say_that_they_do() {
+    let layers = |params: &TerrainParams| {
+        let terrain = generate(params, 1);
+        [terrain.bedrock, terrain.sand, terrain.softness].map(Grid::into_cells)
+    };
+    for generator in all() {
+        for softness in [Softness::Constant, Softness::Noise, Softness::Strata] {
+            let plain = TerrainParams { softness, ..params(generator, (48, 40)) };
+            let before = layers(&plain);
+            let group = walk(("terrain", &plain));
+            for parameter in group.iter().filter(|parameter| matches!(parameter.value, Value::Number(_))) {
+                // These make another map.
+                if ["width", "height", "cell_size"].contains(&parameter.name) {
+                    continue;
+                }
+                let changes = [parameter.knob.min, parameter.knob.max].into_iter().any(|end| {
+                    let mut changed = plain.clone();
+                    assert!(write(&mut changed, parameter.name, &Value::Number(end)));
+                    layers(&changed) != before
+                });
+                // A flat sheet has no relief.
+                let flat =
+                    generator == Generator::SandSheet && ["relief", "strata_thickness"].contains(&parameter.name);
+                let acts = parameter.knob.idle(&group).is_none() && !flat;
+                assert_eq!(changes, acts, "{} with {generator:?} and {softness:?}", parameter.name);
+            }
+        }
     }
 }

@@ -239,6 +239,35 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
 }
 
 #[test]
+fn a_parameter_that_is_declared_idle_does_nothing() {
+    let terrain = hills(32, Edge::Open);
+    let mut tried = 0;
+    for (key, mut settings) in variants() {
+        if catalogue().iter().any(|process| process.info().key == key && process.params().field("per_tick").is_some()) {
+            settings.push((format!("{key}.per_tick"), "200".to_owned()));
+        }
+        let plain = run(&terrain, key, &settings, SHORT, 1);
+        let groups = plain.groups();
+        let (_, params) = groups.into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
+        let declared = walk((key, params));
+        for parameter in declared.iter().filter(|parameter| parameter.knob.idle(&declared).is_some()) {
+            let others = match parameter.value {
+                Value::Number(_) => vec![parameter.knob.min.to_string(), parameter.knob.max.to_string()],
+                Value::Switch(on) => vec![(!on).to_string()],
+                _ => parameter.choices.clone(),
+            };
+            for other in others {
+                let settings = [&settings[..], &[(parameter.path.clone(), other)]].concat();
+                let changed = run(&terrain, key, &settings, SHORT, 1);
+                assert!(bits(&changed) == bits(&plain), "{settings:?} acts");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 50, "only {tried} were tried");
+}
+
+#[test]
 fn a_process_that_is_off_does_nothing() {
     let terrain = hills(32, Edge::Open);
     let mut simulation = Simulation::new(terrain.clone(), 1);
@@ -303,13 +332,19 @@ fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
 fn assert_declared(group: &'static str, fields: &mut dyn Struct) {
     let declared = walk((group, fields));
     assert_eq!(declared.len(), fields.field_len(), "{group}: a field has no knob, or a type that no knob can have");
-    for parameter in declared {
+    for parameter in &declared {
         let path = &parameter.path;
         assert!(!parameter.doc.is_empty(), "{path} has no doc comment");
         assert!(!parameter.knob.source.is_empty(), "{path} has no source");
         assert!(parameter.knob.min < parameter.knob.max, "{path} has an empty range");
+        for (name, values) in parameter.knob.conditions() {
+            let asked = declared.iter().find(|other| other.name == name);
+            let asked = asked.unwrap_or_else(|| panic!("{path} depends on \"{name}\", which there is not"));
+            let known = |value: &&str| params::parse(asked, value).is_ok_and(|parsed| parsed.to_string() == **value);
+            assert!(values.iter().all(known), "{path} depends on a value that {name} cannot have");
+        }
         assert!(!parameter.knob.log || parameter.knob.min > 0.0, "{path} is logarithmic from {}", parameter.knob.min);
-        let value = params::parse(&parameter, &parameter.value.to_string());
+        let value = params::parse(parameter, &parameter.value.to_string());
         assert_eq!(value.as_ref(), Ok(&parameter.value), "{path}: its default does not come back or is out of range");
         if let Value::Number(_) = parameter.value {
             let doc = parameter.doc.to_lowercase();

@@ -103,6 +103,26 @@ fn under_a_whole_mask_a_scaled_parameter_is_the_product_and_without_one_nothing_
 }
 
 #[test]
+fn the_wind_of_2020_is_scaled_too() {
+    for name in ["strength", "abrasion"] {
+        let (path, factor) = (format!("wind.{name}"), format!("wind-masked.{name}"));
+        let run = |mask: f32, settings: &[(&str, f64)]| {
+            let mut simulation = start("wind", &path, Some(Grid::filled(64, 64, mask)));
+            set(&mut simulation, "wind.law", "2020");
+            settings.iter().for_each(|(path, value)| set(&mut simulation, path, &value.to_string()));
+            (0..3).for_each(|_| simulation.tick());
+            simulation
+        };
+        let (value, ..) = number(&run(0.0, &[]), &path);
+        let (plain, free) = (run(0.0, &[]), run(0.0, &[(&factor, 1.5)]));
+        let (product, covered) = (run(0.0, &[(&path, 1.5 * value)]), run(1.0, &[(&factor, 1.5)]));
+        assert!(bits(&free) == bits(&plain), "{path}: a factor works where nothing is masked");
+        let (apart, wrong) = (difference(&plain, &product, |_| true), difference(&covered, &product, |_| true));
+        assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
+    }
+}
+
+#[test]
 fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
     for (key, path, factor) in scaled_parameters() {
         let left = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 1.0 } else { 0.0 }));

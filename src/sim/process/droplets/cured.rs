@@ -22,70 +22,20 @@
 
 use super::{
     Law, Params,
+    bundle::{Bundle, Droplet, Outcome},
     constants::Constants,
     ground::{Ground, change_inner},
     tracks::Tracks,
 };
 use crate::sim::{
     masked::Covered,
-    real::{LANES, Lanes, Mask, Real},
+    real::{LANES, Lanes, Real},
     swarm::{self, Swarm},
     terrain::{Edge, Terrain},
 };
 
 /// Greatest share of its own fall that a droplet digs in a step: cutting the rest is left to those that follow.
 const GREATEST_CUT: f32 = 0.1;
-/// A droplet on its way.
-#[derive(Clone, Copy, Debug)]
-pub struct Droplet {
-    /// Column, in cells; the first cell reaches from 0 to 1.
-    pub x: f32,
-    /// Row, in cells.
-    pub y: f32,
-    /// Sediment on board, in metres times cells.
-    pub mass: f32,
-    vx: f32,
-    vy: f32,
-    volume: f32,
-    lowest: f32,
-    waited: f32,
-    behind: f32,
-    steps: u32,
-    /// Its number if it is watched, from 1.
-    watched: u32,
-}
-
-/// What droplets did, in metres times cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// Taken off the ground, every transfer counted.
-    pub eroded: f64,
-    /// Laid on the ground on the way, every transfer counted.
-    pub deposited: f64,
-    /// Carried over an open edge.
-    pub outflow: f64,
-    /// Steps taken.
-    pub steps: u64,
-}
-
-impl Droplet {
-    /// A droplet at rest, without sediment.
-    pub fn at(x: f32, y: f32, volume: f32) -> Self {
-        Self {
-            x,
-            y,
-            mass: 0.0,
-            vx: 0.0,
-            vy: 0.0,
-            volume,
-            lowest: f32::INFINITY,
-            waited: 0.0,
-            behind: f32::NEG_INFINITY,
-            steps: 0,
-            watched: 0,
-        }
-    }
-}
 
 /// Runs droplets until each has ended, the first of them watched if there are `tracks`. Returns what they did and leaves
 /// in `droplets` those that hold sediment to be settled.
@@ -128,78 +78,6 @@ pub fn run(
     }
     *droplets = holding;
     outcome
-}
-
-/// Eight droplets.
-#[derive(Clone, Copy)]
-struct Bundle {
-    x: Lanes,
-    y: Lanes,
-    mass: Lanes,
-    vx: Lanes,
-    vy: Lanes,
-    volume: Lanes,
-    lowest: Lanes,
-    waited: Lanes,
-    behind: Lanes,
-    steps: [u32; LANES],
-    watched: [u32; LANES],
-    /// Which of them are still on their way...
-    runs: Mask,
-    /// ...and which have left the map.
-    left: Mask,
-    /// Which lanes hold a droplet at all.
-    used: usize,
-    account: Outcome,
-}
-
-impl Bundle {
-    fn of(droplets: &[Droplet]) -> Self {
-        let lanes = |part: fn(&Droplet) -> f32| {
-            let mut lanes = Lanes([1.0; LANES]);
-            lanes.0.iter_mut().zip(droplets).for_each(|(lane, droplet)| *lane = part(droplet));
-            lanes
-        };
-        let mut runs = Mask::default();
-        runs.0[..droplets.len()].fill(u32::MAX);
-        let mut steps = [0; LANES];
-        steps.iter_mut().zip(droplets).for_each(|(steps, droplet)| *steps = droplet.steps);
-        let mut watched = [0; LANES];
-        watched.iter_mut().zip(droplets).for_each(|(number, droplet)| *number = droplet.watched);
-        Self {
-            x: lanes(|droplet| droplet.x),
-            y: lanes(|droplet| droplet.y),
-            mass: lanes(|droplet| droplet.mass),
-            vx: lanes(|droplet| droplet.vx),
-            vy: lanes(|droplet| droplet.vy),
-            volume: lanes(|droplet| droplet.volume),
-            lowest: lanes(|droplet| droplet.lowest),
-            waited: lanes(|droplet| droplet.waited),
-            behind: lanes(|droplet| droplet.behind),
-            steps,
-            watched,
-            runs,
-            left: Mask::default(),
-            used: droplets.len(),
-            account: Outcome::default(),
-        }
-    }
-
-    fn droplet(&self, lane: usize) -> Droplet {
-        Droplet {
-            x: self.x.0[lane],
-            y: self.y.0[lane],
-            mass: self.mass.0[lane],
-            vx: self.vx.0[lane],
-            vy: self.vy.0[lane],
-            volume: self.volume.0[lane],
-            lowest: self.lowest.0[lane],
-            waited: self.waited.0[lane],
-            behind: self.behind.0[lane],
-            steps: self.steps[lane],
-            watched: self.watched[lane],
-        }
-    }
 }
 
 /// What eight droplets ask of the 3 × 3 cells around each of eight places: metres times cells, positive is taken off.
@@ -368,7 +246,7 @@ impl Wave<'_> {
         let Local { friction, capacity: able, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
-        // SAFETY: `keep_on_map` has seen to it that droplets are on the map.
+        // SAFETY: `Bundle::keep_on_map` has seen to it that droplets are on the map.
         let [here, along_x, along_y] = unsafe { ground.sample(bundle.x, bundle.y) };
         let (slope_x, slope_y) = (along_x * all(law.steepness), along_y * all(law.steepness));
         let mut push = all(-law.acceleration) / (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
@@ -394,7 +272,7 @@ impl Wave<'_> {
         // One that has ended stays where it ended: there its load settles.
         bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
         bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
-        let left = self.keep_on_map(bundle);
+        let left = bundle.keep_on_map((self.width as f32, self.height as f32), self.edge);
         // SAFETY: as above.
         let [ahead, _, _] = unsafe { ground.sample(bundle.x, bundle.y) };
         let fall = here - ahead;
@@ -429,66 +307,6 @@ impl Wave<'_> {
         bundle.left = bundle.left.or(left);
         bundle.runs = bundle.runs.without(ended);
         note
-    }
-
-    /// Reflects, wraps or lets go the droplets that have crossed the edge. Returns those that have left the map; their places
-    /// are then some place on it.
-    #[inline(always)]
-    fn keep_on_map(&self, bundle: &mut Bundle) -> Mask {
-        let (right, bottom) = (self.width as f32, self.height as f32);
-        let mut outside = Mask::default();
-        for lane in 0..LANES {
-            let (x, y) = (bundle.x.0[lane], bundle.y.0[lane]);
-            let on_map = (x >= 0.0) & (y >= 0.0) & (x < right) & (y < bottom);
-            outside.0[lane] = if on_map { 0 } else { u32::MAX };
-        }
-        if !outside.any() {
-            return outside;
-        }
-        let mut left = Mask::default();
-        for lane in (0..LANES).filter(|&lane| outside.0[lane] != 0) {
-            if !self.bring_back(bundle, lane) {
-                left.0[lane] = bundle.runs.0[lane];
-                (bundle.x.0[lane], bundle.y.0[lane]) = (1.0, 1.0);
-            }
-        }
-        left
-    }
-
-    /// Reflects or wraps a droplet. False if it may leave the map.
-    fn bring_back(&self, bundle: &mut Bundle, lane: usize) -> bool {
-        let (right, bottom) = (self.width as f32, self.height as f32);
-        let (x, y) = (&mut bundle.x.0[lane], &mut bundle.y.0[lane]);
-        // The largest f32 below a side, so that rounding cannot put a droplet outside.
-        let inside = |position: f32, side: f32| position.max(0.0).min(side.next_down());
-        match self.edge {
-            Edge::Open => return false,
-            Edge::Wrap => {
-                let wrap = |position: f32, side: f32| {
-                    if position < 0.0 {
-                        position + side
-                    } else if position >= side {
-                        position - side
-                    } else {
-                        position
-                    }
-                };
-                *x = inside(wrap(*x, right), right);
-                *y = inside(wrap(*y, bottom), bottom);
-            }
-            Edge::Wall => {
-                let mirror = |position: &mut f32, velocity: &mut f32, side: f32| {
-                    if *position < 0.0 || *position >= side {
-                        *position = if *position < 0.0 { -*position } else { side + side - *position };
-                        *velocity = -*velocity;
-                    }
-                    *position = inside(*position, side);
-                };
-                mirror(x, &mut bundle.vx.0[lane], right);
-                mirror(y, &mut bundle.vy.0[lane], bottom);
-            }
-        }
-        true
     }
 
     /// As [`change_inner`], for places at the border.

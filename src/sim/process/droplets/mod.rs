@@ -4,6 +4,7 @@
 //! the ground as the last round left it, so the result does not depend on the number of threads.
 
 pub mod banks;
+pub mod bundle;
 mod constants;
 pub mod cured;
 mod ground;
@@ -27,7 +28,7 @@ use crate::{
         terrain::{Layer, Terrain},
     },
 };
-use cured::Droplet;
+use bundle::Droplet;
 use published::{Capacity, MassTransfer, State, Step};
 use tracks::Tracks;
 
@@ -67,41 +68,41 @@ pub struct Params {
     #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log())]
     pub dt: f32,
     /// Inertia of the water. Heavy droplets speed up slowly and overshoot bends; light ones follow every furrow.
-    #[reflect(@knob(0.1..=5.0).symbol("ρ").source(D1).log())]
+    #[reflect(@knob(0.1..=5.0).symbol("ρ").source(D1).log().only("law=mass-transfer"))]
     pub density: f32,
     /// Share of the speed lost per unit of time. High keeps droplets slow and erosion weak; low lets them race.
-    #[reflect(@knob(0.001..=0.5).symbol("μ").source(D1).log().main())]
+    #[reflect(@knob(0.001..=0.5).symbol("μ").source(D1).log().main().only("law=mass-transfer"))]
     pub friction: f32,
     /// How fast the load follows the capacity. High cuts deep and drops quickly; low spreads the work along the way.
-    #[reflect(@knob(0.01..=1.0).symbol("Kd").source(D1).log().main())]
+    #[reflect(@knob(0.01..=1.0).symbol("Kd").source(D1).log().main().only("law=mass-transfer"))]
     pub deposition_rate: f32,
     /// Share of the water lost per unit of time. High ends droplets on the slopes; low lets them reach the plain.
-    #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main())]
+    #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main().only("law=mass-transfer"))]
     pub evaporation_rate: f32,
     /// Share of its water at which a droplet ends. Higher ends it sooner.
     #[reflect(@knob(0.0001..=0.1).source(D1).log())]
     pub min_volume: f32,
-    /// Law "capacity": gain of speed per step on a slope. High makes fast, straight-running droplets.
-    #[reflect(@knob(0.1..=5.0).unit("cells/step").symbol("Ka").source(D3).log())]
+    /// Gain of speed per step on a slope. High makes fast, straight-running droplets.
+    #[reflect(@knob(0.1..=5.0).unit("cells/step").symbol("Ka").source(D3).log().only("law=capacity"))]
     pub acceleration: f32,
-    /// Law "capacity": share of the speed lost per step. High keeps droplets slow.
-    #[reflect(@knob(0.0..=0.5).symbol("Kf").source(D3))]
+    /// Share of the speed lost per step. High keeps droplets slow.
+    #[reflect(@knob(0.0..=0.5).symbol("Kf").source(D3).only("law=capacity"))]
     pub drag: f32,
-    /// Law "capacity": sediment that a full droplet carries at a speed of one cell per step, in hundredths of the cell
+    /// Sediment that a full droplet carries at a speed of one cell per step, in hundredths of the cell
     /// size. High digs deep and lays thick deposits.
-    #[reflect(@knob(0.1..=10.0).unit("% of a cell").symbol("Kc").source(D3).log().main())]
+    #[reflect(@knob(0.1..=10.0).unit("% of a cell").symbol("Kc").source(D3).log().main().only("law=capacity"))]
     pub capacity: f32,
-    /// Law "capacity": share of the excess that settles per step. High drops the load at once.
-    #[reflect(@knob(0.0..=1.0).symbol("Kd").source(D3))]
+    /// Share of the excess that settles per step. High drops the load at once.
+    #[reflect(@knob(0.0..=1.0).symbol("Kd").source(D3).only("law=capacity"))]
     pub settling: f32,
-    /// Law "capacity": share of the missing load that is lifted per step. High digs at once.
-    #[reflect(@knob(0.0..=1.0).symbol("Ks").source(D3))]
+    /// Share of the missing load that is lifted per step. High digs at once.
+    #[reflect(@knob(0.0..=1.0).symbol("Ks").source(D3).only("law=capacity"))]
     pub suspension: f32,
-    /// Law "capacity": water of a fresh droplet. More lives longer and carries more.
-    #[reflect(@knob(0.1..=5.0).symbol("w").source(D3).log())]
+    /// Water of a fresh droplet. More lives longer and carries more.
+    #[reflect(@knob(0.1..=5.0).symbol("w").source(D3).log().only("law=capacity"))]
     pub start_water: f32,
-    /// Law "capacity": water lost per step. High ends droplets early.
-    #[reflect(@knob(0.0005..=0.1).unit("1/step").source(D3).log())]
+    /// Water lost per step. High ends droplets early.
+    #[reflect(@knob(0.0005..=0.1).unit("1/step").source(D3).log().only("law=capacity"))]
     pub evaporation: f32,
 }
 

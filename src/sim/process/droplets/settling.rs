@@ -1,6 +1,6 @@
 //! What a droplet still carries when it ends lies down where it ended: level in the hollow, then as a low fan.
 
-use super::cured::Droplet;
+use super::bundle::Droplet;
 use crate::sim::terrain::{Edge, Terrain};
 
 /// Half the side of the window in which a hollow is filled, in cells.

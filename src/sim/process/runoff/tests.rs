@@ -1,4 +1,5 @@
 use super::*;
+use crate::sim::terrain::Edge;
 use crate::sim::{Simulation, process::contract::turned};
 
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {

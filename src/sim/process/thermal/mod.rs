@@ -43,7 +43,7 @@ pub struct Params {
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Angle at which sand lies. Small makes flat fans, large steep cones.
-    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main())]
+    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
     pub repose_angle: f32,
     /// How fast rock crumbles, and as published how fast everything slides. High rounds ridges at once; at 0 nothing falls.
     #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]

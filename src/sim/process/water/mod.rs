@@ -54,10 +54,10 @@ pub struct Params {
     #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]
     pub evaporation_rate: f32,
     /// Roughness of the bed in the cured mode. High makes slow, deep rivers; at 0 water runs ever faster.
-    #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main())]
+    #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
     pub roughness: f32,
     /// Cross-section of the pipes as published. Wide pipes level the water sooner and need shorter steps.
-    #[reflect(@knob(0.1..=60.0).unit("m²").symbol("A").source(P1).log())]
+    #[reflect(@knob(0.1..=60.0).unit("m²").symbol("A").source(P1).log().only("mode=published"))]
     pub pipe_area: f32,
     /// Gravity. Strong gravity makes fast water and short steps.
     #[reflect(@knob(0.1..=20.0).unit("m/s²").symbol("g").source(P1))]
@@ -73,10 +73,10 @@ pub struct Params {
     pub deposition_rate: f32,
     /// How fast deposits soften the ground, as published; in the cured mode deposits stay loose sand. High makes rivers rework
     /// their beds.
-    #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1))]
+    #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1).only("mode=published"))]
     pub softening_rate: f32,
     /// Depth from which on water leaves its bed alone. Small keeps lake floors smooth; at 0 nothing is eroded.
-    #[reflect(@knob(0.0..=40.0).unit("m").symbol("Kdmax").source(P1))]
+    #[reflect(@knob(0.0..=40.0).unit("m").symbol("Kdmax").source(P1).only("depth_limit=true"))]
     pub max_erosion_depth: f32,
     /// Whether that depth counts. Without it rivers dig as deep as they can.
     #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
@@ -85,10 +85,10 @@ pub struct Params {
     #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours"))]
     pub least_tilt: f32,
     /// What makes the capacity, as published. The cured mode goes by the tilt.
-    #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11"))]
+    #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
     pub capacity: Capacity,
     /// Whether sediment that goes into the water raises its surface, as published. Without it ripples grow on the bed.
-    #[reflect(@choice().source("Jákó & Tóth 2011, eqs 12c, 13c and figure 8"))]
+    #[reflect(@choice().source("Jákó & Tóth 2011, eqs 12c, 13c and figure 8").only("mode=published"))]
     pub displacement: bool,
     /// Height of a sea around a map with open edges. Low, there is none; high, it floods the map.
     #[reflect(@knob(-1000.0..=9000.0).unit("m").source("ours"))]

@@ -16,7 +16,7 @@
 
 use super::{
     Params,
-    field::{Field, HEIGHT, LOOSE, QUANTA, WEAR},
+    field::{BLOWS, Field, HEIGHT, LOOSE, QUANTA, WEAR},
     flight::{Grains, Law, Note},
 };
 use crate::sim::{cells::Cells, real::Real};
@@ -103,15 +103,15 @@ impl<C: Real> Constants<C> {
         [vx, vy, vz - R::splat(self.fall.into())]
     }
 
-    /// Takes the grain along with the wind.
+    /// Takes the grain along with the wind, which `blows` so many times as strong here.
     #[inline(always)]
-    pub fn drive<R: Real>(&self, grain: &mut Motion<R>, velocity: [R; 3])
+    pub fn drive<R: Real>(&self, grain: &mut Motion<R>, velocity: [R; 3], blows: R)
     where
         C: Into<f64>,
     {
         let number = |value: C| R::splat(value.into());
         let (relaxation, dt) = (number(self.relaxation), number(self.dt));
-        let wind = [number(self.wind[0]), number(self.wind[1]), R::splat(0.0)];
+        let wind = [number(self.wind[0]) * blows, number(self.wind[1]) * blows, R::splat(0.0)];
         for ((own, velocity), wind) in grain.velocity.iter_mut().zip(velocity).zip(wind) {
             *own = velocity + relaxation * (wind - velocity);
         }
@@ -213,7 +213,7 @@ impl Law for Law2020<'_> {
             contact.if_positive(slid[1], fallen[1]),
             contact.if_positive(slid[2], fallen[2]),
         ];
-        self.constants.drive(&mut motion, velocity);
+        self.constants.drive(&mut motion, velocity, here[BLOWS]);
         let runs = grains.runs;
         let (first, right, bottom) =
             (V::all(self.margin), V::all(field.width as f32 - self.margin), V::all(field.height as f32 - self.margin));
@@ -331,7 +331,7 @@ where
         } else {
             constants.fall(grain.velocity)
         };
-        constants.drive(&mut grain, velocity);
+        constants.drive(&mut grain, velocity, R::splat(1.0));
         steps += 1;
         let (low, right, bottom) = (margin as f64, (width - margin) as f64, (height - margin) as f64);
         let (x, y): (f64, f64) = (grain.x.into(), grain.y.into());

@@ -255,24 +255,23 @@ impl Wind {
         // Published grains of 2020 end in the outermost cells, and start beside them.
         let margin = if upwind && !cured { MARGIN } else { 0 };
         let velocity = weather.heading.map(|part| part * weather.strength);
-        let covered = self.covered(terrain).filter(|covered| covered.params.per_tick != params.per_tick);
+        let covered = self.covered(terrain);
+        let mask =
+            |place: [f32; 2]| covered.as_ref().map_or(0.0, |covered| covered.at(place[0] as usize, place[1] as usize));
+        let stronger = covered.as_ref().map_or(0.0, |covered| waves::stronger(params, covered) - 1.0);
         let more =
             covered.as_ref().map_or(0.0, |covered| covered.params.per_tick as f32 / params.per_tick as f32 - 1.0);
         // Where the mask makes them fewer, some of them don't start; where it makes them more, more are drawn for all.
         let drawn = (params.per_tick as f32 * (1.0 + more.max(0.0))) as u32;
         let mut starts: Vec<Start> = (0..drawn)
-            .map(|_| Start {
-                place: place(terrain, upwind.then_some(weather.heading), margin, &mut stream),
-                velocity,
-                load: 0,
-                random: stream.below(TABLE) as i32,
+            .map(|_| {
+                let place = place(terrain, upwind.then_some(weather.heading), margin, &mut stream);
+                let velocity = velocity.map(|part| part * (1.0 + stronger * mask(place)));
+                Start { place, velocity, load: 0, random: stream.below(TABLE) as i32 }
             })
             .collect();
-        if let Some(covered) = &covered {
-            starts.retain(|start| {
-                let here = 1.0 + more * covered.at(start.place[0] as usize, start.place[1] as usize);
-                stream.unit() * (1.0 + more.max(0.0)) < here
-            });
+        if more != 0.0 {
+            starts.retain(|start| stream.unit() * (1.0 + more.max(0.0)) < 1.0 + more * mask(start.place));
         }
         self.started = starts.len();
         if !cured {

@@ -65,10 +65,10 @@ pub struct Params {
     #[reflect(@knob(1.0..=100_000.0).unit("grains").source(W2).log().main())]
     pub per_tick: u32,
     /// Where grains start. As published, on the upwind borders in the law of 2020 and everywhere in the other one.
-    #[reflect(@choice().source("McDonald 2020 and 2023"))]
+    #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=default"))]
     pub spawn: Spawn,
     /// Whether the sand that leaves over an open border comes in on the other side. Off, the map is blown bare.
-    #[reflect(@choice().source(OURS))]
+    #[reflect(@choice().source(OURS).only("mode=default"))]
     pub refeed: bool,
     /// How many grains leave streaks for the eye.
     #[reflect(@knob(0.0..=500.0).unit("grains").source(OURS))]
@@ -79,59 +79,59 @@ pub struct Params {
     /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
     #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main())]
     pub abrasion: f32,
-    /// Law "2020": time step. Large makes grains jump over cells.
-    #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log())]
+    /// Time step. Large makes grains jump over cells.
+    #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log().only("law=2020"))]
     pub dt: f32,
-    /// Law "2020": how much sand a blow beats loose, and how fast flying sand falls. High moves more sand; low leaves the
+    /// How much sand a blow beats loose, and how fast flying sand falls. High moves more sand; low leaves the
     /// slopes to slumping.
-    #[reflect(@knob(0.0..=0.05).symbol("ks").source(W1))]
+    #[reflect(@knob(0.0..=0.05).symbol("ks").source(W1).only("law=2020"))]
     pub suspension: f32,
-    /// Law "2020": fall of a flying grain. High keeps grains on the ground; low lets them leap over valleys.
-    #[reflect(@knob(0.001..=1.0).symbol("g").source(W1).log())]
+    /// Fall of a flying grain. High keeps grains on the ground; low lets them leap over valleys.
+    #[reflect(@knob(0.001..=1.0).symbol("g").source(W1).log().only("law=2020"))]
     pub gravity: f32,
-    /// Law "2020": difference of height at which sand lies still, as a multiple of 80 cells. High gives rough, steep dunes.
-    #[reflect(@knob(0.0..=0.05).source(W1))]
+    /// Difference of height at which sand lies still, as a multiple of 80 cells. High gives rough, steep dunes.
+    #[reflect(@knob(0.0..=0.05).source(W1).only("law=2020"))]
     pub roughness: f32,
-    /// Law "2020": share of the excess that slides. High flattens dunes.
-    #[reflect(@knob(0.0..=1.0).source(W1))]
+    /// Share of the excess that slides. High flattens dunes.
+    #[reflect(@knob(0.0..=1.0).source(W1).only("law=2020"))]
     pub settling: f32,
-    /// Law "boundary layer": distance over which the wind takes up its load. Short makes small dunes close together, long
+    /// Distance over which the wind takes up its load. Short makes small dunes close together, long
     /// makes few large ones; what is smaller than about ten times that vanishes.
-    #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main())]
+    #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("law=boundary-layer mode=default"))]
     pub saturation_length: f32,
-    /// Law "boundary layer": load of a grain at a wind of one, in hundredths of the cell size. High is faster and rougher.
-    #[reflect(@knob(0.01..=5.0).unit("% of a cell").source(OURS).log().main())]
+    /// Load of a grain at a wind of one, in hundredths of the cell size. High is faster and rougher.
+    #[reflect(@knob(0.01..=5.0).unit("% of a cell").source(OURS).log().main().only("law=boundary-layer mode=default"))]
     pub capacity: f32,
-    /// Law "boundary layer": how much the wind speeds up over what rises into it. High makes steep dunes that grow fast.
-    #[reflect(@knob(0.0..=15.0).source("Jackson & Hunt 1975").main())]
+    /// How much the wind speeds up over what rises into it. High makes steep dunes that grow fast.
+    #[reflect(@knob(0.0..=15.0).source("Jackson & Hunt 1975").main().only("law=boundary-layer mode=default"))]
     pub speed_up: f32,
-    /// Law "boundary layer": strength close to the ground below which no sand moves, as a share of the wind's over a plain.
-    #[reflect(@knob(0.0..=0.95).symbol("τ₀").source("Bagnold 1941"))]
+    /// Strength close to the ground below which no sand moves, as a share of the wind's over a plain.
+    #[reflect(@knob(0.0..=0.95).symbol("τ₀").source("Bagnold 1941").only("law=boundary-layer mode=default"))]
     pub threshold: f32,
-    /// Law "boundary layer": how much impacts push sand downhill, as a share of what flies over it. High makes low, wide dunes.
-    #[reflect(@knob(0.0..=5.0).symbol("γ").source("Hardisty & Whitehouse 1988"))]
+    /// How much impacts push sand downhill, as a share of what flies over it. High makes low, wide dunes.
+    #[reflect(@knob(0.0..=5.0).symbol("γ").source("Hardisty & Whitehouse 1988").only("law=boundary-layer mode=default"))]
     pub creep: f32,
-    /// Law "boundary layer": depth of still air behind a crest in which the wind falls off, in cells. High lets the wind reach
+    /// Depth of still air behind a crest in which the wind falls off, in cells. High lets the wind reach
     /// into lees.
-    #[reflect(@knob(0.01..=5.0).unit("cells").symbol("δ").source(W2).log())]
+    #[reflect(@knob(0.01..=5.0).unit("cells").symbol("δ").source(W2).log().only("law=boundary-layer"))]
     pub boundary_layer: f32,
-    /// Law "boundary layer": how far eddies turn grains from their way. High makes smooth, wide dunes.
-    #[reflect(@knob(0.0..=1.0).source(W2))]
+    /// How far eddies turn grains from their way. High makes smooth, wide dunes.
+    #[reflect(@knob(0.0..=1.0).source(W2).only("law=boundary-layer"))]
     pub turbulence: f32,
-    /// Law "boundary layer": steps after which a grain ends and drops its load.
-    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log())]
+    /// Steps after which a grain ends and drops its load.
+    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("law=boundary-layer"))]
     pub max_age: u32,
-    /// Law "boundary layer": angle at which sand lies. Small makes flat dunes, large steep lees.
-    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main())]
+    /// Angle at which sand lies. Small makes flat dunes, large steep lees.
+    #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("law=boundary-layer mode=default"))]
     pub repose_angle: f32,
-    /// Law "boundary layer", published: share of the difference to what it can carry that a grain makes up in a step.
-    #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2))]
+    /// Share of the difference to what it can carry that a grain makes up in a step.
+    #[reflect(@knob(0.0..=1.0).symbol("ks").source(W2).only("law=boundary-layer mode=published"))]
     pub uptake: f32,
-    /// Law "boundary layer", published: fall of a flying grain in a step, per load.
-    #[reflect(@knob(0.0..=1.0).source(W2))]
+    /// Fall of a flying grain in a step, per load.
+    #[reflect(@knob(0.0..=1.0).source(W2).only("law=boundary-layer mode=published"))]
     pub weight: f32,
-    /// Law "boundary layer", published: difference of height at which sand lies still, as a multiple of 80 cells.
-    #[reflect(@knob(0.0..=0.05).source(W2))]
+    /// Difference of height at which sand lies still, as a multiple of 80 cells.
+    #[reflect(@knob(0.0..=0.05).source(W2).only("law=boundary-layer mode=published"))]
     pub slope_limit: f32,
 }
 

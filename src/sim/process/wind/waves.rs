@@ -5,7 +5,7 @@ use super::{
     air::{self, decay},
     boundary::Boundary,
     drift::{Beyond, Drift},
-    field::{self, CAPACITY, Field, HEIGHT, LOOSE, QUANTA, Tallies, UPTAKE, WEAR},
+    field::{self, BLOWS, CAPACITY, Field, HEIGHT, LOOSE, QUANTA, Tallies, UPTAKE, WEAR},
     flight::{self, Outcome, Start},
     law2020::{Constants, Law2020, TALL},
 };
@@ -134,6 +134,7 @@ impl Wind {
     /// Fills the field with heights, sand and rock in units of 80 cells.
     fn see_heights(&mut self, terrain: &Terrain, cured: bool, covered: Option<&Covered<Params>>) {
         let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
+        let blows = covered.map_or(0.0, |covered| stronger(&self.params, covered) - 1.0);
         let Field { width, height, .. } = self.field;
         let unit = 1.0 / (TALL as f32 * terrain.cell_size);
         let edge = if self.returns(terrain) && cured { Edge::Wrap } else { terrain.edge };
@@ -147,7 +148,7 @@ impl Wind {
             let part = y * width..(y + 1) * width;
             let sand = &terrain.sand[part.clone()];
             for (out, (rock, sand)) in out.iter_mut().zip(terrain.bedrock[part.clone()].iter().zip(sand)) {
-                (out[HEIGHT], out[LOOSE]) = ((rock + sand) * unit, sand * unit);
+                (out[HEIGHT], out[LOOSE], out[BLOWS]) = ((rock + sand) * unit, sand * unit, 1.0);
             }
             if !cured {
                 return;
@@ -159,6 +160,7 @@ impl Wind {
                 if !dry {
                     out[LOOSE] = 0.0;
                 }
+                out[BLOWS] = 1.0 + blows * mask;
                 out[WEAR] = if dry && sand < dust { 2.0 * softness * (1.0 + wears * mask) } else { 0.0 };
             }
         });

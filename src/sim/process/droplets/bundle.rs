@@ -1,0 +1,188 @@
+//! Droplets, one by one and eight side by side.
+
+use crate::sim::{
+    real::{LANES, Lanes, Mask},
+    terrain::Edge,
+};
+
+/// A droplet on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Droplet {
+    /// Column, in cells; the first cell reaches from 0 to 1.
+    pub x: f32,
+    /// Row, in cells.
+    pub y: f32,
+    /// Sediment on board, in metres times cells.
+    pub mass: f32,
+    pub(super) vx: f32,
+    pub(super) vy: f32,
+    pub(super) volume: f32,
+    pub(super) lowest: f32,
+    pub(super) waited: f32,
+    pub(super) behind: f32,
+    pub(super) steps: u32,
+    /// Its number if it is watched, from 1.
+    pub(super) watched: u32,
+}
+
+/// What droplets did, in metres times cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Taken off the ground, every transfer counted.
+    pub eroded: f64,
+    /// Laid on the ground on the way, every transfer counted.
+    pub deposited: f64,
+    /// Carried over an open edge.
+    pub outflow: f64,
+    /// Steps taken.
+    pub steps: u64,
+}
+
+impl Droplet {
+    /// A droplet at rest, without sediment.
+    pub fn at(x: f32, y: f32, volume: f32) -> Self {
+        Self {
+            x,
+            y,
+            mass: 0.0,
+            vx: 0.0,
+            vy: 0.0,
+            volume,
+            lowest: f32::INFINITY,
+            waited: 0.0,
+            behind: f32::NEG_INFINITY,
+            steps: 0,
+            watched: 0,
+        }
+    }
+}
+
+/// Eight droplets.
+#[derive(Clone, Copy)]
+pub(super) struct Bundle {
+    pub x: Lanes,
+    pub y: Lanes,
+    pub mass: Lanes,
+    pub vx: Lanes,
+    pub vy: Lanes,
+    pub volume: Lanes,
+    pub lowest: Lanes,
+    pub waited: Lanes,
+    pub behind: Lanes,
+    pub steps: [u32; LANES],
+    pub watched: [u32; LANES],
+    /// Which of them are still on their way...
+    pub runs: Mask,
+    /// ...and which have left the map.
+    pub left: Mask,
+    /// Which lanes hold a droplet at all.
+    pub used: usize,
+    pub account: Outcome,
+}
+
+impl Bundle {
+    pub fn of(droplets: &[Droplet]) -> Self {
+        let lanes = |part: fn(&Droplet) -> f32| {
+            let mut lanes = Lanes([1.0; LANES]);
+            lanes.0.iter_mut().zip(droplets).for_each(|(lane, droplet)| *lane = part(droplet));
+            lanes
+        };
+        let mut runs = Mask::default();
+        runs.0[..droplets.len()].fill(u32::MAX);
+        let mut steps = [0; LANES];
+        steps.iter_mut().zip(droplets).for_each(|(steps, droplet)| *steps = droplet.steps);
+        let mut watched = [0; LANES];
+        watched.iter_mut().zip(droplets).for_each(|(number, droplet)| *number = droplet.watched);
+        Self {
+            x: lanes(|droplet| droplet.x),
+            y: lanes(|droplet| droplet.y),
+            mass: lanes(|droplet| droplet.mass),
+            vx: lanes(|droplet| droplet.vx),
+            vy: lanes(|droplet| droplet.vy),
+            volume: lanes(|droplet| droplet.volume),
+            lowest: lanes(|droplet| droplet.lowest),
+            waited: lanes(|droplet| droplet.waited),
+            behind: lanes(|droplet| droplet.behind),
+            steps,
+            watched,
+            runs,
+            left: Mask::default(),
+            used: droplets.len(),
+            account: Outcome::default(),
+        }
+    }
+
+    pub fn droplet(&self, lane: usize) -> Droplet {
+        Droplet {
+            x: self.x.0[lane],
+            y: self.y.0[lane],
+            mass: self.mass.0[lane],
+            vx: self.vx.0[lane],
+            vy: self.vy.0[lane],
+            volume: self.volume.0[lane],
+            lowest: self.lowest.0[lane],
+            waited: self.waited.0[lane],
+            behind: self.behind.0[lane],
+            steps: self.steps[lane],
+            watched: self.watched[lane],
+        }
+    }
+
+    /// Reflects, wraps or lets go droplets that have crossed the edge. Returns those that have left the map; their places
+    /// are then some place on it.
+    #[inline(always)]
+    pub fn keep_on_map(&mut self, (right, bottom): (f32, f32), edge: Edge) -> Mask {
+        let mut outside = Mask::default();
+        for lane in 0..LANES {
+            let (x, y) = (self.x.0[lane], self.y.0[lane]);
+            let on_map = (x >= 0.0) & (y >= 0.0) & (x < right) & (y < bottom);
+            outside.0[lane] = if on_map { 0 } else { u32::MAX };
+        }
+        if !outside.any() {
+            return outside;
+        }
+        let mut left = Mask::default();
+        for lane in (0..LANES).filter(|&lane| outside.0[lane] != 0) {
+            if !self.bring_back(lane, (right, bottom), edge) {
+                left.0[lane] = self.runs.0[lane];
+                (self.x.0[lane], self.y.0[lane]) = (1.0, 1.0);
+            }
+        }
+        left
+    }
+
+    /// Reflects or wraps a droplet. False if it may leave the map.
+    fn bring_back(&mut self, lane: usize, (right, bottom): (f32, f32), edge: Edge) -> bool {
+        let (x, y) = (&mut self.x.0[lane], &mut self.y.0[lane]);
+        // The largest f32 below a side, so that rounding cannot put a droplet outside.
+        let inside = |position: f32, side: f32| position.max(0.0).min(side.next_down());
+        match edge {
+            Edge::Open => return false,
+            Edge::Wrap => {
+                let wrap = |position: f32, side: f32| {
+                    if position < 0.0 {
+                        position + side
+                    } else if position >= side {
+                        position - side
+                    } else {
+                        position
+                    }
+                };
+                *x = inside(wrap(*x, right), right);
+                *y = inside(wrap(*y, bottom), bottom);
+            }
+            Edge::Wall => {
+                let mirror = |position: &mut f32, velocity: &mut f32, side: f32| {
+                    if *position < 0.0 || *position >= side {
+                        *position = if *position < 0.0 { -*position } else { side + side - *position };
+                        *velocity = -*velocity;
+                    }
+                    *position = inside(*position, side);
+                };
+                mirror(x, &mut self.vx.0[lane], right);
+                mirror(y, &mut self.vy.0[lane], bottom);
+            }
+        }
+        true
+    }
+}
