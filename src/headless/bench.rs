@@ -1,11 +1,18 @@
 //! `thalweg bench`: nanoseconds per particle step or per cell of each process, beside a plain scalar loop run in the same
 //! process.
 
+mod grids;
+mod wind;
+
 use std::{hint::black_box, sync::Arc, time::Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use self::{
+    grids::GRIDS,
+    wind::{PUBLISHED_GRAINS, grains},
+};
 use super::{Failure, print};
 use crate::sim::{
     Simulation,
@@ -15,12 +22,6 @@ use crate::sim::{
         droplets::{
             Droplets, Params,
             published::{MassTransfer, State, run_alone},
-        },
-        runoff, thermal,
-        water::{self, plain::Plain},
-        wind::{
-            self, Wind,
-            law2020::{self, Constants},
         },
     },
     rng::Stream,
@@ -154,108 +155,6 @@ impl Bench {
     }
 }
 
-/// Grid processes that are measured together.
-struct GridBench {
-    name: &'static str,
-    enabled: &'static [&'static str],
-    /// Bytes that a step reads and writes per cell, published and default: every value of a pass once, and once more for
-    /// what is written without being read.
-    bytes: [f64; 2],
-}
-
-/// Counted from the passes: see `water::pipes`, `water::friction` and `thermal`.
-const GRIDS: [GridBench; 4] = [
-    GridBench { name: "water", enabled: &["water"], bytes: [156.0, 116.0] },
-    GridBench { name: "thermal", enabled: &["thermal"], bytes: [52.0, 28.0] },
-    GridBench { name: "runoff", enabled: &["runoff"], bytes: [120.0, 120.0] },
-    GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [208.0, 144.0] },
-];
-
-/// Ticks of a repetition at most, and cells that they compute; a tick is one step at published values.
-const MOST_TICKS: usize = 12;
-const GRID_CELLS: usize = 4 << 20;
-
-impl GridBench {
-    /// `alone` is a single thread.
-    fn measure(
-        &self,
-        terrain: &Terrain,
-        pool: &Arc<rayon::ThreadPool>,
-        alone: &Arc<rayon::ThreadPool>,
-        bandwidth: f64,
-    ) -> Value {
-        // Cells of 4 m: at published values one step a tick, and a depth at which the default needs no more.
-        let terrain = Terrain { cell_size: 4.0, ..terrain.clone() };
-        let ticks = (GRID_CELLS / terrain.bedrock.len()).clamp(1, MOST_TICKS);
-        let cells = (terrain.bedrock.len() * ticks) as f64;
-        let median = |mut runs: Vec<f64>| {
-            runs.sort_by(f64::total_cmp);
-            runs[runs.len() / 2] * 1e9 / cells
-        };
-        let fast = |mode: Mode, pool: &Arc<rayon::ThreadPool>| {
-            let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
-            for slot in &mut simulation.slots {
-                slot.enabled = self.enabled.contains(&slot.key());
-                match slot.key() {
-                    "water" => slot.process = Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
-                    "thermal" => {
-                        slot.process = Box::new(thermal::Thermal::new(thermal::Params { mode, ..Default::default() }));
-                    }
-                    "runoff" => {
-                        slot.process = Box::new(runoff::Runoff::new(runoff::Params { mode, ..Default::default() }));
-                    }
-                    _ => {}
-                }
-            }
-            let runs = (0..=REPETITIONS).map(|_| {
-                let started = Instant::now();
-                (0..ticks).for_each(|_| simulation.tick());
-                started.elapsed().as_secs_f64()
-            });
-            // The first makes room.
-            let runs = runs.skip(1).collect();
-            let steps =
-                simulation.slots.iter().filter(|slot| slot.key() == "water").map(|slot| slot.process.counts().substeps);
-            (median(runs), steps.sum::<u64>() as f64 / (ticks * (REPETITIONS + 1)) as f64)
-        };
-        let slow = || {
-            let mut plain = Plain::new(&terrain);
-            let (water, thermal) = (water::Params::default(), thermal::Params::default());
-            let runs = (0..3).map(|_| {
-                let started = Instant::now();
-                for _ in 0..ticks {
-                    if self.enabled.contains(&"water") {
-                        plain.flow(&water, water.dt);
-                    }
-                    if self.enabled.contains(&"thermal") {
-                        plain.slump(&thermal);
-                    }
-                }
-                started.elapsed().as_secs_f64()
-            });
-            median(runs.collect())
-        };
-        let ((published, steps), (default, default_steps)) = (fast(Mode::Published, pool), fast(Mode::Default, pool));
-        // Runoff is plain code itself.
-        let plain = if self.enabled == ["runoff"] { fast(Mode::Published, alone).0 } else { slow() };
-        let share = |bytes: f64, ns: f64| bytes / ns / bandwidth;
-        json!({
-            "ns_per_cell": published,
-            "scalar_ns": plain,
-            "ratio": plain / published,
-            "threads": pool.current_num_threads(),
-            "size": terrain.width(),
-            "default_ns": default,
-            "steps_per_tick": steps,
-            "default_steps_per_tick": default_steps,
-            "bytes_per_cell": self.bytes[0],
-            "default_bytes_per_cell": self.bytes[1],
-            "bandwidth_share": share(self.bytes[0], published),
-            "default_bandwidth_share": share(self.bytes[1], default),
-        })
-    }
-}
-
 /// Gigabytes a second that all threads together read and write in a copy far larger than the caches.
 fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
     use rayon::prelude::*;
@@ -333,76 +232,6 @@ fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
         "map_seconds": whole.2 * FINISHED_MAP,
         "map_scalar_seconds": whole_plain.2 * FINISHED_MAP,
         "map_ratio": whole_plain.2 / whole.2,
-    })
-}
-
-/// Grains of a frame in the article.
-const PUBLISHED_GRAINS: u32 = 250;
-/// Ticks of wind in a repetition.
-const WIND_TICKS: usize = 4;
-
-/// The article's start: a map of nothing but sand, here of Perlin noise as high as a quarter of the map is wide.
-fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
-    let params = TerrainParams { width: size, height: size, cell_size: 10.0, loose: true, ..TerrainParams::default() };
-    let terrain = generate(&TerrainParams { relief: 2.5 * size as f32, ..params }, 1);
-    let published = wind::Params {
-        mode: Mode::Published,
-        law: wind::Law::_2020,
-        per_tick: PUBLISHED_GRAINS,
-        ..wind::Params::default()
-    };
-    let simulation = |params: &wind::Params| {
-        let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
-        for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "wind") {
-            slot.process = Box::new(Wind::new(params.clone()));
-            slot.enabled = true;
-        }
-        simulation
-    };
-    let ticks = |simulation: &mut Simulation| {
-        let steps = |simulation: &Simulation| -> u64 {
-            simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
-        };
-        let (before, started) = (steps(simulation), Instant::now());
-        (0..WIND_TICKS).for_each(|_| simulation.tick());
-        let seconds = started.elapsed().as_secs_f64();
-        (seconds * 1e9 / (steps(simulation) - before) as f64, seconds * 1e3 / WIND_TICKS as f64, 0.0)
-    };
-    let (mut fast, mut default) = (simulation(&published), simulation(&wind::Params::default()));
-    let side = terrain.width();
-    let constants = Constants::<f32>::new(&published, [std::f64::consts::SQRT_2; 2], false);
-    let unit = 1.0 / (law2020::TALL as f32 * terrain.cell_size);
-    let (mut bedrock, mut sand) =
-        (vec![0.0; side * side], terrain.sand.iter().map(|sand| sand * unit).collect::<Vec<f32>>());
-    let mut stream = Stream::new(1, "bench", 1);
-    let mut plain = || {
-        let started = Instant::now();
-        let mut steps = 0;
-        for _ in 0..WIND_TICKS * PUBLISHED_GRAINS as usize {
-            let along = (stream.below(side - 4) + 2) as f64;
-            let start = if stream.below(2) == 0 { [along, 2.0] } else { [2.0, along] };
-            let layers = [&mut bedrock[..], &mut sand[..]];
-            steps += law2020::run_alone(layers, side, 2, &constants, &published, start).2;
-        }
-        (started.elapsed().as_secs_f64() * 1e9 / steps as f64, 0.0, 0.0)
-    };
-    let mut runs: [Vec<(f64, f64, f64)>; 3] = Default::default();
-    for _ in 0..REPETITIONS {
-        runs[0].push(ticks(&mut fast));
-        runs[1].push(ticks(&mut default));
-        runs[2].push(plain());
-    }
-    black_box((&bedrock, &sand));
-    let [fast, default, plain] = runs.map(median);
-    json!({
-        "ns_per_step": fast.0,
-        "scalar_ns": plain.0,
-        "ratio": plain.0 / fast.0,
-        "threads": pool.current_num_threads(),
-        "size": size,
-        "ms_per_tick": fast.1,
-        "default_ns": default.0,
-        "default_ms_per_tick": default.1,
     })
 }
 

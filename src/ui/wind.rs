@@ -128,7 +128,8 @@ pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, ope
         let pictures = pictures.map(|quantity| picture(&session.simulation.quantity(quantity)));
         map.pictures = Some((pictures, now.0, now.1));
     }
-    let place = context.content_rect().left_bottom() + egui::vec2(16.0, -MAP - 190.0);
+    // Beside the tools.
+    let place = context.content_rect().left_bottom() + egui::vec2(66.0, -MAP - 190.0);
     egui::Window::new("Wind map").open(open).resizable(false).default_pos(place).show(context, |ui| {
         ui.horizontal(|ui| {
             let Some((pictures, ..)) = &map.pictures else { return };

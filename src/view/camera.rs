@@ -44,21 +44,32 @@ pub struct Viewpoint {
     yaw: f32,
     pitch: f32,
     distance: f32,
-    turns: bool,
+    turn: Turn,
+}
+
+/// Whether the camera goes round by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// It stands still.
+    Still,
+    /// It does until the first click or key, wherever that goes.
+    Welcome,
+    /// It was told to, and does until somebody takes it.
+    Table,
 }
 
 impl Viewpoint {
     /// The named view; `None` if there is no such name.
     pub fn named(name: &str) -> Option<Self> {
         let (_, yaw, pitch, distance) = CAMERAS.into_iter().find(|(key, ..)| *key == name)?;
-        Some(Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turns: false })
+        Some(Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turn::Still })
     }
 }
 
 impl Default for Viewpoint {
     fn default() -> Self {
         let (_, yaw, pitch, distance) = CAMERAS[0];
-        Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turns: true }
+        Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turn::Welcome }
     }
 }
 
@@ -66,7 +77,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
         .add_systems(Startup, spawn_camera)
-        .add_systems(Update, (turn_slowly, obey, take_settings, fit_picture, tell_place))
+        .add_systems(Update, ((turn_slowly, obey).chain(), take_settings, fit_picture, tell_place))
         .add_systems(Update, place_labels.after(ViewSystems::Show))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
@@ -229,16 +240,19 @@ fn turn_slowly(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     buttons: Res<ButtonInput<MouseButton>>,
+    keys: Res<ButtonInput<KeyCode>>,
     mut wheel: MessageReader<MouseWheel>,
     over_view: Res<PointerOverView>,
     time: Res<Time>,
 ) {
-    let touched = (buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some()) && over_view.0;
-    if !viewpoint.turns {
-        return;
-    }
+    let pointed = buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some();
+    let touched = match viewpoint.turn {
+        Turn::Still => return,
+        Turn::Welcome => pointed || keys.get_just_pressed().next().is_some(),
+        Turn::Table => pointed && over_view.0,
+    };
     if touched {
-        viewpoint.turns = false;
+        viewpoint.turn = Turn::Still;
         return;
     }
     camera.target_yaw += TURN * time.delta_secs().min(0.1);
@@ -254,7 +268,7 @@ fn obey(
         match command {
             Command::FrameAll => {
                 let home = Viewpoint::default();
-                viewpoint.turns = false;
+                viewpoint.turn = Turn::Still;
                 camera.target_focus = FOCUS;
                 // The shorter way round.
                 let turns = ((camera.target_yaw - home.yaw) / TAU).round();
@@ -264,13 +278,15 @@ fn obey(
                 camera.force_update = true;
             }
             Command::PlaceCamera(place) => {
-                viewpoint.turns = false;
+                viewpoint.turn = Turn::Still;
                 camera.target_focus = place.focus.into();
                 (camera.target_yaw, camera.target_pitch) = (place.yaw, place.pitch);
                 camera.target_radius = place.distance;
                 camera.force_update = true;
             }
-            Command::ToggleTurntable => viewpoint.turns = !viewpoint.turns,
+            Command::ToggleTurntable => {
+                viewpoint.turn = if viewpoint.turn == Turn::Still { Turn::Table } else { Turn::Still };
+            }
             _ => {}
         }
     }

@@ -5,121 +5,26 @@
 //! are no hydraulic jumps, and a dam-break front on dry ground is too slow.
 
 pub mod friction;
+mod params;
 pub mod pipes;
 pub mod plain;
+mod sources;
 mod surface;
 #[cfg(test)]
 mod tests;
 
-use bevy_reflect::{Reflect, structs::Struct};
+use bevy_reflect::structs::Struct;
 
+pub use self::params::{Capacity, Factors, Params};
+use self::sources::run_sources;
 use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
-use crate::{
-    params::{choice, knob},
-    sim::{
-        grid::Grid,
-        ledger::Ledger,
-        masked::{Covered, factors},
-        memory::Memories,
-        terrain::{Layer, Source, Terrain},
-    },
+use crate::sim::{
+    grid::Grid,
+    ledger::Ledger,
+    masked::Covered,
+    memory::Memories,
+    terrain::{Layer, Terrain},
 };
-
-const P1: &str = "Jákó & Tóth 2011, table 2";
-
-/// How much sediment flowing water can carry, as published.
-#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Capacity {
-    /// In proportion to the tilt of the ground (eqs 9 and 10).
-    Tilt,
-    /// In proportion to how squarely the flow meets the ground (eq. 11).
-    #[default]
-    Collision,
-}
-
-/// Parameters of the water.
-#[derive(Reflect, Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Cured, or as the paper prints it.
-    #[reflect(@choice().source("Jákó & Tóth 2011"))]
-    pub mode: Mode,
-    /// Time that a tick covers on cells of one metre; the cured mode covers as much more as cells are larger. Long ticks
-    /// take several steps; at 0 the water stands still.
-    #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
-    pub dt: f32,
-    /// Water that falls on every cell. Much floods the map; little leaves only the springs.
-    #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main())]
-    pub rain_rate: f32,
-    /// Share of the water lost per second. High keeps only the largest rivers wet; at 0 every hollow fills.
-    #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]
-    pub evaporation_rate: f32,
-    /// Roughness of the bed in the cured mode. High makes slow, deep rivers; at 0 water runs ever faster.
-    #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
-    pub roughness: f32,
-    /// Cross-section of the pipes as published. Wide pipes level the water sooner and need shorter steps.
-    #[reflect(@knob(0.1..=60.0).unit("m²").symbol("A").source(P1).log().only("mode=published"))]
-    pub pipe_area: f32,
-    /// Gravity. Strong gravity makes fast water and short steps.
-    #[reflect(@knob(0.1..=20.0).unit("m/s²").symbol("g").source(P1))]
-    pub gravity: f32,
-    /// Sediment that water of one metre per second can carry. High cuts deep and lays thick fans; low leaves the ground be.
-    #[reflect(@knob(0.1..=3.0).unit("s").symbol("Kc").source(P1).log().main())]
-    pub sediment_capacity: f32,
-    /// How fast water takes up ground. High cuts where it is steepest; low spreads the work downstream.
-    #[reflect(@knob(0.1..=2.0).unit("1/s").symbol("Ks").source(P1).log().main())]
-    pub suspension_rate: f32,
-    /// How fast sediment settles. High drops it at once where water slows; low carries it far.
-    #[reflect(@knob(0.1..=3.0).unit("1/s").symbol("Kd").source(P1).log().main())]
-    pub deposition_rate: f32,
-    /// How fast deposits soften the ground, as published; in the cured mode deposits stay loose sand. High makes rivers rework
-    /// their beds.
-    #[reflect(@knob(0.0..=10.0).unit("1/s").symbol("Kh").source(P1).only("mode=published"))]
-    pub softening_rate: f32,
-    /// Depth from which on water leaves its bed alone. Small keeps lake floors smooth; at 0 nothing is eroded.
-    #[reflect(@knob(0.0..=40.0).unit("m").symbol("Kdmax").source(P1).only("depth_limit=true"))]
-    pub max_erosion_depth: f32,
-    /// Whether that depth counts. Without it rivers dig as deep as they can.
-    #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
-    pub depth_limit: bool,
-    /// Smallest tilt, as a sine, with which flat ground counts. High erodes plains; at 0 flat ground is safe.
-    #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours"))]
-    pub least_tilt: f32,
-    /// What makes the capacity, as published. The cured mode goes by the tilt.
-    #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
-    pub capacity: Capacity,
-    /// Whether sediment that goes into the water raises its surface, as published. Without it ripples grow on the bed.
-    #[reflect(@choice().source("Jákó & Tóth 2011, eqs 12c, 13c and figure 8").only("mode=published"))]
-    pub displacement: bool,
-    /// Height of a sea around a map with open edges. Low, there is none; high, it floods the map.
-    #[reflect(@knob(-1000.0..=9000.0).unit("m").source("ours"))]
-    pub sea_level: f32,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            mode: Mode::Default,
-            dt: 0.02,
-            rain_rate: 0.012,
-            evaporation_rate: 0.015,
-            roughness: 0.04,
-            pipe_area: 20.0,
-            gravity: 9.81,
-            sediment_capacity: 1.0,
-            suspension_rate: 0.5,
-            deposition_rate: 1.0,
-            softening_rate: 5.0,
-            max_erosion_depth: 10.0,
-            depth_limit: true,
-            least_tilt: 0.1,
-            capacity: Capacity::Collision,
-            displacement: true,
-            sea_level: -1000.0,
-        }
-    }
-}
-
-factors!(rain_rate, evaporation_rate, roughness, sediment_capacity, suspension_rate, deposition_rate);
 
 const INFO: Info = Info {
     key: "water",
@@ -388,50 +293,6 @@ impl<'a> Rain<'a> {
             }
         }
     }
-}
-
-/// Lets springs give and drains take. Returns both, in cubic metres.
-fn run_sources(terrain: &mut Terrain, tick: u64, seconds: f32) -> (f64, f64) {
-    let (mut given, mut taken) = (0.0, 0.0);
-    let area = terrain.cell_area();
-    for source in terrain.sources.clone().into_iter().filter(|source| source.runs(tick)) {
-        let cells = source_cells(terrain, &source);
-        let each = source.rate * seconds / (cells.len() as f32 * area as f32);
-        for index in cells {
-            let depth = &mut terrain.water[index];
-            let before = *depth;
-            *depth = (before + each).max(0.0);
-            let change = (f64::from(*depth) - f64::from(before)) * area;
-            given += change.max(0.0);
-            taken -= change.min(0.0);
-        }
-    }
-    (given, taken)
-}
-
-/// The cells that a source covers: those whose centre lies in its circle, or the one that it lies in.
-fn source_cells(terrain: &Terrain, source: &Source) -> Vec<usize> {
-    let (width, height) = (terrain.width(), terrain.height());
-    let centre = [source.place[0] * width as f32, source.place[1] * height as f32];
-    let reach = source.radius / terrain.cell_size;
-    let range = |centre: f32, count: usize| {
-        let first = (centre - reach - 1.0).max(0.0) as usize;
-        first..((centre + reach + 1.0).max(0.0) as usize + 1).min(count)
-    };
-    let mut cells = Vec::new();
-    for y in range(centre[1], height) {
-        for x in range(centre[0], width) {
-            let (dx, dy) = (x as f32 + 0.5 - centre[0], y as f32 + 0.5 - centre[1]);
-            if dx * dx + dy * dy <= reach * reach {
-                cells.push(y * width + x);
-            }
-        }
-    }
-    if cells.is_empty() {
-        let nearest = |place: f32, count: usize| (place.max(0.0) as usize).min(count - 1);
-        cells.push(nearest(centre[1], height) * width + nearest(centre[0], width));
-    }
-    cells
 }
 
 fn book(ledger: &mut Ledger, sums: Sums, area: f64) {

@@ -3,7 +3,7 @@ use crate::sim::{
     Simulation,
     grid::Grid,
     process::{contract::turned, thermal},
-    terrain::Edge,
+    terrain::{Edge, Source},
 };
 
 /// Water alone, without rain, evaporation or erosion.

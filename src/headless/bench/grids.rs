@@ -1,0 +1,117 @@
+//! Processes on grids, in nanoseconds per cell.
+
+use std::{sync::Arc, time::Instant};
+
+use serde_json::{Value, json};
+
+use super::REPETITIONS;
+use crate::sim::{
+    Simulation,
+    process::{
+        Mode, runoff, thermal,
+        water::{self, plain::Plain},
+    },
+    terrain::Terrain,
+};
+
+/// Grid processes that are measured together.
+pub(super) struct GridBench {
+    pub name: &'static str,
+    enabled: &'static [&'static str],
+    /// Bytes that a step reads and writes per cell, published and default: every value of a pass once, and once more for
+    /// what is written without being read.
+    bytes: [f64; 2],
+}
+
+/// Counted from the passes: see `water::pipes`, `water::friction` and `thermal`.
+pub(super) const GRIDS: [GridBench; 4] = [
+    GridBench { name: "water", enabled: &["water"], bytes: [156.0, 116.0] },
+    GridBench { name: "thermal", enabled: &["thermal"], bytes: [52.0, 28.0] },
+    GridBench { name: "runoff", enabled: &["runoff"], bytes: [120.0, 120.0] },
+    GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [208.0, 144.0] },
+];
+
+/// Ticks of a repetition at most, and cells that they compute; a tick is one step at published values.
+const MOST_TICKS: usize = 12;
+const GRID_CELLS: usize = 4 << 20;
+
+impl GridBench {
+    /// `alone` is a single thread.
+    pub fn measure(
+        &self,
+        terrain: &Terrain,
+        pool: &Arc<rayon::ThreadPool>,
+        alone: &Arc<rayon::ThreadPool>,
+        bandwidth: f64,
+    ) -> Value {
+        // Cells of 4 m: at published values one step a tick, and a depth at which the default needs no more.
+        let terrain = Terrain { cell_size: 4.0, ..terrain.clone() };
+        let ticks = (GRID_CELLS / terrain.bedrock.len()).clamp(1, MOST_TICKS);
+        let cells = (terrain.bedrock.len() * ticks) as f64;
+        let median = |mut runs: Vec<f64>| {
+            runs.sort_by(f64::total_cmp);
+            runs[runs.len() / 2] * 1e9 / cells
+        };
+        let fast = |mode: Mode, pool: &Arc<rayon::ThreadPool>| {
+            let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
+            for slot in &mut simulation.slots {
+                slot.enabled = self.enabled.contains(&slot.key());
+                match slot.key() {
+                    "water" => slot.process = Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
+                    "thermal" => {
+                        slot.process = Box::new(thermal::Thermal::new(thermal::Params { mode, ..Default::default() }));
+                    }
+                    "runoff" => {
+                        slot.process = Box::new(runoff::Runoff::new(runoff::Params { mode, ..Default::default() }));
+                    }
+                    _ => {}
+                }
+            }
+            let runs = (0..=REPETITIONS).map(|_| {
+                let started = Instant::now();
+                (0..ticks).for_each(|_| simulation.tick());
+                started.elapsed().as_secs_f64()
+            });
+            // The first makes room.
+            let runs = runs.skip(1).collect();
+            let steps =
+                simulation.slots.iter().filter(|slot| slot.key() == "water").map(|slot| slot.process.counts().substeps);
+            (median(runs), steps.sum::<u64>() as f64 / (ticks * (REPETITIONS + 1)) as f64)
+        };
+        let slow = || {
+            let mut plain = Plain::new(&terrain);
+            let (water, thermal) = (water::Params::default(), thermal::Params::default());
+            let runs = (0..3).map(|_| {
+                let started = Instant::now();
+                for _ in 0..ticks {
+                    if self.enabled.contains(&"water") {
+                        plain.flow(&water, water.dt);
+                    }
+                    if self.enabled.contains(&"thermal") {
+                        plain.slump(&thermal);
+                    }
+                }
+                started.elapsed().as_secs_f64()
+            });
+            median(runs.collect())
+        };
+        let ((published, steps), (default, default_steps)) = (fast(Mode::Published, pool), fast(Mode::Default, pool));
+        // Runoff is plain code itself.
+        let plain = if self.enabled == ["runoff"] { fast(Mode::Published, alone).0 } else { slow() };
+        let share = |bytes: f64, ns: f64| bytes / ns / bandwidth;
+        json!({
+            "ns_per_cell": published,
+            "scalar_ns": plain,
+            "ratio": plain / published,
+            "threads": pool.current_num_threads(),
+            "size": terrain.width(),
+            "default_ns": default,
+            "steps_per_tick": steps,
+            "default_steps_per_tick": default_steps,
+            "bytes_per_cell": self.bytes[0],
+            "default_bytes_per_cell": self.bytes[1],
+            "bandwidth_share": share(self.bytes[0], published),
+            "default_bandwidth_share": share(self.bytes[1], default),
+        })
+    }
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::io::heightmap::Options;
+
+#[test]
+fn every_built_in_scene_opens_and_is_what_its_file_says() {
+    for (name, text) in BUILT_IN {
+        let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let scene: Scene = ron::from_str(text).expect("it just opened");
+        assert_eq!(sessions.len(), scene.tiles.len().max(1));
+        for (index, session) in sessions.iter().enumerate() {
+            assert_eq!(session.title, scene.title);
+            let tile = scene.tiles.get(index).cloned();
+            let seed = tile.as_ref().and_then(|tile| tile.seed).unwrap_or(scene.seed);
+            assert_eq!((session.simulation.seed(), &session.tile), (seed, &tile));
+        }
+    }
+}
+
+#[test]
+fn every_built_in_scene_runs() {
+    for (name, _) in BUILT_IN {
+        let options = Options { size: Some((64, 48)), ..Options::default() };
+        for mut session in open(name, &options).unwrap_or_else(|error| panic!("{error}")) {
+            (0..20).for_each(|_| session.simulation.tick());
+            let terrain = &session.simulation.terrain;
+            let layers = [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended];
+            assert!(layers.iter().all(|layer| layer.iter().all(|value| value.is_finite())), "{name}");
+        }
+    }
+}
+
+/// The runs of a scene after its ticks.
+fn finished(name: &str) -> Vec<Session> {
+    let mut sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    for session in &mut sessions {
+        (0..session.ticks).for_each(|_| session.simulation.tick());
+    }
+    sessions
+}
+
+/// Power of every third row and column at wavelengths of at most four cells.
+fn short_waves(ground: &Grid) -> f64 {
+    let line = |heights: Vec<f32>| -> f64 {
+        let count = heights.len();
+        let turn = std::f64::consts::TAU / count as f64;
+        let slope = f64::from(heights[count - 1] - heights[0]) / (count - 1) as f64;
+        // Without its slope, and faded at both ends, so that they don't count as a step.
+        let faded = |(place, height): (usize, &f32)| {
+            (f64::from(height - heights[0]) - slope * place as f64) * (0.5 - 0.5 * (turn * place as f64).cos())
+        };
+        let heights: Vec<f64> = heights.iter().enumerate().map(faded).collect();
+        let power = |waves: usize| {
+            let part = |wave: fn(f64) -> f64| -> f64 {
+                let terms = heights.iter().enumerate();
+                terms.map(|(place, height)| height * wave(turn * (waves * place) as f64)).sum()
+            };
+            (part(f64::cos).powi(2) + part(f64::sin).powi(2)) / count as f64
+        };
+        (count / 4..=count / 2).map(power).sum()
+    };
+    let (width, height) = (ground.width(), ground.height());
+    let rows = (0..height).step_by(3).map(|y| line((0..width).map(|x| ground.at(x, y)).collect()));
+    let columns = (0..width).step_by(3).map(|x| line((0..height).map(|y| ground.at(x, y)).collect()));
+    rows.chain(columns).sum()
+}
+
+#[test]
+fn figure_8_has_ripples_on_the_bed_without_12c_and_13c_alone() {
+    let [without, with] = &finished("figure-8")[..] else { panic!("two runs side by side") };
+    let power = |session: &Session| short_waves(&session.simulation.terrain.ground());
+    let (without, with) = (power(without), power(with));
+    assert!(without >= 5.0 * with, "{without} and {with}");
+}
+
+#[test]
+fn figure_9_cuts_deeper_without_the_depth_limit() {
+    let deepest = |session: &Session| {
+        let terrain = &session.simulation.terrain;
+        let cuts = terrain.start.iter().zip(terrain.ground().into_cells()).map(|(start, now)| start - now);
+        cuts.fold(0.0, f32::max)
+    };
+    let [without, with] = &finished("figure-9")[..] else { panic!("two runs side by side") };
+    let (without, with) = (deepest(without), deepest(with));
+    assert!(without >= 1.5 * with, "{without} and {with}");
+}
+
+#[test]
+fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("mine.ron");
+    let size = Some((48, 32));
+    let mut session = Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
+    session.set("droplets.per_tick", "40").expect("in range");
+    session.enable(&["droplets", "water"]);
+    session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0, ticks: None });
+    (0..3).for_each(|_| session.simulation.tick());
+    save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
+    assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
+    assert!(before.water == after.water && before.suspended == after.suspended && before.water.total() > 0.0);
+    assert_eq!(before.sources, after.sources);
+    assert_eq!(before.cell_size, after.cell_size);
+    assert_eq!(
+        again
+            .groups()
+            .into_iter()
+            .flat_map(crate::params::walk)
+            .find(|p| p.path == "droplets.per_tick")
+            .map(|p| p.value),
+        Some(crate::params::Value::Number(40.0))
+    );
+    again.simulation.tick();
+    assert!(again.simulation.terrain.bedrock != session.simulation.terrain.bedrock);
+}
+
+#[test]
+fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("rain.ron");
+    let options = Options { size: Some((64, 64)), ..Options::default() };
+    let mut session = Session::open("round-hill", &options).expect("built in");
+    let rain = Some(Grid::from_fn(64, 64, |x, _| if x < 32 { 2.0 } else { 0.0 }));
+    session.simulation.terrain.rain = rain.clone();
+    session.restart(1);
+    assert!(session.simulation.terrain.rain == rain && session.did_by_hand());
+    save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(again.simulation.terrain.rain == rain);
+}
+
+#[test]
+fn a_session_at_its_start_is_saved_as_a_scene_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("start.ron");
+    let session = Session::open(DEFAULT, &Options::default()).expect("built in");
+    save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
+    let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(again.simulation.terrain == session.simulation.terrain);
+}
+
+#[test]
+fn another_size_keeps_the_extent_and_the_relief() {
+    let open =
+        |size| Session::open(DEFAULT, &Options { size, ..Options::default() }).expect("built in").simulation.terrain;
+    let (small, large) = (open(Some((64, 64))), open(Some((128, 128))));
+    assert_eq!(small.cell_size, 2.0 * large.cell_size);
+    assert_eq!(small.bedrock.min_max(), large.bedrock.min_max());
+}
+
+#[test]
+fn an_unknown_scene_is_answered_with_the_names_that_exist() {
+    let error = Session::open("alpine-vally", &Options::default()).err().expect("there is none");
+    assert!(error.to_string().contains("alpine-valley"), "{error}");
+}
