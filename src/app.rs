@@ -110,6 +110,10 @@ pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String>
         notices.tell(Level::Warning, warning.clone());
     }
     add_thalweg(&mut app, sessions);
+    if file.is_some() {
+        // Somebody's work stands as it was left.
+        app.insert_resource(Transport::paused());
+    }
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);
     // What was kept by a program that broke down is not saved anywhere yet.
