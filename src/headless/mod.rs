@@ -269,6 +269,7 @@ impl Start {
     }
 
     fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
+        session.note_shape();
         for assignment in &self.set {
             let Some((path, value)) = assignment.split_once('=') else {
                 return Err(Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE")));

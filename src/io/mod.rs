@@ -22,7 +22,7 @@ mod raster;
 mod raw;
 pub mod scene;
 pub mod session;
-pub mod shaped;
+mod shaped;
 mod sidecar;
 pub mod snapshot;
 mod tiff;

@@ -281,7 +281,7 @@ impl Session {
         }
     }
 
-    /// Starts the run again from its first terrain, as a hand had shaped it, keeping all parameters and switches, and rain and
+    /// Starts the run again from its first terrain, as a hand had shaped it if [`Self::note_shape`] has seen that, keeping all parameters and switches, and rain and
     /// mask as they were painted.
     pub fn restart(&mut self, seed: u64) {
         let shaped = self.shaped_start(seed);
@@ -333,7 +333,9 @@ impl Session {
         }
         maps.check().map_err(|wrong| Error::input(path, wrong, "correct the map or its sidecar"))?;
         self.maps = maps;
-        self.forget_shape();
+        if role != Role::Rain {
+            self.forget_shape();
+        }
         if role == Role::Rain {
             // It takes the place of what was painted.
             self.simulation.terrain.rain = None;

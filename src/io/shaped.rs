@@ -3,68 +3,116 @@
 use std::sync::Arc;
 
 use super::session::Session;
-use crate::sim::{generate::TerrainParams, terrain::Terrain};
+use crate::{
+    params::{walk, write},
+    sim::{generate::TerrainParams, grid::Grid, terrain::Terrain},
+};
 
 /// A terrain as a hand had shaped it before the first tick.
 #[derive(Debug)]
-pub struct Shaped {
-    /// Seed and parameters of the terrain that was shaped: with others there is another one.
-    seed: u64,
-    params: TerrainParams,
+pub(super) struct Shaped {
+    origin: Origin,
     /// All layers but rain and mask, which are kept in any case.
     terrain: Terrain,
 }
 
+/// What the terrain was made of before it was shaped: with another seed or other parameters there is another one.
+#[derive(Debug, PartialEq)]
+struct Origin {
+    seed: u64,
+    params: TerrainParams,
+}
+
+/// What of a terrain can be shaped.
+fn layers(terrain: &Terrain) -> [&Grid; 6] {
+    let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
+    [bedrock, sand, water, suspended, softness, start]
+}
+
+impl Origin {
+    /// Seed and parameters without what makes no difference.
+    fn of(session: &Session, seed: u64) -> Self {
+        let (mut params, fresh) = (session.terrain.clone(), TerrainParams::default());
+        params.edge = fresh.edge;
+        if session.heightmap.is_some() {
+            // Of an imported map, the sheet of sand alone is made.
+            return Self { seed: 0, params: TerrainParams { sand: params.sand, ..fresh } };
+        }
+        let declared = walk(("terrain", &params));
+        for (parameter, fresh) in declared.iter().zip(walk(("terrain", &fresh))) {
+            if parameter.knob.idle(&declared).is_some() {
+                write(&mut params, parameter.name, &fresh.value);
+            }
+        }
+        Self { seed, params }
+    }
+}
+
 impl Session {
-    /// Takes note of what a hand has shaped, if no tick has run yet. To be called before the first one, and before another
-    /// start.
+    /// Takes note of what a hand has shaped, if no tick has run yet. To be called before the first one, and before seed or
+    /// parameters of the terrain are changed.
     pub fn note_shape(&mut self) {
         let simulation = &self.simulation;
-        if simulation.ticks() > 0 || !simulation.between_ticks() {
+        if simulation.ticks() > 0 || !simulation.between_ticks() || !self.origin.edited {
             return;
         }
-        if self.origin.edited {
-            let terrain = Terrain { rain: None, mask: None, ..simulation.terrain.clone() };
-            self.set_shape(terrain);
-        } else if self.shape().is_some() {
-            // It was taken back.
-            self.shaped = None;
+        let now = &simulation.terrain;
+        if self.shape().is_some_and(|shape| layers(shape) == layers(now)) {
+            return;
         }
+        let terrain = Terrain {
+            bedrock: now.bedrock.clone(),
+            sand: now.sand.clone(),
+            water: now.water.clone(),
+            suspended: now.suspended.clone(),
+            softness: now.softness.clone(),
+            start: now.start.clone(),
+            rain: None,
+            mask: None,
+            sources: Vec::new(),
+            ..*now
+        };
+        self.set_shape(terrain);
     }
 
-    /// Lets the run start from bare ground the next time.
+    /// Forgets what was shaped: the next start is as it was generated or imported.
     pub fn forget_shape(&mut self) {
         (self.shaped, self.origin.edited) = (None, false);
     }
 
     /// The terrain to start from with this seed, if a hand has shaped it.
     pub(super) fn shaped_start(&self, seed: u64) -> Option<Terrain> {
-        let shaped = self.shaped.as_ref().filter(|shaped| shaped.seed == seed && shaped.params == self.terrain)?;
+        let shaped = self.shaped.as_ref().filter(|shaped| shaped.origin == Origin::of(self, seed))?;
         let rain = self.maps.rain.as_ref();
         let rain = rain.map(|map| map.resampled(shaped.terrain.width(), shaped.terrain.height()));
-        Some(Terrain { sources: self.sources.clone(), rain, ..shaped.terrain.clone() })
+        let (sources, edge) = (self.sources.clone(), self.terrain.edge);
+        Some(Terrain { sources, rain, edge, ..shaped.terrain.clone() })
     }
 
     /// The terrain to start from again with the present seed and parameters, if a hand has shaped it.
     pub(super) fn shape(&self) -> Option<&Terrain> {
-        let same = |shaped: &&Arc<Shaped>| shaped.seed == self.simulation.seed() && shaped.params == self.terrain;
-        self.shaped.as_ref().filter(same).map(|shaped| &shaped.terrain)
+        let shaped = self.shaped.as_ref()?;
+        (shaped.origin == Origin::of(self, self.simulation.seed())).then_some(&shaped.terrain)
     }
 
-    /// Takes over such a terrain with a work that was saved.
+    /// Takes such a terrain over.
     pub(super) fn set_shape(&mut self, terrain: Terrain) {
-        let (seed, params) = (self.simulation.seed(), self.terrain.clone());
-        self.shaped = Some(Arc::new(Shaped { seed, params, terrain }));
+        let origin = Origin::of(self, self.simulation.seed());
+        self.shaped = Some(Arc::new(Shaped { origin, terrain }));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{
-        Progress,
-        heightmap::Options,
-        project::{self, Project},
+    use crate::{
+        io::{
+            Progress,
+            heightmap::Options,
+            project::{self, Project},
+            snapshot::Unpacked,
+        },
+        sim::terrain::Edge,
     };
 
     fn session() -> Session {
@@ -104,9 +152,8 @@ mod tests {
         ticks(&mut session);
         session.restart(1);
         assert!(session.simulation.terrain == shaped, "the shape was forgotten");
-        // Taken back, by undo.
+        // Taken back.
         session.simulation.terrain = generated.clone();
-        session.origin.edited = false;
         ticks(&mut session);
         session.restart(1);
         assert!(session.simulation.terrain == generated, "what was taken back came again");
@@ -127,9 +174,33 @@ mod tests {
         session.terrain.relief = relief;
         session.restart(seed);
         assert!(session.simulation.terrain == shaped && session.origin.edited);
+        // What makes no difference to this terrain does not make another one.
+        (session.terrain.faults, session.terrain.edge) = (7, Edge::Wall);
+        session.restart(seed);
+        assert!(session.simulation.terrain == Terrain { edge: Edge::Wall, ..shaped.clone() });
         session.forget_shape();
         session.restart(seed);
         assert!(session.simulation.terrain != shaped && !session.origin.edited);
+    }
+
+    #[test]
+    fn a_snapshot_brings_its_own_start_back() {
+        let mut session = session();
+        let bare = Unpacked::of(&mut session).pack();
+        shape(&mut session, 7.0);
+        let shaped = session.simulation.terrain.clone();
+        ticks(&mut session);
+        let run_on = Unpacked::of(&mut session).pack();
+        session.forget_shape();
+        session.restart(1);
+        assert!(session.simulation.terrain != shaped);
+        run_on.restore(&mut session);
+        session.restart(1);
+        assert!(session.simulation.terrain == shaped && session.origin.edited);
+        bare.restore(&mut session);
+        ticks(&mut session);
+        session.restart(1);
+        assert!(session.simulation.terrain != shaped && session.generates_its_state());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A session between two ticks, packed small: everything that its next ticks depend on.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::session::Session;
+use super::{session::Session, shaped::Shaped};
 use crate::sim::{
     grid::Grid,
     ledger::Ledger,
@@ -16,6 +16,8 @@ pub struct Unpacked {
     ledger: Ledger,
     seed: u64,
     tick: u64,
+    edited: bool,
+    shaped: Option<Arc<Shaped>>,
     enabled: Vec<[bool; 2]>,
     parameters: BTreeMap<String, String>,
     kept: Vec<&'static str>,
@@ -42,6 +44,8 @@ impl Unpacked {
             ledger: simulation.ledger.clone(),
             seed: simulation.seed(),
             tick: simulation.ticks(),
+            edited: session.origin.edited,
+            shaped: session.shaped.clone(),
             enabled: simulation.slots.iter().map(|slot| [slot.enabled, slot.limited]).collect(),
             parameters: session.all_parameters(),
             kept,
@@ -73,6 +77,8 @@ impl Unpacked {
             ledger: self.ledger,
             seed: self.seed,
             tick: self.tick,
+            edited: self.edited,
+            shaped: self.shaped,
             enabled: self.enabled,
             parameters: self.parameters,
             kept: self.kept,
@@ -98,6 +104,9 @@ pub struct Snapshot {
     pub(super) ledger: Ledger,
     pub(super) seed: u64,
     pub(super) tick: u64,
+    /// Whether layers had been changed by hand, and the start as a hand had shaped it.
+    pub(super) edited: bool,
+    pub(super) shaped: Option<Arc<Shaped>>,
     /// Whether each process is on, and whether it keeps off what is masked.
     pub(super) enabled: Vec<[bool; 2]>,
     pub(super) parameters: BTreeMap<String, String>,
@@ -146,6 +155,8 @@ impl Snapshot {
             edge: self.edge,
         };
         session.sources.clone_from(&self.sources);
+        session.origin.edited = self.edited;
+        session.shaped.clone_from(&self.shaped);
         let simulation = &mut session.simulation;
         simulation.restart(terrain, self.seed);
         simulation.set_ticks(self.tick);

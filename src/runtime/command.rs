@@ -55,7 +55,7 @@ pub enum Command {
     /// From the start with the same seed, as a hand had shaped it.
     Restart,
     /// From the start with the same seed, as it was before a hand shaped it.
-    Regenerate,
+    RestartUnshaped,
     /// From the start with the next seed.
     NewSeed,
     /// From the start with this seed.

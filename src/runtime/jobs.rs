@@ -320,6 +320,7 @@ pub(super) fn finish(
                 let mut changed = live.clone();
                 let all = changed.all_mut().iter_mut();
                 let set = all.map(|session| {
+                    session.note_shape();
                     session.set_map(role, &path, map.clone())?;
                     session.warnings = warnings.clone();
                     session.restart(session.simulation.seed());

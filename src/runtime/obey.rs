@@ -48,8 +48,8 @@ pub(super) fn obey(
             Command::Restart => {
                 replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed| seed);
             }
-            Command::Regenerate => {
-                replaced = start_again(&mut live, &mut history, &mut notices, "bare terrain", |session, seed| {
+            Command::RestartUnshaped => {
+                replaced = start_again(&mut live, &mut history, &mut notices, "restart unshaped", |session, seed| {
                     session.forget_shape();
                     seed
                 });
@@ -118,7 +118,6 @@ pub(super) fn obey(
                         Command::InvertMask => session.simulation.invert_mask(patch),
                         _ => session.simulation.clear_mask(patch),
                     }
-                    session.origin.edited = true;
                 }
                 history.end_stroke();
                 revision.goes_on();

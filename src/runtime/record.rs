@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::statistics::Statistics;
+use crate::sim::{ledger::Ledger, statistics::Statistics};
 
 /// More samples than this are thinned out to half.
 const MOST_SAMPLES: usize = 1024;
@@ -34,6 +34,8 @@ pub struct Record {
     pub wanted: bool,
     /// Solid and water on the map after the last finished tick, in cubic metres.
     pub volumes: (f64, f64),
+    /// The ledger of the same moment.
+    pub ledger: Ledger,
     seen: Option<(Revision, usize)>,
     measured: Option<(Revision, usize)>,
     /// Not measured again before this.
@@ -75,6 +77,7 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
     if fresh {
         record.seen = Some((*revision, live.index()));
         record.volumes = (simulation.terrain.solid_volume(), simulation.terrain.water_volume());
+        record.ledger = simulation.ledger.clone();
         let solid = &simulation.ledger.solid;
         record.add(Sample {
             tick: simulation.ticks(),

@@ -66,7 +66,8 @@ impl Work {
             for place in dabs {
                 let dab = Dab { place, inverted: self.inverted, level: *level };
                 simulation.dab(self.tool, &self.brush, dab, Some(&brushes.stamp.0), patch);
-                session.origin.edited = true;
+                // Rain and mask are kept apart from the layers.
+                session.origin.edited |= !matches!(self.tool, Tool::Rain | Tool::Mask);
             }
         }
     }
@@ -241,7 +242,7 @@ mod tests {
             ask(&mut app, Command::Restart);
             assert!(terrain(&app) == shaped && ticks(&app) == 0);
         }
-        ask(&mut app, Command::Regenerate);
+        ask(&mut app, Command::RestartUnshaped);
         assert!(terrain(&app) == bare);
         ask(&mut app, Command::Undo);
         assert!(terrain(&app) == shaped);

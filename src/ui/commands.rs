@@ -177,11 +177,10 @@ fn build() -> Vec<Entry> {
     add(Run, icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, Command::Step(1));
     let ten = [(SHIFT, Key::ArrowRight)];
     add(Run, icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, Command::Step(10));
-    let restart =
-        "Begins again with the same seed, as you had shaped it before the first tick; what was is kept for undo.";
+    let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";
     add(Run, icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], Command::Restart);
-    let bare = "Begins again with the terrain as it was before you shaped it; what was is kept for undo.";
-    add(Run, icon::ERASER, "Restart unshaped", bare, &[], Command::Regenerate);
+    let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
+    add(Run, icon::ERASER, "Restart unshaped", bare, &[], Command::RestartUnshaped);
     let seed = "Begins again with the next seed; what was is kept for undo.";
     add(Run, icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], Command::NewSeed);
 

@@ -142,7 +142,8 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
 fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>) {
     ui.set_max_width(320.0);
     if let Some((name, wanted)) = idle {
-        let wanted: Vec<String> = wanted.into_iter().map(title).collect();
+        let named = |value: &str| if value == "true" { "on".to_owned() } else { title(value) };
+        let wanted: Vec<String> = wanted.into_iter().map(named).collect();
         let text = format!("Does nothing now: \"{}\" would have to be {}.", title(name), wanted.join(" or "));
         ui.label(RichText::new(text).strong());
     }

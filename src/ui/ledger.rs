@@ -7,11 +7,10 @@ use crate::sim::ledger::Account;
 
 /// The accounts of solids, and of water where there is any.
 pub fn ledger_ui(ui: &mut Ui, state: &State<'_>) {
-    let simulation = &state.live.chosen().simulation;
-    let (solid, water) = state.record.volumes;
-    account_ui(ui, "Solids", &simulation.ledger.solid, solid);
-    if water > 0.0 || !simulation.ledger.water.rows.is_empty() {
-        account_ui(ui, "Water", &simulation.ledger.water, water);
+    let (ledger, (solid, water)) = (&state.record.ledger, state.record.volumes);
+    account_ui(ui, "Solids", &ledger.solid, solid);
+    if water > 0.0 || !ledger.water.rows.is_empty() {
+        account_ui(ui, "Water", &ledger.water, water);
     }
 }
 

@@ -70,7 +70,7 @@ pub fn transport_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
 pub fn status_ui(ui: &mut Ui, state: &State<'_>) {
     let simulation = &state.live.chosen().simulation;
     let terrain = &simulation.terrain;
-    let solid = &simulation.ledger.solid;
+    let solid = &state.record.ledger.solid;
     let moved = solid.sum(|row| row.moved);
     let residual = solid.residual(state.record.volumes.0);
     let share = if moved > 0.0 { residual / moved } else { 0.0 };

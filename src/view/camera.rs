@@ -52,7 +52,7 @@ pub struct Viewpoint {
 enum Turn {
     /// It stands still.
     Still,
-    /// It does until the first click or key, wherever that goes.
+    /// It does until the first click, wherever that goes.
     Welcome,
     /// It was told to, and does until somebody takes it.
     Table,
@@ -77,7 +77,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
         .add_systems(Startup, spawn_camera)
-        .add_systems(Update, ((turn_slowly, obey).chain(), take_settings, fit_picture, tell_place))
+        .add_systems(Update, (turn_slowly, obey, take_settings, fit_picture, tell_place))
         .add_systems(Update, place_labels.after(ViewSystems::Show))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
@@ -235,12 +235,11 @@ fn take_settings(
     }
 }
 
-/// Turns until somebody takes the camera.
+/// Turns as [`Turn`] says.
 fn turn_slowly(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     buttons: Res<ButtonInput<MouseButton>>,
-    keys: Res<ButtonInput<KeyCode>>,
     mut wheel: MessageReader<MouseWheel>,
     over_view: Res<PointerOverView>,
     time: Res<Time>,
@@ -248,7 +247,7 @@ fn turn_slowly(
     let pointed = buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some();
     let touched = match viewpoint.turn {
         Turn::Still => return,
-        Turn::Welcome => pointed || keys.get_just_pressed().next().is_some(),
+        Turn::Welcome => pointed,
         Turn::Table => pointed && over_view.0,
     };
     if touched {

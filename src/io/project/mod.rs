@@ -163,7 +163,16 @@ pub fn open(path: &Path) -> Result<Project, Error> {
 pub fn open_whole(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
     match keyframes(path) {
-        Ok(timeline) => project.timeline = timeline,
+        Ok(mut timeline) => {
+            // One start is kept for all of them.
+            for frame in &mut timeline.frames {
+                let snapshots = Arc::get_mut(&mut frame.snapshots).into_iter().flatten();
+                for (snapshot, session) in snapshots.zip(&project.sessions) {
+                    snapshot.shaped.clone_from(&session.shaped);
+                }
+            }
+            project.timeline = timeline;
+        }
         Err(error) => project.sessions[0].warnings.push(format!("{error}; it was opened without")),
     }
     Ok(project)

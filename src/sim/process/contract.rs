@@ -267,6 +267,64 @@ fn a_parameter_that_is_declared_idle_does_nothing() {
     assert!(tried > 50, "only {tried} were tried");
 }
 
+/// The other way round: what is not declared idle does something.
+#[test]
+fn a_parameter_that_is_not_declared_idle_does_something() {
+    // Those that change no layer, act beyond the border or after long, or need another one that is 0 by default.
+    const EXEMPT: [&str; 12] = [
+        "tracks",
+        "total",
+        "path_rate",
+        "second_direction",
+        "sea_level",
+        "refeed",
+        "spawn",
+        "mode",
+        "law",
+        "max_age",
+        "interval",
+        "min_volume",
+    ];
+    let mut terrain = hills(32, Edge::Open);
+    terrain.water.fill(0.3);
+    terrain.suspended.iter_mut().step_by(2).for_each(|cell| *cell = 0.05);
+    for (key, mut settings) in variants() {
+        if catalogue().iter().any(|process| process.info().key == key && process.params().field("per_tick").is_some()) {
+            settings.push((format!("{key}.per_tick"), "200".to_owned()));
+        }
+        if key == "wind" {
+            terrain.water.fill(0.0);
+        }
+        let plain = run(&terrain, key, &settings, SHORT, 1);
+        let groups = plain.groups();
+        let (_, params) = groups.into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
+        let declared = walk((key, params));
+        for parameter in declared.iter().filter(|parameter| parameter.knob.idle(&declared).is_none()) {
+            if EXEMPT.contains(&parameter.name) {
+                continue;
+            }
+            let others = match parameter.value {
+                Value::Number(_) => vec![parameter.knob.min.to_string(), parameter.knob.max.to_string()],
+                Value::Switch(on) => vec![(!on).to_string()],
+                _ => parameter.choices.clone(),
+            };
+            let acts = others.into_iter().any(|other| {
+                if parameter.name == "per_tick" && other.len() > 4 {
+                    return false;
+                }
+                let settings = [&settings[..], &[(parameter.path.clone(), other)]].concat();
+                bits(&run(&terrain, key, &settings, SHORT, 1)) != bits(&plain)
+            });
+            // No grain of the published boundary layer wears rock, which conditions cannot say.
+            let wears_nothing = parameter.path == "wind.abrasion"
+                && ["published", "boundary-layer"]
+                    .iter()
+                    .all(|wanted| settings.iter().any(|(_, value)| value == wanted));
+            assert!(acts || wears_nothing, "{} does nothing under {settings:?}", parameter.path);
+        }
+    }
+}
+
 #[test]
 fn a_process_that_is_off_does_nothing() {
     let terrain = hills(32, Edge::Open);

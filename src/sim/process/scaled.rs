@@ -120,6 +120,18 @@ fn the_wind_of_2020_is_scaled_too() {
         let (apart, wrong) = (difference(&plain, &product, |_| true), difference(&covered, &product, |_| true));
         assert!(apart > 0.0 && wrong < 0.02 * apart, "{path}: {wrong} of {apart}");
     }
+    // Rock wears outside the mask alone, along columns as along rows.
+    for across in [false, true] {
+        let covered = |cell: usize| if across { cell / 64 < 32 } else { cell % 64 < 32 };
+        let mask = Grid::from_fn(64, 64, |x, y| f32::from(u8::from(covered(y * 64 + x))));
+        let mut spared = start("wind", "wind.abrasion", Some(mask));
+        set(&mut spared, "wind.law", "2020");
+        set(&mut spared, "wind-masked.abrasion", "0");
+        let before = spared.terrain.bedrock.clone();
+        (0..3).for_each(|_| spared.tick());
+        let worn: Vec<usize> = (0..before.len()).filter(|&cell| spared.terrain.bedrock[cell] != before[cell]).collect();
+        assert!(worn.len() > 100 && !worn.into_iter().any(covered), "rock wears under the mask");
+    }
 }
 
 #[test]

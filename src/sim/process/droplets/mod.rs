@@ -65,7 +65,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours"))]
     pub tracks: u32,
     /// Time step. Long steps make fast, noisy erosion; short ones take longer for the same work.
-    #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log())]
+    #[reflect(@knob(0.01..=5.0).symbol("dt").source(D1).log().only("law=mass-transfer"))]
     pub dt: f32,
     /// Inertia of the water. Heavy droplets speed up slowly and overshoot bends; light ones follow every furrow.
     #[reflect(@knob(0.1..=5.0).symbol("ρ").source(D1).log().only("law=mass-transfer"))]
@@ -80,7 +80,7 @@ pub struct Params {
     #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main().only("law=mass-transfer"))]
     pub evaporation_rate: f32,
     /// Share of its water at which a droplet ends. Higher ends it sooner.
-    #[reflect(@knob(0.0001..=0.1).source(D1).log())]
+    #[reflect(@knob(0.0001..=0.1).source(D1).log().only("law=mass-transfer"))]
     pub min_volume: f32,
     /// Gain of speed per step on a slope. High makes fast, straight-running droplets.
     #[reflect(@knob(0.1..=5.0).unit("cells/step").symbol("Ka").source(D3).log().only("law=capacity"))]

@@ -47,19 +47,19 @@ pub struct Params {
     #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
     pub strength: f32,
     /// How much its strength changes from tick to tick, as a share. Gusts make dunes less regular.
-    #[reflect(@knob(0.0..=1.0).source(OURS))]
+    #[reflect(@knob(0.0..=1.0).source(OURS).only("mode=default"))]
     pub gusts: f32,
     /// How far its direction swings from tick to tick. Wide swings round off crests and widen heaps.
-    #[reflect(@knob(0.0..=180.0).unit("°").source(OURS))]
+    #[reflect(@knob(0.0..=180.0).unit("°").source(OURS).only("mode=default"))]
     pub swing: f32,
     /// Where a second wind blows to.
-    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS))]
+    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default"))]
     pub second_direction: f32,
     /// Share of the time in which the second wind blows. Two winds from both sides make long ridges.
-    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    #[reflect(@knob(0.0..=1.0).source(OURS).main().only("mode=default"))]
     pub second_share: f32,
     /// How far the wind turns in a thousand ticks. A wind from all sides heaps sand into stars.
-    #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS))]
+    #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS).only("mode=default"))]
     pub turning: f32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
     #[reflect(@knob(1.0..=100_000.0).unit("grains").source(W2).log().main())]
@@ -77,6 +77,7 @@ pub struct Params {
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log())]
     pub path_rate: f32,
     /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
+    /// Not in the boundary layer as published.
     #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main())]
     pub abrasion: f32,
     /// Time step. Large makes grains jump over cells.
@@ -113,7 +114,7 @@ pub struct Params {
     pub creep: f32,
     /// Depth of still air behind a crest in which the wind falls off, in cells. High lets the wind reach
     /// into lees.
-    #[reflect(@knob(0.01..=5.0).unit("cells").symbol("δ").source(W2).log().only("law=boundary-layer"))]
+    #[reflect(@knob(0.01..=5.0).unit("cells").symbol("δ").source(W2).log().only("law=boundary-layer mode=default"))]
     pub boundary_layer: f32,
     /// How far eddies turn grains from their way. High makes smooth, wide dunes.
     #[reflect(@knob(0.0..=1.0).source(W2).only("law=boundary-layer"))]
