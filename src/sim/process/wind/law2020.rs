@@ -13,7 +13,8 @@
 //! n is the normal of central differences, bilinear between four cells. Since (v × n) × n = −v_tangential, the published
 //! "deflection" is drag. Cured: the part of v that runs into the ground is taken off instead, a grain lifts what is there,
 //! and what it drops is what it loses. Even so it makes ripples and rough dunes, but no barchans: of twelve settings tried
-//! (wind 2 and 4, gravity 0.1 to 1, suspension 0.002 and 0.01) each spread a heap on bare rock over the whole plain.
+//! (wind 2 and 4, gravity 0.1 to 1, suspension 0.002 and 0.01) each spread a heap on bare rock over the whole plain. With a
+//! gravity of 0.01 a heap stays and gets a steep lee among ripples, but no horns.
 
 use super::{
     Params,
