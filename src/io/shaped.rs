@@ -11,14 +11,14 @@ use crate::{
 /// A terrain as a hand had shaped it before the first tick.
 #[derive(Debug)]
 pub(super) struct Shaped {
-    origin: Origin,
+    recipe: Recipe,
     /// All layers but rain and mask, which are kept in any case.
     terrain: Terrain,
 }
 
 /// What the terrain was made of before it was shaped: with another seed or other parameters there is another one.
 #[derive(Debug, PartialEq)]
-struct Origin {
+struct Recipe {
     seed: u64,
     params: TerrainParams,
 }
@@ -29,7 +29,7 @@ fn layers(terrain: &Terrain) -> [&Grid; 6] {
     [bedrock, sand, water, suspended, softness, start]
 }
 
-impl Origin {
+impl Recipe {
     /// Seed and parameters without what makes no difference.
     fn of(session: &Session, seed: u64) -> Self {
         let (mut params, fresh) = (session.terrain.clone(), TerrainParams::default());
@@ -82,7 +82,7 @@ impl Session {
 
     /// The terrain to start from with this seed, if a hand has shaped it.
     pub(super) fn shaped_start(&self, seed: u64) -> Option<Terrain> {
-        let shaped = self.shaped.as_ref().filter(|shaped| shaped.origin == Origin::of(self, seed))?;
+        let shaped = self.shaped.as_ref().filter(|shaped| shaped.recipe == Recipe::of(self, seed))?;
         let rain = self.maps.rain.as_ref();
         let rain = rain.map(|map| map.resampled(shaped.terrain.width(), shaped.terrain.height()));
         let (sources, edge) = (self.sources.clone(), self.terrain.edge);
@@ -92,13 +92,13 @@ impl Session {
     /// The terrain to start from again with the present seed and parameters, if a hand has shaped it.
     pub(super) fn shape(&self) -> Option<&Terrain> {
         let shaped = self.shaped.as_ref()?;
-        (shaped.origin == Origin::of(self, self.simulation.seed())).then_some(&shaped.terrain)
+        (shaped.recipe == Recipe::of(self, self.simulation.seed())).then_some(&shaped.terrain)
     }
 
     /// Takes such a terrain over.
     pub(super) fn set_shape(&mut self, terrain: Terrain) {
-        let origin = Origin::of(self, self.simulation.seed());
-        self.shaped = Some(Arc::new(Shaped { origin, terrain }));
+        let recipe = Recipe::of(self, self.simulation.seed());
+        self.shaped = Some(Arc::new(Shaped { recipe, terrain }));
     }
 }
 
