@@ -1,6 +1,6 @@
 //! The eight neighbours of a cell: sums over them, in an order that a turned map shares, and those beyond the border.
 
-use super::cells::Cells;
+use super::{cells::Cells, stencil::Nine};
 
 /// How much farther neighbours of both kinds are: beside, and across the corner.
 pub const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
@@ -42,9 +42,9 @@ pub fn around<V: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [V; N
 
 /// The least of the heights of four neighbours: those beside, or those across the corner.
 #[inline(always)]
-pub fn lowest<V: Cells>([above, here, below]: [&[f32]; 3], x: usize) -> [V; 2] {
-    let beside = V::load(here, x).min(V::load(here, x + 2)).min(V::load(above, x + 1).min(V::load(below, x + 1)));
-    let across = V::load(above, x).min(V::load(below, x + 2)).min(V::load(above, x + 2).min(V::load(below, x)));
+pub fn lowest<V: Cells>([above, here, below]: Nine<'_>, x: usize) -> [V; 2] {
+    let beside = V::load(here[0], x).min(V::load(here[2], x)).min(V::load(above[1], x).min(V::load(below[1], x)));
+    let across = V::load(above[0], x).min(V::load(below[2], x)).min(V::load(above[2], x).min(V::load(below[0], x)));
     [beside, across]
 }
 

@@ -208,12 +208,16 @@ pub trait RowKernel {
 }
 
 /// Runs a kernel over a row, as many cells at once as `V` holds and what is left one by one.
+///
+/// A kernel whose rows are all cut to this width is not asked again at every cell whether they are long enough.
 #[inline(always)]
 pub fn over_row<V: Cells>(width: usize, mut kernel: impl RowKernel) {
     let mut x = 0;
-    while x + V::COUNT <= width {
-        kernel.cells::<V>(x);
-        x += V::COUNT;
+    if width >= V::COUNT {
+        while x <= width - V::COUNT {
+            kernel.cells::<V>(x);
+            x += V::COUNT;
+        }
     }
     while x < width {
         kernel.cells::<f32>(x);

@@ -77,6 +77,14 @@ impl<P> Covered<P> {
         &self.mask[(y + 1) * width..(y + 2) * width]
     }
 
+    /// The same; `y` may be beyond the border.
+    #[inline(always)]
+    pub fn near(&self, y: isize) -> &[f32] {
+        let (width, height) = (self.mask.width(), self.mask.height() as isize);
+        let line = if (-1..height - 1).contains(&y) { y + 1 } else { y.rem_euclid(height - 2) + 1 } as usize;
+        &self.mask[line * width..(line + 1) * width]
+    }
+
     /// The rows above, here and below.
     #[inline(always)]
     pub fn rows(&self, y: usize) -> [&[f32]; 3] {

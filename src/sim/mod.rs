@@ -19,6 +19,7 @@ pub mod real;
 pub mod rng;
 pub mod statistics;
 pub mod stencil;
+pub mod strip;
 pub mod swarm;
 pub mod team;
 pub mod terrain;
@@ -93,6 +94,8 @@ pub struct Simulation {
     pub ledger: Ledger,
     /// Whether somebody looks at the particles: only then they leave tracks. The terrain does not depend on it.
     pub watched: bool,
+    /// Whether somebody looks at the terrain between the stages of a process. The result does not depend on it.
+    pub stepwise: bool,
     seed: u64,
     tick: u64,
     cursor: Option<Cursor>,
@@ -106,7 +109,7 @@ impl Simulation {
         let mut ledger = Ledger::default();
         ledger.solid.start = terrain.solid_volume();
         ledger.water.start = terrain.water_volume();
-        Self { terrain, slots, ledger, watched: false, seed, tick: 0, cursor: None, pool: None }
+        Self { terrain, slots, ledger, watched: false, stepwise: false, seed, tick: 0, cursor: None, pool: None }
     }
 
     /// Starts again from another terrain and seed; parameters and switches stay.
@@ -114,7 +117,7 @@ impl Simulation {
         let mut fresh = Self::new(terrain, seed);
         fresh.take_over(self);
         fresh.pool = self.pool.take();
-        fresh.watched = self.watched;
+        (fresh.watched, fresh.stepwise) = (self.watched, self.stepwise);
         *self = fresh;
     }
 
@@ -226,6 +229,7 @@ impl Simulation {
             seed: self.seed,
             tick: self.tick + 1,
             watched: self.watched,
+            stepwise: self.stepwise,
         };
         let progress = match &self.pool {
             Some(pool) => pool.install(|| slot.process.step(cursor.stage, &mut context)),

@@ -8,7 +8,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{
-    cells::Cells,
+    cells::{Cells, MOST},
+    strip::Strip,
     terrain::{Edge, Terrain},
 };
 
@@ -62,6 +63,12 @@ pub struct Border {
 }
 
 impl Border {
+    /// The row of the map that a row beyond a border that wraps is.
+    #[inline(always)]
+    pub fn on_map(&self, y: isize) -> usize {
+        y.rem_euclid(self.height as isize) as usize
+    }
+
     /// The border of a terrain.
     pub fn of(terrain: &Terrain) -> Self {
         Self { width: terrain.width(), height: terrain.height(), edge: terrain.edge }
@@ -71,79 +78,233 @@ impl Border {
 /// Quantities of the cells of a map, computed row by row. The methods are inlined into the pass, so that they use its vector
 /// unit.
 pub trait Quantities<const Q: usize> {
-    /// Computes a row of the map, each quantity into a slice as long as the row.
-    fn row<V: Cells>(&self, y: usize, out: [&mut [f32]; Q]);
+    /// Computes a row of the map, each quantity into a slice as long as the row. In a window over a strip the rows beyond a
+    /// border that wraps have numbers of their own, below 0 or from the height on.
+    fn row<V: Cells>(&self, y: isize, out: [&mut [f32]; Q]);
 
     /// What lies beyond an open border beside the cell of this index.
     fn beyond(&self, index: usize) -> [f32; Q];
 }
 
-/// Several quantities of three rows, the one that is worked on, the one above and the one below, with a cell beyond either
-/// end: cell x stands at x + 1.
-pub struct Window<const Q: usize> {
-    rows: [[Vec<f32>; Q]; 3],
+/// Cells from the start of a padded row to its first cell but one: so the cells begin where a vector does.
+const PAD: usize = MOST - 1;
+
+/// Several quantities of the last few rows, with a cell beyond either end: cell x stands at x + 1.
+pub struct Ring<const Q: usize, const ROWS: usize> {
+    rows: [[Vec<f32>; Q]; ROWS],
+    width: usize,
+    /// The row that came last.
+    last: isize,
+}
+
+impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
+    /// A ring whose first row will be `first`.
+    pub fn new(width: usize, first: isize) -> Self {
+        let empty = || std::array::from_fn(|_| vec![0.0; PAD + width + 2]);
+        Self { rows: std::array::from_fn(|_| empty()), width, last: first - 1 }
+    }
+
+    /// Gives up the oldest row for a new one, whose cells are to be written.
+    #[inline(always)]
+    pub fn next(&mut self) -> [&mut [f32]; Q] {
+        self.last += 1;
+        self.rows.rotate_left(1);
+        let width = self.width;
+        self.rows[ROWS - 1].each_mut().map(|row| &mut row[PAD + 1..][..width])
+    }
+
+    /// Sets what lies beyond the ends of the newest row. At an open border that is `ends`.
+    #[inline(always)]
+    pub fn close(&mut self, edge: Edge, ends: [[f32; Q]; 2]) {
+        let last = self.width + 1;
+        for (quantity, row) in self.rows[ROWS - 1].iter_mut().enumerate() {
+            let row = &mut row[PAD..];
+            (row[0], row[last]) = match edge {
+                Edge::Open => (ends[0][quantity], ends[1][quantity]),
+                Edge::Wall => (row[1], row[last - 1]),
+                Edge::Wrap => (row[last - 1], row[1]),
+            };
+        }
+    }
+
+    /// One quantity of a row that is still kept, one cell longer at both ends.
+    #[inline(always)]
+    pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
+        &self.rows[(ROWS as isize - 1 - (self.last - y)) as usize][quantity][PAD..PAD + self.width + 2]
+    }
+
+    /// One quantity of the rows above, here and below.
+    #[inline(always)]
+    pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
+        [y - 1, y, y + 1].map(|y| self.row(quantity, y))
+    }
+
+    /// The same where only rows of the map are kept: beyond a wall lies what lies before it, beyond an open border `beyond`.
+    #[inline(always)]
+    pub fn within<'a>(&'a self, quantity: usize, y: isize, border: Border, beyond: &'a [f32]) -> [&'a [f32]; 3] {
+        [y - 1, y, y + 1].map(|near| match border.edge {
+            Edge::Wrap => self.row(quantity, near),
+            _ if (0..border.height as isize).contains(&near) => self.row(quantity, near),
+            Edge::Wall => self.row(quantity, y),
+            Edge::Open => beyond,
+        })
+    }
+}
+
+/// Quantities of the last few rows, computed as they are asked for: also of those beyond the border.
+pub struct Window<const Q: usize, const ROWS: usize = 3> {
+    ring: Ring<Q, ROWS>,
     border: Border,
-    /// The lowest row that is filled.
-    lowest: isize,
+    /// Whether rows beyond a border that wraps have numbers of their own.
+    unrolled: bool,
 }
 
 impl<const Q: usize> Window<Q> {
-    /// A window that will first stand at row `first`.
+    /// A window over a map that will first stand at row `first`.
     pub fn new(border: Border, first: usize) -> Self {
-        let empty = || std::array::from_fn(|_| vec![0.0; border.width + 2]);
-        Self { rows: [empty(), empty(), empty()], border, lowest: first as isize - 2 }
+        Self { ring: Ring::new(border.width, first as isize - 1), border, unrolled: false }
+    }
+}
+
+impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
+    /// A window over a strip that begins so many rows above it, or with the row beyond the border.
+    pub fn over<const LAYERS: usize>(strip: &Strip<'_, LAYERS>, above: isize) -> Self {
+        let border = strip.border();
+        let first = strip.rows().start - above;
+        let first = if border.edge == Edge::Wrap { first } else { first.max(-1) };
+        Self { ring: Ring::new(border.width, first), border, unrolled: true }
     }
 
     /// Goes down until the middle row is `y`.
     #[inline(always)]
     pub fn go_to<V: Cells>(&mut self, y: usize, quantities: &impl Quantities<Q>) {
-        while self.lowest < y as isize + 1 {
-            self.lowest += 1;
-            self.rows.rotate_left(1);
-            fill::<V, Q>(&mut self.rows[2], self.lowest, self.border, quantities);
+        self.fill_to::<V>(y as isize + 1, quantities);
+    }
+
+    /// Goes down until the newest row is `y`, or the one beyond the border.
+    #[inline(always)]
+    pub fn fill_to<V: Cells>(&mut self, y: isize, quantities: &impl Quantities<Q>) {
+        let Border { width, height, edge } = self.border;
+        let last = if edge == Edge::Wrap { y } else { y.min(height as isize) };
+        while self.ring.last < last {
+            let y = self.ring.last + 1;
+            let numbered = self.unrolled && edge == Edge::Wrap;
+            let inside = if numbered { Some(y) } else { row_at(y, height, edge).map(|y| y as isize) };
+            let mut row = self.ring.next();
+            let Some(y) = inside else {
+                let nearest = if y < 0 { 0 } else { height - 1 } * width;
+                for x in 0..width {
+                    for (quantity, value) in row.iter_mut().zip(quantities.beyond(nearest + x)) {
+                        quantity[x] = value;
+                    }
+                }
+                // Beyond a corner lies what lies beyond the last cell.
+                self.ring.close(Edge::Wall, [[0.0; Q]; 2]);
+                continue;
+            };
+            quantities.row::<V>(y, row);
+            let ends = match edge {
+                Edge::Open => {
+                    let first = y as usize * width;
+                    [quantities.beyond(first), quantities.beyond(first + width - 1)]
+                }
+                _ => [[0.0; Q]; 2],
+            };
+            self.ring.close(edge, ends);
         }
     }
 
     /// One quantity of the rows above, in the middle and below, each one cell longer at both ends.
     #[inline(always)]
     pub fn quantity(&self, quantity: usize) -> [&[f32]; 3] {
-        self.rows.each_ref().map(|row| &row[quantity][..self.border.width + 2])
+        self.ring.around(quantity, self.ring.last - 1)
+    }
+
+    /// One quantity of a row that is still kept.
+    #[inline(always)]
+    pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
+        self.ring.row(quantity, y)
+    }
+
+    /// One quantity of the rows above, here and below, where `y` is no longer the middle row.
+    #[inline(always)]
+    pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
+        self.ring.around(quantity, y)
     }
 }
 
+/// A row of cells and the rows beside it, each as wide as the map: those to the left, here and to the right.
 #[inline(always)]
-fn fill<V: Cells, const Q: usize>(row: &mut [Vec<f32>; Q], y: isize, border: Border, quantities: &impl Quantities<Q>) {
-    let Border { width, height, edge } = border;
-    let mut set = |x: usize, values: [f32; Q]| {
-        for (quantity, value) in row.iter_mut().zip(values) {
-            quantity[x] = value;
-        }
-    };
-    let Some(y) = row_at(y, height, edge) else {
-        let nearest = if y < 0 { 0 } else { height - 1 } * width;
-        for x in 0..width + 2 {
-            set(x, quantities.beyond(nearest + x.clamp(1, width) - 1));
-        }
-        return;
-    };
-    if edge == Edge::Open {
-        set(0, quantities.beyond(y * width));
-        set(width + 1, quantities.beyond(y * width + width - 1));
-    }
-    quantities.row::<V>(y, row.each_mut().map(|quantity| &mut quantity[1..=width]));
-    for quantity in row {
-        match edge {
-            Edge::Open => {}
-            Edge::Wall => (quantity[0], quantity[width + 1]) = (quantity[1], quantity[width]),
-            Edge::Wrap => (quantity[0], quantity[width + 1]) = (quantity[width], quantity[1]),
-        }
+pub fn sides(padded: &[f32], width: usize) -> [&[f32]; 3] {
+    [&padded[..width], &padded[1..][..width], &padded[2..][..width]]
+}
+
+/// What lies on both sides of as many faces as are asked for, from the left end of a padded row on.
+#[inline(always)]
+pub fn across(padded: &[f32], faces: usize) -> [&[f32]; 2] {
+    [&padded[..faces], &padded[1..][..faces]]
+}
+
+/// The rows above, here and below, each as its [`sides`].
+pub type Nine<'a> = [[&'a [f32]; 3]; 3];
+
+/// The neighbours of the cells of a row in the rows above, here and below.
+#[inline(always)]
+pub fn nine<'a>([above, here, below]: [&'a [f32]; 3], width: usize) -> Nine<'a> {
+    [sides(above, width), sides(here, width), sides(below, width)]
+}
+
+/// Sums of the values of rows, thirty-two side by side, so that every machine adds them in the same order: of a row in single
+/// precision, of the rows in double.
+#[derive(Clone)]
+#[repr(align(64))]
+pub struct Tally {
+    row: [f32; SUMS],
+    rows: [f64; SUMS],
+}
+
+const SUMS: usize = 32;
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { row: [0.0; SUMS], rows: [0.0; SUMS] }
     }
 }
 
-/// The sum of a row's values, in the same order on every machine: thirty-two sums side by side, then pair by pair.
+impl Tally {
+    /// Adds the values of the cells from `x` on, which is a multiple of their number.
+    #[inline(always)]
+    pub fn add<V: Cells>(&mut self, x: usize, values: V) {
+        let at = x & (SUMS - V::COUNT);
+        (V::load(&self.row, at) + values).store(&mut self.row, at);
+    }
+
+    /// Ends a row, which counts or is forgotten.
+    #[inline(always)]
+    pub fn end_row(&mut self, counts: bool) {
+        if counts {
+            for (rows, row) in self.rows.iter_mut().zip(self.row) {
+                *rows += f64::from(row);
+            }
+        }
+        self.row = [0.0; SUMS];
+    }
+
+    /// The sum of all rows that count.
+    pub fn total(&self) -> f64 {
+        let mut lanes = self.rows;
+        for half in [16, 8, 4, 2, 1] {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+        }
+        lanes[0]
+    }
+}
+
+/// The sum of a row's values, in the same order on every machine.
 #[inline(always)]
 pub fn row_sum<V: Cells>(values: &[f32]) -> f64 {
-    const SUMS: usize = 32;
     let mut sums = [V::all(0.0); SUMS];
     let whole = values.len() / SUMS * SUMS;
     for first in (0..whole).step_by(SUMS) {
@@ -151,18 +312,12 @@ pub fn row_sum<V: Cells>(values: &[f32]) -> f64 {
             *sum = *sum + V::load(values, first + part * V::COUNT);
         }
     }
-    let mut lanes = [0.0; SUMS];
+    let mut tally = Tally::default();
     for (part, sum) in sums.into_iter().take(SUMS / V::COUNT).enumerate() {
-        sum.store(&mut lanes, part * V::COUNT);
+        tally.add(part * V::COUNT, sum);
     }
-    // One after the other they would wait for each other.
-    let mut lanes = lanes.map(f64::from);
-    for half in [16, 8, 4, 2, 1] {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
-        }
-    }
-    lanes[0] + values[whole..].iter().map(|&value| f64::from(value)).sum::<f64>()
+    tally.end_row(true);
+    tally.total() + values[whole..].iter().map(|&value| f64::from(value)).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -172,9 +327,9 @@ mod tests {
     struct Numbered;
 
     impl Quantities<1> for Numbered {
-        fn row<V: Cells>(&self, y: usize, [row]: [&mut [f32]; 1]) {
+        fn row<V: Cells>(&self, y: isize, [row]: [&mut [f32]; 1]) {
             for (x, value) in row.iter_mut().enumerate() {
-                *value = (10 * y + x) as f32;
+                *value = (10 * y as usize + x) as f32;
             }
         }
 
@@ -184,7 +339,7 @@ mod tests {
     }
 
     fn window_at(y: usize, edge: Edge) -> [Vec<f32>; 3] {
-        let mut window = Window::new(Border { width: 3, height: 2, edge }, 0);
+        let mut window: Window<1> = Window::new(Border { width: 3, height: 2, edge }, 0);
         (0..=y).for_each(|y| window.go_to::<f32>(y, &Numbered));
         window.quantity(0).map(<[f32]>::to_vec)
     }

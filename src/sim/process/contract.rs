@@ -299,6 +299,7 @@ fn stepping_stage_by_stage_is_the_same_as_whole_ticks() {
     for (key, settings) in variants() {
         let whole = run(&terrain, key, &settings, 2, 1);
         let mut staged = run(&terrain, key, &settings, 0, 1);
+        staged.stepwise = true;
         while staged.ticks() < 2 {
             staged.begin_tick();
             for process in 0..staged.slots.len() {

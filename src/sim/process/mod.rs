@@ -100,6 +100,8 @@ pub struct Context<'a> {
     pub tick: u64,
     /// Whether somebody looks at the particles: only then they need to leave tracks.
     pub watched: bool,
+    /// Whether somebody looks between the stages: only then a stage needs to show what a later one finds again.
+    pub stepwise: bool,
 }
 
 /// A process that shapes the terrain.

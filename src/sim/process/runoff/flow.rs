@@ -119,7 +119,8 @@ pub(super) struct Levels<'a> {
 }
 
 impl Quantities<2> for Levels<'_> {
-    fn row<V: Cells>(&self, y: usize, [level, ground]: [&mut [f32]; 2]) {
+    fn row<V: Cells>(&self, y: isize, [level, ground]: [&mut [f32]; 2]) {
+        let y = y as usize;
         let part = y * level.len()..(y + 1) * level.len();
         let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part.clone()]);
         for (x, (level, water)) in level.iter_mut().zip(&self.terrain.water[part]).enumerate() {
@@ -181,7 +182,8 @@ pub(super) struct Flowing<'a> {
 }
 
 impl Quantities<6> for Flowing<'_> {
-    fn row<V: Cells>(&self, y: usize, [level, ground, gives, loads, soft, exact]: [&mut [f32]; 6]) {
+    fn row<V: Cells>(&self, y: isize, [level, ground, gives, loads, soft, exact]: [&mut [f32]; 6]) {
+        let y = y as usize;
         let width = level.len();
         for x in 0..width {
             let index = y * width + x;

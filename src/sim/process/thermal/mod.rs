@@ -17,10 +17,7 @@ mod tests;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
-use self::{
-    published::{Fall, Falling, Solid, Talus},
-    sliding::{Loose, Slide},
-};
+use self::{published::Fall, sliding::Slide};
 use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::{
     params::{choice, knob},
@@ -29,7 +26,8 @@ use crate::{
         grid::Grid,
         masked::{Covered, between, factors},
         memory::Memories,
-        stencil::{Border, for_bands},
+        stencil::Border,
+        strip::for_strips,
         terrain::{Layer, Terrain},
     },
 };
@@ -82,40 +80,24 @@ const INFO: Info = Info {
     ],
 };
 
-/// The process: parameters and room for the next layers.
-#[derive(Clone)]
+/// The layers of a strip.
+const BEDROCK: usize = 0;
+const SAND: usize = 1;
+
+/// The process: parameters and counts.
+#[derive(Clone, Default)]
 pub struct Thermal {
     /// Its parameters.
     pub params: Params,
     /// What the mask makes of them.
     pub factors: Factors,
-    /// Bedrock and sand after a step; what a cell gives per metre that a neighbour lies lower.
-    spare: [Grid; 3],
     counts: Counts,
-}
-
-impl Default for Thermal {
-    fn default() -> Self {
-        Self::new(Params::default())
-    }
 }
 
 impl Thermal {
     /// The process with these parameters.
     pub fn new(params: Params) -> Self {
-        Self {
-            params,
-            factors: Factors::default(),
-            spare: std::array::from_fn(|_| Grid::filled(0, 0, 0.0)),
-            counts: Counts::default(),
-        }
-    }
-
-    fn make_room(&mut self, terrain: &Terrain) {
-        let (width, height) = (terrain.width(), terrain.height());
-        if (self.spare[0].width(), self.spare[0].height()) != (width, height) {
-            self.spare = std::array::from_fn(|_| Grid::filled(width, height, 0.0));
-        }
+        Self { params, ..Self::default() }
     }
 }
 
@@ -141,38 +123,27 @@ impl Process for Thermal {
     }
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
-        let terrain = &mut *context.terrain;
-        self.make_room(terrain);
-        let (width, height, border) = (terrain.width(), terrain.height(), Border::of(terrain));
-        let steep = Steep::new(&self.params, terrain.cell_size);
         if stage == 0 {
-            if self.params.mode == Mode::Published {
-                let solid = Solid { terrain, steep };
-                for_bands(height, [(&mut self.spare[2][..], width)], |rows, [out]| {
-                    with_vector_unit(Talus { solid: &solid, border, rows, out });
-                });
-            }
+            // What is found here is found again in the next stage, where the rows are at hand.
             return Progress::Done;
         }
-        let [bedrock, sand, gives] = &mut self.spare;
-        let written = [(&mut bedrock[..], width), (&mut sand[..], width)];
+        let terrain = &mut *context.terrain;
+        let (border, size) = (Border::of(terrain), terrain.cell_size);
+        let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
+        let covered = covered.as_ref();
+        let steep = Steep::new(&self.params, size);
+        let under = covered.map_or(steep, |covered| Steep::new(&covered.params, size));
+        let Terrain { bedrock, sand, softness, start, .. } = terrain;
+        let (softness, start) = (&softness[..], &start[..]);
+        let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
         let bands = match self.params.mode {
-            Mode::Default => {
-                let loose = Loose { terrain };
-                let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
-                let under = covered.as_ref().map_or(steep, |covered| Steep::new(&covered.params, terrain.cell_size));
-                let (steep, covered) = ([steep, under], covered.as_ref());
-                for_bands(height, written, |rows, out| {
-                    with_vector_unit(Slide { loose: &loose, steep, covered, border, rows, out })
-                })
-            }
-            Mode::Published => {
-                let falling = Falling { solid: Solid { terrain, steep }, gives };
-                for_bands(height, written, |rows, out| with_vector_unit(Fall { falling: &falling, border, rows, out }))
-            }
+            Mode::Default => for_strips(border, layers, Slide::MARGIN, |strip| {
+                with_vector_unit(Slide { strip, start, softness, steep: [steep, under], covered })
+            }),
+            Mode::Published => for_strips(border, layers, Fall::MARGIN, |strip| {
+                with_vector_unit(Fall { strip, start, softness, steep })
+            }),
         };
-        std::mem::swap(&mut terrain.bedrock, bedrock);
-        std::mem::swap(&mut terrain.sand, sand);
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
         for band in bands {
@@ -248,6 +219,12 @@ impl Steep {
             bias: params.talus_bias * size,
             share: (params.rate * seconds).min(1.0),
         }
+    }
+
+    /// 1 where sand slides, 0 where time stands still.
+    #[inline(always)]
+    fn moves(self) -> f32 {
+        if self.share > 0.0 { 1.0 } else { 0.0 }
     }
 
     /// Difference of height at which rock of this softness stands beside its neighbour, on free ground and under the mask.

@@ -1,15 +1,14 @@
 //! A step of the default mode: sand slides, bare rock crumbles.
 
-use std::ops::Range;
-
-use super::{Steep, Sums};
+use super::{BEDROCK, SAND, Steep, Sums};
 use crate::sim::{
-    around::{FARTHER, Pair, around, for_border, lowest, neighbour},
+    around::{FARTHER, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
     masked::{Covered, between},
     process::thermal::Params,
-    stencil::{Border, Quantities, Window, row_sum},
-    terrain::{Edge, Terrain},
+    stencil::{Nine, Quantities, Ring, Tally, Window, across, nine, sides},
+    strip::Strip,
+    terrain::Edge,
 };
 
 /// Of a pair's excess, what moves in a tick.
@@ -20,23 +19,27 @@ const PORTION: f32 = 1.0 / 32_768.0;
 /// Added and taken off again, it leaves whole portions.
 const WHOLE: f32 = 1.5 * 8_388_608.0 * PORTION;
 
-/// Ground and sand.
-pub(super) struct Loose<'a> {
-    pub terrain: &'a Terrain,
+/// Ground, and what a cell can give to a neighbour.
+struct Loose<'a, 'layers> {
+    strip: &'a Strip<'layers, 2>,
+    start: &'a [f32],
 }
 
-impl Quantities<2> for Loose<'_> {
+const GROUND: usize = 0;
+const EIGHTH: usize = 1;
+
+impl Quantities<2> for Loose<'_, '_> {
     #[inline(always)]
-    fn row<V: Cells>(&self, y: usize, [ground, loose]: [&mut [f32]; 2]) {
+    fn row<V: Cells>(&self, y: isize, [ground, loose]: [&mut [f32]; 2]) {
         let width = ground.len();
-        let part = y * width..(y + 1) * width;
-        let (bedrock, sand) = (&self.terrain.bedrock[part.clone()], &self.terrain.sand[part]);
+        let [bedrock, sand] = [BEDROCK, SAND].map(|layer| &self.strip.row(layer, y)[..width]);
+        let (ground, loose) = (&mut ground[..width], &mut loose[..width]);
         over_row::<V>(width, LooseRow { bedrock, sand, ground, loose });
     }
 
     #[inline(always)]
     fn beyond(&self, index: usize) -> [f32; 2] {
-        [self.terrain.start[index], 0.0]
+        [self.start[index], 0.0]
     }
 }
 
@@ -57,17 +60,6 @@ impl RowKernel for LooseRow<'_> {
     }
 }
 
-/// A step of the default mode.
-pub(super) struct Slide<'a> {
-    pub loose: &'a Loose<'a>,
-    /// On free ground, and under the mask.
-    pub steep: [Steep; 2],
-    pub covered: Option<&'a Covered<Params>>,
-    pub border: Border,
-    pub rows: Range<usize>,
-    pub out: [&'a mut [f32]; 2],
-}
-
 /// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
 #[inline(always)]
 fn slides<V: Cells>(from: V, to: V, eighth: V, lies: V) -> V {
@@ -75,56 +67,91 @@ fn slides<V: Cells>(from: V, to: V, eighth: V, lies: V) -> V {
     (((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)).positive()
 }
 
+/// Of cells in two rows with a cell beyond either end, a row and the one below it, what each gives to the next one in its
+/// row, below it, and across the corner to both sides. What it gets counts as less than nothing.
+struct PairRow<'a, const MASKED: bool> {
+    steep: [Steep; 2],
+    /// Of both rows: the cells, and the next ones.
+    mask: [[&'a [f32]; 2]; 2],
+    ground: [[&'a [f32]; 2]; 2],
+    eighth: [[&'a [f32]; 2]; 2],
+    out: [&'a mut [f32]; 4],
+}
+
+/// A cell of those that exchange: its height, an eighth of its sand, the mask there.
+#[derive(Clone, Copy)]
+struct Side<V> {
+    height: V,
+    eighth: V,
+    mask: V,
+}
+
+impl<const MASKED: bool> PairRow<'_, MASKED> {
+    #[inline(always)]
+    fn side<V: Cells>(&self, row: usize, next: usize, x: usize) -> Side<V> {
+        let mask = if MASKED { V::load(self.mask[row][next], x) } else { V::all(0.0) };
+        Side { height: V::load(self.ground[row][next], x), eighth: V::load(self.eighth[row][next], x), mask }
+    }
+
+    #[inline(always)]
+    fn gives<V: Cells>(&self, from: Side<V>, to: Side<V>, farther: f32) -> V {
+        let zero = V::all(0.0);
+        let fall = from.height - to.height;
+        let choose = |down: V, up: V| fall.if_above(zero, down, up);
+        let [free, under] = self.steep;
+        let (mut lies, mut moves) = (V::all(free.repose * farther), V::all(free.moves()));
+        if MASKED {
+            // That of the cell that gives.
+            let mask = choose(from.mask, to.mask);
+            lies = lies + V::all(under.repose * farther - free.repose * farther) * mask;
+            let share = V::all(free.share) + V::all(under.share - free.share) * mask;
+            moves = share.if_above(zero, V::all(1.0), zero);
+        }
+        let gives = moves * slides(fall.max(-fall), zero, choose(from.eighth, to.eighth), lies);
+        choose(gives, -gives)
+    }
+}
+
+const ASIDE: usize = 0;
+const DOWN: usize = 1;
+const DOWN_RIGHT: usize = 2;
+const DOWN_LEFT: usize = 3;
+
+impl<const MASKED: bool> RowKernel for PairRow<'_, MASKED> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (here, next): (Side<V>, Side<V>) = (self.side(0, 0, x), self.side(0, 1, x));
+        let (below, below_next): (Side<V>, Side<V>) = (self.side(1, 0, x), self.side(1, 1, x));
+        let [one, root] = FARTHER;
+        let aside = self.gives(here, next, one);
+        let down = self.gives(here, below, one);
+        let down_right = self.gives(here, below_next, root);
+        let down_left = self.gives(next, below, root);
+        aside.store(self.out[ASIDE], x);
+        down.store(self.out[DOWN], x);
+        down_right.store(self.out[DOWN_RIGHT], x);
+        down_left.store(self.out[DOWN_LEFT], x);
+    }
+}
+
 struct SlideRow<'a, const MASKED: bool> {
     steep: [Steep; 2],
-    mask: [&'a [f32]; 3],
-    ground: [&'a [f32]; 3],
-    loose: [&'a [f32]; 3],
-    bedrock: &'a [f32],
-    sand: &'a [f32],
+    mask: &'a [f32],
+    ground: Nine<'a>,
+    /// What goes to the right, left, down, up, and across the corners, each beside its opposite.
+    pairs: [[&'a [f32]; 2]; 4],
     softness: &'a [f32],
-    out: [&'a mut [f32]; 2],
-    given: &'a mut [f32],
-    got: &'a mut [f32],
-    crumbled: &'a mut [f32],
+    bedrock: &'a mut [f32],
+    sand: &'a mut [f32],
+    tallies: &'a mut Tallies,
 }
 
-/// 1 where sand slides, 0 where time stands still.
-#[inline(always)]
-fn moves<V: Cells, const MASKED: bool>([free, under]: [Steep; 2], mask: &[f32], at: usize) -> V {
-    let (zero, one) = (V::all(0.0), V::all(1.0));
-    between::<V, MASKED>([free.share, under.share], mask, at).if_above(zero, one, zero)
-}
-
-impl<const MASKED: bool> SlideRow<'_, MASKED> {
-    /// The same for the cells of a row.
-    #[inline(always)]
-    fn moves<V: Cells>(&self, row: usize, at: usize) -> V {
-        moves::<V, MASKED>(self.steep, self.mask[row], at)
-    }
-
-    /// Difference at which the sand of cells lies: that of the cell that would give.
-    #[inline(always)]
-    fn lies<V: Cells>(&self, row: usize, at: usize, farther: f32) -> V {
-        let [free, under] = self.steep;
-        between::<V, MASKED>([free.repose * farther, under.repose * farther], self.mask[row], at)
-    }
-}
-
-impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
-    /// What comes and what goes.
-    #[inline(always)]
-    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
-        let (own, eighth) = (V::load(self.ground[1], x + 1), V::load(self.loose[1], x + 1));
-        let (other, its_eighth) = (V::load(self.ground[row], x + column), V::load(self.loose[row], x + column));
-        let (lies, its_lies) = (self.lies(1, x + 1, farther), self.lies(row, x + column, farther));
-        let (comes, goes) = (slides(other, own, its_eighth, its_lies), slides(own, other, eighth, lies));
-        if MASKED {
-            [self.moves::<V>(row, x + column) * comes, self.moves::<V>(1, x + 1) * goes]
-        } else {
-            [comes, goes]
-        }
-    }
+/// What a row gives, gets and crumbles.
+#[derive(Default)]
+struct Tallies {
+    given: Tally,
+    got: Tally,
+    crumbled: Tally,
 }
 
 impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
@@ -132,27 +159,40 @@ impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
     fn cells<V: Cells>(&mut self, x: usize) {
         let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
         let softness = V::load(self.softness, x);
-        let talus: V = Steep::talus::<V, MASKED>(self.steep, softness, self.mask[1], x + 1);
-        let [mut comes, mut goes] = around::<V, 2>(self, x);
-        if !MASKED {
-            let moves = self.moves::<V>(1, x + 1);
-            (comes, goes) = (moves * comes, moves * goes);
-        }
-        let [beside, across] = lowest::<V>(self.ground, x);
-        let excess = ((old_bedrock - beside) - talus).max((old_bedrock - across) - talus * V::all(FARTHER[1]));
+        let talus: V = Steep::talus::<V, MASKED>(self.steep, softness, self.mask, x);
+        let [aside, down, down_right, down_left] = self.pairs;
+        let (right, left) = (V::load(aside[0], x), V::load(aside[1], x));
+        let (below, above) = (V::load(down[0], x), V::load(down[1], x));
+        let (below_right, above_left) = (V::load(down_right[0], x), V::load(down_right[1], x));
+        let (below_left, above_right) = (V::load(down_left[0], x), V::load(down_left[1], x));
+        let zero = V::all(0.0);
+        let goes = ((right.positive() - left.min(zero)) + (below.positive() - above.min(zero)))
+            + ((below_right.positive() - above_left.min(zero)) + (below_left.positive() - above_right.min(zero)));
+        let leaves = ((right - left) + (below - above)) + ((below_right - above_left) + (below_left - above_right));
+        let [beside, corner] = lowest::<V>(self.ground, x);
+        let excess = ((old_bedrock - beside) - talus).max((old_bedrock - corner) - talus * V::all(FARTHER[1]));
         // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
         let [free, under] = self.steep;
-        let share: V = between::<V, MASKED>([0.5 * free.share, 0.5 * under.share], self.mask[1], x + 1);
+        let share: V = between::<V, MASKED>([0.5 * free.share, 0.5 * under.share], self.mask, x);
         let crumbles = share * softness * (excess - old_sand).positive();
         let bedrock = old_bedrock - crumbles;
         let crumbles = old_bedrock - bedrock;
-        let [bedrock_out, sand_out] = &mut self.out;
-        bedrock.store(bedrock_out, x);
-        ((old_sand + crumbles) + (comes - goes)).positive().store(sand_out, x);
-        goes.store(self.given, x);
-        comes.store(self.got, x);
-        crumbles.store(self.crumbled, x);
+        bedrock.store(self.bedrock, x);
+        ((old_sand + crumbles) - leaves).positive().store(self.sand, x);
+        self.tallies.given.add(x, goes);
+        self.tallies.got.add(x, goes - leaves);
+        self.tallies.crumbled.add(x, crumbles);
     }
+}
+
+/// A step of the default mode on a strip of bedrock and sand.
+pub(super) struct Slide<'a> {
+    pub strip: Strip<'a, 2>,
+    pub start: &'a [f32],
+    pub softness: &'a [f32],
+    /// On free ground, and under the mask.
+    pub steep: [Steep; 2],
+    pub covered: Option<&'a Covered<Params>>,
 }
 
 impl Pass for Slide<'_> {
@@ -165,53 +205,76 @@ impl Pass for Slide<'_> {
 }
 
 impl Slide<'_> {
+    /// What a cell gives depends on the next row.
+    pub const MARGIN: usize = 1;
+
     #[inline(always)]
     fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
-        let Border { width, height, edge } = self.border;
-        let (steep, terrain) = (self.steep, self.loose.terrain);
-        let mut window = Window::new(self.border, self.rows.start);
-        let (mut given, mut got, mut crumbled) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
+        let Self { mut strip, start, softness, steep, covered } = self;
+        let (border, own) = (strip.border(), strip.rows());
+        let width = border.width;
+        let mask = |y: isize| -> &[f32] {
+            match covered {
+                Some(covered) if MASKED => covered.near(y),
+                _ => &[],
+            }
+        };
+        let mut window: Window<2> = Window::over(&strip, 1);
+        let mut pairs: Ring<4, 2> = Ring::new(width + 1, own.start - 1);
+        let mut tallies = Tallies::default();
         let mut sums = Sums::default();
-        let [bedrock, sand] = self.out;
-        for (line, y) in self.rows.enumerate() {
-            window.go_to::<V>(y, self.loose);
-            let ground = window.quantity(0).map(|row| &row[..width + 2]);
-            let loose = window.quantity(1).map(|row| &row[..width + 2]);
-            let part = y * width..(y + 1) * width;
-            let (old_bedrock, softness) = (&terrain.bedrock[part.clone()], &terrain.softness[part.clone()]);
-            let old_sand = &terrain.sand[part];
-            let here = line * width..(line + 1) * width;
-            let mask = self.covered.map_or([&[] as &[f32]; 3], |covered| covered.rows(y));
-            over_row::<V>(
-                width,
-                SlideRow::<MASKED> {
-                    steep,
-                    mask,
-                    ground,
-                    loose,
-                    bedrock: old_bedrock,
-                    sand: old_sand,
-                    softness,
-                    out: [&mut bedrock[here.clone()], &mut sand[here]],
-                    given: &mut given,
-                    got: &mut got,
-                    crumbled: &mut crumbled,
-                },
-            );
-            sums.given += row_sum::<V>(&given);
-            sums.got += row_sum::<V>(&got);
-            sums.crumbled += row_sum::<V>(&crumbled);
-            if edge == Edge::Open {
-                for_border(y, (width, height), |x, kind, side| {
+        for y in own.start - 1..own.end {
+            window.fill_to::<V>(y + 1, &Loose { strip: &strip, start });
+            let (wide, next) = (width + 1, y + 1);
+            let both =
+                |quantity: usize| [across(window.row(quantity, y), wide), across(window.row(quantity, next), wide)];
+            let masks =
+                if MASKED { [across(mask(y), wide), across(mask(next), wide)] } else { [[&[] as &[f32]; 2]; 2] };
+            let [aside, down, down_right, down_left] = pairs.next();
+            let out = [&mut aside[..wide], &mut down[..wide], &mut down_right[..wide], &mut down_left[..wide]];
+            let (ground, eighth) = (both(GROUND), both(EIGHTH));
+            over_row::<V>(wide, PairRow::<MASKED> { steep, mask: masks, ground, eighth, out });
+            if !own.contains(&y) {
+                continue;
+            }
+            let (ground, mask) = (window.around(GROUND, y), mask(y));
+            let softness = &softness[y as usize * width..][..width];
+            // A pair stands at its left cell, counted from the one beyond the border.
+            let pair = |kind: usize, y: isize, right: usize| &pairs.row(kind, y)[1 + right..][..width];
+            let pairs = [
+                [pair(ASIDE, y, 1), pair(ASIDE, y, 0)],
+                [pair(DOWN, y, 1), pair(DOWN, y - 1, 1)],
+                [pair(DOWN_RIGHT, y, 1), pair(DOWN_RIGHT, y - 1, 0)],
+                [pair(DOWN_LEFT, y, 0), pair(DOWN_LEFT, y - 1, 1)],
+            ];
+            let [bedrock, sand] = strip.rows_mut(y);
+            let slide = SlideRow::<MASKED> {
+                steep,
+                mask: if MASKED { sides(mask, width)[1] } else { &[] },
+                ground: nine(ground, width),
+                pairs,
+                softness,
+                bedrock: &mut bedrock[..width],
+                sand: &mut sand[..width],
+                tallies: &mut tallies,
+            };
+            over_row::<V>(width, slide);
+            for tally in [&mut tallies.given, &mut tallies.got, &mut tallies.crumbled] {
+                tally.end_row(true);
+            }
+            if border.edge == Edge::Open {
+                let eighth = window.row(EIGHTH, y);
+                for_border(y as usize, (width, border.height), |x, kind, side| {
                     let other = neighbour(ground, x, kind, side);
                     let lies = steep.map(|steep| steep.repose * FARTHER[kind]);
-                    let lies = between::<f32, MASKED>(lies, mask[1], x + 1);
-                    let left = slides(ground[1][x + 1], other, loose[1][x + 1], lies);
-                    let moves = moves::<f32, MASKED>(steep, mask[1], x + 1);
+                    let lies = between::<f32, MASKED>(lies, mask, x + 1);
+                    let left = slides(ground[1][x + 1], other, eighth[x + 1], lies);
+                    let share = between::<f32, MASKED>(steep.map(|steep| steep.share), mask, x + 1);
+                    let moves = if share > 0.0 { 1.0 } else { 0.0 };
                     sums.out += f64::from(moves * left);
                 });
             }
         }
-        sums
+        Sums { given: tallies.given.total(), got: tallies.got.total(), crumbled: tallies.crumbled.total(), ..sums }
     }
 }

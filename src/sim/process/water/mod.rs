@@ -105,6 +105,15 @@ impl Flow {
     }
 }
 
+/// What is to be done of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// Find the fluxes, for somebody to look at: nothing else changes.
+    Flow,
+    /// Find them and follow them, in one go.
+    Whole,
+}
+
 /// What a step moved, in metres times cells.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
@@ -185,21 +194,13 @@ impl Process for Water {
                 row.inflow += given;
                 row.outflow += taken;
             }
-            1 => match self.params.mode {
-                Mode::Default => {
-                    let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
-                    self.flow.faces(terrain).flow(terrain, &self.params, covered.as_ref(), self.dt);
-                }
-                Mode::Published => self.flow.pipes(terrain).flow(terrain, &self.params, self.dt),
-            },
+            // What is found here is found again in the next stage, where the rows are at hand.
+            1 if context.stepwise => {
+                self.work(terrain, Work::Flow);
+            }
+            1 => {}
             _ => {
-                let sums = match self.params.mode {
-                    Mode::Default => {
-                        let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
-                        self.flow.faces(terrain).carry(terrain, &self.params, covered.as_ref(), self.dt)
-                    }
-                    Mode::Published => self.flow.pipes(terrain).carry(terrain, &self.params, self.dt),
-                };
+                let sums = self.work(terrain, Work::Whole);
                 book(context.ledger, sums, terrain.cell_area());
                 self.counts.substeps += 1;
                 self.steps_left -= 1;
@@ -222,7 +223,7 @@ impl Process for Water {
         match &self.flow {
             Flow::Still => None,
             Flow::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
-            Flow::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity.clone()),
+            Flow::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
         }
     }
 
@@ -249,13 +250,32 @@ impl Water {
     pub fn new(params: Params) -> Self {
         Self { params, ..Self::default() }
     }
+
+    fn work(&mut self, terrain: &mut Terrain, work: Work) -> Sums {
+        match self.params.mode {
+            Mode::Default => {
+                let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
+                self.flow.faces(terrain).step(terrain, &self.params, covered.as_ref(), self.dt, work)
+            }
+            Mode::Published => self.flow.pipes(terrain).step(terrain, &self.params, self.dt, work),
+        }
+    }
 }
 
-/// What lies beyond an open border: the starting ground, under a sea or dry. Returns ground and depth of water there.
-#[inline(always)]
-fn beyond(terrain: &Terrain, sea_level: f32, index: usize) -> (f32, f32) {
-    let ground = terrain.start[index];
-    (ground, (sea_level - ground).max(0.0))
+/// What lies beyond an open border: the starting ground, under a sea or dry.
+#[derive(Clone, Copy)]
+struct Beyond<'a> {
+    start: &'a [f32],
+    sea_level: f32,
+}
+
+impl Beyond<'_> {
+    /// Ground and depth of water beyond the cell of this index.
+    #[inline(always)]
+    fn at(&self, index: usize) -> (f32, f32) {
+        let ground = self.start[index];
+        (ground, (self.sea_level - ground).max(0.0))
+    }
 }
 
 /// Rain on every cell in a step, in metres: one number, or the rain map's share of it; where the mask scales it, as much more
@@ -268,11 +288,11 @@ struct Rain<'a> {
 }
 
 impl<'a> Rain<'a> {
-    fn new(terrain: &'a Terrain, params: &Params, covered: Option<&'a Covered<Params>>, dt: f32) -> Self {
+    fn new(map: Option<&'a [f32]>, params: &Params, covered: Option<&'a Covered<Params>>, dt: f32) -> Self {
         let covered = covered.filter(|covered| covered.params.rain_rate != params.rain_rate);
         Self {
             amount: params.rain_rate * dt,
-            map: terrain.rain.as_deref(),
+            map,
             covered: covered.map(|covered| (covered, covered.params.rain_rate * dt)),
         }
     }

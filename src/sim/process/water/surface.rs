@@ -1,53 +1,45 @@
 //! Ground and surface of the fluid, row by row, with the rain of a step.
 
-use super::{Params, Rain, beyond};
+use super::{Beyond, Rain};
 use crate::sim::{
     cells::{Cells, RowKernel, over_row},
-    masked::Covered,
     stencil::Quantities,
-    terrain::Terrain,
+    strip::Strip,
 };
 
+/// The layers of a strip of water, from the first on.
+pub(super) const BEDROCK: usize = 0;
+pub(super) const SAND: usize = 1;
+pub(super) const WATER: usize = 2;
+pub(super) const SUSPENDED: usize = 3;
+
 /// What drives the flow, as [`Quantities`] [`GROUND`] and [`LEVEL`].
-pub(super) struct Surface<'a> {
-    pub terrain: &'a Terrain,
+pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
+    pub strip: &'a Strip<'layers, LAYERS>,
     pub rain: Rain<'a>,
-    sea_level: f32,
+    pub beyond: Beyond<'a>,
     /// Whether the fluid is water and sediment, or water alone.
-    muddy: bool,
+    pub muddy: bool,
 }
 
 pub(super) const GROUND: usize = 0;
 pub(super) const LEVEL: usize = 1;
 
-impl<'a> Surface<'a> {
-    /// The surface of the water alone, in a step of `dt` seconds.
-    pub fn of_water(terrain: &'a Terrain, params: &Params, dt: f32) -> Self {
-        Self { terrain, rain: Rain::new(terrain, params, None, dt), sea_level: params.sea_level, muddy: false }
-    }
-
-    /// That of water and sediment.
-    pub fn of_fluid(terrain: &'a Terrain, params: &Params, covered: Option<&'a Covered<Params>>, dt: f32) -> Self {
-        let rain = Rain::new(terrain, params, covered, dt);
-        Self { rain, muddy: true, ..Self::of_water(terrain, params, dt) }
-    }
-}
-
-impl Quantities<2> for Surface<'_> {
+impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
     #[inline(always)]
-    fn row<V: Cells>(&self, y: usize, [ground, level]: [&mut [f32]; 2]) {
+    fn row<V: Cells>(&self, y: isize, [ground, level]: [&mut [f32]; 2]) {
         let width = ground.len();
-        let part = y * width..(y + 1) * width;
-        let Terrain { bedrock, sand, water, suspended, .. } = self.terrain;
-        self.rain.fall(y, level);
-        let suspended = self.muddy.then(|| &suspended[part.clone()]);
-        let (bedrock, sand, water) = (&bedrock[part.clone()], &sand[part.clone()], &water[part]);
+        self.rain.fall(self.strip.border().on_map(y), level);
+        let [bedrock, sand, water, suspended] =
+            [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &self.strip.row(layer, y)[..width]);
+        let suspended = self.muddy.then_some(suspended);
+        let (ground, level) = (&mut ground[..width], &mut level[..width]);
         over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, ground, level });
     }
 
     #[inline(always)]
     fn beyond(&self, index: usize) -> [f32; 2] {
-        let (ground, depth) = beyond(self.terrain, self.sea_level, index);
+        let (ground, depth) = self.beyond.at(index);
         [ground, ground + depth]
     }
 }

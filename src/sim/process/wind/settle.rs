@@ -149,7 +149,8 @@ struct Loose<'a> {
 
 impl Quantities<3> for Loose<'_> {
     #[inline(always)]
-    fn row<V: Cells>(&self, y: usize, [ground, sand, calls]: [&mut [f32]; 3]) {
+    fn row<V: Cells>(&self, y: isize, [ground, sand, calls]: [&mut [f32]; 3]) {
+        let y = y as usize;
         let width = ground.len();
         let part = y * width..(y + 1) * width;
         sand.copy_from_slice(&self.terrain.sand[part.clone()]);

@@ -1,56 +1,68 @@
 //! What the fluxes move, and what the bed gives and takes.
 
-use std::ops::Range;
-
-use super::{DRY, layers};
+use super::{DRY, Flow, Y};
 use crate::sim::{
-    cells::{Cells, Pass, RowKernel, over_row},
+    cells::{Cells, RowKernel, over_row},
     masked::{Covered, between},
-    process::water::{FILM_SQUARE, Params, Rain, Sums, beyond},
-    stencil::{Border, Quantities, Window, row_sum},
-    terrain::{Edge, Terrain},
+    process::water::{
+        FILM_SQUARE, Params, Rain, Sums,
+        surface::{GROUND, SUSPENDED, WATER},
+    },
+    stencil::{Border, Ring, Tally, Window, across, row_sum, sides},
+    strip::Strip,
+    terrain::Edge,
 };
 
-/// Ground, concentration of sediment, and the share of its outflow that a cell can give.
-pub(super) struct Fluid<'a> {
-    pub terrain: &'a Terrain,
-    pub rain: Rain<'a>,
-    pub sea_level: f32,
+/// Concentration of sediment, and the share of its outflow that a cell can give, row after row.
+pub(super) struct Fluid {
+    border: Border,
     /// Δt/l.
-    pub share: f32,
-    pub fluxes: (&'a [f32], &'a [f32]),
+    share: f32,
+    rows: Ring<2, 3>,
+    /// Both beyond an open border.
+    beyond: [Vec<f32>; 2],
 }
 
-const GROUND: usize = 0;
-const CONCENTRATION: usize = 1;
-const LIMIT: usize = 2;
+const CONCENTRATION: usize = 0;
+const LIMIT: usize = 1;
+/// Both beyond an open border.
+const BEYOND: [f32; 2] = [0.0, 1.0];
 
-impl Quantities<3> for Fluid<'_> {
-    #[inline(always)]
-    fn row<V: Cells>(&self, y: usize, [ground, concentration, limit]: [&mut [f32]; 3]) {
-        let width = ground.len();
-        let part = y * width..(y + 1) * width;
-        self.rain.fall(y, limit);
-        let [bedrock, sand, water, suspended] = layers(self.terrain, part.clone());
-        let across = &self.fluxes.0[y * (width + 1)..(y + 1) * (width + 1)];
-        let (above, below) = (&self.fluxes.1[part], &self.fluxes.1[(y + 1) * width..(y + 2) * width]);
-        let (layers, faces) = ([bedrock, sand, water, suspended], [across, &across[1..], above, below]);
-        over_row::<V>(width, FluidRow { share: self.share, layers, faces, ground, concentration, limit });
+impl Fluid {
+    /// Rows from `first` on; `share` is Δt/l.
+    pub fn new(border: Border, first: isize, share: f32) -> Self {
+        let beyond = BEYOND.map(|value| vec![value; border.width + 2]);
+        Self { border, share, rows: Ring::new(border.width, first), beyond }
     }
 
+    /// The next row, which is row `y`.
     #[inline(always)]
-    fn beyond(&self, index: usize) -> [f32; 3] {
-        [beyond(self.terrain, self.sea_level, index).0, 0.0, 1.0]
+    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow<'_>) {
+        let width = self.border.width;
+        let [concentration, limit] = self.rows.next();
+        rain.fall(self.border.on_map(y), limit);
+        let layers = [WATER, SUSPENDED].map(|layer| &layers.row(layer, y)[..width]);
+        let (x, above, below) = (flow.x(y), flow.y(y), flow.y(y + 1));
+        let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
+        let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
+        over_row::<V>(width, FluidRow { share: self.share, layers, faces, concentration, limit });
+        self.rows.close(self.border.edge, [BEYOND; 2]);
+    }
+
+    /// A quantity in the rows above, here and below.
+    #[inline(always)]
+    fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
+        self.rows.within(quantity, y, self.border, &self.beyond[quantity])
     }
 }
 
 /// `limit` holds the rain of this step before.
 struct FluidRow<'a> {
     share: f32,
-    layers: [&'a [f32]; 4],
+    /// Water and sediment.
+    layers: [&'a [f32]; 2],
     /// Fluxes to the left of the cells, right, above and below.
     faces: [&'a [f32]; 4],
-    ground: &'a mut [f32],
     concentration: &'a mut [f32],
     limit: &'a mut [f32],
 }
@@ -58,12 +70,7 @@ struct FluidRow<'a> {
 impl RowKernel for FluidRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let (bedrock, sand, water, suspended) = (
-            V::load(self.layers[0], x),
-            V::load(self.layers[1], x),
-            V::load(self.layers[2], x),
-            V::load(self.layers[3], x),
-        );
+        let (water, suspended) = (V::load(self.layers[0], x), V::load(self.layers[1], x));
         let (left, right, above, below) = (
             V::load(self.faces[0], x),
             V::load(self.faces[1], x),
@@ -74,7 +81,6 @@ impl RowKernel for FluidRow<'_> {
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
         let wanted = out * V::all(self.share);
         let one = V::all(1.0);
-        (bedrock + sand).store(self.ground, x);
         (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
         wanted.if_above(fluid, fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
     }
@@ -133,30 +139,22 @@ impl Bed {
     }
 }
 
-/// The layers of a band after a step, and its fluxes as they were limited.
-pub(super) struct Carry<'a> {
-    pub fluid: &'a Fluid<'a>,
-    pub border: Border,
-    /// On free ground, and under the mask.
-    pub bed: [Bed; 2],
-    pub covered: Option<&'a Covered<Params>>,
-    pub rows: Range<usize>,
-    pub out: [&'a mut [f32]; 6],
-}
-
 /// A row of cells: what flows in and out of them. In short kernels more cells are on their way at once than in a long one.
 struct MoveRow<'a> {
     share: f32,
+    /// Square of the speed with which water passes a cell in a step; no more is believed.
     fastest: f32,
+    /// Depth of the water; rain of this step; sediment in the water.
     water: &'a [f32],
+    rain: &'a [f32],
     suspended: &'a [f32],
-    /// Rain of this step; afterwards what the water really gained by it.
-    rained: &'a mut [f32],
     /// Fluxes of fluid, and of sediment, to the left of the cells, right, above and below.
     fluxes: [&'a [f32]; 4],
     loads: [&'a [f32]; 4],
-    /// Water and sediment after that, and the speed.
+    /// Water and sediment after that, and the square of the speed.
     out: [&'a mut [f32]; 3],
+    /// What the water really gained by the rain.
+    rained: &'a mut Tally,
 }
 
 impl RowKernel for MoveRow<'_> {
@@ -179,8 +177,8 @@ impl RowKernel for MoveRow<'_> {
         let inflow = (flux_left - flux_right) + (flux_above - flux_below);
         let load_in = (load_left - load_right) + (load_above - load_below);
         let water = V::load(self.water, x);
-        let wet = water + V::load(self.rained, x);
-        (wet - water).store(self.rained, x);
+        let wet = water + V::load(self.rain, x);
+        self.rained.add(x, wet - water);
         let suspended = V::load(self.suspended, x);
         let s = (suspended + share * load_in).positive();
         let d = (wet + share * (inflow - load_in)).positive();
@@ -191,7 +189,7 @@ impl RowKernel for MoveRow<'_> {
         let [water_out, suspended_out, speed_out] = &mut self.out;
         d.store(water_out, x);
         s.store(suspended_out, x);
-        (u * u + v * v).sqrt().min(V::all(self.fastest)).store(speed_out, x);
+        (u * u + v * v).min(V::all(self.fastest)).store(speed_out, x);
     }
 }
 
@@ -200,17 +198,23 @@ struct BedRow<'a, const MASKED: bool> {
     bed: [Bed; 2],
     mask: &'a [f32],
     per_two_cells: f32,
-    bedrock: &'a [f32],
-    sand: &'a [f32],
     softness: &'a [f32],
-    speed: &'a [f32],
+    /// Water and sediment after the flow, and the square of the speed.
+    moved: [&'a [f32]; 3],
     /// Ground here, to the left, right, above and below.
     ground: [&'a [f32]; 5],
     /// Bedrock, sand, water, suspended.
-    out: [&'a mut [f32]; 4],
-    eroded: &'a mut [f32],
-    laid: &'a mut [f32],
-    evaporated: &'a mut [f32],
+    layers: [&'a mut [f32]; 4],
+    tallies: &'a mut Tallies,
+}
+
+/// What a row takes up, lays down, gains as rain and loses to the air.
+#[derive(Default)]
+struct Tallies {
+    eroded: Tally,
+    laid: Tally,
+    rained: Tally,
+    dried: Tally,
 }
 
 impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
@@ -229,26 +233,26 @@ impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
             V::load(self.ground[3], x),
             V::load(self.ground[4], x),
         );
-        let (zero, one, tiny) = (V::all(0.0), V::all(1.0), V::all(f32::MIN_POSITIVE));
-        let [bedrock_out, sand_out, water_out, suspended_out] = &mut self.out;
-        let (d, s) = (V::load(water_out, x), V::load(suspended_out, x));
-        // Tilt of the ground, as a sine.
+        let (one, tiny) = (V::all(1.0), V::all(f32::MIN_POSITIVE));
+        let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
+        // Square of the ground's tilt, as a sine: of it and the speed, the root is taken once.
         let per_two_cells = V::all(self.per_two_cells);
         let (slope_x, slope_y) = ((right - left) * per_two_cells, (below - above) * per_two_cells);
         let square = slope_x * slope_x + slope_y * slope_y;
-        let tilt = (square / (one + square)).sqrt().max(V::all(least_tilt));
-        let able = capacity * tilt * V::load(self.speed, x) * (one - d * V::all(per_depth)).positive();
+        let tilt = (square / (one + square)).max(V::all(least_tilt * least_tilt));
+        let able = capacity * (tilt * V::load(self.moved[2], x)).sqrt() * (one - d * V::all(per_depth)).positive();
         // Thin water holds little, whatever its speed.
         let lack = able.min(d) - s;
         // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
         let room = (here - left.min(right).min(above.min(below))).positive();
         let want = lack.positive();
         let loose = (want * (suspension / (one + suspension))).min(room);
-        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
+        let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
+        let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         let from_sand = loose.min(old_sand);
-        let rest = loose.if_above(zero, one - from_sand / (loose + tiny), zero);
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
-        let from_rock = (rest * want * (hard / (one + hard))).min(room - from_sand);
+        let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
+        let from_rock = (want * (rest * hard)).min(room - from_sand);
         // A cell that dries drops all that it carries.
         let settles = d.if_above(V::all(DRY), (-lack).positive() * (deposition / (one + deposition)), s);
         // What the ground really lost, to the bit: the last digit of high rock is larger than what a step takes.
@@ -256,122 +260,182 @@ impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
         let sand = (old_sand - from_sand) + settles;
         let lost = (old_bedrock - bedrock) + (old_sand - sand);
         let remains = d * stays;
-        bedrock.store(bedrock_out, x);
-        sand.store(sand_out, x);
-        remains.store(water_out, x);
-        (s + lost).positive().store(suspended_out, x);
-        (from_sand + (old_bedrock - bedrock)).store(self.eroded, x);
-        settles.store(self.laid, x);
-        (d - remains).store(self.evaporated, x);
+        bedrock.store(bedrock_row, x);
+        sand.store(sand_row, x);
+        remains.store(water_row, x);
+        (s + lost).positive().store(suspended_row, x);
+        self.tallies.eroded.add(x, from_sand + (old_bedrock - bedrock));
+        self.tallies.laid.add(x, settles);
+        self.tallies.dried.add(x, d - remains);
     }
 }
 
-impl Pass for Carry<'_> {
-    type Output = Sums;
-
-    #[inline(always)]
-    fn run<V: Cells>(self) -> Sums {
-        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
-    }
+/// What the fluxes move, row after row of a strip.
+pub(super) struct Carry<'a> {
+    border: Border,
+    /// On free ground, and under the mask.
+    bed: [Bed; 2],
+    /// Side of a cell.
+    size: f32,
+    covered: Option<&'a Covered<Params>>,
+    /// Fluxes of fluid across the faces above the row and below it, as they are limited; and the sediment that goes along.
+    flux_above: Vec<f32>,
+    flux_below: Vec<f32>,
+    load_above: Vec<f32>,
+    load_below: Vec<f32>,
+    load_x: Vec<f32>,
+    rain: Vec<f32>,
+    /// Water and sediment after the flow, and the square of the speed.
+    moved: [Vec<f32>; 3],
+    tallies: Tallies,
+    water_out: f64,
+    solid_out: f64,
 }
 
-impl Carry<'_> {
+impl<'a> Carry<'a> {
+    pub fn new(border: Border, bed: [Bed; 2], size: f32, covered: Option<&'a Covered<Params>>) -> Self {
+        let row = || vec![0.0; border.width];
+        Self {
+            border,
+            bed,
+            size,
+            covered,
+            flux_above: row(),
+            flux_below: row(),
+            load_above: row(),
+            load_below: row(),
+            load_x: vec![0.0; border.width + 1],
+            rain: row(),
+            moved: [row(), row(), row()],
+            tallies: Tallies::default(),
+            water_out: 0.0,
+            solid_out: 0.0,
+        }
+    }
+
+    /// What the rows moved.
+    pub fn sums(&self) -> Sums {
+        let Tallies { eroded, laid, rained, dried } = &self.tallies;
+        Sums {
+            eroded: eroded.total(),
+            deposited: laid.total(),
+            rained: rained.total(),
+            evaporated: dried.total(),
+            water_out: self.water_out,
+            solid_out: self.solid_out,
+            ..Sums::default()
+        }
+    }
+
+    /// Limits the fluxes between row `y` and the one above it, and finds their sediment.
     #[inline(always)]
-    fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
+    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow<'_>, below: bool) {
+        // The row that is surely on the map is the one that is worked on.
+        let (middle, rows) = if below { (y - 1, [1, 2]) } else { (y, [0, 1]) };
+        let width = self.border.width;
+        let both = |quantity: usize| {
+            let around = fluid.around(quantity, middle);
+            [sides(around[rows[0]], width)[1], sides(around[rows[1]], width)[1]]
+        };
+        let (limits, concentrations) = (both(LIMIT), both(CONCENTRATION));
+        let (out, load) = if below {
+            (&mut self.flux_below, &mut self.load_below)
+        } else {
+            (&mut self.flux_above, &mut self.load_above)
+        };
+        let (next, out, load) = (&flow.y(y)[..width], &mut out[..width], &mut load[..width]);
+        over_row::<V>(width, LimitRow { next, limits, concentrations, out, load });
+    }
+
+    /// Works on row `y`.
+    #[inline(always)]
+    pub fn row<V: Cells, const MASKED: bool>(
+        &mut self,
+        y: isize,
+        (fluid, flow, surface): (&Fluid, &Flow<'_>, &Window<2, 4>),
+        (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
+        softness: &[f32],
+        rain: &Rain<'_>,
+    ) {
         let Border { width, height, edge } = self.border;
-        let terrain = self.fluid.terrain;
-        let share = self.fluid.share;
-        let size = terrain.cell_size;
-        let per_two_cells = 0.5 / size;
-        let fastest = size / self.bed[0].dt.max(f32::MIN_POSITIVE);
-        let [bedrock, sand, water, suspended, faces_x, faces_y] = self.out;
-        let mut window = Window::new(self.border, self.rows.start);
-        let (mut rained, mut speed) = (vec![0.0; width], vec![0.0; width]);
-        let (mut eroded, mut laid, mut evaporated) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
-        // Sediment across the faces left of the cells, above them and below them.
-        let mut load_x = vec![0.0; width + 1];
-        let (mut load_above, mut load_below) = (vec![0.0; width], vec![0.0; width]);
-        let mut below_row = vec![0.0; width];
-        let mut sums = Sums::default();
-        for (line, y) in self.rows.clone().enumerate() {
-            window.go_to::<V>(y, self.fluid);
-            let [above, ground, below] = window.quantity(GROUND);
-            let [load_over, load, load_under] = window.quantity(CONCENTRATION);
-            let [limit_over, limit, limit_under] = window.quantity(LIMIT);
-            self.fluid.rain.fall(y, &mut rained);
-            // Fluxes as limited: across the row into their place, above it likewise, below it for this row alone.
-            let next_x = &self.fluid.fluxes.0[y * (width + 1)..(y + 1) * (width + 1)];
-            let x_out = &mut faces_x[line * (width + 1)..(line + 1) * (width + 1)];
-            let limits = [limit, &limit[1..]];
-            let concentrations = [load, &load[1..]];
-            over_row::<V>(width + 1, LimitRow { next: next_x, limits, concentrations, out: x_out, load: &mut load_x });
-            let next_y = |face: usize| &self.fluid.fluxes.1[face * width..(face + 1) * width];
-            let y_out = &mut faces_y[line * width..(line + 1) * width];
-            let (limits, concentrations) = ([&limit_over[1..], &limit[1..]], [&load_over[1..], &load[1..]]);
-            over_row::<V>(
-                width,
-                LimitRow { next: next_y(y), limits, concentrations, out: y_out, load: &mut load_above },
-            );
-            let (limits, concentrations) = ([&limit[1..], &limit_under[1..]], [&load[1..], &load_under[1..]]);
-            let (out, load) = (&mut below_row[..], &mut load_below[..]);
-            over_row::<V>(width, LimitRow { next: next_y(y + 1), limits, concentrations, out, load });
+        let (first, last) = (y == 0, y + 1 == height as isize);
+        rain.fall(self.border.on_map(y), &mut self.rain);
+        // What the row above found between itself and this one is at hand.
+        if y == layers.rows().start {
+            self.limit_above::<V>(y, fluid, flow, false);
+        } else {
+            std::mem::swap(&mut self.flux_above, &mut self.flux_below);
+            std::mem::swap(&mut self.load_above, &mut self.load_below);
+        }
+        self.limit_above::<V>(y + 1, fluid, flow, true);
+        if last {
+            faces.rows_mut(y + 1)[Y].copy_from_slice(&self.flux_below);
+        }
+        let [x_out, y_out] = faces.rows_mut(y);
+        y_out.copy_from_slice(&self.flux_above);
+        let (limit, load) = (fluid.around(LIMIT, y)[1], fluid.around(CONCENTRATION, y)[1]);
+        let faces = width + 1;
+        let (limits, concentrations) = (across(limit, faces), across(load, faces));
+        let (next, out, load) = (&flow.x(y)[..faces], &mut x_out[..faces], &mut self.load_x[..faces]);
+        over_row::<V>(faces, LimitRow { next, limits, concentrations, out, load });
 
-            let part = y * width..(y + 1) * width;
-            let here = line * width..(line + 1) * width;
-            let [old_bedrock, old_sand, old_water, old_suspended] = layers(terrain, part.clone());
-            let (x_out, y_out) = (&*x_out, &*y_out);
-            let (water, suspended) = (&mut water[here.clone()], &mut suspended[here.clone()]);
-            let moves = MoveRow {
-                share,
-                fastest,
-                water: old_water,
-                suspended: old_suspended,
-                rained: &mut rained,
-                fluxes: [x_out, &x_out[1..], y_out, &below_row],
-                loads: [&load_x, &load_x[1..], &load_above, &load_below],
-                out: [water, suspended, &mut speed],
+        let x_out = &*x_out;
+        let fluxes = [&x_out[..width], &x_out[1..][..width], &self.flux_above[..width], &self.flux_below[..width]];
+        let load_x = &self.load_x;
+        let loads = [&load_x[..width], &load_x[1..][..width], &self.load_above[..width], &self.load_below[..width]];
+        let [above, ground, below] = surface.around(GROUND, y);
+        let [left, here, right] = sides(ground, width);
+        let ground = [here, left, right, sides(above, width)[1], sides(below, width)[1]];
+        let (share, fastest) = (self.bed[0].dt / self.size, self.size / self.bed[0].dt.max(f32::MIN_POSITIVE));
+        let (bed, tallies) = (self.bed, &mut self.tallies);
+        let mask =
+            if MASKED { self.covered.map_or(&[] as &[f32], |covered| &covered.near(y)[1..][..width]) } else { &[] };
+        let [bedrock, sand, water, suspended] = layers.rows_mut(y);
+        let (water, suspended) = (&mut water[..width], &mut suspended[..width]);
+        let [moved_water, moved_sediment, speed] = &mut self.moved;
+        let moves = MoveRow {
+            share,
+            fastest: fastest * fastest,
+            water,
+            rain: &self.rain[..width],
+            suspended,
+            fluxes,
+            loads,
+            out: [&mut moved_water[..width], &mut moved_sediment[..width], &mut speed[..width]],
+            rained: &mut tallies.rained,
+        };
+        over_row::<V>(width, moves);
+        let beds = BedRow::<MASKED> {
+            bed,
+            mask,
+            per_two_cells: 0.5 / self.size,
+            softness: &softness[..width],
+            moved: [&moved_water[..width], &moved_sediment[..width], &speed[..width]],
+            ground,
+            layers: [&mut bedrock[..width], &mut sand[..width], water, suspended],
+            tallies,
+        };
+        over_row::<V>(width, beds);
+        for tally in [&mut tallies.eroded, &mut tallies.laid, &mut tallies.rained, &mut tallies.dried] {
+            tally.end_row(true);
+        }
+        if edge == Edge::Open {
+            let share = f64::from(share);
+            let out = f64::from(x_out[width]) - f64::from(x_out[0]);
+            let load = f64::from(self.load_x[width]) - f64::from(self.load_x[0]);
+            self.water_out += share * (out - load);
+            self.solid_out += share * load;
+            let mut cross = |fluxes: &[f32], loads: &[f32], sign: f64| {
+                let load = row_sum::<V>(loads);
+                self.water_out += sign * share * (row_sum::<V>(fluxes) - load);
+                self.solid_out += sign * share * load;
             };
-            over_row::<V>(width, moves);
-            let bed = BedRow::<MASKED> {
-                bed: self.bed,
-                mask: self.covered.map_or(&[], |covered| &covered.row(y)[1..]),
-                per_two_cells,
-                bedrock: old_bedrock,
-                sand: old_sand,
-                softness: &terrain.softness[part],
-                speed: &speed,
-                ground: [&ground[1..], ground, &ground[2..], &above[1..], &below[1..]],
-                out: [&mut bedrock[here.clone()], &mut sand[here], water, suspended],
-                eroded: &mut eroded,
-                laid: &mut laid,
-                evaporated: &mut evaporated,
-            };
-            over_row::<V>(width, bed);
-            sums.eroded += row_sum::<V>(&eroded);
-            sums.deposited += row_sum::<V>(&laid);
-            sums.evaporated += row_sum::<V>(&evaporated);
-            sums.rained += row_sum::<V>(&rained);
-            if edge == Edge::Open {
-                let out = f64::from(x_out[width]) - f64::from(x_out[0]);
-                let load = f64::from(load_x[width]) - f64::from(load_x[0]);
-                sums.water_out += f64::from(share) * (out - load);
-                sums.solid_out += f64::from(share) * load;
-                let mut cross = |fluxes: &[f32], loads: &[f32], sign: f64| {
-                    let load = row_sum::<V>(loads);
-                    sums.water_out += sign * f64::from(share) * (row_sum::<V>(fluxes) - load);
-                    sums.solid_out += sign * f64::from(share) * load;
-                };
-                if y == 0 {
-                    cross(y_out, &load_above, -1.0);
-                }
-                if y + 1 == height {
-                    cross(&below_row, &load_below, 1.0);
-                }
+            if first {
+                cross(&self.flux_above, &self.load_above, -1.0);
             }
-            if y + 1 == height {
-                faces_y[(line + 1) * width..].copy_from_slice(&below_row);
+            if last {
+                cross(&self.flux_below, &self.load_below, 1.0);
             }
         }
-        sums
     }
 }

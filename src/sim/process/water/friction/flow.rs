@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use super::DRY;
+use super::{DRY, X, Y};
 use crate::sim::{
-    cells::{Cells, Pass, RowKernel, over_row},
+    cells::{Cells, RowKernel, over_row},
     masked::{Covered, between},
-    process::water::Params,
-    process::water::surface::{GROUND, LEVEL, Surface},
-    stencil::{Border, Window},
+    process::water::{
+        Params,
+        surface::{GROUND, LEVEL},
+    },
+    stencil::{Border, Ring, Window, across, sides},
+    strip::Strip,
     terrain::Edge,
 };
 
@@ -63,75 +66,107 @@ impl<const MASKED: bool> RowKernel for FaceRow<'_, MASKED> {
     }
 }
 
-/// The fluxes of a band.
+/// The fluxes of the next step, row after row, before they are limited to what is there.
 pub(super) struct Flow<'a> {
-    pub surface: &'a Surface<'a>,
-    pub border: Border,
-    pub law: Law,
-    pub covered: Option<&'a Covered<Params>>,
-    pub rows: Range<usize>,
-    pub old: (&'a [f32], &'a [f32]),
-    pub out: (&'a mut [f32], &'a mut [f32]),
+    border: Border,
+    law: Law,
+    covered: Option<&'a Covered<Params>>,
+    /// Rows of cells of which the faces to the left are found, and the last one's to the right.
+    rows: Range<isize>,
+    /// A row of old fluxes with one more at either end.
+    padded: Vec<f32>,
+    x: Ring<1, 2>,
+    y: Ring<1, 3>,
 }
 
-impl Pass for Flow<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Cells>(self) {
-        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+impl<'a> Flow<'a> {
+    pub fn new(border: Border, law: Law, covered: Option<&'a Covered<Params>>, rows: Range<isize>) -> Self {
+        let (width, first) = (border.width, rows.start);
+        let padded = vec![0.0; width + 3];
+        Self { border, law, covered, rows, padded, x: Ring::new(width + 1, first), y: Ring::new(width, first) }
     }
-}
 
-impl Flow<'_> {
+    /// Fluxes across the faces left of the cells of row `y`, and right of the last.
     #[inline(always)]
-    fn run_as<V: Cells, const MASKED: bool>(self) {
+    pub fn x(&self, y: isize) -> &[f32] {
+        &self.x.row(0, y)[1..self.border.width + 2]
+    }
+
+    /// Fluxes across the faces above the cells of row `y`.
+    #[inline(always)]
+    pub fn y(&self, y: isize) -> &[f32] {
+        &self.y.row(0, y)[1..self.border.width + 1]
+    }
+
+    /// Finds the fluxes along row `y`, if it is among those asked for.
+    #[inline(always)]
+    pub fn along_row<V: Cells, const MASKED: bool>(&mut self, y: isize, surface: &Window<2, 4>, old: &Strip<'_, 2>) {
+        if !self.rows.contains(&y) {
+            return;
+        }
+        let Border { width, edge, .. } = self.border;
+        let (ground, level) = (surface.row(GROUND, y), surface.row(LEVEL, y));
+        let old = &old.row(X, y)[..width + 1];
+        self.padded[1..=width + 1].copy_from_slice(old);
+        // Across an open border the neighbour is the face itself.
+        (self.padded[0], self.padded[width + 2]) =
+            if edge == Edge::Wrap { (old[width - 1], old[1]) } else { (old[0], old[width]) };
+        let mask = self.mask::<MASKED>(y);
+        let [out] = self.x.next();
+        let faces = width + 1;
+        let out = &mut out[..faces];
+        let fluxes = sides(&self.padded, faces);
+        let (ground, level) = (across(ground, faces), across(level, faces));
+        let mask = if MASKED { across(mask, faces) } else { [mask; 2] };
+        over_row::<V>(faces, FaceRow::<MASKED> { law: self.law, mask, fluxes, ground, level, out });
+        match edge {
+            Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
+            Edge::Wrap => out[width] = out[0],
+            Edge::Open => {}
+        }
+    }
+
+    /// Finds the fluxes from the row above row `y` into it, if they are among those asked for.
+    #[inline(always)]
+    pub fn across_rows<V: Cells, const MASKED: bool>(&mut self, y: isize, surface: &Window<2, 4>, old: &Strip<'_, 2>) {
+        if y < self.rows.start || y > self.rows.end {
+            return;
+        }
         let Border { width, height, edge } = self.border;
-        let mut window = Window::new(self.border, self.rows.start);
-        // A row of faces with one more at either end.
-        let mut padded = vec![0.0; width + 3];
-        for (line, y) in self.rows.clone().enumerate() {
-            window.go_to::<V>(y, self.surface);
-            let ([above, ground, below], [over, level, under]) = (window.quantity(GROUND), window.quantity(LEVEL));
-            let old = &self.old.0[y * (width + 1)..(y + 1) * (width + 1)];
-            padded[1..=width + 1].copy_from_slice(old);
-            // Across an open border the neighbour is the face itself.
-            (padded[0], padded[width + 2]) =
-                if edge == Edge::Wrap { (old[width - 1], old[1]) } else { (old[0], old[width]) };
-            let out = &mut self.out.0[line * (width + 1)..(line + 1) * (width + 1)];
-            let fluxes = [&padded[..], &padded[1..], &padded[2..]];
-            let (ground_sides, level_sides) = ([ground, &ground[1..]], [level, &level[1..]]);
-            let mask = self.covered.map_or([&[] as &[f32]; 3], |covered| covered.rows(y));
-            let (law, beside) = (self.law, if MASKED { [mask[1], &mask[1][1..]] } else { [mask[1]; 2] });
-            let faces = FaceRow::<MASKED> { law, mask: beside, fluxes, ground: ground_sides, level: level_sides, out };
-            over_row::<V>(width + 1, faces);
-            match edge {
-                Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
-                Edge::Wrap => out[width] = out[0],
-                Edge::Open => {}
-            }
-            // Faces above this row, and below the map's last.
-            for face in y..=y + usize::from(y + 1 == height) {
-                let out = &mut self.out.1[(face - self.rows.start) * width..(face - self.rows.start + 1) * width];
-                let closes = face == 0 || face == height;
-                if closes && edge == Edge::Wall {
-                    out.fill(0.0);
-                    continue;
-                }
-                let row = |face: usize| &self.old.1[face * width..(face + 1) * width];
-                let (before, after) = match (closes, edge) {
-                    (true, Edge::Wrap) => (row(height - 1), row(1)),
-                    _ => (row(face.saturating_sub(1)), row((face + 1).min(height))),
-                };
-                let own = row(face);
-                let (ground, level) =
-                    if face == y { ([above, ground], [over, level]) } else { ([ground, below], [level, under]) };
-                let (ground, level) = (ground.map(|row| &row[1..]), level.map(|row| &row[1..]));
-                let sides = if face == y { [mask[0], mask[1]] } else { [mask[1], mask[2]] };
-                let sides = if MASKED { sides.map(|row| &row[1..]) } else { sides };
-                let fluxes = [before, own, after];
-                over_row::<V>(width, FaceRow::<MASKED> { law, mask: sides, fluxes, ground, level, out });
-            }
+        let closes = edge != Edge::Wrap && (y == 0 || y == height as isize);
+        let masks = [y - 1, y].map(|y| self.mask::<MASKED>(y));
+        let [out] = self.y.next();
+        if closes && edge == Edge::Wall {
+            out.fill(0.0);
+            return;
+        }
+        let nearest = |y: isize| if edge == Edge::Wrap { y } else { y.clamp(0, height as isize) };
+        let fluxes = [y - 1, y, y + 1].map(|y| &old.row(Y, nearest(y))[..width]);
+        let both = |quantity: usize| {
+            [sides(surface.row(quantity, y - 1), width)[1], sides(surface.row(quantity, y), width)[1]]
+        };
+        let (ground, level) = (both(GROUND), both(LEVEL));
+        let mask = if MASKED { masks.map(|row| sides(row, width)[1]) } else { masks };
+        let out = &mut out[..width];
+        over_row::<V>(width, FaceRow::<MASKED> { law: self.law, mask, fluxes, ground, level, out });
+    }
+
+    /// Puts the fluxes of row `y` where they can be looked at.
+    pub fn show(&self, y: isize, faces: &mut Strip<'_, 2>) {
+        let [x, above] = faces.rows_mut(y);
+        x.copy_from_slice(self.x(y));
+        above.copy_from_slice(self.y(y));
+        if y + 1 == self.border.height as isize {
+            faces.rows_mut(y + 1)[Y].copy_from_slice(self.y(y + 1));
+        }
+    }
+
+    /// The mask on a row, also on the one beyond the border; nothing where nothing is masked.
+    #[inline(always)]
+    fn mask<const MASKED: bool>(&self, y: isize) -> &'a [f32] {
+        match self.covered {
+            Some(covered) if MASKED => covered.near(y),
+            _ => &[],
         }
     }
 }

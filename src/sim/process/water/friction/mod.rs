@@ -14,19 +14,18 @@
 mod carry;
 mod flow;
 
-use std::ops::Range;
-
 use self::{
     carry::{Bed, Carry, Fluid},
     flow::{Flow, Law},
 };
-use super::{FILM_SQUARE, Params, Rain, Sums, surface::Surface};
+use super::{Beyond, FILM_SQUARE, Params, Rain, Sums, Work, surface::Surface};
 use crate::sim::{
-    cells::with_vector_unit,
+    cells::{Cells, Pass, with_vector_unit},
     grid::Grid,
     masked::Covered,
     memory::{Memories, Memory},
-    stencil::{Border, for_bands},
+    stencil::{Border, Window, for_bands},
+    strip::{Strip, for_strips},
     terrain::Terrain,
 };
 
@@ -43,12 +42,12 @@ pub(super) struct Faces {
     x: Vec<f32>,
     /// Above every cell, and below the last row.
     y: Vec<f32>,
-    /// The fluxes of the next step, before they are limited to what is there.
-    next_x: Vec<f32>,
-    next_y: Vec<f32>,
-    /// Where the next layers are made: bedrock, sand, water, suspended.
-    spare: [Grid; 4],
+    /// Those that the surface drives next, before they are limited to what is there, if somebody looks at them.
+    seen: Option<[Vec<f32>; 2]>,
 }
+
+/// What a cell gives depends on a row farther, so do the limits of its neighbours, and a face on the ones around it.
+const MARGIN: usize = 3;
 
 impl Faces {
     pub(super) fn memories(&mut self) -> Memories<'_> {
@@ -58,15 +57,7 @@ impl Faces {
     pub(super) fn still(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let (x, y) = (vec![0.0; (width + 1) * height], vec![0.0; width * (height + 1)]);
-        let spare = || Grid::filled(width, height, 0.0);
-        Self {
-            size: (width, height),
-            next_x: x.clone(),
-            next_y: y.clone(),
-            x,
-            y,
-            spare: [spare(), spare(), spare(), spare()],
-        }
+        Self { size: (width, height), x, y, seen: None }
     }
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
@@ -81,69 +72,123 @@ impl Faces {
             let depth = terrain.water[index] + terrain.suspended[index];
             0.5 * (first + second) * depth / (depth * depth + FILM_SQUARE)
         };
+        let (faces_x, faces_y) = match &self.seen {
+            Some([x, y]) => (x, y),
+            None => (&self.x, &self.y),
+        };
         let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
         let [u, v] = &mut velocity;
         for_bands(height, [(&mut u[..], width), (&mut v[..], width)], |rows, [u, v]| {
             for (line, y) in rows.enumerate() {
                 for x in 0..width {
                     let (face, at) = (y * (width + 1) + x, line * width + x);
-                    u[at] = along(x, y, self.x[face], self.x[face + 1]);
-                    v[at] = along(x, y, self.y[y * width + x], self.y[(y + 1) * width + x]);
+                    u[at] = along(x, y, faces_x[face], faces_x[face + 1]);
+                    v[at] = along(x, y, faces_y[y * width + x], faces_y[(y + 1) * width + x]);
                 }
             }
         });
         velocity
     }
 
-    /// Finds the fluxes that the surface drives.
-    pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, covered: Option<&Covered<Params>>, dt: f32) {
-        let (width, height) = self.size;
-        let (old_x, old_y) = (&self.x[..], &self.y[..]);
-        let surface = Surface::of_fluid(terrain, params, covered, dt);
-        let drag = |params: &Params| params.gravity * dt * params.roughness * params.roughness;
-        let law = Law {
-            push: params.gravity * dt / terrain.cell_size,
-            drag: [drag(params), covered.map_or(0.0, |covered| drag(&covered.params))],
-        };
-        for_bands(height, [(&mut self.next_x, width + 1), (&mut self.next_y, width)], |rows, [x, y]| {
-            let border = Border::of(terrain);
-            with_vector_unit(Flow { surface: &surface, border, law, covered, rows, old: (old_x, old_y), out: (x, y) });
-        });
-    }
-
-    /// Moves water and sediment along the fluxes, and exchanges sediment with the bed.
-    pub(super) fn carry(
+    /// Finds the fluxes that the surface drives, moves water and sediment along them, and exchanges sediment with the bed.
+    pub(super) fn step(
         &mut self,
         terrain: &mut Terrain,
         params: &Params,
         covered: Option<&Covered<Params>>,
         dt: f32,
+        work: Work,
     ) -> Sums {
-        let (width, height) = self.size;
+        let (border, size) = (Border::of(terrain), terrain.cell_size);
+        let width = border.width;
+        let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
+        let rain = Rain::new(rain.as_deref(), params, covered, dt);
+        let beyond = Beyond { start, sea_level: params.sea_level };
+        let drag = |params: &Params| params.gravity * dt * params.roughness * params.roughness;
+        let law = Law {
+            push: params.gravity * dt / size,
+            drag: [drag(params), covered.map_or(0.0, |covered| drag(&covered.params))],
+        };
         let bed = [params, covered.map_or(params, |covered| &covered.params)].map(|params| Bed::new(params, dt));
-        let share = dt / terrain.cell_size;
-        let (next_x, next_y) = (&self.next_x[..], &self.next_y[..]);
-        let border = Border::of(terrain);
-        let rain = Rain::new(terrain, params, covered, dt);
-        let fluid = Fluid { terrain, rain, sea_level: params.sea_level, share, fluxes: (next_x, next_y) };
-        let [bedrock, sand, water, suspended] = self.spare.each_mut().map(|grid| (&mut grid[..], width));
-        let written = [bedrock, sand, water, suspended, (&mut self.x[..], width + 1), (&mut self.y[..], width)];
-        let mut sums = Sums::default();
-        for band in for_bands(height, written, |rows, out| {
-            with_vector_unit(Carry { fluid: &fluid, border, bed, covered, rows, out })
-        }) {
+        self.seen = (work == Work::Flow).then(|| [self.x.clone(), self.y.clone()]);
+        let [faces_x, faces_y] = match &mut self.seen {
+            Some(seen) => seen.each_mut(),
+            None => [&mut self.x, &mut self.y],
+        };
+        let [bedrock, sand, water, suspended] = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));
+        let layers = [bedrock, sand, water, suspended, (&mut faces_x[..], width + 1), (&mut faces_y[..], width)];
+        let bands = for_strips(border, layers, MARGIN, |strip| {
+            let (layers, faces) = strip.split();
+            let softness = &softness[..];
+            with_vector_unit(Sweep { layers, faces, softness, rain, beyond, law, bed, size, covered, work })
+        });
+        bands.into_iter().fold(Sums::default(), |mut sums, band| {
             sums += band;
-        }
-        let [bedrock, sand, water, suspended] = &mut self.spare;
-        std::mem::swap(&mut terrain.bedrock, bedrock);
-        std::mem::swap(&mut terrain.sand, sand);
-        std::mem::swap(&mut terrain.water, water);
-        std::mem::swap(&mut terrain.suspended, suspended);
-        sums
+            sums
+        })
     }
 }
 
-/// The four layers that make the surface of the fluid, in a part of the map.
-fn layers(terrain: &Terrain, part: Range<usize>) -> [&[f32]; 4] {
-    [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended].map(|layer| &layer[part.clone()])
+/// The fluxes of a strip, across the faces left of the cells and above them.
+const X: usize = 0;
+const Y: usize = 1;
+
+/// A step on a strip.
+struct Sweep<'a> {
+    /// Bedrock, sand, water, suspended.
+    layers: Strip<'a, 4>,
+    faces: Strip<'a, 2>,
+    softness: &'a [f32],
+    rain: Rain<'a>,
+    beyond: Beyond<'a>,
+    law: Law,
+    /// On free ground, and under the mask.
+    bed: [Bed; 2],
+    /// Side of a cell.
+    size: f32,
+    covered: Option<&'a Covered<Params>>,
+    work: Work,
+}
+
+impl Pass for Sweep<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> Sums {
+        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+    }
+}
+
+impl Sweep<'_> {
+    #[inline(always)]
+    fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
+        let Self { mut layers, mut faces, softness, rain, beyond, law, bed, size, covered, work } = self;
+        let (border, own) = (layers.border(), layers.rows());
+        let width = border.width;
+        let mut surface: Window<2, 4> = Window::over(&layers, 2);
+        let near = layers.reach(1);
+        let mut flow = Flow::new(border, law, covered, near.clone());
+        let mut fluid = Fluid::new(border, near.start, bed[0].dt / size);
+        let mut carry = Carry::new(border, bed, size, covered);
+        // Each stage is a row ahead of the one that needs it.
+        for y in own.start - 3..own.end {
+            surface.fill_to::<V>(y + 2, &Surface { strip: &layers, rain, beyond, muddy: true });
+            flow.along_row::<V, MASKED>(y + 1, &surface, &faces);
+            flow.across_rows::<V, MASKED>(y + 2, &surface, &faces);
+            if work == Work::Whole && near.contains(&(y + 1)) {
+                fluid.row::<V>(y + 1, &layers, &rain, &flow);
+            }
+            if own.contains(&y) {
+                match work {
+                    Work::Flow => flow.show(y, &mut faces),
+                    Work::Whole => {
+                        let softness = &softness[y as usize * width..][..width];
+                        let (found, changed) = ((&fluid, &flow, &surface), (&mut layers, &mut faces));
+                        carry.row::<V, MASKED>(y, found, changed, softness, &rain);
+                    }
+                }
+            }
+        }
+        carry.sums()
+    }
 }

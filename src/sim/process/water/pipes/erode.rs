@@ -1,15 +1,14 @@
-//! Eqs 6 to 14: depth and velocity, capacity, what is taken and what settles.
-
-use std::ops::Range;
+//! Eqs 6 to 14 and 16: depth and velocity, capacity, what is taken and what settles, and a share evaporates.
 
 use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::sim::{
-    cells::{Cells, Pass, RowKernel, over_row},
+    cells::{Cells, RowKernel, over_row},
     process::water::{
         Capacity, FILM_SQUARE, Params, Sums,
-        surface::{GROUND, LEVEL, Surface},
+        surface::{GROUND, LEVEL},
     },
-    stencil::{Border, Window, row_sum},
+    stencil::{Border, Ring, Tally, Window, row_sum, sides},
+    strip::Strip,
     terrain::Edge,
 };
 
@@ -31,6 +30,8 @@ pub(super) struct Bed {
     pub deposition: f32,
     pub softening: f32,
     pub displacement: bool,
+    /// Share of the water that stays.
+    pub stays: f32,
 }
 
 impl Bed {
@@ -48,6 +49,7 @@ impl Bed {
             deposition: params.deposition_rate * dt,
             softening: params.softening_rate * params.suspension_rate * dt,
             displacement: params.displacement,
+            stays: (1.0 - params.evaporation_rate * dt).max(0.0),
         }
     }
 }
@@ -64,13 +66,15 @@ fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
 struct FaceRow<'a> {
     bed: Bed,
     water: &'a [f32],
-    /// Rain of this step; afterwards what the water really gained by it.
-    rained: &'a mut [f32],
+    /// Rain of this step; afterwards the depth before the flow.
+    before: &'a mut [f32],
     /// What comes from the left, right, above and below, and goes there.
     inflow: [&'a [f32]; 4],
     outflow: [&'a [f32]; 4],
     /// Depth after the flow, and both velocities.
     out: [&'a mut [f32]; 3],
+    /// What the water really gained by the rain.
+    rained: &'a mut Tally,
 }
 
 impl RowKernel for FaceRow<'_> {
@@ -90,8 +94,9 @@ impl RowKernel for FaceRow<'_> {
             V::load(self.outflow[3], x),
         );
         let water = V::load(self.water, x);
-        let before = water + V::load(self.rained, x);
-        (before - water).store(self.rained, x);
+        let before = water + V::load(self.before, x);
+        before.store(self.before, x);
+        self.rained.add(x, before - water);
         let inflow = (come_left + come_right) + (come_above + come_below);
         let outflow = (go_left + go_right) + (go_above + go_below);
         let after = (before + V::all(bed.dt / (bed.size * bed.size)) * (inflow - outflow)).positive();
@@ -110,8 +115,8 @@ impl RowKernel for FaceRow<'_> {
 /// Eqs 9 to 11 for a row of cells.
 struct CapacityRow<'a> {
     bed: Bed,
-    water: &'a [f32],
-    rained: &'a [f32],
+    /// Depth before the flow.
+    depth: &'a [f32],
     velocity: [&'a [f32]; 2],
     /// Ground and surface to the left, right, above and below.
     ground: [&'a [f32]; 4],
@@ -129,42 +134,53 @@ impl RowKernel for CapacityRow<'_> {
         let per_two_cells = V::all(0.5 / bed.size);
         let (slope_x, slope_y) = slope(&self.ground, x, per_two_cells);
         let square = slope_x * slope_x + slope_y * slope_y;
+        // Square of the tilt, as a sine: of it and the speed, the root is taken once.
         let tilt = if bed.collides {
             // Along the flow: how the bed rises more steeply than the surface that the flow follows; times the speed.
             let (surface_x, surface_y) = slope(&self.level, x, per_two_cells);
             let rise = slope_x * u + slope_y * v;
             let fall = surface_x * u + surface_y * v;
-            (rise - fall) / ((one + square) * ((speed_square + V::all(1e-18)) + fall * fall)).sqrt()
+            let meets = (rise - fall).positive();
+            (meets * meets) / ((one + square) * ((speed_square + V::all(1e-18)) + fall * fall))
         } else {
-            (square / (one + square)).sqrt()
+            square / (one + square)
         };
-        let tilt = tilt.max(V::all(bed.least_tilt));
-        let depth = V::load(self.water, x) + V::load(self.rained, x);
+        let tilt = tilt.max(V::all(bed.least_tilt * bed.least_tilt));
+        let depth = V::load(self.depth, x);
         let wet = depth.if_above(zero, (one - depth * V::all(bed.per_depth)).positive(), zero);
-        (V::all(bed.capacity) * tilt * speed_square.sqrt() * wet).store(self.out, x);
+        (V::all(bed.capacity) * (tilt * speed_square).sqrt() * wet).store(self.out, x);
     }
 }
 
-/// Eqs 12 to 14 for a row of cells.
+/// Eqs 12 to 14 and 16 for a row of cells.
 struct ExchangeRow<'a> {
     bed: Bed,
     capacity: &'a [f32],
-    bedrock: &'a [f32],
-    sand: &'a [f32],
+    /// Depth after the flow.
+    depth: &'a [f32],
     /// Bedrock, sand, water, suspended, softness.
-    out: [&'a mut [f32]; 5],
-    eroded: &'a mut [f32],
-    laid: &'a mut [f32],
+    layers: [&'a mut [f32]; 5],
+    settled: &'a mut [f32],
+    tallies: &'a mut Tallies,
+}
+
+/// What a row takes up, lays down, gains as rain and loses to the air.
+#[derive(Default)]
+struct Tallies {
+    eroded: Tally,
+    laid: Tally,
+    rained: Tally,
+    dried: Tally,
 }
 
 impl RowKernel for ExchangeRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let bed = self.bed;
-        let [bedrock_out, sand_out, water_out, suspended_out, softness_out] = &mut self.out;
-        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
-        let depth = V::load(water_out, x);
-        let (s, soft) = (V::load(suspended_out, x), V::load(softness_out, x));
+        let [bedrock_row, sand_row, water_row, suspended_row, softness_row] = &mut self.layers;
+        let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
+        let depth = V::load(self.depth, x);
+        let (s, soft) = (V::load(suspended_row, x), V::load(softness_row, x));
         let lack = V::load(self.capacity, x) - s;
         let taken = (V::all(bed.suspension) * soft * lack.positive()).min(depth);
         let surplus = (-lack).positive();
@@ -178,121 +194,157 @@ impl RowKernel for ExchangeRow<'_> {
         let bedrock = dug + settled;
         let settled = (bedrock - dug).min(s);
         let displaced = V::all(if bed.displacement { 1.0 } else { 0.0 });
-        bedrock.store(bedrock_out, x);
-        (old_sand - from_sand).store(sand_out, x);
-        ((s + taken) - settled).store(suspended_out, x);
-        (depth + displaced * (taken - settled)).positive().store(water_out, x);
+        bedrock.store(bedrock_row, x);
+        (old_sand - from_sand).store(sand_row, x);
+        ((s + taken) - settled).store(self.settled, x);
+        let wet = (depth + displaced * (taken - settled)).positive();
+        let stays = wet * V::all(bed.stays);
+        stays.store(water_row, x);
         let softer = (soft + V::all(bed.softening) * surplus).min(V::all(1.0 - LEAST_HARDNESS));
-        softer.max(soft).store(softness_out, x);
-        taken.store(self.eroded, x);
-        settled.store(self.laid, x);
+        softer.max(soft).store(softness_row, x);
+        self.tallies.eroded.add(x, taken);
+        self.tallies.laid.add(x, settled);
+        self.tallies.dried.add(x, wet - stays);
     }
 }
 
-pub(super) struct Erode<'a> {
-    pub surface: &'a Surface<'a>,
-    pub border: Border,
-    pub bed: Bed,
-    pub flux: [&'a [f32]; 4],
+/// What erosion leaves for the transport, as rows of these quantities.
+pub(super) type Moved = Ring<3, 3>;
+
+pub(super) const SETTLED: usize = 0;
+pub(super) const ALONG_X: usize = 1;
+pub(super) const ALONG_Y: usize = 2;
+
+/// Erosion, row after row.
+pub(super) struct Erosion {
+    border: Border,
+    bed: Bed,
     /// A·g·Δt/l.
-    pub push: f32,
-    pub rows: Range<usize>,
-    /// Bedrock, sand, water, suspended, softness, both velocities.
-    pub out: [&'a mut [f32]; 7],
+    push: f32,
+    /// What comes from the left and the right, with a cell beyond either end.
+    from_sides: [Vec<f32>; 2],
+    /// What comes from above the first row and from below the last one.
+    from_beyond: [Vec<f32>; 2],
+    /// Depth after the flow, and capacity.
+    depth: Vec<f32>,
+    able: Vec<f32>,
+    tallies: Tallies,
+    water_out: f64,
+    pub moved: Moved,
+}
+
+impl Erosion {
+    /// Erosion whose first row is `first`, or that of the map.
+    pub fn new(border: Border, first: isize, bed: Bed, push: f32) -> Self {
+        let width = border.width;
+        let first = if border.edge == Edge::Wrap { first } else { first.max(0) };
+        Self {
+            border,
+            bed,
+            push,
+            from_sides: [vec![0.0; width + 2], vec![0.0; width + 2]],
+            from_beyond: [vec![0.0; width], vec![0.0; width]],
+            depth: vec![0.0; width],
+            able: vec![0.0; width],
+            tallies: Tallies::default(),
+            water_out: 0.0,
+            moved: Ring::new(width, first),
+        }
+    }
+
+    /// What the rows moved that count.
+    pub fn sums(&self) -> Sums {
+        let Tallies { eroded, laid, rained, dried } = &self.tallies;
+        let (eroded, deposited) = (eroded.total(), laid.total());
+        Sums {
+            eroded,
+            deposited,
+            rained: rained.total(),
+            evaporated: dried.total(),
+            water_out: self.water_out,
+            water_lost: if self.bed.displacement { deposited - eroded } else { 0.0 },
+            ..Sums::default()
+        }
+    }
+
+    /// Works on row `y`, on which it has `rained`. The sums are of the rows that count.
+    #[inline(always)]
+    pub fn row<V: Cells>(
+        &mut self,
+        y: isize,
+        surface: &Window<2, 4>,
+        flux: &Strip<'_, 4>,
+        layers: &mut Strip<'_, 5>,
+        rained: &mut [f32],
+        counts: bool,
+    ) {
+        let Border { width, height, edge } = self.border;
+        let bed = self.bed;
+        let [above, ground, below] = surface.around(GROUND, y);
+        let [over, level, under] = surface.around(LEVEL, y);
+        let [left, right, up, down] = [LEFT, RIGHT, ABOVE, BELOW].map(|side| &flux.row(side, y)[..width]);
+        let ([from_left, from_right], [from_top, from_bottom]) = (&mut self.from_sides, &mut self.from_beyond);
+        from_left[1..=width].copy_from_slice(right);
+        from_right[1..=width].copy_from_slice(left);
+        let (first, last) = (y == 0 && edge != Edge::Wrap, y + 1 == height as isize && edge != Edge::Wrap);
+        match edge {
+            Edge::Wall => {}
+            Edge::Wrap => (from_left[0], from_right[width + 1]) = (right[width - 1], left[0]),
+            Edge::Open => {
+                let sea = |ground: f32, level: f32, own: f32| sea(self.push, ground, level, own);
+                from_left[0] = sea(ground[0], level[0], level[1]);
+                from_right[width + 1] = sea(ground[width + 1], level[width + 1], level[width]);
+                for x in (0..width).filter(|_| first) {
+                    from_top[x] = sea(above[x + 1], over[x + 1], level[x + 1]);
+                }
+                for x in (0..width).filter(|_| last) {
+                    from_bottom[x] = sea(below[x + 1], under[x + 1], level[x + 1]);
+                }
+            }
+        }
+        let from_above = &if first { &from_top[..] } else { flux.row(BELOW, y - 1) }[..width];
+        let from_below = &if last { &from_bottom[..] } else { flux.row(ABOVE, y + 1) }[..width];
+        let inflow = [&from_left[..width], &from_right[2..][..width], from_above, from_below];
+        let outflow = [left, right, up, down];
+        let [settled, u, v] = self.moved.next();
+        let [bedrock, sand, water, suspended, softness] = layers.rows_mut(y);
+        let tallies = &mut self.tallies;
+        let (depth, able) = (&mut self.depth[..width], &mut self.able[..width]);
+        let (settled, u, v) = (&mut settled[..width], &mut u[..width], &mut v[..width]);
+        let before = &mut rained[..width];
+        let water = &mut water[..width];
+        let out = [&mut *depth, &mut *u, &mut *v];
+        let rained = &mut tallies.rained;
+        over_row::<V>(width, FaceRow { bed, water, before: &mut *before, inflow, outflow, out, rained });
+        let [ground_left, _, ground_right] = sides(ground, width);
+        let [level_left, _, level_right] = sides(level, width);
+        let ground = [ground_left, ground_right, sides(above, width)[1], sides(below, width)[1]];
+        let level_sides = [level_left, level_right, sides(over, width)[1], sides(under, width)[1]];
+        let (velocity, out) = ([&*u, &*v], &mut *able);
+        over_row::<V>(width, CapacityRow { bed, depth: before, velocity, ground, level: level_sides, out });
+        let layers =
+            [&mut bedrock[..width], &mut sand[..width], water, &mut suspended[..width], &mut softness[..width]];
+        over_row::<V>(width, ExchangeRow { bed, capacity: able, depth, layers, settled, tallies });
+        self.moved.close(edge, [[0.0; 3]; 2]);
+        for tally in [&mut tallies.eroded, &mut tallies.laid, &mut tallies.rained, &mut tallies.dried] {
+            tally.end_row(counts);
+        }
+        if edge == Edge::Open && counts {
+            let share = f64::from(bed.dt / (bed.size * bed.size));
+            let mut leaves = |flux: f64| self.water_out += share * flux;
+            leaves(f64::from(left[0]) - f64::from(from_left[0]));
+            leaves(f64::from(right[width - 1]) - f64::from(from_right[width + 1]));
+            if first {
+                leaves(row_sum::<V>(up) - row_sum::<V>(from_top));
+            }
+            if last {
+                leaves(row_sum::<V>(down) - row_sum::<V>(from_bottom));
+            }
+        }
+    }
 }
 
 /// What a sea drives through the pipe across an open border, which remembers nothing; dry ground beyond gives nothing.
 fn sea(push: f32, ground: f32, level: f32, own: f32) -> f32 {
     if level > ground { (push * (level - own)).max(0.0) } else { 0.0 }
-}
-
-impl Pass for Erode<'_> {
-    type Output = Sums;
-
-    #[inline(always)]
-    fn run<V: Cells>(mut self) -> Sums {
-        let Border { width, height, edge } = self.border;
-        let Bed { size, dt, displacement, .. } = self.bed;
-        let terrain = self.surface.terrain;
-        let share = dt / (size * size);
-        let displaced = if displacement { 1.0 } else { 0.0 };
-        let mut window = Window::new(self.border, self.rows.start);
-        // What comes from the left and the right, with a cell beyond either end.
-        let (mut from_left, mut from_right) = (vec![0.0; width + 2], vec![0.0; width + 2]);
-        // What comes from above the first row and from below the last one.
-        let (mut from_top, mut from_bottom) = (vec![0.0; width], vec![0.0; width]);
-        let mut rained = vec![0.0; width];
-        let (mut able, mut eroded, mut laid) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
-        let mut sums = Sums::default();
-        for (line, y) in self.rows.enumerate() {
-            window.go_to::<V>(y, self.surface);
-            let [above, ground, below] = window.quantity(GROUND).map(|row| &row[..width + 2]);
-            let [over, level, under] = window.quantity(LEVEL).map(|row| &row[..width + 2]);
-            let row = |side: usize, y: usize| &self.flux[side][y * width..(y + 1) * width];
-            let [left, right, up, down] = [LEFT, RIGHT, ABOVE, BELOW].map(|side| &row(side, y)[..width]);
-            from_left[1..=width].copy_from_slice(right);
-            from_right[1..=width].copy_from_slice(left);
-            match edge {
-                Edge::Wall => {}
-                Edge::Wrap => (from_left[0], from_right[width + 1]) = (right[width - 1], left[0]),
-                Edge::Open => {
-                    let sea = |ground: f32, level: f32, own: f32| sea(self.push, ground, level, own);
-                    from_left[0] = sea(ground[0], level[0], level[1]);
-                    from_right[width + 1] = sea(ground[width + 1], level[width + 1], level[width]);
-                    for x in (0..width).filter(|_| y == 0) {
-                        from_top[x] = sea(above[x + 1], over[x + 1], level[x + 1]);
-                    }
-                    for x in (0..width).filter(|_| y + 1 == height) {
-                        from_bottom[x] = sea(below[x + 1], under[x + 1], level[x + 1]);
-                    }
-                }
-            }
-            let from_above = match (y, edge == Edge::Wrap) {
-                (0, false) => &from_top[..],
-                (0, true) => row(BELOW, height - 1),
-                _ => row(BELOW, y - 1),
-            };
-            let from_below = match (y + 1 == height, edge == Edge::Wrap) {
-                (true, false) => &from_bottom[..],
-                (true, true) => row(ABOVE, 0),
-                _ => row(ABOVE, y + 1),
-            };
-            self.surface.rain.fall(y, &mut rained);
-            let part = y * width..(y + 1) * width;
-            let here = line * width..(line + 1) * width;
-            let [bedrock, sand, water] =
-                [&terrain.bedrock, &terrain.sand, &terrain.water].map(|layer| &layer[part.clone()]);
-            let [new_bedrock, new_sand, new_water, suspended, softness, u, v] =
-                self.out.each_mut().map(|layer| &mut layer[here.clone()]);
-            let inflow = [&from_left, &from_right[2..], from_above, from_below];
-            let outflow = [left, right, up, down];
-            let bed = self.bed;
-            over_row::<V>(width, FaceRow { bed, water, rained: &mut rained, inflow, outflow, out: [new_water, u, v] });
-            let velocity = [&*u, &*v];
-            let ground = [ground, &ground[2..], &above[1..], &below[1..]];
-            let level = [level, &level[2..], &over[1..], &under[1..]];
-            let rained = &rained[..];
-            over_row::<V>(width, CapacityRow { bed, water, rained, velocity, ground, level, out: &mut able });
-            let out = [new_bedrock, new_sand, new_water, suspended, softness];
-            let (eroded, laid) = (&mut eroded[..], &mut laid[..]);
-            over_row::<V>(width, ExchangeRow { bed, capacity: &able, bedrock, sand, out, eroded, laid });
-            let (dug, dropped) = (row_sum::<V>(eroded), row_sum::<V>(laid));
-            sums.eroded += dug;
-            sums.deposited += dropped;
-            sums.rained += row_sum::<V>(rained);
-            sums.water_lost -= displaced * (dug - dropped);
-            if edge == Edge::Open {
-                let mut leaves = |flux: f64| sums.water_out += f64::from(share) * flux;
-                leaves(f64::from(left[0]) - f64::from(from_left[0]));
-                leaves(f64::from(right[width - 1]) - f64::from(from_right[width + 1]));
-                if y == 0 {
-                    leaves(row_sum::<V>(up) - row_sum::<V>(&from_top));
-                }
-                if y + 1 == height {
-                    leaves(row_sum::<V>(down) - row_sum::<V>(&from_bottom));
-                }
-            }
-        }
-        sums
-    }
 }

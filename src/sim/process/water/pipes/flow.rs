@@ -1,22 +1,18 @@
 //! Eqs 2 to 5: what the surface drives through the pipes.
 
-use std::ops::Range;
-
-use crate::sim::{
-    cells::{Cells, Pass, RowKernel, over_row},
-    process::water::surface::{LEVEL, Surface},
-    stencil::{Border, Window},
-};
+use crate::sim::cells::{Cells, RowKernel};
 
 /// Eqs 2 to 5 for a row of cells.
-struct FlowRow<'a> {
-    push: f32,
-    volume: f32,
+pub(super) struct FlowRow<'a> {
+    /// A·g·Δt/l.
+    pub push: f32,
+    /// l²/Δt.
+    pub volume: f32,
     /// Surface here, to the left, right, above and below.
-    levels: [&'a [f32]; 5],
-    water: &'a [f32],
-    rained: &'a [f32],
-    flux: [&'a mut [f32]; 4],
+    pub levels: [&'a [f32]; 5],
+    pub water: &'a [f32],
+    pub rained: &'a [f32],
+    pub flux: [&'a mut [f32]; 4],
 }
 
 impl RowKernel for FlowRow<'_> {
@@ -42,38 +38,5 @@ impl RowKernel for FlowRow<'_> {
         (go_right * limit).store(to_right, x);
         (go_above * limit).store(to_above, x);
         (go_below * limit).store(to_below, x);
-    }
-}
-
-pub(super) struct Flow<'a> {
-    pub surface: &'a Surface<'a>,
-    pub border: Border,
-    /// A·g·Δt/l.
-    pub push: f32,
-    /// l²/Δt.
-    pub volume: f32,
-    pub rows: Range<usize>,
-    pub out: [&'a mut [f32]; 4],
-}
-
-impl Pass for Flow<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Cells>(mut self) {
-        let width = self.border.width;
-        let (push, volume) = (self.push, self.volume);
-        let mut window = Window::new(self.border, self.rows.start);
-        let mut depth = vec![0.0; width];
-        for (line, y) in self.rows.enumerate() {
-            window.go_to::<V>(y, self.surface);
-            let [over, level, under] = window.quantity(LEVEL).map(|row| &row[..width + 2]);
-            let water = &self.surface.terrain.water[y * width..(y + 1) * width];
-            self.surface.rain.fall(y, &mut depth);
-            let part = line * width..(line + 1) * width;
-            let flux = self.out.each_mut().map(|flux| &mut flux[part.clone()]);
-            let levels = [&level[1..], level, &level[2..], &over[1..], &under[1..]];
-            over_row::<V>(width, FlowRow { push, volume, levels, water, rained: &depth, flux });
-        }
     }
 }

@@ -16,31 +16,34 @@ mod flow;
 mod transport;
 
 use self::{
-    erode::{Bed, Erode},
-    flow::Flow,
-    transport::{Carried, Transport},
+    erode::{Bed, Erosion},
+    flow::FlowRow,
+    transport::Transport,
 };
-use super::{Params, Sums, surface::Surface};
+use super::{
+    Beyond, FILM_SQUARE, Params, Rain, Sums, Work,
+    surface::{LEVEL, SUSPENDED, Surface, WATER},
+};
 use crate::sim::{
-    cells::with_vector_unit,
+    cells::{Cells, Pass, over_row, with_vector_unit},
     grid::Grid,
     memory::{Memories, Memory},
-    stencil::{Border, for_bands},
+    stencil::{Border, Window, sides},
+    strip::{Strip, for_strips},
     terrain::Terrain,
 };
 
 /// Part of the stability limit c·Δt/l ≤ 0.499 that is used.
 pub(super) const COURANT: f32 = 0.35;
 
-/// Out-fluxes in cubic metres per second, and velocities in metres per second.
+/// Out-fluxes in cubic metres per second.
 #[derive(Clone)]
 pub(super) struct Pipes {
     size: (usize, usize),
     /// To the left, right, above and below.
     flux: [Vec<f32>; 4],
-    pub(super) velocity: [Grid; 2],
-    /// Where the next layers are made: bedrock, sand, water, suspended.
-    spare: [Grid; 4],
+    /// Those of the next step, if somebody looks at them.
+    seen: Option<[Vec<f32>; 4]>,
 }
 
 const LEFT: usize = 0;
@@ -48,86 +51,143 @@ const RIGHT: usize = 1;
 const ABOVE: usize = 2;
 const BELOW: usize = 3;
 
+/// Fluxes of a cell depend on what lies a row farther, and so do erosion and transport, each on the one before.
+const MARGIN: usize = 3;
+
 impl Pipes {
     pub(super) fn memories(&mut self) -> Memories<'_> {
-        let fluxes = ["flux left", "flux right", "flux above", "flux below"].into_iter().zip(&mut self.flux);
-        let [u, v] = &mut self.velocity;
-        let fluxes = fluxes.map(|(name, flux)| (name, Memory::Cells(flux)));
-        fluxes.chain([("velocity x", Memory::Cells(u)), ("velocity y", Memory::Cells(v))]).collect()
+        let names = ["flux left", "flux right", "flux above", "flux below"];
+        names.into_iter().zip(&mut self.flux).map(|(name, flux)| (name, Memory::Cells(flux))).collect()
     }
 
     pub(super) fn still(terrain: &Terrain) -> Self {
-        let (width, height) = (terrain.width(), terrain.height());
-        let empty = || Grid::filled(width, height, 0.0);
-        Self {
-            size: (width, height),
-            flux: std::array::from_fn(|_| vec![0.0; width * height]),
-            velocity: [empty(), empty()],
-            spare: [empty(), empty(), empty(), empty()],
-        }
+        let size = (terrain.width(), terrain.height());
+        Self { size, flux: std::array::from_fn(|_| vec![0.0; size.0 * size.1]), seen: None }
     }
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
         self.size == (terrain.width(), terrain.height())
     }
 
-    /// Finds the fluxes that the surface drives, limited to what is there.
-    pub(super) fn flow(&mut self, terrain: &Terrain, params: &Params, dt: f32) {
+    /// Velocity along columns and rows, in metres per second, as the fluxes and the present depths make it (eq. 8); films
+    /// that hardly flow have none.
+    pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
         let (width, height) = self.size;
-        let surface = Surface::of_water(terrain, params, dt);
-        let size = terrain.cell_size;
-        let push = push(params, size, dt);
-        let volume = size * size / dt.max(f32::MIN_POSITIVE);
-        let written = self.flux.each_mut().map(|flux| (&mut flux[..], width));
-        for_bands(height, written, |rows, out| {
-            with_vector_unit(Flow { surface: &surface, border: Border::of(terrain), push, volume, rows, out });
-        });
+        let flux = self.seen.as_ref().unwrap_or(&self.flux);
+        let at = |side: usize, x: Option<usize>, y: Option<usize>| match (x, y) {
+            (Some(x), Some(y)) if x < width && y < height => flux[side][y * width + x],
+            _ => 0.0,
+        };
+        let per_flux = |x: usize, y: usize| {
+            let depth = terrain.water.at(x, y);
+            0.5 / terrain.cell_size * depth / (depth * depth + FILM_SQUARE)
+        };
+        let u = |x: usize, y: usize| {
+            let came = at(RIGHT, x.checked_sub(1), Some(y)) - at(LEFT, Some(x + 1), Some(y));
+            (came + at(RIGHT, Some(x), Some(y)) - at(LEFT, Some(x), Some(y))) * per_flux(x, y)
+        };
+        let v = |x: usize, y: usize| {
+            let came = at(BELOW, Some(x), y.checked_sub(1)) - at(ABOVE, Some(x), Some(y + 1));
+            (came + at(BELOW, Some(x), Some(y)) - at(ABOVE, Some(x), Some(y))) * per_flux(x, y)
+        };
+        [Grid::from_fn(width, height, u), Grid::from_fn(width, height, v)]
     }
 
-    /// Moves the water, exchanges sediment with the bed, carries sediment on, and lets water evaporate.
-    pub(super) fn carry(&mut self, terrain: &mut Terrain, params: &Params, dt: f32) -> Sums {
-        let (width, height) = self.size;
+    /// Finds the fluxes that the surface drives, limited to what is there; moves the water, exchanges sediment with the bed,
+    /// carries sediment on, and lets water evaporate.
+    pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: Work) -> Sums {
         let border = Border::of(terrain);
-        let mut sums = Sums::default();
-        // Layers of which a cell needs its own alone are changed where they are.
-        let nothing = || Grid::filled(0, 0, 0.0);
-        let mut suspended = std::mem::replace(&mut terrain.suspended, nothing());
-        let mut softness = std::mem::replace(&mut terrain.softness, nothing());
-        let surface = Surface::of_water(terrain, params, dt);
-        let flux = self.flux.each_ref().map(|flux| &flux[..]);
-        let bed = Bed::new(params, terrain.cell_size, dt);
-        let push = push(params, terrain.cell_size, dt);
-        let [bedrock, sand, water, _] = &mut self.spare;
-        let [u, v] = &mut self.velocity;
-        let layers = [bedrock, sand, water, &mut suspended, &mut softness, u, v];
-        let written = layers.map(|layer| (&mut layer[..], width));
-        let bands = for_bands(height, written, |rows, out| {
-            with_vector_unit(Erode { surface: &surface, border, bed, flux, push, rows, out })
+        let (width, size) = (border.width, terrain.cell_size);
+        let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
+        let rain = Rain::new(rain.as_deref(), params, None, dt);
+        let beyond = Beyond { start, sea_level: params.sea_level };
+        let laws = Laws {
+            push: params.gravity * params.pipe_area * dt / size,
+            volume: size * size / dt.max(f32::MIN_POSITIVE),
+            bed: Bed::new(params, size, dt),
+            shift: dt / size,
+        };
+        self.seen = (work == Work::Flow).then(|| self.flux.clone());
+        let flux = self.seen.as_mut().unwrap_or(&mut self.flux);
+        let [left, right, above, below] = flux.each_mut().map(|flux| (&mut flux[..], width));
+        let [bedrock, sand, water, suspended, softness] =
+            [bedrock, sand, water, suspended, softness].map(|layer| (&mut layer[..], width));
+        let layers = [bedrock, sand, water, suspended, softness, left, right, above, below];
+        let bands = for_strips(border, layers, MARGIN, |strip| {
+            let (layers, flux) = strip.split();
+            with_vector_unit(Sweep { layers, flux, rain, beyond, laws, work })
         });
-        bands.into_iter().for_each(|band| sums += band);
-        let [bedrock, sand, water, next] = &mut self.spare;
-        std::mem::swap(&mut terrain.bedrock, bedrock);
-        std::mem::swap(&mut terrain.sand, sand);
-        std::mem::swap(&mut terrain.water, water);
-        terrain.softness = softness;
-        let carried = Carried { suspended: &suspended };
-        let shift = dt / terrain.cell_size;
-        let stays = (1.0 - params.evaporation_rate * dt).max(0.0);
-        let [u, v] = self.velocity.each_ref();
-        let written = [(&mut next[..], width), (&mut terrain.water[..], width)];
-        let bands = for_bands(height, written, |rows, out| {
-            with_vector_unit(Transport { carried: &carried, border, shift, stays, u, v, rows, out })
-        });
-        for [lost, evaporated] in bands {
-            sums.solid_lost += lost;
-            sums.evaporated += evaporated;
-        }
-        terrain.suspended = std::mem::replace(next, suspended);
-        sums
+        bands.into_iter().fold(Sums::default(), |mut sums, band| {
+            sums += band;
+            sums
+        })
     }
 }
 
-/// What a metre of difference adds to the flux of a pipe in a step, in square metres per second.
-fn push(params: &Params, size: f32, dt: f32) -> f32 {
-    params.gravity * params.pipe_area * dt / size
+/// The numbers of a step.
+#[derive(Clone, Copy)]
+struct Laws {
+    /// What a metre of difference adds to the flux of a pipe, in square metres per second: A·g·Δt/l.
+    push: f32,
+    /// What a metre of water would give as a flux if all of it left: l²/Δt.
+    volume: f32,
+    bed: Bed,
+    /// Δt/l.
+    shift: f32,
+}
+
+/// A step on a strip.
+struct Sweep<'a> {
+    /// Bedrock, sand, water, suspended, softness.
+    layers: Strip<'a, 5>,
+    flux: Strip<'a, 4>,
+    rain: Rain<'a>,
+    beyond: Beyond<'a>,
+    laws: Laws,
+    work: Work,
+}
+
+impl Pass for Sweep<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> Sums {
+        let Self { mut layers, mut flux, rain, beyond, laws, work } = self;
+        let (border, own) = (layers.border(), layers.rows());
+        let width = border.width;
+        let mut surface: Window<2, 4> = Window::over(&layers, MARGIN as isize);
+        let mut erosion = Erosion::new(border, own.start - 1, laws.bed, laws.push);
+        let mut transport = Transport::new(border, laws.shift);
+        let mut rained = vec![0.0; width];
+        let (flows, erodes, carries) = match work {
+            Work::Flow => (own.clone(), 0..0, 0..0),
+            Work::Whole => (layers.reach(2), layers.reach(1), own.clone()),
+        };
+        // Each stage is a row ahead of the one that needs it.
+        for y in own.start - 2 * MARGIN as isize..own.end {
+            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, muddy: false });
+            if flows.contains(&(y + 2)) {
+                let y = y + 2;
+                rain.fall(border.on_map(y), &mut rained);
+                let [over, level, under] = surface.around(LEVEL, y);
+                let water = &layers.row(WATER, y)[..width];
+                let [left, here, right] = sides(level, width);
+                let levels = [here, left, right, sides(over, width)[1], sides(under, width)[1]];
+                let [to_left, to_right, to_above, to_below] = flux.rows_mut(y);
+                let flux =
+                    [&mut to_left[..width], &mut to_right[..width], &mut to_above[..width], &mut to_below[..width]];
+                let rained = &rained[..width];
+                over_row::<V>(width, FlowRow { push: laws.push, volume: laws.volume, levels, water, rained, flux });
+            }
+            if erodes.contains(&(y + 1)) {
+                rain.fall(border.on_map(y + 1), &mut rained);
+                erosion.row::<V>(y + 1, &surface, &flux, &mut layers, &mut rained, own.contains(&(y + 1)));
+            }
+            if carries.contains(&y) {
+                let suspended = &mut layers.rows_mut(y)[SUSPENDED][..width];
+                transport.row::<V>(y, &erosion.moved, suspended);
+            }
+        }
+        Sums { solid_lost: transport.lost(), ..erosion.sums() }
+    }
 }
