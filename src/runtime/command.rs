@@ -50,6 +50,8 @@ pub enum Command {
     TogglePlay,
     /// Pause, and run so many ticks.
     Step(u32),
+    /// Pause, and run the next stage of a tick.
+    Stage,
     /// A multiple of the usual speed.
     SetSpeed(f32),
     /// From the start with the same seed, as a hand had shaped it.

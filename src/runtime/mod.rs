@@ -11,6 +11,7 @@ mod obey;
 mod overlay;
 mod record;
 mod state;
+mod ticks;
 mod timeline;
 
 use std::{
@@ -48,6 +49,8 @@ pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=16.0;
 pub struct Live {
     sessions: Vec<Session>,
     chosen: usize,
+    /// Whether it stands between two stages of a tick, to be looked at.
+    halted: bool,
     /// The project that they were opened from or saved to last.
     pub file: Option<PathBuf>,
     /// Tells this work from all others since the program started; what is undone and done again stays the same.
@@ -63,7 +66,7 @@ impl Live {
         assert!(!sessions.is_empty(), "a scene has at least one session");
         sessions.iter_mut().for_each(|session| session.simulation.watched = true);
         static WORKS: AtomicU64 = AtomicU64::new(0);
-        Self { sessions, chosen: 0, file: None, work: WORKS.fetch_add(1, Ordering::Relaxed) }
+        Self { sessions, chosen: 0, halted: false, file: None, work: WORKS.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// The number of this work.
@@ -103,14 +106,30 @@ impl Live {
 
     /// Finishes the tick that has begun, if one has: layers are changed by hand between ticks alone.
     pub fn finish_tick(&mut self) {
+        self.halted = false;
         for session in self.sessions.iter_mut().filter(|session| !session.simulation.between_ticks()) {
             session.simulation.tick();
         }
     }
 
+    /// Ticks that every session has finished.
+    fn common_ticks(&self) -> u64 {
+        self.sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default()
+    }
+
     /// True when no session is in the middle of a tick.
     pub fn between_ticks(&self) -> bool {
         self.sessions.iter().all(|session| session.simulation.between_ticks())
+    }
+
+    /// The process and stage before which the chosen session stands, if somebody stopped there.
+    pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
+        self.chosen().simulation.next_stage().filter(|_| self.halted)
+    }
+
+    /// True when what the layers hold is to be seen: between ticks, and between stages if somebody stopped there.
+    pub fn rests(&self) -> bool {
+        self.halted || self.between_ticks()
     }
 }
 
@@ -123,6 +142,8 @@ pub struct Transport {
     pub speed: f32,
     /// Ticks that are due, with the fraction that time has brought.
     due: f64,
+    /// Stages that are due.
+    stages: u32,
     /// Whether the chosen total of particles had run when it was last looked at.
     complete: Option<bool>,
 }
@@ -237,7 +258,7 @@ struct Turn(usize);
 
 impl Default for Transport {
     fn default() -> Self {
-        Self { playing: true, speed: 1.0, due: 0.0, complete: None }
+        Self { playing: true, speed: 1.0, due: 0.0, stages: 0, complete: None }
     }
 }
 
@@ -287,7 +308,14 @@ pub(super) fn plugin(app: &mut App) {
                 (obey::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish, timeline::obey)
                     .chain()
                     .in_set(SimSystems::Obey),
-                (history::follow_button, run_due_ticks, timeline::follow, record::sample, overlay::follow_ticks)
+                (
+                    history::follow_button,
+                    ticks::run_due,
+                    ticks::run_due_stages,
+                    timeline::follow,
+                    record::sample,
+                    overlay::follow_ticks,
+                )
                     .chain()
                     .in_set(SimSystems::Tick),
             ),
@@ -304,70 +332,6 @@ pub(super) fn plugin(app: &mut App) {
         };
         app.add_systems(SimTick, run_process.in_set(Turn(turn)));
     }
-}
-
-/// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
-fn run_due_ticks(world: &mut World) {
-    let elapsed = world.resource::<Time>().delta_secs_f64();
-    let real = world.resource::<Time<Real>>().delta_secs_f64();
-    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame.
-    let budget = world.resource::<FrameBudget>().0.max(Duration::from_secs_f64(elapsed.min(0.4) * 0.25));
-    let mut transport = *world.resource::<Transport>();
-    if transport.playing {
-        let rate = TICKS_PER_SECOND * f64::from(transport.speed);
-        // What the machine cannot keep up with is let go, not made up for later.
-        transport.due = (transport.due + elapsed * rate).min((rate * 0.1).max(1.0));
-    }
-    let started = Instant::now();
-    world.resource_mut::<Deadline>().0 = started + budget;
-    while (transport.due >= 1.0 || !world.resource::<Live>().between_ticks()) && started.elapsed() < budget {
-        let pass = Instant::now();
-        let before = world.resource::<Live>().between_ticks();
-        if before {
-            timeline::before_tick(world);
-            world.resource_scope(|world, mut history: Mut<History>| {
-                history.bypass_change_detection().seal(world.resource::<Live>());
-            });
-        }
-        let sessions = &mut world.resource_mut::<Live>().sessions;
-        // A session that has finished the tick waits for the others.
-        let first = sessions.iter().map(|session| session.simulation.ticks()).min().unwrap_or_default();
-        for session in sessions.iter_mut().filter(|session| before || session.simulation.ticks() == first) {
-            session.note_shape();
-            session.simulation.begin_tick();
-        }
-        world.run_schedule(SimTick);
-        for session in &mut world.resource_mut::<Live>().sessions {
-            session.simulation.end_tick();
-        }
-        let live = world.resource::<Live>();
-        let finished = live.between_ticks();
-        let complete = live
-            .chosen()
-            .simulation
-            .slots
-            .iter()
-            .any(|slot| slot.enabled && slot.particles().is_some_and(|(done, total)| done >= total));
-        let mut timing = world.resource_mut::<Timing>();
-        timing.spent += pass.elapsed();
-        if finished {
-            timing.tick_ms = smoothed(timing.tick_ms, timing.spent.as_secs_f64() * 1e3);
-            timing.spent = Duration::ZERO;
-            transport.due = (transport.due - 1.0).max(0.0);
-            world.resource_mut::<Revision>().goes_on();
-        }
-        // Once, when the total is reached: who goes on is not stopped again.
-        let reached = finished && complete && transport.complete == Some(false);
-        transport.complete = Some(complete);
-        if reached && transport.playing {
-            transport = Transport { playing: false, due: 0.0, ..transport };
-            let text = "The map is finished: the chosen total of particles has run. Play goes on.";
-            world.resource_mut::<Notices>().offer(Level::Info, text, Some(("Play", Command::TogglePlay)));
-        }
-    }
-    let mut timing = world.resource_mut::<Timing>();
-    timing.frame_ms = smoothed(timing.frame_ms, real * 1e3);
-    *world.resource_mut::<Transport>() = transport;
 }
 
 /// Writes the settings down when they have not changed for a while, and before the program ends.

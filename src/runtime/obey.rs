@@ -44,6 +44,10 @@ pub(super) fn obey(
                 }
                 transport.due += f64::from(*ticks);
             }
+            Command::Stage => {
+                transport.pause();
+                transport.stages += 1;
+            }
             Command::SetSpeed(speed) => transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
             Command::Restart => {
                 replaced = start_again(&mut live, &mut history, &mut notices, "restart", |_, seed| seed);

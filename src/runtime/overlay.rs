@@ -137,7 +137,7 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
 pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
     let now = (*revision, overlay.shown, overlay.arrows);
     // A slider or a switch changes values between ticks as well.
-    if (overlay.seen == Some(now) && !live.is_changed()) || !live.between_ticks() {
+    if (overlay.seen == Some(now) && !live.is_changed()) || !live.rests() {
         return;
     }
     let goes_on = overlay.seen.is_some_and(|(seen, shown, _)| seen.start == revision.start && shown == overlay.shown);

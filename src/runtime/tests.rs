@@ -41,6 +41,46 @@ fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
 }
 
 #[test]
+fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
+    let ready = || {
+        let mut app = app();
+        for session in app.world_mut().resource_mut::<Live>().all_mut() {
+            for slot in &mut session.simulation.slots {
+                slot.enabled = ["water", "thermal"].contains(&slot.key());
+            }
+        }
+        app
+    };
+    let (mut whole, mut staged) = (ready(), ready());
+    whole.world_mut().write_message(Command::Step(2));
+    update_until_quiet(&mut whole);
+    let live = |app: &App| app.world().resource::<Live>().clone();
+    let revision = |app: &App| app.world().resource::<Revision>().state;
+    staged.update();
+    let mut next = Vec::new();
+    for _ in 0..5 {
+        let before = revision(&staged);
+        staged.world_mut().write_message(Command::Stage);
+        // However many frames pass, nothing goes on by itself.
+        (0..4).for_each(|_| staged.update());
+        assert_eq!(revision(&staged), before + 1);
+        assert!(live(&staged).rests());
+        next.push(live(&staged).next_stage().map(|(_, stage)| stage));
+    }
+    assert_eq!(next, [Some("flow"), Some("erosion"), Some("talus"), Some("slide"), None]);
+    assert_eq!(live(&staged).ticks(), 1);
+    // The rest of a tick that was begun so counts as one.
+    for command in [Command::Stage, Command::Step(1)] {
+        staged.world_mut().write_message(command);
+        update_until_quiet(&mut staged);
+    }
+    assert_eq!(live(&staged).ticks(), 2);
+    assert!(live(&staged).next_stage().is_none());
+    let terrain = |app: &App| live(app).chosen().simulation.terrain.clone();
+    assert!(terrain(&whole) == terrain(&staged));
+}
+
+#[test]
 fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
     let mut app = app();
     let start = app.world().resource::<Live>().chosen().simulation.terrain.clone();

@@ -57,17 +57,18 @@ pub fn neighbour([above, here, below]: [&[f32]; 3], x: usize, kind: usize, side:
 
 /// Calls `visit` for every neighbour in row `y` that lies beyond the border: the cell, whether the neighbour is beside it or
 /// across the corner, and which of the four it is.
+#[inline]
 pub fn for_border(y: usize, (width, height): (usize, usize), mut visit: impl FnMut(usize, usize, usize)) {
     const STEPS: [[(isize, isize); 4]; 2] = [[(-1, 0), (1, 0), (0, -1), (0, 1)], [(-1, -1), (1, 1), (1, -1), (-1, 1)]];
-    let whole_row = y == 0 || y + 1 == height;
-    let cells: &mut dyn Iterator<Item = usize> =
-        if whole_row { &mut (0..width) } else { &mut [0, width - 1].into_iter().take(width) };
-    for x in cells {
+    let inside = |x: usize, (dx, dy): (isize, isize)| {
+        x.checked_add_signed(dx).is_some_and(|x| x < width) && y.checked_add_signed(dy).is_some_and(|y| y < height)
+    };
+    // Of a row in the middle only the ends lie at the border.
+    let step = if y == 0 || y + 1 == height { 1 } else { (width - 1).max(1) };
+    for x in (0..width).step_by(step) {
         for (kind, steps) in STEPS.iter().enumerate() {
-            for (side, (dx, dy)) in steps.iter().enumerate() {
-                let inside = x.checked_add_signed(*dx).is_some_and(|x| x < width)
-                    && y.checked_add_signed(*dy).is_some_and(|y| y < height);
-                if !inside {
+            for (side, &way) in steps.iter().enumerate() {
+                if !inside(x, way) {
                     visit(x, kind, side);
                 }
             }

@@ -94,8 +94,8 @@ pub struct Simulation {
     pub ledger: Ledger,
     /// Whether somebody looks at the particles: only then they leave tracks. The terrain does not depend on it.
     pub watched: bool,
-    /// Whether somebody looks at the terrain between the stages of a process. The result does not depend on it.
-    pub stepwise: bool,
+    /// Whether somebody looks between the stages of a process. The result does not depend on it.
+    stepwise: bool,
     seed: u64,
     tick: u64,
     cursor: Option<Cursor>,
@@ -117,7 +117,7 @@ impl Simulation {
         let mut fresh = Self::new(terrain, seed);
         fresh.take_over(self);
         fresh.pool = self.pool.take();
-        (fresh.watched, fresh.stepwise) = (self.watched, self.stepwise);
+        fresh.watched = self.watched;
         *self = fresh;
     }
 
@@ -198,6 +198,34 @@ impl Simulation {
             while !self.advance(process) {}
         }
         self.end_tick();
+    }
+
+    /// Runs the next stage of a tick, whole, beginning and ending the tick where it is the first or the last: for whoever
+    /// wants to see what each stage does. Nothing comes back if no process is on.
+    pub fn stage(&mut self) -> Option<(&'static str, &'static str)> {
+        self.begin_tick();
+        self.skip_idle();
+        let ran = self.next_stage();
+        self.stepwise = true;
+        if let Some(cursor) = self.cursor {
+            // It may stop so that a frame can be drawn.
+            while ran.is_some() && self.cursor == Some(cursor) {
+                self.advance(cursor.process);
+            }
+        }
+        self.stepwise = false;
+        self.skip_idle();
+        self.end_tick();
+        ran
+    }
+
+    /// Goes on to the next process that is on.
+    fn skip_idle(&mut self) {
+        while let Some(cursor) = self.cursor
+            && self.slots.get(cursor.process).is_some_and(|slot| !slot.enabled)
+        {
+            self.advance(cursor.process);
+        }
     }
 
     /// Starts a tick unless one has begun.

@@ -106,7 +106,7 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
 
     /// Gives up the oldest row for a new one, whose cells are to be written.
     #[inline(always)]
-    pub fn next(&mut self) -> [&mut [f32]; Q] {
+    pub fn push(&mut self) -> [&mut [f32]; Q] {
         self.last += 1;
         self.rows.rotate_left(1);
         let width = self.width;
@@ -190,7 +190,7 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
             let y = self.ring.last + 1;
             let numbered = self.unrolled && edge == Edge::Wrap;
             let inside = if numbered { Some(y) } else { row_at(y, height, edge).map(|y| y as isize) };
-            let mut row = self.ring.next();
+            let mut row = self.ring.push();
             let Some(y) = inside else {
                 let nearest = if y < 0 { 0 } else { height - 1 } * width;
                 for x in 0..width {

@@ -175,6 +175,8 @@ fn build() -> Vec<Entry> {
     );
     let step = [(NONE, Key::ArrowRight), (NONE, Key::Period)];
     add(Run, icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, Command::Step(1));
+    let stage = "Runs the next stage of a tick and pauses: the status bar and the Learn workspace say what comes next.";
+    add(Run, icon::STEPS, "One stage", stage, &[(NONE, Key::Comma)], Command::Stage);
     let ten = [(SHIFT, Key::ArrowRight)];
     add(Run, icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, Command::Step(10));
     let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";

@@ -116,7 +116,7 @@ pub fn parameters_ui(ui: &mut Ui, state: &State<'_>, kept: &mut Kept) -> (Vec<Co
         }
         ui.add_space(4.0);
         if learn {
-            lesson_ui(ui, &session.simulation.slots);
+            lesson_ui(ui, &session.simulation.slots, state.live.next_stage());
         }
         if let Some(tool) = state.brushes.held {
             let header = egui::CollapsingHeader::new(RichText::new(format!("Brush: {}", tool.title())).heading());
@@ -238,18 +238,25 @@ fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Vec<(&'static st
 }
 
 /// What happens in a tick, for who learns.
-fn lesson_ui(ui: &mut Ui, slots: &[Slot]) {
+fn lesson_ui(ui: &mut Ui, slots: &[Slot], next: Option<(&str, &str)>) {
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.label(RichText::new("What happens in a tick").strong());
         for slot in slots.iter().filter(|slot| slot.enabled) {
             let info = slot.process.info();
             ui.label(info.about);
             for (number, stage) in info.stages.iter().enumerate() {
-                ui.label(format!("{}. {}: {}", number + 1, params::title(stage.name), stage.about));
+                let text = RichText::new(format!("{}. {}: {}", number + 1, params::title(stage.name), stage.about));
+                let comes = next == Some((info.title, stage.name));
+                ui.label(if comes { text.strong().color(style::ACCENT) } else { text });
             }
             ui.label(RichText::new(info.source).weak().small());
         }
-        ui.label(RichText::new("Pause, and go on tick by tick with the right arrow. Hold B to see the start.").weak());
+        ui.label(
+            RichText::new(
+                "Go on tick by tick with the right arrow, or stage by stage with the comma. Hold B to see the start.",
+            )
+            .weak(),
+        );
     });
     ui.add_space(4.0);
 }

@@ -39,6 +39,7 @@ pub fn transport_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
                 button(ui, play, Command::TogglePlay, true, &mut asked);
                 button(ui, format!("{} Tick", icon::SKIP_FORWARD), Command::Step(1), false, &mut asked);
                 button(ui, format!("{} 10", icon::FAST_FORWARD), Command::Step(10), false, &mut asked);
+                button(ui, format!("{} Stage", icon::STEPS), Command::Stage, false, &mut asked);
                 ui.separator();
                 let mut speed = state.transport.speed;
                 let label = ui.label("Speed");
@@ -81,6 +82,9 @@ pub fn status_ui(ui: &mut Ui, state: &State<'_>) {
         format!("seed {}", simulation.seed()),
         format!("tick {}", simulation.ticks()),
     ];
+    if let Some((process, stage)) = state.live.next_stage() {
+        parts.push(format!("next: {process}, {stage}"));
+    }
     if simulation.simulated_seconds() > 0.0 {
         parts.push(format!("{:.1} s simulated", simulation.simulated_seconds()));
     }

@@ -135,7 +135,7 @@ pub(super) fn show_heights(
     // Several blocks share what one may cost.
     let mesh = preferences.settings.resolved(preferences.software).mesh as f32;
     let most = (mesh / (live.all().len() as f32).sqrt()).max(48.0) as usize;
-    if blocks.shown == Some((*revision, kind, most)) || !live.between_ticks() {
+    if blocks.shown == Some((*revision, kind, most)) || !live.rests() {
         return;
     }
     let begun = Instant::now();

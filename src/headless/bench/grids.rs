@@ -18,17 +18,16 @@ use crate::sim::{
 pub(super) struct GridBench {
     pub name: &'static str,
     enabled: &'static [&'static str],
-    /// Bytes that a step reads and writes per cell, published and default: every value of a pass once, and once more for
-    /// what is written without being read.
+    /// Bytes that a step reads and writes per cell, published and default: every value of a pass once each way.
     bytes: [f64; 2],
 }
 
 /// Counted from the passes: see `water::pipes`, `water::friction` and `thermal`.
 pub(super) const GRIDS: [GridBench; 4] = [
-    GridBench { name: "water", enabled: &["water"], bytes: [156.0, 116.0] },
-    GridBench { name: "thermal", enabled: &["thermal"], bytes: [52.0, 28.0] },
+    GridBench { name: "water", enabled: &["water"], bytes: [72.0, 52.0] },
+    GridBench { name: "thermal", enabled: &["thermal"], bytes: [20.0, 20.0] },
     GridBench { name: "runoff", enabled: &["runoff"], bytes: [120.0, 120.0] },
-    GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [208.0, 144.0] },
+    GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [92.0, 72.0] },
 ];
 
 /// Ticks of a repetition at most, and cells that they compute; a tick is one step at published values.

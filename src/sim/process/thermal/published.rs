@@ -170,7 +170,7 @@ impl Pass for Fall<'_> {
                 let ground = nine(window.around(GROUND, next), width);
                 let talus = sides(window.row(TALUS, next), width)[1];
                 let softness = &softness[border.on_map(next) * width..][..width];
-                let [gives, goes] = giving.next();
+                let [gives, goes] = giving.push();
                 let out = [&mut gives[..width], &mut goes[..width]];
                 over_row::<V>(width, TalusRow { share: 0.5 * steep.share, ground, talus, softness, out });
                 giving.close(edge, [[0.0; 2]; 2]);

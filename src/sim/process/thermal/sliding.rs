@@ -60,10 +60,11 @@ impl RowKernel for LooseRow<'_> {
     }
 }
 
-/// What slides from a cell to a neighbour: heights of both, an eighth of the giver's sand, the difference that lies.
+/// What slides from a cell to a lower neighbour: how much lower that is, an eighth of the giver's sand, the difference that
+/// lies; and 1 where sand slides, 0 where time stands still.
 #[inline(always)]
-fn slides<V: Cells>(from: V, to: V, eighth: V, lies: V) -> V {
-    let slides = (V::all(PAIR) * ((from - to) - lies).positive()).min(eighth);
+fn slides<V: Cells>(fall: V, eighth: V, lies: V, moves: V) -> V {
+    let slides = (V::all(PAIR) * moves * (fall - lies).positive()).min(eighth);
     (((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)).positive()
 }
 
@@ -107,7 +108,7 @@ impl<const MASKED: bool> PairRow<'_, MASKED> {
             let share = V::all(free.share) + V::all(under.share - free.share) * mask;
             moves = share.if_above(zero, V::all(1.0), zero);
         }
-        let gives = moves * slides(fall.max(-fall), zero, choose(from.eighth, to.eighth), lies);
+        let gives = slides(fall.max(-fall), choose(from.eighth, to.eighth), lies, moves);
         choose(gives, -gives)
     }
 }
@@ -230,7 +231,7 @@ impl Slide<'_> {
                 |quantity: usize| [across(window.row(quantity, y), wide), across(window.row(quantity, next), wide)];
             let masks =
                 if MASKED { [across(mask(y), wide), across(mask(next), wide)] } else { [[&[] as &[f32]; 2]; 2] };
-            let [aside, down, down_right, down_left] = pairs.next();
+            let [aside, down, down_right, down_left] = pairs.push();
             let out = [&mut aside[..wide], &mut down[..wide], &mut down_right[..wide], &mut down_left[..wide]];
             let (ground, eighth) = (both(GROUND), both(EIGHTH));
             over_row::<V>(wide, PairRow::<MASKED> { steep, mask: masks, ground, eighth, out });
@@ -268,10 +269,10 @@ impl Slide<'_> {
                     let other = neighbour(ground, x, kind, side);
                     let lies = steep.map(|steep| steep.repose * FARTHER[kind]);
                     let lies = between::<f32, MASKED>(lies, mask, x + 1);
-                    let left = slides(ground[1][x + 1], other, eighth[x + 1], lies);
+                    let fall = ground[1][x + 1] - other;
                     let share = between::<f32, MASKED>(steep.map(|steep| steep.share), mask, x + 1);
                     let moves = if share > 0.0 { 1.0 } else { 0.0 };
-                    sums.out += f64::from(moves * left);
+                    sums.out += f64::from(slides(fall, eighth[x + 1], lies, moves));
                 });
             }
         }

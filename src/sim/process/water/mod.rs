@@ -19,6 +19,7 @@ pub use self::params::{Capacity, Factors, Params};
 use self::sources::run_sources;
 use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::sim::{
+    cells::Cells,
     grid::Grid,
     ledger::Ledger,
     masked::Covered,
@@ -159,12 +160,7 @@ impl Process for Water {
         let Params { gravity, pipe_area, .. } = self.params;
         let size = terrain.cell_size;
         match self.params.mode {
-            Mode::Default => {
-                // The fluid is water and sediment.
-                let depths = terrain.water.iter().zip(terrain.suspended.iter());
-                let deepest = depths.fold(FILM, |deepest, (water, suspended)| deepest.max(water + suspended));
-                friction::COURANT * size / (gravity * deepest).sqrt()
-            }
+            Mode::Default => friction::COURANT * size / (gravity * friction::deepest(terrain).max(FILM)).sqrt(),
             // Half of what the linear theory allows, c = √(g·A/l).
             Mode::Published => pipes::COURANT * size / (gravity * pipe_area / size).sqrt(),
         }
@@ -297,13 +293,17 @@ impl<'a> Rain<'a> {
         }
     }
 
-    /// The rain on row `y`.
+    /// The rain on row `y`, which is written to `row` unless it is the same everywhere.
     #[inline(always)]
-    fn fall(&self, y: usize, row: &mut [f32]) {
-        row.fill(self.amount);
-        if let Some((covered, amount)) = self.covered {
+    fn fall<'row>(&self, y: usize, row: &'row mut [f32]) -> Fallen<'row> {
+        let amount = self.amount;
+        if self.map.is_none() && self.covered.is_none() {
+            return Fallen { amount, row: None };
+        }
+        row.fill(amount);
+        if let Some((covered, under)) = self.covered {
             for (cell, mask) in row.iter_mut().zip(&covered.row(y)[1..]) {
-                *cell += (amount - self.amount) * mask;
+                *cell += (under - amount) * mask;
             }
         }
         if let Some(map) = self.map {
@@ -311,6 +311,25 @@ impl<'a> Rain<'a> {
             for (cell, share) in row.iter_mut().zip(&map[y * width..]) {
                 *cell *= share;
             }
+        }
+        Fallen { amount, row: Some(row) }
+    }
+}
+
+/// The rain on a row of cells in a step: on each as much, or what the row says.
+#[derive(Clone, Copy)]
+struct Fallen<'a> {
+    amount: f32,
+    row: Option<&'a [f32]>,
+}
+
+impl Fallen<'_> {
+    /// The rain on the cells from `x` on.
+    #[inline(always)]
+    fn at<V: Cells>(&self, x: usize) -> V {
+        match self.row {
+            Some(row) => V::load(row, x),
+            None => V::all(self.amount),
         }
     }
 }

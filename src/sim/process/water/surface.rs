@@ -29,12 +29,14 @@ impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, level]: [&mut [f32]; 2]) {
         let width = ground.len();
-        self.rain.fall(self.strip.border().on_map(y), level);
+        // Where the rain differs from cell to cell, it stands where the level will.
+        let uneven = self.rain.fall(self.strip.border().on_map(y), level).row.is_some();
+        let rain = (!uneven).then_some(self.rain.amount);
         let [bedrock, sand, water, suspended] =
             [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &self.strip.row(layer, y)[..width]);
         let suspended = self.muddy.then_some(suspended);
         let (ground, level) = (&mut ground[..width], &mut level[..width]);
-        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, ground, level });
+        over_row::<V>(width, SurfaceRow { bedrock, sand, water, suspended, rain, ground, level });
     }
 
     #[inline(always)]
@@ -44,12 +46,13 @@ impl<const LAYERS: usize> Quantities<2> for Surface<'_, '_, LAYERS> {
     }
 }
 
-/// `level` holds the rain of this step before.
 struct SurfaceRow<'a> {
     bedrock: &'a [f32],
     sand: &'a [f32],
     water: &'a [f32],
     suspended: Option<&'a [f32]>,
+    /// The rain of this step, unless `level` holds it before.
+    rain: Option<f32>,
     ground: &'a mut [f32],
     level: &'a mut [f32],
 }
@@ -58,7 +61,8 @@ impl RowKernel for SurfaceRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let ground = V::load(self.bedrock, x) + V::load(self.sand, x);
-        let mut fluid = V::load(self.water, x) + V::load(self.level, x);
+        let rain = self.rain.map_or_else(|| V::load(self.level, x), V::all);
+        let mut fluid = V::load(self.water, x) + rain;
         if let Some(suspended) = self.suspended {
             fluid = fluid + V::load(suspended, x);
         }

@@ -120,6 +120,29 @@ fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
 }
 
 #[test]
+fn whoever_stops_after_the_flow_sees_the_fluxes_and_nothing_else_has_changed() {
+    let terrain = filled(40, 70, bumps, |x, _| if x < 20.0 { 1.5 } else { 0.3 });
+    for mode in [Mode::Default, Mode::Published] {
+        let mut simulation = simulation(terrain.clone(), Params { mode, ..calm() });
+        let speed = |simulation: &Simulation| -> f32 {
+            let velocity = simulation.slots.iter().find_map(|slot| slot.process.velocity(&simulation.terrain));
+            velocity.map_or(0.0, |[u, v]| u.iter().chain(v.iter()).fold(0.0, |most, part| most.max(part.abs())))
+        };
+        assert_eq!(simulation.stage(), Some(("Water", "rain")));
+        assert_eq!(speed(&simulation), 0.0);
+        assert_eq!(simulation.stage(), Some(("Water", "flow")));
+        let seen = speed(&simulation);
+        assert!(seen > 0.01, "{mode:?}: {seen} m/s");
+        assert!(simulation.terrain == terrain, "{mode:?}: the flow alone moves nothing");
+        while !simulation.between_ticks() {
+            simulation.stage();
+        }
+        let whole = run(terrain.clone(), Params { mode, ..calm() }, 1);
+        assert!(whole.terrain == simulation.terrain && speed(&whole) == speed(&simulation), "{mode:?}");
+    }
+}
+
+#[test]
 fn two_vessels_come_level() {
     let ground = |x: f32, y: f32| if (14.0..16.0).contains(&x) && !(5.0..7.0).contains(&y) { 5.0 } else { 0.0 };
     let terrain = filled(30, 12, ground, |x, _| if x < 14.0 { 2.0 } else { 0.0 });

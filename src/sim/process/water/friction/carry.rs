@@ -5,7 +5,7 @@ use crate::sim::{
     cells::{Cells, RowKernel, over_row},
     masked::{Covered, between},
     process::water::{
-        FILM_SQUARE, Params, Rain, Sums,
+        FILM_SQUARE, Fallen, Params, Rain, Sums,
         surface::{GROUND, SUSPENDED, WATER},
     },
     stencil::{Border, Ring, Tally, Window, across, row_sum, sides},
@@ -18,6 +18,7 @@ pub(super) struct Fluid {
     border: Border,
     /// Δt/l.
     share: f32,
+    rain: Vec<f32>,
     rows: Ring<2, 3>,
     /// Both beyond an open border.
     beyond: [Vec<f32>; 2],
@@ -32,20 +33,20 @@ impl Fluid {
     /// Rows from `first` on; `share` is Δt/l.
     pub fn new(border: Border, first: isize, share: f32) -> Self {
         let beyond = BEYOND.map(|value| vec![value; border.width + 2]);
-        Self { border, share, rows: Ring::new(border.width, first), beyond }
+        Self { border, share, rain: vec![0.0; border.width], rows: Ring::new(border.width, first), beyond }
     }
 
     /// The next row, which is row `y`.
     #[inline(always)]
     pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow<'_>) {
         let width = self.border.width;
-        let [concentration, limit] = self.rows.next();
-        rain.fall(self.border.on_map(y), limit);
+        let [concentration, limit] = self.rows.push();
+        let rain = rain.fall(self.border.on_map(y), &mut self.rain);
         let layers = [WATER, SUSPENDED].map(|layer| &layers.row(layer, y)[..width]);
         let (x, above, below) = (flow.x(y), flow.y(y), flow.y(y + 1));
         let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
         let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
-        over_row::<V>(width, FluidRow { share: self.share, layers, faces, concentration, limit });
+        over_row::<V>(width, FluidRow { share: self.share, layers, rain, faces, concentration, limit });
         self.rows.close(self.border.edge, [BEYOND; 2]);
     }
 
@@ -56,11 +57,11 @@ impl Fluid {
     }
 }
 
-/// `limit` holds the rain of this step before.
 struct FluidRow<'a> {
     share: f32,
     /// Water and sediment.
     layers: [&'a [f32]; 2],
+    rain: Fallen<'a>,
     /// Fluxes to the left of the cells, right, above and below.
     faces: [&'a [f32]; 4],
     concentration: &'a mut [f32],
@@ -77,7 +78,7 @@ impl RowKernel for FluidRow<'_> {
             V::load(self.faces[2], x),
             V::load(self.faces[3], x),
         );
-        let fluid = (water + V::load(self.limit, x)) + suspended;
+        let fluid = (water + self.rain.at::<V>(x)) + suspended;
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
         let wanted = out * V::all(self.share);
         let one = V::all(1.0);
@@ -146,7 +147,7 @@ struct MoveRow<'a> {
     fastest: f32,
     /// Depth of the water; rain of this step; sediment in the water.
     water: &'a [f32],
-    rain: &'a [f32],
+    rain: Fallen<'a>,
     suspended: &'a [f32],
     /// Fluxes of fluid, and of sediment, to the left of the cells, right, above and below.
     fluxes: [&'a [f32]; 4],
@@ -177,7 +178,7 @@ impl RowKernel for MoveRow<'_> {
         let inflow = (flux_left - flux_right) + (flux_above - flux_below);
         let load_in = (load_left - load_right) + (load_above - load_below);
         let water = V::load(self.water, x);
-        let wet = water + V::load(self.rain, x);
+        let wet = water + self.rain.at::<V>(x);
         self.rained.add(x, wet - water);
         let suspended = V::load(self.suspended, x);
         let s = (suspended + share * load_in).positive();
@@ -359,7 +360,6 @@ impl<'a> Carry<'a> {
     ) {
         let Border { width, height, edge } = self.border;
         let (first, last) = (y == 0, y + 1 == height as isize);
-        rain.fall(self.border.on_map(y), &mut self.rain);
         // What the row above found between itself and this one is at hand.
         if y == layers.rows().start {
             self.limit_above::<V>(y, fluid, flow, false);
@@ -397,7 +397,7 @@ impl<'a> Carry<'a> {
             share,
             fastest: fastest * fastest,
             water,
-            rain: &self.rain[..width],
+            rain: rain.fall(self.border.on_map(y), &mut self.rain),
             suspended,
             fluxes,
             loads,

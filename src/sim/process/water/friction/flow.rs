@@ -112,7 +112,7 @@ impl<'a> Flow<'a> {
         (self.padded[0], self.padded[width + 2]) =
             if edge == Edge::Wrap { (old[width - 1], old[1]) } else { (old[0], old[width]) };
         let mask = self.mask::<MASKED>(y);
-        let [out] = self.x.next();
+        let [out] = self.x.push();
         let faces = width + 1;
         let out = &mut out[..faces];
         let fluxes = sides(&self.padded, faces);
@@ -135,7 +135,7 @@ impl<'a> Flow<'a> {
         let Border { width, height, edge } = self.border;
         let closes = edge != Edge::Wrap && (y == 0 || y == height as isize);
         let masks = [y - 1, y].map(|y| self.mask::<MASKED>(y));
-        let [out] = self.y.next();
+        let [out] = self.y.push();
         if closes && edge == Edge::Wall {
             out.fill(0.0);
             return;

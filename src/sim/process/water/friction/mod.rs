@@ -14,13 +14,15 @@
 mod carry;
 mod flow;
 
+use rayon::prelude::*;
+
 use self::{
     carry::{Bed, Carry, Fluid},
     flow::{Flow, Law},
 };
 use super::{Beyond, FILM_SQUARE, Params, Rain, Sums, Work, surface::Surface};
 use crate::sim::{
-    cells::{Cells, Pass, with_vector_unit},
+    cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
     masked::Covered,
     memory::{Memories, Memory},
@@ -126,6 +128,42 @@ impl Faces {
             sums += band;
             sums
         })
+    }
+}
+
+/// The largest depth of the fluid, which is water and sediment.
+pub(super) fn deepest(terrain: &Terrain) -> f32 {
+    /// The largest sum of two layers in a part of the map.
+    struct Deepest<'a>([&'a [f32]; 2]);
+
+    impl Pass for Deepest<'_> {
+        type Output = f32;
+
+        #[inline(always)]
+        fn run<V: Cells>(self) -> f32 {
+            let [water, suspended] = self.0;
+            let mut row = [0.0; MOST];
+            over_row::<V>(water.len(), DeepestRow { water, suspended: &suspended[..water.len()], most: &mut row });
+            row.into_iter().fold(0.0, f32::max)
+        }
+    }
+
+    const PART: usize = 1 << 14;
+    let parts = terrain.water.par_chunks(PART).zip(terrain.suspended.par_chunks(PART));
+    parts.map(|(water, suspended)| with_vector_unit(Deepest([water, suspended]))).reduce(|| 0.0, f32::max)
+}
+
+struct DeepestRow<'a> {
+    water: &'a [f32],
+    suspended: &'a [f32],
+    most: &'a mut [f32; MOST],
+}
+
+impl RowKernel for DeepestRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let depth = V::load(self.water, x) + V::load(self.suspended, x);
+        V::load(self.most, 0).max(depth).store(self.most, 0);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::sim::{
     cells::{Cells, RowKernel, over_row},
     process::water::{
-        Capacity, FILM_SQUARE, Params, Sums,
+        Capacity, FILM_SQUARE, Fallen, Params, Sums,
         surface::{GROUND, LEVEL},
     },
     stencil::{Border, Ring, Tally, Window, row_sum, sides},
@@ -66,13 +66,12 @@ fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
 struct FaceRow<'a> {
     bed: Bed,
     water: &'a [f32],
-    /// Rain of this step; afterwards the depth before the flow.
-    before: &'a mut [f32],
+    rain: Fallen<'a>,
     /// What comes from the left, right, above and below, and goes there.
     inflow: [&'a [f32]; 4],
     outflow: [&'a [f32]; 4],
-    /// Depth after the flow, and both velocities.
-    out: [&'a mut [f32]; 3],
+    /// Depth before and after the flow, and both velocities.
+    out: [&'a mut [f32]; 4],
     /// What the water really gained by the rain.
     rained: &'a mut Tally,
 }
@@ -94,8 +93,7 @@ impl RowKernel for FaceRow<'_> {
             V::load(self.outflow[3], x),
         );
         let water = V::load(self.water, x);
-        let before = water + V::load(self.before, x);
-        before.store(self.before, x);
+        let before = water + self.rain.at::<V>(x);
         self.rained.add(x, before - water);
         let inflow = (come_left + come_right) + (come_above + come_below);
         let outflow = (go_left + go_right) + (go_above + go_below);
@@ -103,7 +101,8 @@ impl RowKernel for FaceRow<'_> {
         let mean = V::all(0.5) * (before + after);
         let scale = V::all(0.5 / bed.size) * (mean / (mean * mean + V::all(FILM_SQUARE)));
         let fastest = V::all(bed.fastest);
-        let [after_out, u_out, v_out] = &mut self.out;
+        let [before_out, after_out, u_out, v_out] = &mut self.out;
+        before.store(before_out, x);
         after.store(after_out, x);
         let u = ((come_left - go_left) + (go_right - come_right)) * scale;
         let v = ((come_above - go_above) + (go_below - come_below)) * scale;
@@ -225,7 +224,8 @@ pub(super) struct Erosion {
     from_sides: [Vec<f32>; 2],
     /// What comes from above the first row and from below the last one.
     from_beyond: [Vec<f32>; 2],
-    /// Depth after the flow, and capacity.
+    /// Depth before and after the flow, and capacity.
+    before: Vec<f32>,
     depth: Vec<f32>,
     able: Vec<f32>,
     tallies: Tallies,
@@ -244,6 +244,7 @@ impl Erosion {
             push,
             from_sides: [vec![0.0; width + 2], vec![0.0; width + 2]],
             from_beyond: [vec![0.0; width], vec![0.0; width]],
+            before: vec![0.0; width],
             depth: vec![0.0; width],
             able: vec![0.0; width],
             tallies: Tallies::default(),
@@ -267,7 +268,7 @@ impl Erosion {
         }
     }
 
-    /// Works on row `y`, on which it has `rained`. The sums are of the rows that count.
+    /// Works on row `y`, on which `rain` falls. The sums are of the rows that count.
     #[inline(always)]
     pub fn row<V: Cells>(
         &mut self,
@@ -275,7 +276,7 @@ impl Erosion {
         surface: &Window<2, 4>,
         flux: &Strip<'_, 4>,
         layers: &mut Strip<'_, 5>,
-        rained: &mut [f32],
+        rain: Fallen<'_>,
         counts: bool,
     ) {
         let Border { width, height, edge } = self.border;
@@ -306,16 +307,16 @@ impl Erosion {
         let from_below = &if last { &from_bottom[..] } else { flux.row(ABOVE, y + 1) }[..width];
         let inflow = [&from_left[..width], &from_right[2..][..width], from_above, from_below];
         let outflow = [left, right, up, down];
-        let [settled, u, v] = self.moved.next();
+        let [settled, u, v] = self.moved.push();
         let [bedrock, sand, water, suspended, softness] = layers.rows_mut(y);
         let tallies = &mut self.tallies;
         let (depth, able) = (&mut self.depth[..width], &mut self.able[..width]);
         let (settled, u, v) = (&mut settled[..width], &mut u[..width], &mut v[..width]);
-        let before = &mut rained[..width];
+        let before = &mut self.before[..width];
         let water = &mut water[..width];
-        let out = [&mut *depth, &mut *u, &mut *v];
+        let out = [&mut *before, &mut *depth, &mut *u, &mut *v];
         let rained = &mut tallies.rained;
-        over_row::<V>(width, FaceRow { bed, water, before: &mut *before, inflow, outflow, out, rained });
+        over_row::<V>(width, FaceRow { bed, water, rain, inflow, outflow, out, rained });
         let [ground_left, _, ground_right] = sides(ground, width);
         let [level_left, _, level_right] = sides(level, width);
         let ground = [ground_left, ground_right, sides(above, width)[1], sides(below, width)[1]];

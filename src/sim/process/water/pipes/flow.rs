@@ -1,6 +1,9 @@
 //! Eqs 2 to 5: what the surface drives through the pipes.
 
-use crate::sim::cells::{Cells, RowKernel};
+use crate::sim::{
+    cells::{Cells, RowKernel},
+    process::water::Fallen,
+};
 
 /// Eqs 2 to 5 for a row of cells.
 pub(super) struct FlowRow<'a> {
@@ -11,7 +14,7 @@ pub(super) struct FlowRow<'a> {
     /// Surface here, to the left, right, above and below.
     pub levels: [&'a [f32]; 5],
     pub water: &'a [f32],
-    pub rained: &'a [f32],
+    pub rained: Fallen<'a>,
     pub flux: [&'a mut [f32]; 4],
 }
 
@@ -32,7 +35,7 @@ impl RowKernel for FlowRow<'_> {
         let go_above = (V::load(to_above, x) + push * (here - above)).positive();
         let go_below = (V::load(to_below, x) + push * (here - below)).positive();
         let out = (go_left + go_right) + (go_above + go_below);
-        let there = (V::load(self.water, x) + V::load(self.rained, x)) * V::all(self.volume);
+        let there = (V::load(self.water, x) + self.rained.at::<V>(x)) * V::all(self.volume);
         let limit = out.if_above(there, there / out.max(V::all(f32::MIN_POSITIVE)), V::all(1.0));
         (go_left * limit).store(to_left, x);
         (go_right * limit).store(to_right, x);

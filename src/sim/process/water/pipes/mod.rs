@@ -168,7 +168,7 @@ impl Pass for Sweep<'_> {
             surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, muddy: false });
             if flows.contains(&(y + 2)) {
                 let y = y + 2;
-                rain.fall(border.on_map(y), &mut rained);
+                let rained = rain.fall(border.on_map(y), &mut rained);
                 let [over, level, under] = surface.around(LEVEL, y);
                 let water = &layers.row(WATER, y)[..width];
                 let [left, here, right] = sides(level, width);
@@ -176,12 +176,11 @@ impl Pass for Sweep<'_> {
                 let [to_left, to_right, to_above, to_below] = flux.rows_mut(y);
                 let flux =
                     [&mut to_left[..width], &mut to_right[..width], &mut to_above[..width], &mut to_below[..width]];
-                let rained = &rained[..width];
                 over_row::<V>(width, FlowRow { push: laws.push, volume: laws.volume, levels, water, rained, flux });
             }
             if erodes.contains(&(y + 1)) {
-                rain.fall(border.on_map(y + 1), &mut rained);
-                erosion.row::<V>(y + 1, &surface, &flux, &mut layers, &mut rained, own.contains(&(y + 1)));
+                let rained = rain.fall(border.on_map(y + 1), &mut rained);
+                erosion.row::<V>(y + 1, &surface, &flux, &mut layers, rained, own.contains(&(y + 1)));
             }
             if carries.contains(&y) {
                 let suspended = &mut layers.rows_mut(y)[SUSPENDED][..width];

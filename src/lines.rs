@@ -1,0 +1,67 @@
+//! Memory for layers and rows of cells: what is large begins at a cache line.
+//!
+//! A vector unit takes a cache line at once. Where a row begins in the middle of one, every load and store touches two, and
+//! a step of the water takes about an eighth longer. Rust's `Vec` has no way to ask for more, so the allocator gives it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// The system's allocator, with large pieces at cache lines.
+struct Lines;
+
+#[global_allocator]
+static LINES: Lines = Lines;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Pieces from this size on, in bytes, begin at one.
+const LARGE: usize = 1024;
+
+/// The layout that is asked of the system. It depends on the layout alone, so that a piece is given back as it was taken.
+fn aligned(layout: Layout) -> Layout {
+    if layout.size() < LARGE {
+        return layout;
+    }
+    // Sizes near the end of the address space keep their alignment.
+    layout.align_to(LINE).unwrap_or(layout)
+}
+
+// SAFETY: every call goes to the system's allocator with a layout of the same size and at least the same alignment, and
+// the same one for a piece each time.
+unsafe impl GlobalAlloc for Lines {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc(aligned(layout)) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as promised by the caller.
+        unsafe { System.alloc_zeroed(aligned(layout)) }
+    }
+
+    unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
+        // SAFETY: as promised by the caller; it was taken with this layout.
+        unsafe { System.dealloc(piece, aligned(layout)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_pieces_begin_at_a_cache_line_and_keep_what_is_in_them_when_they_grow() {
+        for count in [1_usize, 255, 256, 257, 5000, 1 << 20] {
+            let layers = [vec![0.0_f32; count], vec![1.5; count], Vec::with_capacity(count)];
+            for layer in &layers {
+                assert!(count < 256 || layer.as_ptr().addr() % LINE == 0, "{count} numbers");
+            }
+        }
+        let mut grows: Vec<u32> = Vec::new();
+        (0..100_000).for_each(|number| grows.push(number));
+        grows.shrink_to(10);
+        assert!(grows.iter().copied().eq(0..100_000));
+        grows.truncate(3);
+        grows.shrink_to_fit();
+        assert_eq!(grows, [0, 1, 2]);
+    }
+}
