@@ -1,7 +1,8 @@
 //! Memory for layers and rows of cells: what is large begins at a cache line.
 //!
 //! A vector unit takes a cache line at once. Where a row begins in the middle of one, every load and store touches two, and
-//! a step of the water takes about an eighth longer. Rust's `Vec` has no way to ask for more, so the allocator gives it.
+//! a step of the water takes about an eighth longer. Rust's `Vec` has no way to ask for more, so the allocator gives it. The
+//! price: a large piece is copied when it grows, and one of zeros is cleared at once.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -36,6 +37,23 @@ unsafe impl GlobalAlloc for Lines {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as promised by the caller.
         unsafe { System.alloc_zeroed(aligned(layout)) }
+    }
+
+    unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if layout.size().max(size) < LARGE {
+            // SAFETY: as promised by the caller; neither size changes the layout.
+            return unsafe { System.realloc(piece, layout, size) };
+        }
+        // SAFETY: as promised by the caller, the size is not nought and does not overflow with this alignment; the old piece
+        // was taken with its layout, both are as large as what is copied, and they don't overlap.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                std::ptr::copy_nonoverlapping(piece, new, layout.size().min(size));
+                self.dealloc(piece, layout);
+            }
+            new
+        }
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {

@@ -64,13 +64,11 @@ impl Bench {
         let params = TerrainParams { width: self.size, height: self.size, ..TerrainParams::default() };
         let params = TerrainParams { cell_size: params.cell_size * scale, ..params };
         let terrain = generate(&params, 1);
-        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let alone = alone.map_err(|error| Failure::while_running(format!("a thread could not be started: {error}")))?;
-        let (pool, alone) = (Arc::new(pool), Arc::new(alone));
+        let pool = Arc::new(pool);
         // Grids first: they need half a second, and droplets heat the machine.
         let bandwidth = bandwidth(&pool);
         let grids: Vec<(&str, Value)> =
-            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, &alone, bandwidth))).collect();
+            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
         let blown = if self.grids { Value::Null } else { grains(&pool, self.size) };
         let figures = if self.grids { Value::Null } else { droplets(&terrain, pool) };
         let mut processes = if self.grids { json!({}) } else { json!({"droplets": figures, "wind": blown.clone()}) };

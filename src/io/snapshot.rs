@@ -164,7 +164,15 @@ impl Snapshot {
         for (slot, &[enabled, limited]) in simulation.slots.iter_mut().zip(&self.enabled) {
             (slot.enabled, slot.limited) = (enabled, limited);
         }
-        let (mut cells, mut numbers, mut counts) = (self.cells.iter(), self.numbers.iter(), self.counts.iter());
+        let mut cells: Vec<&Packed> = self.cells.iter().collect();
+        let kept = simulation.memories(&self.kept);
+        let maps = || kept.iter().filter(|(_, memory)| matches!(memory, Memory::Cells(_)));
+        // In projects of format 1 the published water keeps its velocities behind its fluxes.
+        let fluxes = maps().position(|(name, _)| name == "water/flux below");
+        if let Some(last) = fluxes.filter(|_| cells.len() == maps().count() + 2) {
+            cells.drain(last + 1..last + 3);
+        }
+        let (mut cells, mut numbers, mut counts) = (cells.into_iter(), self.numbers.iter(), self.counts.iter());
         for (_, memory) in simulation.memories(&self.kept) {
             match memory {
                 Memory::Cells(values) => {

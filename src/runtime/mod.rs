@@ -142,8 +142,8 @@ pub struct Transport {
     pub speed: f32,
     /// Ticks that are due, with the fraction that time has brought.
     due: f64,
-    /// Stages that are due.
-    stages: u32,
+    /// Whether a stage is due.
+    stage: bool,
     /// Whether the chosen total of particles had run when it was last looked at.
     complete: Option<bool>,
 }
@@ -258,7 +258,7 @@ struct Turn(usize);
 
 impl Default for Transport {
     fn default() -> Self {
-        Self { playing: true, speed: 1.0, due: 0.0, stages: 0, complete: None }
+        Self { playing: true, speed: 1.0, due: 0.0, stage: false, complete: None }
     }
 }
 
@@ -311,7 +311,7 @@ pub(super) fn plugin(app: &mut App) {
                 (
                     history::follow_button,
                     ticks::run_due,
-                    ticks::run_due_stages,
+                    ticks::run_due_stage,
                     timeline::follow,
                     record::sample,
                     overlay::follow_ticks,

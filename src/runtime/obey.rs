@@ -46,7 +46,8 @@ pub(super) fn obey(
             }
             Command::Stage => {
                 transport.pause();
-                transport.stages += 1;
+                // Where a stage takes longer than a key repeats, no queue builds up.
+                transport.stage = true;
             }
             Command::SetSpeed(speed) => transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
             Command::Restart => {

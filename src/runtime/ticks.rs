@@ -79,14 +79,15 @@ fn begin(world: &mut World) -> impl Iterator<Item = &mut Session> {
     live.all_mut().iter_mut().filter(takes_part)
 }
 
-/// Runs the stages that are due.
-pub(super) fn run_due_stages(world: &mut World) {
-    for _ in 0..std::mem::take(&mut world.resource_mut::<Transport>().bypass_change_detection().stages) {
-        begin(world).for_each(|session| {
-            session.simulation.stage();
-        });
-        let mut live = world.resource_mut::<Live>();
-        live.halted = !live.between_ticks();
-        world.resource_mut::<Revision>().goes_on();
+/// Runs a stage, whole, if one is due.
+pub(super) fn run_due_stage(world: &mut World) {
+    if !std::mem::take(&mut world.resource_mut::<Transport>().bypass_change_detection().stage) {
+        return;
     }
+    begin(world).for_each(|session| {
+        session.simulation.stage();
+    });
+    let mut live = world.resource_mut::<Live>();
+    live.halted = !live.between_ticks();
+    world.resource_mut::<Revision>().goes_on();
 }

@@ -243,7 +243,10 @@ impl Simulation {
         let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
         let slot = &mut self.slots[process];
         if !slot.enabled {
-            slot.before = None;
+            // What it did before it was switched off stays within the mask.
+            if let Some(before) = slot.before.take() {
+                self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
+            }
             self.cursor = Some(Cursor { process: process + 1, stage: 0 });
             return true;
         }
@@ -303,8 +306,10 @@ impl Simulation {
     /// The process and stage that will run next; `None` between ticks.
     pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
         let cursor = self.cursor?;
-        let info = self.slots.get(cursor.process)?.process.info();
-        Some((info.title, info.stages.get(cursor.stage)?.name))
+        let mut slots = self.slots.iter().enumerate().skip(cursor.process).filter(|(_, slot)| slot.enabled);
+        let (process, slot) = slots.next()?;
+        let (info, stage) = (slot.process.info(), if process == cursor.process { cursor.stage } else { 0 });
+        Some((info.title, info.stages.get(stage)?.name))
     }
 
     /// Simulated time since the start, in seconds: the sum over all processes that have a clock of their own.

@@ -86,7 +86,7 @@ pub trait Quantities<const Q: usize> {
     fn beyond(&self, index: usize) -> [f32; Q];
 }
 
-/// Cells from the start of a padded row to its first cell but one: so the cells begin where a vector does.
+/// What lies unused before the cell beyond the border, so that the first cell of a row stands where a vector begins.
 const PAD: usize = MOST - 1;
 
 /// Several quantities of the last few rows, with a cell beyond either end: cell x stands at x + 1.

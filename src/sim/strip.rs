@@ -11,8 +11,11 @@ use rayon::prelude::*;
 
 use super::{stencil::Border, terrain::Edge};
 
-/// Rows in a strip: many enough that few are computed twice, few enough that all threads have work to the end.
-const ROWS: usize = 64;
+/// Rows in a strip of a map of so many: many enough that few are computed twice, few enough that several threads have work.
+/// Sums depend on it, so it must not follow the number of threads.
+fn rows_in_strip(height: usize) -> usize {
+    (height / 8).clamp(16, 64)
+}
 
 /// A strip of rows of some layers, and copies of the rows around it.
 pub struct Strip<'a, const LAYERS: usize> {
@@ -115,7 +118,8 @@ pub fn for_strips<'a, const LAYERS: usize, T: Send>(
     work: impl Fn(Strip<'a, LAYERS>) -> T + Send + Sync,
 ) -> Vec<T> {
     let height = border.height;
-    let bands: Vec<Range<usize>> = (0..height).step_by(ROWS).map(|first| first..(first + ROWS).min(height)).collect();
+    let rows = rows_in_strip(height);
+    let bands: Vec<Range<usize>> = (0..height).step_by(rows).map(|first| first..(first + rows).min(height)).collect();
     // All copies are made before anything changes.
     let before = layers.each_ref().map(|(layer, stride)| (&**layer, *stride));
     let copies: Vec<[Vec<f32>; LAYERS]> = bands
@@ -213,7 +217,7 @@ mod tests {
             row.fill(1.0);
             end
         });
-        assert_eq!(ends, [64, 70]);
+        assert_eq!(ends, [16, 32, 48, 64, 70]);
         assert_eq!(faces.iter().sum::<f32>(), 3.0);
         assert!(faces[3 * 70..].iter().all(|&face| face == 1.0));
     }

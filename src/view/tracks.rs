@@ -129,7 +129,7 @@ fn draw(
     mut meshes: ResMut<Assets<Mesh>>,
     mut materials: ResMut<Assets<TrackMaterial>>,
 ) {
-    if blocks.numbers.len() != live.all().len() || !live.between_ticks() {
+    if blocks.numbers.len() != live.all().len() || !live.rests() {
         return;
     }
     let streaks = &mut *streaks;

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The format that is written. It goes up when a program that knows the last one would misread the new one.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// What every manifest says, whatever else a newer one does.
 #[derive(Deserialize)]

@@ -394,7 +394,7 @@ fn a_full_disk_is_told_of_and_the_old_file_stays_whole() {
 const FORMAT_1_AFTER: u64 = 16_024_948_234_278_017_359;
 
 #[test]
-fn a_project_of_the_first_format_still_opens_and_goes_on_to_the_same_bits() {
+fn a_project_of_the_first_format_still_opens_and_goes_on() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format-1.thalweg");
     let mut project = opened(&path);
     let simulation = &mut project.sessions[0].simulation;

@@ -13,20 +13,22 @@
 //! its other N − 1 neighbours.
 
 mod flow;
+pub mod plain;
 #[cfg(test)]
 mod tests;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
-use self::flow::{Flowing, Laws, Levels, find_shares, transfer};
+use self::flow::{Law, Run};
 use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::{
     params::{choice, knob},
     sim::{
-        grid::Grid,
+        cells::with_vector_unit,
         masked::{Covered, factors},
         memory::Memories,
-        stencil::{Border, for_bands},
+        stencil::Border,
+        strip::for_strips,
         terrain::{Layer, Terrain},
     },
 };
@@ -100,30 +102,21 @@ const INFO: Info = Info {
     replaces: &["water"],
     stages: &[
         Stage { name: "rain", about: "Rain falls, every so many ticks." },
-        Stage { name: "shares", about: "Every cell finds its lower neighbours and what each of them gets." },
-        Stage { name: "transfer", about: "Water and sediment move; sediment settles or is dug, and water evaporates." },
+        Stage {
+            name: "transfer",
+            about: "Every cell shares its water and sediment among its lower neighbours; sediment settles or is dug, and water evaporates.",
+        },
     ],
 };
 
-/// The process: parameters, what cells give, and room for the next layers.
+/// The process: parameters and counts.
 #[derive(Clone, Default)]
 pub struct Runoff {
     /// Its parameters.
     pub params: Params,
     /// What the mask makes of them.
     pub factors: Factors,
-    rooms: Option<Rooms>,
     counts: Counts,
-}
-
-/// Grids of the terrain's size.
-#[derive(Clone)]
-struct Rooms {
-    /// Per metre of difference: water that a cell gives, and its sediment that goes with it. How fast it is dug,
-    /// and by which factor more or less because of rounding.
-    gives: [Grid; 4],
-    /// Bedrock, sand, water, suspended after the step.
-    next: [Grid; 4],
 }
 
 impl Runoff {
@@ -177,28 +170,14 @@ impl Process for Runoff {
             return Progress::Done;
         }
         let covered = self.covered(terrain);
-        let rooms =
-            self.rooms.take().filter(|rooms| (rooms.next[0].width(), rooms.next[0].height()) == (width, height));
-        let empty = || Grid::filled(width, height, 0.0);
-        let rooms = self.rooms.insert(rooms.unwrap_or_else(|| Rooms {
-            gives: [empty(), empty(), empty(), empty()],
-            next: [empty(), empty(), empty(), empty()],
-        }));
-        let laws = Laws::new(&self.params, covered.as_ref());
-        if stage == 1 {
-            let levels = Levels { terrain };
-            let written = rooms.gives.each_mut().map(|grid| (&mut grid[..], width));
-            for_bands(height, written, |rows, out| find_shares(&levels, laws, border, rows, out));
-            return Progress::Done;
-        }
-        let flowing = Flowing { terrain, gives: &rooms.gives };
-        let written = rooms.next.each_mut().map(|grid| (&mut grid[..], width));
-        let bands = for_bands(height, written, |rows, out| transfer(&flowing, laws, border, rows, out));
-        let [bedrock, sand, water, suspended] = &mut rooms.next;
-        std::mem::swap(&mut terrain.bedrock, bedrock);
-        std::mem::swap(&mut terrain.sand, sand);
-        std::mem::swap(&mut terrain.water, water);
-        std::mem::swap(&mut terrain.suspended, suspended);
+        let covered = covered.as_ref();
+        let laws = [Law::new(&self.params), Law::new(covered.map_or(&self.params, |covered| &covered.params))];
+        let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
+        let (softness, start) = (&softness[..], &start[..]);
+        let layers = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));
+        let bands = for_strips(border, layers, Run::MARGIN, |strip| {
+            with_vector_unit(Run { strip, start, softness, laws, covered })
+        });
         for band in bands {
             let solid = context.ledger.solid.row(INFO.key);
             solid.eroded += band.dug * area;

@@ -74,10 +74,10 @@ const INFO: Info = Info {
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand],
     replaces: &[],
-    stages: &[
-        Stage { name: "talus", about: "Every cell finds what stands too steep." },
-        Stage { name: "slide", about: "It gives that to its lower neighbours and takes from the higher ones." },
-    ],
+    stages: &[Stage {
+        name: "slide",
+        about: "Every cell gives what stands too steep to its lower neighbours, and takes from the higher ones.",
+    }],
 };
 
 /// The layers of a strip.
@@ -122,11 +122,7 @@ impl Process for Thermal {
         }
     }
 
-    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
-        if stage == 0 {
-            // What is found here is found again in the next stage, where the rows are at hand.
-            return Progress::Done;
-        }
+    fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
         let (border, size) = (Border::of(terrain), terrain.cell_size);
         let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);

@@ -38,10 +38,13 @@ const INFO: Info = Info {
     replaces: &["runoff"],
     stages: &[
         Stage { name: "rain", about: "Springs give and drains take; the time step is chosen." },
-        Stage { name: "flow", about: "Rain falls, and the slope of its surface drives the water from cell to cell." },
+        Stage {
+            name: "flow",
+            about: "The slope of the surface, rain included, drives fluxes from cell to cell: arrows show them.",
+        },
         Stage {
             name: "erosion",
-            about: "Depths follow the flow; the water takes up ground or drops it, carries it on, and a share evaporates.",
+            about: "Rain falls and depths follow the fluxes; the water takes up ground or drops it, carries it on, and a share evaporates.",
         },
     ],
 };
@@ -170,6 +173,11 @@ impl Process for Water {
         let terrain = &mut *context.terrain;
         match stage {
             0 => {
+                match &mut self.flow {
+                    Flow::Still => {}
+                    Flow::Friction(faces) => faces.look_away(),
+                    Flow::Pipes(pipes) => pipes.look_away(),
+                }
                 let whole = match self.params.mode {
                     Mode::Default => self.params.dt * terrain.cell_size,
                     Mode::Published => self.params.dt,

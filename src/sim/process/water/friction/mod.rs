@@ -92,7 +92,13 @@ impl Faces {
         velocity
     }
 
-    /// Finds the fluxes that the surface drives, moves water and sediment along them, and exchanges sediment with the bed.
+    /// Forgets what somebody looked at.
+    pub(super) fn look_away(&mut self) {
+        self.seen = None;
+    }
+
+    /// Finds the fluxes that the surface drives, moves water and sediment along them, and exchanges sediment with the bed;
+    /// or finds the fluxes alone, to be seen.
     pub(super) fn step(
         &mut self,
         terrain: &mut Terrain,

@@ -30,7 +30,7 @@ use crate::sim::{
     memory::{Memories, Memory},
     stencil::{Border, Window, sides},
     strip::{Strip, for_strips},
-    terrain::Terrain,
+    terrain::{Edge, Terrain},
 };
 
 /// Part of the stability limit c·Δt/l ≤ 0.499 that is used.
@@ -44,6 +44,8 @@ pub(super) struct Pipes {
     flux: [Vec<f32>; 4],
     /// Those of the next step, if somebody looks at them.
     seen: Option<[Vec<f32>; 4]>,
+    /// Speed with which water passed a cell in the last step; no more is shown.
+    fastest: f32,
 }
 
 const LEFT: usize = 0;
@@ -62,39 +64,48 @@ impl Pipes {
 
     pub(super) fn still(terrain: &Terrain) -> Self {
         let size = (terrain.width(), terrain.height());
-        Self { size, flux: std::array::from_fn(|_| vec![0.0; size.0 * size.1]), seen: None }
+        Self { size, flux: std::array::from_fn(|_| vec![0.0; size.0 * size.1]), seen: None, fastest: f32::INFINITY }
     }
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
         self.size == (terrain.width(), terrain.height())
     }
 
-    /// Velocity along columns and rows, in metres per second, as the fluxes and the present depths make it (eq. 8); films
-    /// that hardly flow have none.
+    /// Forgets what somebody looked at.
+    pub(super) fn look_away(&mut self) {
+        self.seen = None;
+    }
+
+    /// Velocity along columns and rows, in metres per second: as eq. 8, but by the present depth, and without what a sea
+    /// drives over the border. Films that hardly flow have none.
     pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
         let (width, height) = self.size;
+        let wraps = terrain.edge == Edge::Wrap;
         let flux = self.seen.as_ref().unwrap_or(&self.flux);
-        let at = |side: usize, x: Option<usize>, y: Option<usize>| match (x, y) {
-            (Some(x), Some(y)) if x < width && y < height => flux[side][y * width + x],
-            _ => 0.0,
+        let place = |at: isize, count: usize| if wraps { at.rem_euclid(count as isize) } else { at };
+        let at = |side: usize, x: isize, y: isize| {
+            let (x, y) = (usize::try_from(place(x, width)).ok(), usize::try_from(place(y, height)).ok());
+            match (x.filter(|&x| x < width), y.filter(|&y| y < height)) {
+                (Some(x), Some(y)) => flux[side][y * width + x],
+                _ => 0.0,
+            }
         };
-        let per_flux = |x: usize, y: usize| {
+        let along = |x: usize, y: usize, [back, ahead]: [usize; 2], (dx, dy): (isize, isize)| {
             let depth = terrain.water.at(x, y);
-            0.5 / terrain.cell_size * depth / (depth * depth + FILM_SQUARE)
+            let per_flux = 0.5 / terrain.cell_size * depth / (depth * depth + FILM_SQUARE);
+            let (x, y) = (x as isize, y as isize);
+            let came = at(ahead, x - dx, y - dy) - at(back, x + dx, y + dy);
+            let goes = at(ahead, x, y) - at(back, x, y);
+            ((came + goes) * per_flux).clamp(-self.fastest, self.fastest)
         };
-        let u = |x: usize, y: usize| {
-            let came = at(RIGHT, x.checked_sub(1), Some(y)) - at(LEFT, Some(x + 1), Some(y));
-            (came + at(RIGHT, Some(x), Some(y)) - at(LEFT, Some(x), Some(y))) * per_flux(x, y)
-        };
-        let v = |x: usize, y: usize| {
-            let came = at(BELOW, Some(x), y.checked_sub(1)) - at(ABOVE, Some(x), Some(y + 1));
-            (came + at(BELOW, Some(x), Some(y)) - at(ABOVE, Some(x), Some(y))) * per_flux(x, y)
-        };
-        [Grid::from_fn(width, height, u), Grid::from_fn(width, height, v)]
+        [
+            Grid::from_fn(width, height, |x, y| along(x, y, [LEFT, RIGHT], (1, 0))),
+            Grid::from_fn(width, height, |x, y| along(x, y, [ABOVE, BELOW], (0, 1))),
+        ]
     }
 
     /// Finds the fluxes that the surface drives, limited to what is there; moves the water, exchanges sediment with the bed,
-    /// carries sediment on, and lets water evaporate.
+    /// carries sediment on, and lets water evaporate; or finds the fluxes alone, to be seen.
     pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: Work) -> Sums {
         let border = Border::of(terrain);
         let (width, size) = (border.width, terrain.cell_size);
@@ -107,6 +118,7 @@ impl Pipes {
             bed: Bed::new(params, size, dt),
             shift: dt / size,
         };
+        self.fastest = laws.bed.fastest;
         self.seen = (work == Work::Flow).then(|| self.flux.clone());
         let flux = self.seen.as_mut().unwrap_or(&mut self.flux);
         let [left, right, above, below] = flux.each_mut().map(|flux| (&mut flux[..], width));
