@@ -5,15 +5,6 @@ use super::{cells::Cells, stencil::Nine};
 /// How much farther neighbours of both kinds are: beside, and across the corner.
 pub const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
 
-/// Row and column of the eight neighbours in the three rows around: those beside first, each next to its opposite.
-pub const SIDES: [(usize, usize); 8] = [(1, 0), (1, 2), (0, 1), (2, 1), (0, 0), (2, 2), (0, 2), (2, 0)];
-
-/// A sum over the neighbours, ordered as [`SIDES`]: the same on a turned or mirrored map.
-#[inline(always)]
-pub fn sum_around<V: Cells>(parts: [V; 8]) -> V {
-    ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]))
-}
-
 /// What a cell and a neighbour of it exchange.
 pub trait Pair<const N: usize> {
     /// For the cells from `x` on and the neighbours in this row and column of the three around: sums and a maximum.
@@ -33,9 +24,18 @@ fn four<V: Cells, const N: usize>(a: [V; N], b: [V; N], c: [V; N], d: [V; N]) ->
 /// Sums over the eight neighbours.
 #[inline(always)]
 pub fn around<V: Cells, const N: usize>(pairs: &impl Pair<N>, x: usize) -> [V; N] {
+    around_some::<V, N, true>(pairs, x)
+}
+
+/// Sums over the eight neighbours, or over the four beside.
+#[inline(always)]
+pub fn around_some<V: Cells, const N: usize, const EIGHT: bool>(pairs: &impl Pair<N>, x: usize) -> [V; N] {
     let [one, root] = FARTHER;
     let beside =
         four(pairs.pair(x, 1, 0, one), pairs.pair(x, 1, 2, one), pairs.pair(x, 0, 1, one), pairs.pair(x, 2, 1, one));
+    if !EIGHT {
+        return beside;
+    }
     let across = four(
         pairs.pair(x, 0, 0, root),
         pairs.pair(x, 2, 2, root),

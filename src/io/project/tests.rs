@@ -308,7 +308,7 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         }))
         .expect("it is refused")
     };
-    let newer = manifest("format: 1", "format: 2,\n    invented: \"later\"");
+    let newer = manifest("format: 2", "format: 3,\n    invented: \"later\"");
     assert!(newer.contains("it was written by Thalweg 0.1.0, which is newer than this one; open it with"), "{newer}");
     for (from, to, said) in [
         ("size: (32, 32)", "size: (40000, 40000)", "4096 cells can be opened"),

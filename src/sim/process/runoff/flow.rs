@@ -2,7 +2,7 @@
 
 use super::{Neighbours, Params};
 use crate::sim::{
-    around::{SIDES, for_border, neighbour, sum_around},
+    around::{Pair, around_some, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
     masked::{Covered, between},
     process::Mode,
@@ -158,68 +158,101 @@ impl RowKernel for LevelRow<'_> {
     }
 }
 
-/// What the cells of a row give.
-struct ShareRow<'a, const MASKED: bool> {
+/// What the cells of a row give, but for the rounding.
+struct ShareRow<'a, const MASKED: bool, const EIGHT: bool> {
     law: Law,
     laws: Laws<MASKED>,
     mask: &'a [f32],
     level: Nine<'a>,
-    ground: Nine<'a>,
-    layers: [&'a [f32]; 4],
+    sand: &'a [f32],
+    water: &'a [f32],
+    suspended: &'a [f32],
     softness: &'a [f32],
-    out: [&'a mut [f32]; 4],
+    /// Water, load and how fast the ground is dug.
+    out: [&'a mut [f32]; 3],
 }
 
-impl<const MASKED: bool> RowKernel for ShareRow<'_, MASKED> {
+impl<const MASKED: bool, const EIGHT: bool> Pair<1> for ShareRow<'_, MASKED, EIGHT> {
+    /// By how much the neighbour lies lower.
+    #[inline(always)]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 1] {
+        [(V::load(self.level[1][1], x) - V::load(self.level[row][column], x)).positive()]
+    }
+}
+
+impl<const MASKED: bool, const EIGHT: bool> RowKernel for ShareRow<'_, MASKED, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one) = (V::all(0.0), V::all(1.0));
         let law = self.law;
         let own: CellLaw<V> = self.laws.at(self.mask, x);
-        let (level, ground) = (V::load(self.level[1][1], x), V::load(self.ground[1][1], x));
-        let (mut lower, mut most) = ([zero; 8], zero);
-        for side in 0..law.neighbours {
-            let (row, column) = SIDES[side];
-            lower[side] = (level - V::load(self.level[row][column], x)).positive();
-            most = most.max(lower[side]);
-        }
-        let all = sum_around(lower);
+        let [all] = around_some::<V, 1, EIGHT>(self, x);
+        let [beside, across] = lowest::<V>(self.level, x);
+        let lowest = if EIGHT { beside.min(across) } else { beside };
+        let most = (V::load(self.level[1][1], x) - lowest).positive();
         let some = all.max(V::all(f32::MIN_POSITIVE));
-        let [bedrock, sand, water, suspended] =
-            [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| V::load(self.layers[layer], x));
+        let (sand, water, suspended) = (V::load(self.sand, x), V::load(self.water, x), V::load(self.suspended, x));
         let water = if law.published { water.min(most) / some } else { (water / some).min(V::all(law.part())) };
-        let (water, load) = (all.if_above(zero, water, zero), all.if_above(zero, suspended / some, zero));
         let soft = if law.published {
             one
         } else {
             let bare = (V::all(2.0) * V::load(self.softness, x)).min(one / own.dissolution.max(V::all(0.5)));
             V::all(COVER).if_above(sand, bare, one)
         };
-        // Rock loses what its last digit allows; as much less or more is dug for every neighbour.
-        let giver = Giver { water, load, soft, exact: one };
-        let mut digs = [zero; 8];
-        for side in 0..law.neighbours {
-            let (row, column) = SIDES[side];
-            digs[side] = pair(law, own, giver, lower[side], ground - V::load(self.ground[row][column], x)).dug;
-        }
-        let dug = sum_around(digs);
-        let from_sand = dug.min(sand);
+        let [water_out, load_out, soft_out] = &mut self.out;
+        all.if_above(zero, water, zero).store(water_out, x);
+        all.if_above(zero, suspended / some, zero).store(load_out, x);
+        soft.store(soft_out, x);
+    }
+}
+
+/// Rock loses what its last digit allows: as much less or more is dug for every neighbour.
+struct ExactRow<'a, const MASKED: bool, const EIGHT: bool> {
+    law: Law,
+    laws: Laws<MASKED>,
+    mask: &'a [f32],
+    level: Nine<'a>,
+    ground: Nine<'a>,
+    /// As [`ShareRow`] found it.
+    gives: [&'a [f32]; 3],
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl<const MASKED: bool, const EIGHT: bool> Pair<1> for ExactRow<'_, MASKED, EIGHT> {
+    /// What is dug for a neighbour.
+    #[inline(always)]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 1] {
+        let [water, load, soft] = self.gives;
+        let (water, load, soft) = (V::load(water, x), V::load(load, x), V::load(soft, x));
+        let fall = V::load(self.level[1][1], x) - V::load(self.level[row][column], x);
+        let higher = V::load(self.ground[1][1], x) - V::load(self.ground[row][column], x);
+        let giver = Giver { water, load, soft, exact: V::all(1.0) };
+        [pair(self.law, self.laws.at(self.mask, x), giver, fall, higher).dug]
+    }
+}
+
+impl<const MASKED: bool, const EIGHT: bool> RowKernel for ExactRow<'_, MASKED, EIGHT> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let [dug] = around_some::<V, 1, EIGHT>(self, x);
+        let bedrock = V::load(self.bedrock, x);
+        let from_sand = dug.min(V::load(self.sand, x));
         let real = bedrock - (bedrock - (dug - from_sand));
-        let exact = dug.if_above(zero, (from_sand + real) / dug.max(V::all(f32::MIN_POSITIVE)), one);
-        for (out, value) in self.out.iter_mut().zip([water, load, soft, exact]) {
-            value.store(out, x);
-        }
+        let exact = (from_sand + real) / dug.max(V::all(f32::MIN_POSITIVE));
+        dug.if_above(V::all(0.0), exact, V::all(1.0)).store(self.out, x);
     }
 }
 
 /// What the cells of a row get and give, and what that does to them.
-struct TransferRow<'a, const MASKED: bool> {
+struct TransferRow<'a, const MASKED: bool, const EIGHT: bool> {
     law: Law,
     laws: Laws<MASKED>,
     mask: Nine<'a>,
     level: Nine<'a>,
     ground: Nine<'a>,
-    /// What cells give, as [`ShareRow`] found it.
+    /// What cells give, as [`ShareRow`] and [`ExactRow`] found it.
     gives: [Nine<'a>; 4],
     layers: [&'a mut [f32]; 4],
     tallies: &'a mut Tallies,
@@ -233,7 +266,7 @@ struct Tallies {
     dried: Tally,
 }
 
-impl<const MASKED: bool> TransferRow<'_, MASKED> {
+impl<const MASKED: bool, const EIGHT: bool> TransferRow<'_, MASKED, EIGHT> {
     #[inline(always)]
     fn giver<V: Cells>(&self, row: usize, column: usize, x: usize) -> Giver<V> {
         let at = |quantity: usize| V::load(self.gives[quantity][row][column], x);
@@ -241,32 +274,32 @@ impl<const MASKED: bool> TransferRow<'_, MASKED> {
     }
 }
 
-impl<const MASKED: bool> RowKernel for TransferRow<'_, MASKED> {
+impl<const MASKED: bool, const EIGHT: bool> Pair<6> for TransferRow<'_, MASKED, EIGHT> {
+    /// Water that comes and goes, sediment that comes and goes, what settles and what is dug.
+    #[inline(always)]
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 6] {
+        let rise = V::load(self.level[row][column], x) - V::load(self.level[1][1], x);
+        let higher = V::load(self.ground[row][column], x) - V::load(self.ground[1][1], x);
+        let its = self.laws.at(self.mask[row][column], x);
+        let come: Goes<V> = pair(self.law, its, self.giver(row, column, x), rise, higher);
+        let own = self.laws.at(self.mask[1][1], x);
+        let go: Goes<V> = pair(self.law, own, self.giver(1, 1, x), -rise, -higher);
+        [come.water, go.water, come.load, go.load, go.settles, go.dug]
+    }
+}
+
+impl<const MASKED: bool, const EIGHT: bool> RowKernel for TransferRow<'_, MASKED, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, law) = (V::all(0.0), self.law);
-        let (level, ground) = (V::load(self.level[1][1], x), V::load(self.ground[1][1], x));
+        let [comes, goes, loads_in, loads_out, settled, dug] = around_some::<V, 6, EIGHT>(self, x);
         let own: CellLaw<V> = self.laws.at(self.mask[1][1], x);
-        let giver: Giver<V> = self.giver(1, 1, x);
-        let mut moved = [[zero; 8]; 6];
-        for side in 0..law.neighbours {
-            let (row, column) = SIDES[side];
-            let its: CellLaw<V> = self.laws.at(self.mask[row][column], x);
-            let rise = V::load(self.level[row][column], x) - level;
-            let higher = V::load(self.ground[row][column], x) - ground;
-            let come = pair(law, its, self.giver(row, column, x), rise, higher);
-            let go = pair(law, own, giver, -rise, -higher);
-            let all = [come.water, go.water, come.load, go.load, go.settles, go.dug];
-            for (sums, value) in moved.iter_mut().zip(all) {
-                sums[side] = value;
-            }
-        }
-        let [comes, goes, loads_in, loads_out, settled, dug] = moved.map(sum_around);
+        let gives = V::load(self.gives[GIVES][1][1], x);
         let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         let carried = V::load(suspended_row, x);
         // Where nothing flows, all settles.
-        let settled = giver.water.if_above(zero, settled, own.deposition * carried);
+        let settled = gives.if_above(zero, settled, own.deposition * carried);
         let wet = (V::load(water_row, x) + (comes - goes)).positive();
         let from_sand = dug.min(old_sand);
         let (laid_rock, laid_sand) = if law.published { (settled, zero) } else { (zero, settled) };
@@ -303,7 +336,12 @@ impl Pass for Run<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Sums {
-        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+        match (self.covered.is_some(), self.laws[0].neighbours == 8) {
+            (false, false) => self.run_as::<V, false, false>(),
+            (false, true) => self.run_as::<V, false, true>(),
+            (true, false) => self.run_as::<V, true, false>(),
+            (true, true) => self.run_as::<V, true, true>(),
+        }
     }
 }
 
@@ -312,7 +350,7 @@ impl Run<'_> {
     pub const MARGIN: usize = 2;
 
     #[inline(always)]
-    fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
+    fn run_as<V: Cells, const MASKED: bool, const EIGHT: bool>(self) -> Sums {
         let Self { mut strip, start, softness, laws, covered } = self;
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
         let Border { width, height, edge } = border;
@@ -332,17 +370,24 @@ impl Run<'_> {
             window.fill_to::<V>(y + 2, &Levels { strip: &strip, start });
             if near.contains(&(y + 1)) {
                 let next = y + 1;
-                let share = ShareRow {
-                    law,
-                    laws,
-                    mask: if MASKED { sides(mask(next), width)[1] } else { &[] },
-                    level: nine(window.around(LEVEL, next), width),
-                    ground: nine(window.around(GROUND, next), width),
-                    layers: [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &strip.row(layer, next)[..width]),
-                    softness: &softness[border.on_map(next) * width..][..width],
-                    out: giving.push().map(|row| &mut row[..width]),
-                };
-                over_row::<V>(width, share);
+                let mask = if MASKED { sides(mask(next), width)[1] } else { &[] };
+                let (level, ground) =
+                    (nine(window.around(LEVEL, next), width), nine(window.around(GROUND, next), width));
+                let [bedrock, sand, water, suspended] =
+                    [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &strip.row(layer, next)[..width]);
+                let softness = &softness[border.on_map(next) * width..][..width];
+                let [water_out, load_out, soft_out, exact_out] = giving.push();
+                let out = [&mut water_out[..width], &mut load_out[..width], &mut soft_out[..width]];
+                over_row::<V>(
+                    width,
+                    ShareRow::<MASKED, EIGHT> { law, laws, mask, level, sand, water, suspended, softness, out },
+                );
+                let (gives, out) =
+                    ([&water_out[..width], &load_out[..width], &soft_out[..width]], &mut exact_out[..width]);
+                over_row::<V>(
+                    width,
+                    ExactRow::<MASKED, EIGHT> { law, laws, mask, level, ground, gives, bedrock, sand, out },
+                );
                 giving.close(edge, [[0.0; 4]; 2]);
             }
             if !own.contains(&y) {
@@ -350,14 +395,15 @@ impl Run<'_> {
             }
             let (level, ground) = (window.around(LEVEL, y), window.around(GROUND, y));
             let gives = [GIVES, LOAD, SOFT, EXACT].map(|quantity| giving.within(quantity, y, border, &nothing));
-            let transfer = TransferRow {
+            let [bedrock, sand, water, suspended] = strip.rows_mut(y);
+            let transfer = TransferRow::<MASKED, EIGHT> {
                 law,
                 laws,
                 mask: if MASKED { nine([mask(y - 1), mask(y), mask(y + 1)], width) } else { [[&[]; 3]; 3] },
                 level: nine(level, width),
                 ground: nine(ground, width),
                 gives: gives.map(|quantity| nine(quantity, width)),
-                layers: strip.rows_mut(y).map(|layer| &mut layer[..width]),
+                layers: [&mut bedrock[..width], &mut sand[..width], &mut water[..width], &mut suspended[..width]],
                 tallies: &mut tallies,
             };
             over_row::<V>(width, transfer);
