@@ -275,4 +275,26 @@ mod tests {
             assert!(session.simulation.terrain == wanted && session.simulation.ledger == ledger, "{name}");
         }
     }
+
+    #[test]
+    fn what_the_published_water_kept_in_format_1_is_passed_over() {
+        let options = Options { size: Some((48, 48)), ..Options::default() };
+        let mut session = scene::open("wadi", &options).unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
+        session.set("water.mode", "published").unwrap_or_else(|error| panic!("{error}"));
+        (0..5).for_each(|_| session.simulation.tick());
+        let mut then = Unpacked::of(&mut session);
+        let names = session.simulation.memories(&then.kept);
+        let maps = names.iter().filter(|(_, memory)| matches!(memory, Memory::Cells(_)));
+        let names: Vec<String> = maps.map(|(name, _)| name.clone()).collect();
+        let last = names.iter().position(|name| name == "water/flux below").expect("the water has run");
+        assert!(names.len() > last + 2, "another process keeps maps behind the water's: {names:?}");
+        // Velocities along columns and rows.
+        then.cells.splice(last + 1..last + 1, [vec![7.0; 48 * 48], vec![8.0; 48 * 48]]);
+        let snapshot = then.pack();
+        (0..5).for_each(|_| session.simulation.tick());
+        let wanted = session.simulation.terrain.clone();
+        snapshot.restore(&mut session);
+        (0..5).for_each(|_| session.simulation.tick());
+        assert!(session.simulation.terrain == wanted);
+    }
 }

@@ -1,11 +1,13 @@
 //! What runs from cell to cell: the shares of the lower neighbours, then the transfer.
 
-use super::{Neighbours, Params};
+use super::{
+    Params,
+    law::{CellLaw, Giver, Goes, Law, Laws, Sums, pair},
+};
 use crate::sim::{
     around::{Pair, around_some, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
     masked::{Covered, between},
-    process::Mode,
     stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
     strip::Strip,
     terrain::Edge,
@@ -13,105 +15,6 @@ use crate::sim::{
 
 /// Height, in metres, of sand that hides the rock from the water.
 const COVER: f32 = 1e-3;
-
-/// What a strip moved, in metres times cells.
-#[derive(Default)]
-pub(super) struct Sums {
-    pub dug: f64,
-    pub settled: f64,
-    pub evaporated: f64,
-    pub water_out: f64,
-    pub solid_out: f64,
-}
-
-/// The numbers of both modes.
-#[derive(Clone, Copy)]
-pub(super) struct Law {
-    published: bool,
-    neighbours: usize,
-    capacity: f32,
-    deposition: f32,
-    dissolution: f32,
-    stays: f32,
-}
-
-impl Law {
-    pub fn new(params: &Params) -> Self {
-        Self {
-            published: params.mode == Mode::Published,
-            neighbours: if params.neighbours == Neighbours::Four { 4 } else { 8 },
-            capacity: params.capacity,
-            deposition: params.deposition,
-            dissolution: params.dissolution,
-            stays: 1.0 - params.evaporation,
-        }
-    }
-
-    /// What no neighbour gets more of, so that all of them and the cell itself can have as much.
-    fn part(self) -> f32 {
-        1.0 / (self.neighbours + 1) as f32
-    }
-}
-
-/// The law of some cells: on free ground, or in proportion to the mask.
-#[derive(Clone, Copy)]
-struct CellLaw<V> {
-    capacity: V,
-    deposition: V,
-    dissolution: V,
-}
-
-/// The law on free ground and under the mask.
-#[derive(Clone, Copy)]
-struct Laws<const MASKED: bool>([Law; 2]);
-
-impl<const MASKED: bool> Laws<MASKED> {
-    #[inline(always)]
-    fn at<V: Cells>(self, mask: &[f32], x: usize) -> CellLaw<V> {
-        let Self([free, under]) = self;
-        CellLaw {
-            capacity: between::<V, MASKED>([free.capacity, under.capacity], mask, x),
-            deposition: between::<V, MASKED>([free.deposition, under.deposition], mask, x),
-            dissolution: between::<V, MASKED>([free.dissolution, under.dissolution], mask, x),
-        }
-    }
-}
-
-/// What a cell gives: water and sediment per metre that a neighbour lies lower; how fast its ground is dug, and by which
-/// factor more or less because of rounding.
-#[derive(Clone, Copy)]
-struct Giver<V> {
-    water: V,
-    load: V,
-    soft: V,
-    exact: V,
-}
-
-const GIVES: usize = 0;
-const LOAD: usize = 1;
-const SOFT: usize = 2;
-const EXACT: usize = 3;
-
-/// What goes from a cell to a lower neighbour, what of it settles and what is dug.
-struct Goes<V> {
-    water: V,
-    load: V,
-    settles: V,
-    dug: V,
-}
-
-/// What a cell gives to a neighbour: by how much its level and its ground are higher.
-#[inline(always)]
-fn pair<V: Cells>(law: Law, own: CellLaw<V>, giver: Giver<V>, level: V, ground: V) -> Goes<V> {
-    let fall = level.positive();
-    let (water, load) = (giver.water * fall, giver.load * fall);
-    let able = own.capacity * water;
-    let wants = own.dissolution * giver.soft * (able - load).positive();
-    // Not below the neighbour, though all of them take.
-    let wants = if law.published { wants } else { wants.min(ground.positive() * V::all(law.part())) };
-    let dug = wants * giver.exact;
-    Goes { water, load: load.min(able) + dug, settles: own.deposition * (load - able).positive(), dug }
-}
 
 /// Surface of the water, and the ground.
 struct Levels<'a, 'layers> {
@@ -121,6 +24,12 @@ struct Levels<'a, 'layers> {
 
 const LEVEL: usize = 0;
 const GROUND: usize = 1;
+
+/// What cells give, as a row of the ring.
+const GIVES: usize = 0;
+const LOAD: usize = 1;
+const SOFT: usize = 2;
+const EXACT: usize = 3;
 
 /// The layers of a strip.
 const BEDROCK: usize = 0;

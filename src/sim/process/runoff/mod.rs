@@ -13,13 +13,14 @@
 //! its other N − 1 neighbours.
 
 mod flow;
+mod law;
 pub mod plain;
 #[cfg(test)]
 mod tests;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
-use self::flow::{Law, Run};
+use self::{flow::Run, law::Law};
 use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
 use crate::{
     params::{choice, knob},

@@ -2,7 +2,7 @@
 //! `thalweg bench`, and what the fast form is tested against.
 
 use super::Params;
-use crate::sim::{grid::Grid, terrain::Terrain};
+use crate::sim::{grid::Grid, process::water::plain::ringed, terrain::Terrain};
 
 /// A terrain as the plain loops see it, with a ring of cells around every layer: the ground is one solid.
 #[derive(Clone, Debug)]
@@ -24,13 +24,7 @@ impl Plain {
     pub fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let empty = || vec![0.0; (width + 2) * (height + 2)];
-        let ringed = |grid: &[f32]| {
-            let mut layer = empty();
-            for (line, row) in layer.chunks_exact_mut(width + 2).skip(1).zip(grid.chunks_exact(width)) {
-                line[1..=width].copy_from_slice(row);
-            }
-            layer
-        };
+        let ringed = |grid: &[f32]| ringed(grid, width, height);
         Self {
             width,
             height,

@@ -24,6 +24,7 @@ use crate::sim::{
     ledger::Ledger,
     masked::Covered,
     memory::Memories,
+    stencil::Tally,
     terrain::{Layer, Terrain},
 };
 
@@ -143,6 +144,36 @@ impl std::ops::AddAssign for Sums {
         self.solid_out += other.solid_out;
         self.water_lost += other.water_lost;
         self.solid_lost += other.solid_lost;
+    }
+}
+
+/// What the rows of a strip take up, lay down, gain as rain and lose to the air.
+#[derive(Default)]
+struct Tallies {
+    eroded: Tally,
+    laid: Tally,
+    rained: Tally,
+    dried: Tally,
+}
+
+impl Tallies {
+    /// Ends a row, which counts or is forgotten.
+    #[inline(always)]
+    fn end_row(&mut self, counts: bool) {
+        for tally in [&mut self.eroded, &mut self.laid, &mut self.rained, &mut self.dried] {
+            tally.end_row(counts);
+        }
+    }
+
+    /// The sums of the rows that count.
+    fn sums(&self) -> Sums {
+        Sums {
+            eroded: self.eroded.total(),
+            deposited: self.laid.total(),
+            rained: self.rained.total(),
+            evaporated: self.dried.total(),
+            ..Sums::default()
+        }
     }
 }
 

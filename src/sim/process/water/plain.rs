@@ -30,13 +30,7 @@ impl Plain {
     pub fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
         let empty = || vec![0.0; (width + 2) * (height + 2)];
-        let ringed = |grid: &[f32]| {
-            let mut layer = empty();
-            for (line, row) in layer.chunks_exact_mut(width + 2).skip(1).zip(grid.chunks_exact(width)) {
-                line[1..=width].copy_from_slice(row);
-            }
-            layer
-        };
+        let ringed = |grid: &[f32]| ringed(grid, width, height);
         Self {
             width,
             height,
@@ -233,6 +227,15 @@ impl Plain {
         }
         std::mem::swap(&mut self.ground, &mut self.next_ground);
     }
+}
+
+/// A layer with a ring of cells around it.
+pub(in crate::sim::process) fn ringed(grid: &[f32], width: usize, height: usize) -> Vec<f32> {
+    let mut layer = vec![0.0; (width + 2) * (height + 2)];
+    for (line, row) in layer.chunks_exact_mut(width + 2).skip(1).zip(grid.chunks_exact(width)) {
+        line[1..=width].copy_from_slice(row);
+    }
+    layer
 }
 
 /// Gives the ring the values of the cells beside it.

@@ -1,91 +1,17 @@
 //! What the fluxes move, and what the bed gives and takes.
 
-use super::{DRY, Flow, Y};
+use super::{
+    DRY, Flow, Y,
+    fluid::{CONCENTRATION, Fluid, LIMIT},
+};
 use crate::sim::{
     cells::{Cells, RowKernel, over_row},
     masked::{Covered, between},
-    process::water::{
-        FILM_SQUARE, Fallen, Params, Rain, Sums,
-        surface::{GROUND, SUSPENDED, WATER},
-    },
-    stencil::{Border, Ring, Tally, Window, across, row_sum, sides},
+    process::water::{FILM_SQUARE, Fallen, Params, Rain, Sums, Tallies, surface::GROUND},
+    stencil::{Border, Tally, Window, across, row_sum, sides},
     strip::Strip,
     terrain::Edge,
 };
-
-/// Concentration of sediment, and the share of its outflow that a cell can give, row after row.
-pub(super) struct Fluid {
-    border: Border,
-    /// Δt/l.
-    share: f32,
-    rain: Vec<f32>,
-    rows: Ring<2, 3>,
-    /// Both beyond an open border.
-    beyond: [Vec<f32>; 2],
-}
-
-const CONCENTRATION: usize = 0;
-const LIMIT: usize = 1;
-/// Both beyond an open border.
-const BEYOND: [f32; 2] = [0.0, 1.0];
-
-impl Fluid {
-    /// Rows from `first` on; `share` is Δt/l.
-    pub fn new(border: Border, first: isize, share: f32) -> Self {
-        let beyond = BEYOND.map(|value| vec![value; border.width + 2]);
-        Self { border, share, rain: vec![0.0; border.width], rows: Ring::new(border.width, first), beyond }
-    }
-
-    /// The next row, which is row `y`.
-    #[inline(always)]
-    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow<'_>) {
-        let width = self.border.width;
-        let [concentration, limit] = self.rows.push();
-        let rain = rain.fall(self.border.on_map(y), &mut self.rain);
-        let layers = [WATER, SUSPENDED].map(|layer| &layers.row(layer, y)[..width]);
-        let (x, above, below) = (flow.x(y), flow.y(y), flow.y(y + 1));
-        let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
-        let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
-        over_row::<V>(width, FluidRow { share: self.share, layers, rain, faces, concentration, limit });
-        self.rows.close(self.border.edge, [BEYOND; 2]);
-    }
-
-    /// A quantity in the rows above, here and below.
-    #[inline(always)]
-    fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
-        self.rows.within(quantity, y, self.border, &self.beyond[quantity])
-    }
-}
-
-struct FluidRow<'a> {
-    share: f32,
-    /// Water and sediment.
-    layers: [&'a [f32]; 2],
-    rain: Fallen<'a>,
-    /// Fluxes to the left of the cells, right, above and below.
-    faces: [&'a [f32]; 4],
-    concentration: &'a mut [f32],
-    limit: &'a mut [f32],
-}
-
-impl RowKernel for FluidRow<'_> {
-    #[inline(always)]
-    fn cells<V: Cells>(&mut self, x: usize) {
-        let (water, suspended) = (V::load(self.layers[0], x), V::load(self.layers[1], x));
-        let (left, right, above, below) = (
-            V::load(self.faces[0], x),
-            V::load(self.faces[1], x),
-            V::load(self.faces[2], x),
-            V::load(self.faces[3], x),
-        );
-        let fluid = (water + self.rain.at::<V>(x)) + suspended;
-        let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
-        let wanted = out * V::all(self.share);
-        let one = V::all(1.0);
-        (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
-        wanted.if_above(fluid, fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
-    }
-}
 
 /// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
 struct LimitRow<'a> {
@@ -209,15 +135,6 @@ struct BedRow<'a, const MASKED: bool> {
     tallies: &'a mut Tallies,
 }
 
-/// What a row takes up, lays down, gains as rain and loses to the air.
-#[derive(Default)]
-struct Tallies {
-    eroded: Tally,
-    laid: Tally,
-    rained: Tally,
-    dried: Tally,
-}
-
 impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
@@ -316,22 +233,13 @@ impl<'a> Carry<'a> {
 
     /// What the rows moved.
     pub fn sums(&self) -> Sums {
-        let Tallies { eroded, laid, rained, dried } = &self.tallies;
-        Sums {
-            eroded: eroded.total(),
-            deposited: laid.total(),
-            rained: rained.total(),
-            evaporated: dried.total(),
-            water_out: self.water_out,
-            solid_out: self.solid_out,
-            ..Sums::default()
-        }
+        Sums { water_out: self.water_out, solid_out: self.solid_out, ..self.tallies.sums() }
     }
 
-    /// Limits the fluxes between row `y` and the one above it, and finds their sediment.
+    /// Limits the fluxes between row `y` and the one above it, and finds their sediment: for the row that is worked on, or for
+    /// the one `below` it, which may be beyond the border.
     #[inline(always)]
     fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow<'_>, below: bool) {
-        // The row that is surely on the map is the one that is worked on.
         let (middle, rows) = if below { (y - 1, [1, 2]) } else { (y, [0, 1]) };
         let width = self.border.width;
         let both = |quantity: usize| {
@@ -416,9 +324,7 @@ impl<'a> Carry<'a> {
             tallies,
         };
         over_row::<V>(width, beds);
-        for tally in [&mut tallies.eroded, &mut tallies.laid, &mut tallies.rained, &mut tallies.dried] {
-            tally.end_row(true);
-        }
+        tallies.end_row(true);
         if edge == Edge::Open {
             let share = f64::from(share);
             let out = f64::from(x_out[width]) - f64::from(x_out[0]);

@@ -13,12 +13,14 @@
 
 mod carry;
 mod flow;
+mod fluid;
 
 use rayon::prelude::*;
 
 use self::{
-    carry::{Bed, Carry, Fluid},
+    carry::{Bed, Carry},
     flow::{Flow, Law},
+    fluid::Fluid,
 };
 use super::{Beyond, FILM_SQUARE, Params, Rain, Sums, Work, surface::Surface};
 use crate::sim::{

@@ -4,7 +4,7 @@ use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::sim::{
     cells::{Cells, RowKernel, over_row},
     process::water::{
-        Capacity, FILM_SQUARE, Fallen, Params, Sums,
+        Capacity, FILM_SQUARE, Fallen, Params, Sums, Tallies,
         surface::{GROUND, LEVEL},
     },
     stencil::{Border, Ring, Tally, Window, row_sum, sides},
@@ -163,15 +163,6 @@ struct ExchangeRow<'a> {
     tallies: &'a mut Tallies,
 }
 
-/// What a row takes up, lays down, gains as rain and loses to the air.
-#[derive(Default)]
-struct Tallies {
-    eroded: Tally,
-    laid: Tally,
-    rained: Tally,
-    dried: Tally,
-}
-
 impl RowKernel for ExchangeRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
@@ -255,17 +246,9 @@ impl Erosion {
 
     /// What the rows moved that count.
     pub fn sums(&self) -> Sums {
-        let Tallies { eroded, laid, rained, dried } = &self.tallies;
-        let (eroded, deposited) = (eroded.total(), laid.total());
-        Sums {
-            eroded,
-            deposited,
-            rained: rained.total(),
-            evaporated: dried.total(),
-            water_out: self.water_out,
-            water_lost: if self.bed.displacement { deposited - eroded } else { 0.0 },
-            ..Sums::default()
-        }
+        let sums = self.tallies.sums();
+        let displaced = if self.bed.displacement { sums.deposited - sums.eroded } else { 0.0 };
+        Sums { water_out: self.water_out, water_lost: displaced, ..sums }
     }
 
     /// Works on row `y`, on which `rain` falls. The sums are of the rows that count.
@@ -327,9 +310,7 @@ impl Erosion {
             [&mut bedrock[..width], &mut sand[..width], water, &mut suspended[..width], &mut softness[..width]];
         over_row::<V>(width, ExchangeRow { bed, capacity: able, depth, layers, settled, tallies });
         self.moved.close(edge, [[0.0; 3]; 2]);
-        for tally in [&mut tallies.eroded, &mut tallies.laid, &mut tallies.rained, &mut tallies.dried] {
-            tally.end_row(counts);
-        }
+        tallies.end_row(counts);
         if edge == Edge::Open && counts {
             let share = f64::from(bed.dt / (bed.size * bed.size));
             let mut leaves = |flux: f64| self.water_out += share * flux;

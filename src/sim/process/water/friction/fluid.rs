@@ -1,0 +1,86 @@
+//! What of the fluid is sediment, and how much of its outflow a cell can give.
+
+use super::Flow;
+use crate::sim::{
+    cells::{Cells, RowKernel, over_row},
+    process::water::{
+        Fallen, Rain,
+        surface::{SUSPENDED, WATER},
+    },
+    stencil::{Border, Ring},
+    strip::Strip,
+};
+
+/// Concentration of sediment, and the share of its outflow that a cell can give, row after row.
+pub(super) struct Fluid {
+    border: Border,
+    /// Δt/l.
+    share: f32,
+    rain: Vec<f32>,
+    rows: Ring<2, 3>,
+    /// Both beyond an open border.
+    beyond: [Vec<f32>; 2],
+}
+
+pub(super) const CONCENTRATION: usize = 0;
+pub(super) const LIMIT: usize = 1;
+/// Both beyond an open border.
+const BEYOND: [f32; 2] = [0.0, 1.0];
+
+impl Fluid {
+    /// Rows from `first` on; `share` is Δt/l.
+    pub fn new(border: Border, first: isize, share: f32) -> Self {
+        let beyond = BEYOND.map(|value| vec![value; border.width + 2]);
+        Self { border, share, rain: vec![0.0; border.width], rows: Ring::new(border.width, first), beyond }
+    }
+
+    /// The next row, which is row `y`.
+    #[inline(always)]
+    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow<'_>) {
+        let width = self.border.width;
+        let [concentration, limit] = self.rows.push();
+        let rain = rain.fall(self.border.on_map(y), &mut self.rain);
+        let layers = [WATER, SUSPENDED].map(|layer| &layers.row(layer, y)[..width]);
+        let (x, above, below) = (flow.x(y), flow.y(y), flow.y(y + 1));
+        let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
+        let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
+        over_row::<V>(width, FluidRow { share: self.share, layers, rain, faces, concentration, limit });
+        self.rows.close(self.border.edge, [BEYOND; 2]);
+    }
+
+    /// A quantity in the rows above, here and below.
+    #[inline(always)]
+    pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
+        self.rows.within(quantity, y, self.border, &self.beyond[quantity])
+    }
+}
+
+struct FluidRow<'a> {
+    share: f32,
+    /// Water and sediment.
+    layers: [&'a [f32]; 2],
+    rain: Fallen<'a>,
+    /// Fluxes to the left of the cells, right, above and below.
+    faces: [&'a [f32]; 4],
+    concentration: &'a mut [f32],
+    limit: &'a mut [f32],
+}
+
+impl RowKernel for FluidRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let (water, suspended) = (V::load(self.layers[0], x), V::load(self.layers[1], x));
+        let (left, right, above, below) = (
+            V::load(self.faces[0], x),
+            V::load(self.faces[1], x),
+            V::load(self.faces[2], x),
+            V::load(self.faces[3], x),
+        );
+        let fluid = (water + self.rain.at::<V>(x)) + suspended;
+        let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
+        let wanted = out * V::all(self.share);
+        let one = V::all(1.0);
+        (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
+        wanted.if_above(fluid, fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
+    }
+}
