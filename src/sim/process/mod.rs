@@ -3,6 +3,8 @@
 //! To add one: write a file here that implements [`Process`] for a type, and add its line to [`catalogue`].
 
 #[cfg(test)]
+mod conservation;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod coupling;

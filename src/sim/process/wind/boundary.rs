@@ -14,8 +14,8 @@
 use super::{
     air::decay,
     field::{Field, HEIGHT, LOOSE, QUANTA},
-    flight::{Grains, Law, Note, TABLE},
-    law2020::TALL,
+    flight::{Grains, Law, Note, TABLE, TOUCH},
+    law2020::{MOST, TALL},
 };
 use crate::sim::cells::{Cells, Places};
 
@@ -40,6 +40,8 @@ pub struct Boundary<'a> {
 }
 
 const PER_HEIGHT: f32 = QUANTA * TALL as f32;
+/// Share of a cell's sand that a grain lifts at most in a step: others come too.
+const GREATEST_BITE: f32 = 0.25;
 /// Greatest load, in heights: what a count of quanta holds.
 const FULL: f32 = 1.2;
 /// Speed below which a grain ends, in cells per step.
@@ -74,6 +76,10 @@ impl Law for Boundary<'_> {
 
     fn field(&self) -> &Field {
         self.field
+    }
+
+    fn bite(&self) -> f32 {
+        GREATEST_BITE
     }
 
     #[inline(always)]
@@ -128,8 +134,10 @@ impl Law for Boundary<'_> {
         let hit = into / speed.max(tiny);
         let capacity = e * (into * speed + V::all(0.02) * ((one - hit) * speed));
         let capacity = capacity.min(V::all(FULL));
-        let change = (V::all(self.suspension) * (capacity - load)).min(loose * V::all(0.25)) * V::all(PER_HEIGHT);
-        let (lifted, dropped) = (V::nearest(acts * change.positive()), V::nearest(acts * (-change).positive()));
+        let most = loose * V::all(GREATEST_BITE);
+        let change = (V::all(self.suspension) * (capacity - load)).min(most);
+        let change = change.min(V::all(MOST)).max(V::all(-MOST)) * V::all(PER_HEIGHT);
+        let (lifted, dropped) = (V::truncated(acts * change.positive()), V::nearest(acts * (-change).positive()));
         grains.load = V::minus(V::plus(grains.load, lifted), dropped);
         grains.lifted = V::plus(grains.lifted, lifted);
         grains.dropped = V::plus(grains.dropped, dropped);
@@ -142,7 +150,7 @@ impl Law for Boundary<'_> {
             at: new,
             beside: None,
             change: [V::minus(dropped, lifted); 2],
-            tally: [V::nearest(contact * V::all(65536.0) + acts); 2],
+            tally: [V::nearest(contact * V::all(TOUCH) + acts); 2],
             worn: zero,
         }
     }

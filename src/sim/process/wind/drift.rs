@@ -14,12 +14,9 @@
 
 use super::{
     field::{CAPACITY, Field, LOOSE, UPTAKE, WEAR},
-    flight::{Grains, Law, Note, TABLE},
+    flight::{Grains, Law, Note, TABLE, TOUCH},
 };
 use crate::sim::cells::Cells;
-
-/// Share of a cell's sand that a grain lifts at most in a step: others come too.
-const GREATEST_BITE: f32 = 1.0 / 16.0;
 
 /// The law over what the wind does in every cell.
 pub struct Drift<'a> {
@@ -37,6 +34,8 @@ pub struct Drift<'a> {
     pub border: Beyond,
     /// Steps after which a grain ends.
     pub longest: f32,
+    /// Share of a cell's sand that a grain lifts at most in a step: others come too.
+    pub bite: f32,
 }
 
 /// What becomes of a grain at the border.
@@ -57,6 +56,10 @@ impl Law for Drift<'_> {
 
     fn field(&self) -> &Field {
         self.field
+    }
+
+    fn bite(&self) -> f32 {
+        self.bite
     }
 
     #[inline(always)]
@@ -90,8 +93,8 @@ impl Law for Drift<'_> {
         let (loose, wear, capacity, share) = (parts[LOOSE], parts[WEAR], parts[CAPACITY], parts[UPTAKE]);
         let load = V::number(grains.load);
         let lacks = capacity.positive() - load;
-        let change = (lacks * share).min(loose * V::all(GREATEST_BITE));
-        let (lifted, dropped) = (V::nearest(runs * change.positive()), V::nearest(runs * (-change).positive()));
+        let change = (lacks * share).min(loose * V::all(self.bite));
+        let (lifted, dropped) = (V::truncated(runs * change.positive()), V::nearest(runs * (-change).positive()));
         grains.load = V::minus(V::plus(grains.load, lifted), dropped);
         grains.lifted = V::plus(grains.lifted, lifted);
         grains.dropped = V::plus(grains.dropped, dropped);
@@ -104,7 +107,7 @@ impl Law for Drift<'_> {
             at: new,
             beside: None,
             change: [V::minus(dropped, lifted); 2],
-            tally: [V::nearest(contact * V::all(65537.0)); 2],
+            tally: [V::nearest(contact * V::all(TOUCH + 1.0)); 2],
             worn: (contact * V::all(self.abrasion)) * (load * wear),
         }
     }

@@ -15,6 +15,10 @@ use crate::sim::{
 pub const QUANTA: f32 = 16_777_216.0;
 /// Cells of the ring on each side.
 const RING: usize = 2;
+/// Bits of a cell's tally below its change of sand.
+pub const BELOW: u32 = 24;
+/// A law's own count is two numbers of so many bits each.
+pub const COUNT: u32 = BELOW / 2;
 
 /// The ground as a wave sees it.
 #[derive(Clone, Default)]
@@ -148,7 +152,9 @@ pub(super) fn inside(place: isize, side: usize, edge: Edge) -> usize {
 /// What one thread's grains did to the sand, cell by cell, with the ring.
 #[derive(Clone, Default)]
 pub struct Tallies {
-    /// In the upper half the change of sand in quanta, in the lower half the law's own count.
+    /// The change of sand in quanta, and in the [`BELOW`] lowest bits the law's own counts: how often sand is to slide, and
+    /// above that how often grains touched the ground. Should one of these counts run over, a quantum more or less is owed to the
+    /// ground like any other rounding.
     pub changes: Vec<i64>,
     /// Rock that turned into sand, in quanta; empty as long as there is none.
     pub worn: Vec<i64>,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::field::{Field, Tallies};
+use super::field::{BELOW, COUNT, Field, Tallies};
 use crate::sim::{
     cells::{Cells, MOST, Pass, Places, with_vector_unit},
     process::Track,
@@ -64,6 +64,9 @@ pub struct Grains<V: Cells> {
     pub gone: V::Whole,
 }
 
+/// What a law counts for a grain that touches the ground; below it, how often sand is to slide.
+pub const TOUCH: f32 = (1 << COUNT) as f32;
+
 /// Numbers in a law's table of random numbers.
 pub const TABLE: usize = 4096;
 
@@ -100,6 +103,9 @@ pub trait Law: Sync {
 
     /// The ground that its grains see.
     fn field(&self) -> &Field;
+
+    /// Share of a cell's loose sand that a visit takes at most.
+    fn bite(&self) -> f32;
 
     /// A step. One that has ended asks for nothing and stays where it is.
     fn step<V: Cells>(&self, grains: &mut Grains<V>) -> Note<V>;
@@ -265,7 +271,7 @@ impl<L: Law> Pass for Flight<'_, L> {
                         outcome.outflow += i64::from(load);
                     } else if law.settles() {
                         let cell = law.field().cell(grains.x, grains.y).0[lane];
-                        tallies.changes[cell as usize] += i64::from(load) << 32;
+                        tallies.changes[cell as usize] += i64::from(load) << BELOW;
                         outcome.dropped += i64::from(load);
                     } else {
                         outcome.lost += i64::from(load);
@@ -303,6 +309,12 @@ impl<L: Law> Pass for Flight<'_, L> {
     }
 }
 
+/// A change of sand in the upper half and counts in the lower one, as a tally has them.
+#[inline(always)]
+fn tally(both: i64) -> i64 {
+    ((both >> 32) << BELOW) + (both & i64::from(u32::MAX))
+}
+
 /// Adds a note to the tallies.
 #[inline(always)]
 fn apply<V: Cells>(tallies: &mut Tallies, note: &Note<V>, outcome: &mut Outcome) {
@@ -312,7 +324,7 @@ fn apply<V: Cells>(tallies: &mut Tallies, note: &Note<V>, outcome: &mut Outcome)
         V::store_pairs(note.tally[cell], note.change[cell], &mut both);
         for lane in 0..V::COUNT {
             // SAFETY: a law's places lie in its field, and the tallies are as large.
-            unsafe { *tallies.changes.get_unchecked_mut(at.0[lane] as usize) += both[lane] };
+            unsafe { *tallies.changes.get_unchecked_mut(at.0[lane] as usize) += tally(both[lane]) };
         }
     }
     if note.worn.any_above(V::all(0.5)) {

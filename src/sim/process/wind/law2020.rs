@@ -19,7 +19,7 @@
 use super::{
     Params,
     field::{BLOWS, Field, HEIGHT, LOOSE, QUANTA, WEAR},
-    flight::{Grains, Law, Note},
+    flight::{Grains, Law, Note, TOUCH},
 };
 use crate::sim::{cells::Cells, real::Real};
 
@@ -177,8 +177,9 @@ pub struct Law2020<'a> {
 const PER_HEIGHT: f32 = QUANTA * TALL as f32;
 /// Share of a cell's sand that a grain lifts at most in a step, cured: others come too.
 const GREATEST_BITE: f32 = 1.0 / 16.0;
-/// Greatest change of a cell in a step, and greatest load, in heights: what a count of quanta holds.
-const MOST: f32 = 0.3;
+/// Greatest change of a cell in a step, in heights: what a count of quanta holds over a round of steps.
+pub const MOST: f32 = 0.1;
+/// Greatest load, in heights: what a count of quanta holds.
 const FULL: f32 = 1.2;
 
 impl Law for Law2020<'_> {
@@ -188,6 +189,11 @@ impl Law for Law2020<'_> {
 
     fn field(&self) -> &Field {
         self.field
+    }
+
+    fn bite(&self) -> f32 {
+        // As published, a blow that asks for more than there is takes all of it.
+        if self.constants.cured { GREATEST_BITE } else { 1.0 }
     }
 
     #[inline(always)]
@@ -255,11 +261,13 @@ impl Law for Law2020<'_> {
             let lifted = loose.if_above(lift, lift, zero) * V::all(PER_HEIGHT);
             let all = loose.positive().min(V::all(MOST));
             let taken = loose.if_above(lift, lift, all) * V::all(PER_HEIGHT);
-            let worn = loose.if_above(zero, zero, (V::all(self.constants.abrasion) * force) * load);
+            // Less than a quantum is no sand.
+            let bare = V::all(1.0 / PER_HEIGHT);
+            let worn = loose.if_above(bare, zero, (V::all(self.constants.abrasion) * force) * load);
             (lifted, taken, worn)
         };
-        let lifted = V::nearest(contact * lifted);
-        let taken = V::nearest(contact * taken);
+        let lifted = V::truncated(contact * lifted);
+        let taken = V::truncated(contact * taken);
         let flies = acts - contact;
         let share = V::all(self.constants.suspension) * load;
         let lost = V::nearest(flies * share);
@@ -284,7 +292,7 @@ impl Law for Law2020<'_> {
             at: old,
             beside: Some(new),
             change: [V::minus(half, taken), half],
-            tally: [V::nearest(contact * V::all(65536.0) + flies + cascades), V::nearest(flies)],
+            tally: [V::nearest(contact * V::all(TOUCH) + flies + cascades), V::nearest(flies)],
             worn: (contact * worn).min(V::all(MOST * PER_HEIGHT)),
         }
     }

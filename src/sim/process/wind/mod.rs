@@ -86,7 +86,8 @@ pub struct Wind {
     field: Field,
     tallies: Vec<Tallies>,
     spare: Option<Maps>,
-    /// Sand that rounding owes to the ground, in metres times cells: the next grain takes it along.
+    /// Sand that rounding has withheld from the ground, or, negative, has added to it, in metres times cells. What is left of
+    /// it after a wave is less than the last digit of one cell's sand.
     owed: f64,
     counts: Counts,
     tracks: Vec<Track>,
@@ -185,7 +186,7 @@ impl Process for Wind {
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         let mut kept = self.counts.memories();
-        kept.push(("owed", Memory::Number(&mut self.owed)));
+        kept.push(("rounding", Memory::Number(&mut self.owed)));
         let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
         let Maps { path, flux, abraded, .. } = self.spare.insert(maps);
         kept.extend(
@@ -294,25 +295,26 @@ impl Wind {
         let terrain = &mut *context.terrain;
         let Some(weather) = self.weather else { return };
         let wave = self.wave(terrain).min(self.waiting.len());
-        let mut starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
+        let starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
         self.counts.particles += starts.len() as u64;
         let quantum = f64::from(terrain.cell_size / QUANTA);
-        let cured = self.params.mode == Mode::Default;
-        if cured && let Some(first) = starts.first_mut() {
-            first.load = (self.owed / quantum).round().clamp(-1e8, 1e8) as i32;
-        }
-        let taken_along = starts.first().map_or(0.0, |first| f64::from(first.load) * quantum);
         // Of a tick's waves, the first leaves tracks.
         let first_wave = self.waiting.len() + wave == self.started;
         let tracks = if context.watched && first_wave { self.params.tracks as usize } else { 0 };
         let flight = Flight { starts: &starts, tracks, watched: context.watched };
-        self.field.resize(terrain.width(), terrain.height());
-        let outcome = match (self.params.mode, self.params.law) {
-            (mode, Law::_2020) => self.run_2020(terrain, weather, mode, flight),
-            (Mode::Published, Law::BoundaryLayer) => self.run_boundary(terrain, weather, flight),
-            (Mode::Default, Law::BoundaryLayer) => self.run_drift(terrain, weather, flight),
+        self.see(terrain, weather);
+        let mut attempt = 1;
+        let outcome = loop {
+            let (outcome, bite) = self.fly(terrain, weather, flight);
+            settle::gather(&mut self.tallies, &self.field);
+            let Some(tallies) = self.tallies.first_mut() else { return };
+            let overdrawn = settle::share_out(terrain, tallies, &mut self.field, bite, attempt);
+            if overdrawn == 0 {
+                break outcome;
+            }
+            self.counts.guards += overdrawn as u64;
+            attempt *= 2;
         };
-        settle::gather(&mut self.tallies, &self.field);
         let Some(tallies) = self.tallies.first_mut() else { return };
         let mut marks = Marks {
             calls: &mut maps.calls,
@@ -323,20 +325,14 @@ impl Wind {
         let grown = settle::deposit(terrain, tallies, &self.field, &mut marks);
         self.counts.substeps += outcome.steps;
         let cells = |quanta: i64| quanta as f64 * quantum;
+        self.owed += cells(outcome.dropped - outcome.lifted) - grown;
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        // Where sand ran out before all grains had lifted theirs, and in the last digit, the ground gave less.
-        let short = cells(outcome.dropped - outcome.lifted) - grown;
-        row.eroded += (cells(outcome.lifted) + short) * area;
+        row.eroded += cells(outcome.lifted) * area;
         row.deposited += cells(outcome.dropped) * area;
         row.moved += cells(outcome.lifted + outcome.dropped + 2 * outcome.worn) * area;
         row.outflow += cells(outcome.outflow) * area;
-        if cured {
-            self.owed += short - taken_along;
-            row.carried += (short - taken_along) * area;
-        } else {
-            row.lost -= (grown + cells(outcome.outflow)) * area;
-        }
+        row.lost += cells(outcome.lifted - outcome.dropped - outcome.outflow) * area;
     }
 
     /// Lets sand slide that lies too steep.
@@ -372,14 +368,10 @@ impl Wind {
             let row = context.ledger.solid.row(INFO.key);
             row.moved += 2.0 * slid * area;
             row.eroded += slid * area;
-            row.deposited += (slid + grown) * area;
-            if params.mode == Mode::Default {
-                self.owed -= grown;
-                row.carried -= grown * area;
-            } else {
-                row.lost -= grown * area;
-            }
+            row.deposited += slid * area;
+            self.owed -= grown;
         }
+        self.owed = settle::repay(&mut terrain.sand, &maps.calls, self.owed, context.tick);
     }
 
     /// Takes the tick into the averaged maps.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{
     Params,
-    field::{Field, QUANTA, Tallies},
+    field::{BELOW, COUNT, Field, LOOSE, QUANTA, Tallies},
 };
 use crate::sim::{
     around::{Pair, around},
@@ -21,8 +21,18 @@ use crate::sim::{
     terrain::{Edge, Terrain},
 };
 
-/// Bits of a law's own count that say how often sand is to slide; above them, how often grains touched the ground.
-const CALLS: i64 = 0xffff;
+/// The law's count in a tally that says how often sand is to slide.
+const fn calls(tally: i64) -> i64 {
+    tally & ((1 << COUNT) - 1)
+}
+
+/// The law's count in a tally that says how often grains touched the ground.
+const fn touches(tally: i64) -> i64 {
+    calls(tally >> COUNT)
+}
+
+/// What rounding may add to the bites out of a cell's sand, as a share of it.
+const ROUNDING: f32 = 1e-6;
 
 /// Adds the tallies of other threads to the first one's, and empties them.
 pub(super) fn gather(tallies: &mut [Tallies], field: &Field) {
@@ -57,8 +67,45 @@ pub(super) struct Marks<'a> {
     pub abraded: &'a mut Grid,
 }
 
-/// Turns the first tally into sand and rock and empties it. Returns by how much both together really grew, in metres times
-/// cells.
+/// Looks for cells from which the grains of a wave took more sand than there is: each saw the ground before the wave. If there
+/// are any, what the wave did is forgotten, and the grains will find so little in every crowded cell that there is enough
+/// for all: `attempt` times less than an equal share. A visit takes at most the share `bite` of what it finds. Returns the number of
+/// such cells.
+pub(super) fn share_out(terrain: &Terrain, tallies: &mut Tallies, field: &mut Field, bite: f32, attempt: u32) -> usize {
+    let (width, stride, start) = (field.width, field.stride(), field.index(0, 0));
+    let quantum = terrain.cell_size / QUANTA;
+    let takes = |sand: f32, tally: i64| -((tally >> BELOW) as f32) * quantum > sand * (1.0 + ROUNDING);
+    let rows = tallies.changes[start..].par_chunks(stride).zip(terrain.sand.par_chunks(width));
+    let overdrawn = rows.map(|(changes, sand)| {
+        changes.iter().zip(sand).filter(|&(&tally, &sand)| tally < 0 && takes(sand, tally)).count()
+    });
+    let overdrawn = overdrawn.sum();
+    if overdrawn == 0 {
+        return 0;
+    }
+    let rows = tallies.changes[start..].par_chunks(stride).zip(field.cells[start..].par_chunks_mut(stride));
+    rows.zip(terrain.sand.par_chunks(width)).for_each(|((changes, cells), sand)| {
+        for ((&tally, cell), &sand) in changes.iter().zip(cells).zip(sand) {
+            let visits = calls(tally).max(touches(tally)) as f32 * attempt as f32;
+            let visits = if takes(sand, tally) { visits.max(2.0 * attempt as f32 / bite) } else { visits };
+            if visits * bite > 1.0 {
+                // In the law's own unit, without the quantum by which a visit may be rounded.
+                let per_quantum = cell[LOOSE] / (sand / quantum).max(1.0);
+                let each = cell[LOOSE] / visits * (1.0 - ROUNDING) - per_quantum;
+                cell[LOOSE] = each.max(0.0) / bite;
+            }
+        }
+    });
+    tallies.changes.fill(0);
+    tallies.worn.fill(0);
+    tallies.passed.fill(0);
+    overdrawn
+}
+
+/// Turns the first tally into sand and rock and empties it.
+///
+/// A layer holds no more digits than an `f32`: what a cell's sand can't take is given to the next cell of its row. Returns by how
+/// much rock and sand together grew, in metres times cells.
 pub(super) fn deposit(terrain: &mut Terrain, tallies: &mut Tallies, field: &Field, marks: &mut Marks<'_>) -> f64 {
     let (width, quantum) = (field.width, terrain.cell_size / QUANTA);
     let start = field.index(0, 0);
@@ -68,16 +115,21 @@ pub(super) fn deposit(terrain: &mut Terrain, tallies: &mut Tallies, field: &Fiel
     let layers = layers.zip(marks.touched.par_chunks_mut(width));
     let grown: Vec<f64> = rows
         .zip(layers)
-        .map(|(changes, ((sand, calls), touched))| {
-            let mut grown = 0.0;
+        .map(|(changes, ((sand, slides), touched))| {
+            let (mut rest, mut grown) = (0.0, 0.0);
             for (x, changes) in changes[..width].iter_mut().enumerate() {
-                let all = std::mem::take(changes);
-                // The lower half is never negative, so the upper one is the change itself.
-                let new = (sand[x] + (all >> 32) as f32 * quantum).max(0.0);
-                grown += f64::from(new) - f64::from(sand[x]);
-                sand[x] = new;
-                calls[x] = (all & CALLS) as f32;
-                touched[x] = if all & 0xffff_0000 == 0 { touched[x] } else { 1.0 };
+                let tally = std::mem::take(changes);
+                // The lower bits are never negative, so the upper ones are the change itself.
+                let change = tally >> BELOW;
+                if change != 0 {
+                    let old = f64::from(sand[x]);
+                    let exact = old + change as f64 * f64::from(quantum) + rest;
+                    sand[x] = (exact as f32).max(0.0);
+                    rest = exact - f64::from(sand[x]);
+                    grown += f64::from(sand[x]) - old;
+                }
+                slides[x] = calls(tally) as f32;
+                touched[x] = if touches(tally) == 0 { touched[x] } else { 1.0 };
             }
             grown
         })
@@ -88,12 +140,12 @@ pub(super) fn deposit(terrain: &mut Terrain, tallies: &mut Tallies, field: &Fiel
         for index in 0..terrain.sand.len() {
             let worn = std::mem::take(&mut tallies.worn[cell(index)]) as f32 * quantum;
             if worn > 0.0 {
-                let (rock, sand) = (terrain.bedrock[index], terrain.sand[index]);
+                let (rock, sand) = (terrain.bedrock[index], f64::from(terrain.sand[index]));
                 terrain.bedrock[index] = rock - worn;
-                let worn = rock - terrain.bedrock[index];
-                terrain.sand[index] = sand + worn;
-                marks.abraded[index] += worn;
-                grown += f64::from(terrain.sand[index]) - f64::from(sand) - f64::from(worn);
+                let worn = f64::from(rock) - f64::from(terrain.bedrock[index]);
+                terrain.sand[index] = (sand + worn) as f32;
+                marks.abraded[index] += worn as f32;
+                grown += f64::from(terrain.sand[index]) - sand - worn;
             }
         }
     }
@@ -103,6 +155,22 @@ pub(super) fn deposit(terrain: &mut Terrain, tallies: &mut Tallies, field: &Fiel
         }
     }
     grown
+}
+
+/// Gives what rounding has withheld, in metres times cells, to sand on which grains were; what was too much is taken there.
+/// Returns what is less than the last digit. The search begins somewhere else in every tick.
+pub(super) fn repay(sand: &mut Grid, calls: &Grid, owed: f64, tick: u64) -> f64 {
+    let first = (tick.wrapping_mul(0x9e37_79b9_7f4a_7c15) % sand.len() as u64) as usize;
+    let mut owed = owed;
+    for index in (first..sand.len()).chain(0..first).filter(|&index| calls[index] > 0.0) {
+        let exact = f64::from(sand[index]) + owed;
+        sand[index] = (exact as f32).max(0.0);
+        owed = exact - f64::from(sand[index]);
+        if sand[index] > 0.0 {
+            break;
+        }
+    }
+    owed
 }
 
 /// Greatest share of a difference that creep moves at once.
@@ -194,7 +262,6 @@ struct SlideRow<'a, const MASKED: bool> {
     calls: [&'a [f32]; 3],
     out: &'a mut [f32],
     slid: &'a mut [f32],
-    grown: &'a mut [f32],
 }
 
 impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
@@ -238,7 +305,6 @@ impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
         let new = (old + (comes - goes)).positive();
         new.store(self.out, x);
         goes.store(self.slid, x);
-        (new - old).store(self.grown, x);
     }
 }
 
@@ -256,7 +322,7 @@ impl Slide<'_> {
     fn run_as<V: Cells, const MASKED: bool>(self) -> [f64; 2] {
         let width = self.border.width;
         let mut window = Window::new(self.border, self.rows.start);
-        let (mut slid, mut grown) = (vec![0.0; width], vec![0.0; width]);
+        let mut slid = vec![0.0; width];
         let mut sums = [0.0, 0.0];
         for (line, y) in self.rows.enumerate() {
             window.go_to::<V>(y, self.loose);
@@ -269,12 +335,11 @@ impl Slide<'_> {
                 calls: window.quantity(2),
                 out: &mut self.out[line * width..(line + 1) * width],
                 slid: &mut slid,
-                grown: &mut grown,
             };
             over_row::<V>(width, kernel);
             sums[0] += row_sum::<V>(&slid);
-            // Single numbers: the sum of all is small, and would lose its digits.
-            sums[1] += grown.iter().map(|&part| f64::from(part)).sum::<f64>();
+            let [new, old] = [&self.out[line * width..(line + 1) * width], &window.quantity(1)[1][1..=width]];
+            sums[1] += new.iter().zip(old).map(|(&new, &old)| f64::from(new) - f64::from(old)).sum::<f64>();
         }
         sums
     }

@@ -1,7 +1,7 @@
 //! A wave of grains under each law: what it sees of the terrain, and how it flies.
 
 use super::{
-    MARGIN, Params, Weather, Wind,
+    Law, MARGIN, Params, Weather, Wind,
     air::{self, decay},
     boundary::Boundary,
     drift::{Beyond, Drift},
@@ -26,6 +26,12 @@ const FALLOUT: f32 = 2.0;
 const WET: f32 = 1e-3;
 /// Sand thinner than this leaves rock bare, as a share of the cell size.
 const DUST: f32 = 1e-3;
+/// Greatest load of a grain, in quanta: what their count holds over a round of steps.
+const GREATEST_LOAD: f32 = 4.0 * QUANTA;
+/// Share of a cell's sand that a grain lifts at most in a step...
+const GREATEST_BITE: f32 = 1.0 / 16.0;
+/// ...and so many times as many visits as a cell has on average still find sand.
+const CROWDED: f32 = 4.0;
 /// Capacity of still air, as a mark.
 const STILL: f32 = -1.0;
 /// Depth of the published boundary layer, in cells.
@@ -42,18 +48,19 @@ pub(super) struct Flight<'a> {
     pub watched: bool,
 }
 
-/// Lets a wave fly under a law. `offset` is what a cell's middle lies from its number there.
+/// Lets a wave fly under a law. `offset` is what a cell's middle lies from its number there. Returns what the grains did and
+/// the law's greatest bite.
 fn fly<L: flight::Law>(
     law: &L,
     flight: Flight<'_>,
     offset: f32,
     tallies: &mut Vec<Tallies>,
     tracks: &mut Vec<Track>,
-) -> Outcome {
+) -> (Outcome, f32) {
     if flight.tracks > 0 {
         *tracks = flight::tracks(law, &sample(flight.starts, flight.tracks), offset);
     }
-    flight::run(law, flight.starts, tallies, law.field().count(), flight.watched)
+    (flight::run(law, flight.starts, tallies, law.field().count(), flight.watched), law.bite())
 }
 
 /// So many of the grains, from all over the map.
@@ -63,10 +70,31 @@ fn sample(starts: &[Start], count: usize) -> Vec<Start> {
 }
 
 impl Wind {
-    /// Lets a wave fly under the law of 2020.
-    pub(super) fn run_2020(&mut self, terrain: &Terrain, weather: Weather, mode: Mode, flight: Flight<'_>) -> Outcome {
-        let cured = mode == Mode::Default;
-        self.see_heights(terrain, cured, self.covered(terrain).as_ref());
+    /// Fills the field with what grains see of the terrain under the chosen law.
+    pub(super) fn see(&mut self, terrain: &Terrain, weather: Weather) {
+        self.field.resize(terrain.width(), terrain.height());
+        let covered = self.covered(terrain);
+        match (self.params.mode, self.params.law) {
+            (Mode::Default, Law::_2020) => self.see_heights(terrain, true, covered.as_ref()),
+            (Mode::Published, _) => self.see_heights(terrain, false, None),
+            (Mode::Default, Law::BoundaryLayer) => {
+                let shear = self.shear(terrain, weather, covered.as_ref());
+                self.see_wind(terrain, weather, covered.as_ref(), &shear);
+            }
+        }
+    }
+
+    /// Lets a wave fly under the chosen law over what is in the field. Returns what the grains did, and the share of a cell's sand that
+    /// one of them takes at most at a visit.
+    pub(super) fn fly(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
+        match (self.params.mode, self.params.law) {
+            (mode, Law::_2020) => self.fly_2020(terrain, weather, mode == Mode::Default, flight),
+            (Mode::Published, Law::BoundaryLayer) => self.fly_boundary(weather, flight),
+            (Mode::Default, Law::BoundaryLayer) => self.fly_drift(terrain, weather, flight),
+        }
+    }
+
+    fn fly_2020(&mut self, terrain: &Terrain, weather: Weather, cured: bool, flight: Flight<'_>) -> (Outcome, f32) {
         let wind = weather.heading.map(|part| f64::from(part * weather.strength));
         let law = Law2020 {
             field: &self.field,
@@ -80,9 +108,7 @@ impl Wind {
         fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
     }
 
-    /// Lets a wave fly under the published law of the boundary layer.
-    pub(super) fn run_boundary(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> Outcome {
-        self.see_heights(terrain, false, None);
+    fn fly_boundary(&mut self, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
         let law = Boundary {
             field: &self.field,
             wind: weather.heading.map(|part| part * weather.strength),
@@ -96,25 +122,27 @@ impl Wind {
         fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
     }
 
-    /// Lets a wave fly under its cured form.
-    pub(super) fn run_drift(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> Outcome {
+    /// How strong the wind of the default law is close to the ground.
+    fn shear(&self, terrain: &Terrain, weather: Weather, covered: Option<&Covered<Params>>) -> Grid {
         let params = &self.params;
-        let size = terrain.cell_size;
-        let covered = self.covered(terrain);
         let wind = air::Wind {
             heading: weather.heading,
             memory: MEMORY * length(params, terrain),
             speed_up: params.speed_up,
-            boundary_layer: params.boundary_layer * size,
+            boundary_layer: params.boundary_layer * terrain.cell_size,
         };
-        let under = covered.as_ref().filter(|covered| covered.params.speed_up != params.speed_up);
+        let under = covered.filter(|covered| covered.params.speed_up != params.speed_up);
         let speed_up = under.map(|covered| {
             let (free, more) = (params.speed_up, covered.params.speed_up - params.speed_up);
             let at = |x, y| (free + more * covered.at(x, y)) / wind.memory;
             Grid::from_fn(terrain.width(), terrain.height(), at)
         });
-        let shear = air::shear(terrain, wind, speed_up.as_ref());
-        self.see_wind(terrain, weather, covered.as_ref(), &shear);
+        air::shear(terrain, wind, speed_up.as_ref())
+    }
+
+    fn fly_drift(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
+        let steps = flight.starts.len() as f32 * self.params.max_age as f32;
+        let visits = steps / terrain.sand.len() as f32;
         let law = Drift {
             field: &self.field,
             heading: weather.heading,
@@ -127,6 +155,7 @@ impl Wind {
                 _ => Beyond::Loses,
             },
             longest: self.params.max_age as f32,
+            bite: GREATEST_BITE.min(1.0 / (CROWDED * visits)),
         };
         fly(&law, flight, 0.0, &mut self.tallies, &mut self.tracks)
     }
@@ -200,7 +229,8 @@ impl Wind {
                 let dry = water <= WET;
                 let moves = (shear - threshold) * per_shear;
                 out[LOOSE] = if dry { sand * per_metre } else { 0.0 };
-                out[CAPACITY] = if dry && moves > 0.0 { here.most * per_metre * moves } else { STILL };
+                out[CAPACITY] =
+                    if dry && moves > 0.0 { (here.most * per_metre * moves).min(GREATEST_LOAD) } else { STILL };
                 out[UPTAKE] = if out[CAPACITY] > 0.0 { here.uptake } else { here.fallout };
                 out[WEAR] = if dry && sand < dust {
                     // What flies over a plain hardly touches it; it hits what faces it.
