@@ -22,7 +22,7 @@ use thalweg::{
         Before, Brushes, Command, Document, Held, History, Live, Notices, Overlay, Preferences, Record, Timeline, Timing,
         Touch, Transport, Workspace,
     },
-    settings::Settings,
+    settings::{Quality, Settings},
     sim::{edit::Tool, quantity::Quantity, statistics::Statistics, terrain::Source},
     ui::{
         Kept, State, UiVisible,
@@ -485,6 +485,9 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
         return;
     }
     let Some(mut app) = running("mountain-lake", 64) else { return };
+    // What is drawn counts, not how finely.
+    let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
+    *settings = Settings { quality: Quality::Custom, shadow_size: 512, render_scale: 0.5, ..Settings::default() };
     app.world_mut().write_message(Command::ToggleTurntable);
     let plain = growth(&mut app, |_| {});
     app.world_mut().write_message(Command::Hold(Some(Tool::Raise)));
@@ -498,7 +501,8 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     let overlay = growth(&mut app, point);
     eprintln!("600 frames grew by {plain:.1} MB, {water:.1} with ring and water, {overlay:.1} with overlay and arrows");
     let mut open = |(name, _): &(&'static str, &str)| {
-        app.world_mut().write_message(Command::Open((*name).to_owned(), Options::default()));
+        let options = Options { size: Some((96, 96)), ..Options::default() };
+        app.world_mut().write_message(Command::Open((*name).to_owned(), options));
         while app.world().resource::<Live>().chosen().name != *name {
             app.update();
         }
