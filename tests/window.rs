@@ -19,8 +19,8 @@ use thalweg::{
     params::title,
     params::{Value, walk},
     runtime::{
-        Before, Brushes, Command, Document, Held, History, Live, Notices, Overlay, Preferences, Record, Timeline, Timing,
-        Touch, Transport, Workspace,
+        Before, Brushes, Command, Document, Held, History, Live, Notices, Overlay, Preferences, Record, Timeline,
+        Timing, Touch, Transport, Workspace,
     },
     settings::{Quality, Settings},
     sim::{edit::Tool, quantity::Quantity, statistics::Statistics, terrain::Source},
