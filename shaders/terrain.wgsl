@@ -2,19 +2,25 @@
 // pass and the shadow pass.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
 #import thalweg::scene::{sky_color, sun_color, ambient_light, haze_amount, hash, noise, dithered}
-#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height, with_ring}
+#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height}
 
 #ifdef PREPASS_PIPELINE
 #import bevy_pbr::prepass_io::{Vertex, VertexOutput}
 #else
-#import bevy_pbr::{forward_io::{Vertex, VertexOutput, FragmentOutput}, shadows}
+#import bevy_pbr::forward_io::{Vertex, VertexOutput, FragmentOutput}
+#ifdef RING
+#import thalweg::map::with_ring
+#endif
+#ifdef SHADOWS
+#import thalweg::shadow::sunlit
+#endif
 #ifdef TONEMAP_IN_SHADER
 #import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
 #endif
 
 struct Overlay {
-    // Least value, one over the difference to the largest, whether a quantity is shown, whether arrows are.
+    // Least value, one over the difference to the largest; the other two choose the variant: a quantity is shown, arrows are.
     range: vec4<f32>,
     // Cells from arrow to arrow, speed in metres per second that makes the longest, depth in metres that has one; whether
     // the ground shows where there is nothing.
@@ -216,11 +222,11 @@ fn arrow(cell: vec2<f32>) -> vec2<f32> {
 
 @fragment
 fn fragment(in: VertexOutput) -> FragmentOutput {
+#ifdef SPLIT
     if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
+#endif
     let place = in.world_position.xyz;
     let cell = cell_at(place.xz);
-    // Width of a pixel on the ground, in cells.
-    let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
     let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
     var normal = in.world_normal;
     var color: vec3<f32>;
@@ -237,20 +243,22 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         let here = look_around(cell);
         normal = here.normal;
         color = ground_color(place, here, in.world_normal.y);
-        if scene.wind.z > 0.0 && here.sand > 0.0 {
+#ifdef RIPPLES
+        if here.sand > 0.0 {
             let slope = ripples(place, here) * scene.wind.xy;
             normal = normalize(normal + vec3(-slope.x, 0.0, -slope.y));
         }
-        if overlay.range.z > 0.5 {
-            let value = moving_between(cell).x;
-            let share = (value - overlay.range.x) * overlay.range.y;
-            let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
-            color = mix(overlay_color(value), bare, overlay.arrows.w * (1.0 - smoothstep(0.0, 0.02, share)));
-        }
-        if overlay.range.w > 0.5 {
-            let covers = arrow(cell);
-            color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);
-        }
+#endif
+#ifdef OVERLAY
+        let value = moving_between(cell).x;
+        let share = (value - overlay.range.x) * overlay.range.y;
+        let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
+        color = mix(overlay_color(value), bare, overlay.arrows.w * (1.0 - smoothstep(0.0, 0.02, share)));
+#endif
+#ifdef ARROWS
+        let covers = arrow(cell);
+        color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);
+#endif
     }
     let sun = scene.sun.xyz;
     let eye = view.world_position.xyz - place;
@@ -258,13 +266,9 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let towards_eye = eye / distance;
     let facing = max(dot(normal, sun), 0.0);
     var lit = 1.0;
-    if facing > 0.0 && scene.phong.w > 0.5 {
-        let depth = dot(vec4(view.view_from_world[0].z, view.view_from_world[1].z, view.view_from_world[2].z,
-            view.view_from_world[3].z), in.world_position);
-        // The start beside the present has a sun of its own, so that neither shades the other.
-        let light = select(0u, 1u, scene.place.z < 0.0);
-        lit = shadows::fetch_directional_shadow(light, in.world_position, normal, depth, in.position.xy);
-    }
+#ifdef SHADOWS
+    if facing > 0.0 { lit = sunlit(in.world_position, normal, in.position.xy, scene.place.w); }
+#endif
     let half_way = normalize(sun + towards_eye);
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
@@ -272,7 +276,11 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let haze = haze_amount(distance, scene.air.w, scene.ground.w);
     light = mix(light, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
     light *= scene.air.y;
+#ifdef RING
+    // Width of a pixel on the ground, in cells.
+    let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
     if !wall { light = with_ring(light, cell, pixel); }
+#endif
     var out: FragmentOutput;
     out.color = vec4(light, 1.0);
 #ifdef TONEMAP_IN_SHADER

@@ -32,7 +32,9 @@ fn vertex(in: Vertex) -> VertexOutput {
 
 @fragment
 fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
+#ifdef SPLIT
     if in.position.x < ink.column.x { discard; }
+#endif
     let edge = 1.0 - in.uv.x * in.uv.x;
     return vec4(select(ink.color.rgb, ink.sand.rgb, in.uv.y < 0.0), edge * abs(in.uv.y));
 }

@@ -1,9 +1,15 @@
 // The water: the block's mesh again, lifted to the surface of the water. It fades where it is thin, shows the bed through
 // what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
-#import bevy_pbr::{forward_io::{Vertex, VertexOutput, FragmentOutput}, shadows}
+#import bevy_pbr::forward_io::{Vertex, VertexOutput, FragmentOutput}
 #import thalweg::scene::{sky_color, sun_color, haze_amount, noise, dithered}
-#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height, with_ring}
+#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height}
+#ifdef RING
+#import thalweg::map::with_ring
+#endif
+#ifdef SHADOWS
+#import thalweg::shadow::sunlit
+#endif
 #ifdef TONEMAP_IN_SHADER
 #import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
@@ -80,10 +86,14 @@ fn waves(at: vec2<f32>) -> vec2<f32> {
 
 @fragment
 fn fragment(in: VertexOutput) -> FragmentOutput {
+#ifdef SPLIT
     if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
+#endif
     let place = in.world_position.xyz;
     let cell = cell_at(place.xz);
+#ifdef RING
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
+#endif
     let here = bilinear(cell);
     let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
@@ -119,12 +129,9 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     }
     let sun = scene.sun.xyz;
     var lit = 1.0;
-    if scene.phong.w > 0.5 {
-        let away = dot(vec4(view.view_from_world[0].z, view.view_from_world[1].z, view.view_from_world[2].z,
-            view.view_from_world[3].z), in.world_position);
-        let light = select(0u, 1u, scene.place.z < 0.0);
-        lit = shadows::fetch_directional_shadow(light, in.world_position, vec3(0.0, 1.0, 0.0), away, in.position.xy);
-    }
+#ifdef SHADOWS
+    lit = sunlit(in.world_position, vec3(0.0, 1.0, 0.0), in.position.xy, scene.place.w);
+#endif
     let facing = max(dot(normal, towards_eye), 0.02);
     let path = depth / max(facing, 0.25);
     // Red goes first; sediment swallows all colours alike.
@@ -149,11 +156,13 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let haze = haze_amount(distance, scene.air.w, scene.ground.w);
     color = mix(color, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
     color *= scene.air.y;
+#ifdef RING
     if !wall {
         // The ring lies on the bed, where the line of sight ends; deep water would hide it.
         let bed = place.xz - towards_eye.xz * depth * scene.extent.z / max(towards_eye.y, 0.12);
         color = with_ring(color, cell_at(bed), pixel);
     }
+#endif
     var out: FragmentOutput;
     out.color = vec4(color, alpha);
 #ifdef TONEMAP_IN_SHADER

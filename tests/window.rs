@@ -1,6 +1,6 @@
-//! The window: panels without a screen, and the picture by facts.
+//! The window: panels without a screen, the picture by facts, and what it takes of memory.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, env, fs, process};
 
 use bevy::prelude::{App, Vec2};
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
@@ -19,11 +19,11 @@ use thalweg::{
     params::title,
     params::{Value, walk},
     runtime::{
-        Before, Brushes, Command, Document, History, Live, Notices, Overlay, Preferences, Record, Timeline, Timing,
-        Transport, Workspace,
+        Before, Brushes, Command, Document, Held, History, Live, Notices, Overlay, Preferences, Record, Timeline,
+        Timing, Touch, Transport, Workspace,
     },
-    settings::Settings,
-    sim::{statistics::Statistics, terrain::Source},
+    settings::{Quality, Settings},
+    sim::{edit::Tool, quantity::Quantity, statistics::Statistics, terrain::Source},
     ui::{
         Kept, State, UiVisible,
         group::group_ui,
@@ -365,7 +365,7 @@ fn a_changed_value_goes_into_the_session() {
 /// The app as it runs in a window, drawing off-screen; `None`, said aloud, where there is no graphics driver.
 fn running(scene: &str, side: usize) -> Option<App> {
     if let Err(reason) = app::find_adapter() {
-        assert!(std::env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
+        assert!(env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
         eprintln!("SKIPPED: the picture was not checked: {reason}");
         return None;
     }
@@ -446,4 +446,71 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
             (changed(&half(&split, true), &half(&start, true)), changed(&half(&split, false), &half(&after, false)));
         assert!(left < 0.005 && right < 0.005, "{name}: the divided view differs by {left} and {right}");
     }
+}
+
+/// Resident memory of this process in megabytes, where the system says it.
+fn resident() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1.024e-3)
+}
+
+/// Megabytes by which resident memory grows while 600 frames are drawn.
+fn growth(app: &mut App, mut before_frame: impl FnMut(&mut App)) -> f64 {
+    let mut draw = |count: usize| {
+        for _ in 0..count {
+            before_frame(app);
+            app.update();
+        }
+        resident().expect("it was known before")
+    };
+    // Shaders are compiled in the first, pools fill up.
+    let before = draw(40);
+    draw(600) - before
+}
+
+/// Resident memory is a matter of the process, so the test runs again alone in one of its own.
+#[test]
+fn neither_frames_nor_scenes_leave_anything_in_memory() {
+    const ALONE: &str = "THALWEG_TEST_ALONE";
+    if resident().is_none() {
+        eprintln!("SKIPPED: memory was not measured: this system does not say what a process takes");
+        return;
+    }
+    if env::var_os(ALONE).is_none() {
+        let name = "neither_frames_nor_scenes_leave_anything_in_memory";
+        let mut again = process::Command::new(env::current_exe().expect("it runs"));
+        let status = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").status().expect("it starts");
+        assert!(status.success(), "alone it fails");
+        return;
+    }
+    let Some(mut app) = running("mountain-lake", 64) else { return };
+    // What is drawn counts, not how finely.
+    let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
+    *settings = Settings { quality: Quality::Custom, shadow_size: 512, render_scale: 0.5, ..Settings::default() };
+    app.world_mut().write_message(Command::ToggleTurntable);
+    let plain = growth(&mut app, |_| {});
+    app.world_mut().write_message(Command::Hold(Some(Tool::Raise)));
+    let point = |app: &mut App| {
+        app.world_mut().write_message(Touch::Hover(Some([0.5, 0.5]), Held::default()));
+    };
+    let water = growth(&mut app, point);
+    // Under an overlay no water is drawn.
+    app.world_mut().write_message(Command::ShowOverlay(Some(Quantity::Depth)));
+    app.world_mut().write_message(Command::ToggleArrows);
+    let overlay = growth(&mut app, point);
+    eprintln!("600 frames grew by {plain:.1} MB, {water:.1} with ring and water, {overlay:.1} with overlay and arrows");
+    let mut open = |(name, _): &(&'static str, &str)| {
+        let options = Options { size: Some((96, 96)), ..Options::default() };
+        app.world_mut().write_message(Command::Open((*name).to_owned(), options));
+        while app.world().resource::<Live>().chosen().name != *name {
+            app.update();
+        }
+        frames(&mut app, 30);
+        resident().expect("it was known before")
+    };
+    let sizes: Vec<f64> = BUILT_IN.iter().take(11).map(&mut open).collect();
+    eprintln!("after each scene: {sizes:.0?} MB");
+    assert!(plain < 20.0 && water < 20.0 && overlay < 20.0, "{plain}, {water}, {overlay} MB in 600 frames");
+    assert!(sizes[10] - sizes[0] < 100.0, "ten scenes took {:.0} MB", sizes[10] - sizes[0]);
 }

@@ -47,20 +47,19 @@ fn world_height(metres: f32) -> f32 {
 // Effect of the brush at a distance counted in radii; the twin of `Falloff` in `src/sim/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);
-    switch u32(scene.brush.w) {
-        case 0u: { return near * near * (3.0 - 2.0 * near); }
-        case 1u: { return sqrt(max(1.0 - distance * distance, 0.0)); }
-        case 2u: { return near; }
-        case 3u: { return near * near; }
-        default: { return select(0.0, 1.0, distance < 1.0); }
-    }
+    // All of them, and one is taken: `src/view/variant.rs` says why there is no branch.
+    let kind = u32(scene.brush.w);
+    var weight = select(0.0, 1.0, distance < 1.0);
+    weight = select(weight, near * near, kind == 3u);
+    weight = select(weight, near, kind == 2u);
+    weight = select(weight, sqrt(max(1.0 - distance * distance, 0.0)), kind == 1u);
+    return select(weight, near * near * (3.0 - 2.0 * near), kind == 0u);
 }
 
 // A colour with the brush's ring on it: a bright line with a dark rim around what the brush reaches, a tint as strong as
 // its effect, and a mark in the middle. `pixel` is the width of a pixel in cells.
 fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
     let radius = scene.brush.z;
-    if radius <= 0.0 { return color; }
     // From a ramp's line as from a point.
     let way = scene.brush.xy - scene.stroke.xy;
     let share = clamp(dot(cell - scene.stroke.xy, way) / max(dot(way, way), 1e-6), 0.0, 1.0);

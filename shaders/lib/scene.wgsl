@@ -19,7 +19,7 @@ struct Scene {
     ground: vec4<f32>,
     // Towards the sun; w: strength.
     sun: vec4<f32>,
-    // Ambient, specular, shininess, shadows on or off.
+    // Ambient, specular, shininess; the last chooses the variant: shadows on or off.
     phong: vec4<f32>,
     // Turbidity, exposure as a factor, grain, size of everything in world units.
     air: vec4<f32>,

@@ -19,6 +19,7 @@ use super::{
     ViewSystems,
     numbers::{self, Layout, SceneNumbers},
     overlay::{Motions, OverlayNumbers},
+    variant::Variant,
 };
 use crate::{
     runtime::{Before, BrushCursor, Brushes, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
@@ -32,6 +33,7 @@ pub(super) const START_LAYER: usize = 1;
 
 /// The ground's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[bind_group_data(Variant)]
 pub(super) struct GroundMaterial {
     #[uniform(0)]
     scene: SceneNumbers,
@@ -41,6 +43,19 @@ pub(super) struct GroundMaterial {
     pub motion: Handle<Image>,
     #[uniform(3)]
     pub overlay: OverlayNumbers,
+}
+
+impl From<&GroundMaterial> for Variant {
+    fn from(GroundMaterial { scene, overlay, .. }: &GroundMaterial) -> Self {
+        Self::with(&[
+            ("SPLIT", scene.is_split()),
+            ("SHADOWS", scene.has_shadows()),
+            ("RIPPLES", scene.has_ripples()),
+            ("OVERLAY", overlay.has_values()),
+            ("ARROWS", overlay.has_arrows()),
+            ("RING", scene.has_ring()),
+        ])
+    }
 }
 
 impl Material for GroundMaterial {
@@ -60,8 +75,9 @@ impl Material for GroundMaterial {
         _: &MaterialPipeline,
         descriptor: &mut RenderPipelineDescriptor,
         _: &MeshVertexBufferLayoutRef,
-        _: MaterialPipelineKey<Self>,
+        key: MaterialPipelineKey<Self>,
     ) -> Result<(), SpecializedMeshPipelineError> {
+        key.bind_group_data.define(descriptor);
         // Walls are seen from both sides while the camera dips below the rim.
         descriptor.primitive.cull_mode = None;
         Ok(())

@@ -9,6 +9,7 @@ pub mod picture;
 mod redraw;
 mod surroundings;
 mod tracks;
+mod variant;
 mod water;
 
 use std::path::{Path, PathBuf};
@@ -30,9 +31,10 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 7] = [
+const SHADERS: [(&str, &[u8]); 8] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),
+    ("lib/shadow.wgsl", include_bytes!("../../shaders/lib/shadow.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
     ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),

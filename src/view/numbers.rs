@@ -136,6 +136,26 @@ impl SceneNumbers {
         self
     }
 
+    /// Whether a brush's ring is on it.
+    pub(super) fn has_ring(&self) -> bool {
+        self.brush.z > 0.0
+    }
+
+    /// Whether there are shadows.
+    pub(super) fn has_shadows(&self) -> bool {
+        self.phong.w > 0.0
+    }
+
+    /// Whether the wind makes ripples on sand.
+    pub(super) fn has_ripples(&self) -> bool {
+        self.wind.z > 0.0
+    }
+
+    /// Whether it is drawn on one side of the divider alone.
+    pub(super) fn is_split(&self) -> bool {
+        self.place.z != 0.0
+    }
+
     /// Drawn only on one side of a pixel column: -1 left of it, 1 right of it.
     pub(super) fn beside(mut self, side: f32, column: f32) -> Self {
         (self.place.z, self.place.w) = (side, column);

@@ -50,6 +50,16 @@ impl OverlayNumbers {
             }),
         }
     }
+
+    /// Whether a quantity is shown.
+    pub(super) fn has_values(&self) -> bool {
+        self.range.z > 0.0
+    }
+
+    /// Whether arrows are.
+    pub(super) fn has_arrows(&self) -> bool {
+        self.range.w > 0.0
+    }
 }
 
 /// Values and velocities of every block, as a texture.

@@ -1,5 +1,5 @@
-//! When the picture is drawn again: when something in it has changed. Else the last one stays, and a frame costs what the
-//! panels cost.
+//! When the picture is drawn again: when something in it has changed, and all that is in it can be drawn. Else the last one
+//! stays, and a frame costs what the panels cost.
 
 use std::{
     sync::{
@@ -10,10 +10,11 @@ use std::{
 };
 
 use bevy::{
+    core_pipeline::schedule::camera_driver,
     ecs::system::SystemParam,
     input::{keyboard::KeyboardInput, mouse::MouseMotion},
     prelude::*,
-    render::{Render, RenderApp, render_resource::PipelineCache},
+    render::{RenderApp, camera::SortedCameras, render_resource::PipelineCache, renderer::RenderGraph},
 };
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
@@ -29,7 +30,7 @@ pub(super) fn plugin(app: &mut App) {
     app.insert_resource(compiling.clone())
         .add_systems(PostUpdate, draw_when_changed.after(PanOrbitCameraSystemSet).before(TransformSystems::Propagate));
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
-        render.insert_resource(compiling).add_systems(Render, tell_whether_compiling);
+        render.insert_resource(compiling).add_systems(RenderGraph, wait_for_shaders.before(camera_driver));
     }
 }
 
@@ -37,8 +38,18 @@ pub(super) fn plugin(app: &mut App) {
 #[derive(Resource, Clone)]
 struct Compiling(Arc<AtomicBool>);
 
-fn tell_whether_compiling(cache: Res<PipelineCache>, compiling: Res<Compiling>) {
-    compiling.0.store(cache.waiting_pipelines().next().is_some(), Ordering::Relaxed);
+/// While a shader is still being compiled, what it draws would be missing from the picture: the last one stays.
+fn wait_for_shaders(
+    cache: Res<PipelineCache>,
+    compiling: Res<Compiling>,
+    mut cameras: ResMut<SortedCameras>,
+    views: Query<(), With<Camera3d>>,
+) {
+    let waits = cache.waiting_pipelines().next().is_some();
+    compiling.0.store(waits, Ordering::Relaxed);
+    if waits {
+        cameras.0.retain(|camera| !views.contains(camera.entity));
+    }
 }
 
 /// All that the picture shows, and what asks for it.

@@ -18,6 +18,7 @@ use super::{
     SIDE, ViewSystems,
     ground::{Blocks, START_LAYER},
     numbers::{SceneNumbers, towards_sun},
+    variant::Variant,
 };
 use crate::runtime::{Before, Live, Preferences, Shown};
 
@@ -68,11 +69,19 @@ impl Material for SkyMaterial {
 
 /// The table's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[bind_group_data(Variant)]
 struct TableMaterial {
     #[uniform(0)]
     scene: SceneNumbers,
     #[uniform(1)]
     blocks: [Vec4; MOST_BLOCKS],
+}
+
+impl From<&TableMaterial> for Variant {
+    fn from(TableMaterial { scene, blocks }: &TableMaterial) -> Self {
+        let count = blocks.iter().filter(|block| block.z > 0.0).count();
+        Self::with(&[("SHADOWS", scene.has_shadows())]).and("BLOCKS", count)
+    }
 }
 
 impl Material for TableMaterial {
@@ -91,6 +100,16 @@ impl Material for TableMaterial {
 
     fn enable_shadows() -> bool {
         false
+    }
+
+    fn specialize(
+        _: &MaterialPipeline,
+        descriptor: &mut RenderPipelineDescriptor,
+        _: &MeshVertexBufferLayoutRef,
+        key: MaterialPipelineKey<Self>,
+    ) -> Result<(), SpecializedMeshPipelineError> {
+        key.bind_group_data.define(descriptor);
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use bevy::{
     shader::ShaderRef,
 };
 
-use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers};
+use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, variant::Variant};
 use crate::{
     io::session::Session,
     runtime::{Before, Live, Revision, Shown, Transport},
@@ -34,6 +34,7 @@ const BLOWN: Vec4 = Vec4::new(1.0, 0.93, 0.80, 1.1);
 
 /// The streaks' material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[bind_group_data(Variant)]
 struct TrackMaterial {
     #[uniform(0)]
     ink: Ink,
@@ -45,6 +46,12 @@ struct Ink {
     color: Vec4,
     sand: Vec4,
     column: Vec4,
+}
+
+impl From<&TrackMaterial> for Variant {
+    fn from(TrackMaterial { ink }: &TrackMaterial) -> Self {
+        Self::with(&[("SPLIT", ink.column.x > 0.0)])
+    }
 }
 
 impl Material for TrackMaterial {
@@ -76,8 +83,9 @@ impl Material for TrackMaterial {
         _: &MaterialPipeline,
         descriptor: &mut RenderPipelineDescriptor,
         _: &MeshVertexBufferLayoutRef,
-        _: MaterialPipelineKey<Self>,
+        key: MaterialPipelineKey<Self>,
     ) -> Result<(), SpecializedMeshPipelineError> {
+        key.bind_group_data.define(descriptor);
         descriptor.primitive.cull_mode = None;
         Ok(())
     }

@@ -10,7 +10,7 @@ use bevy::{
     shader::ShaderRef,
 };
 
-use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers, overlay::Motions};
+use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers, overlay::Motions, variant::Variant};
 use crate::{
     look::WaterLook,
     runtime::{Before, Live, Shown, TICKS_PER_SECOND},
@@ -42,6 +42,7 @@ impl WaterNumbers {
 
 /// The water's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[bind_group_data(Variant)]
 struct WaterMaterial {
     #[uniform(0)]
     scene: SceneNumbers,
@@ -51,6 +52,12 @@ struct WaterMaterial {
     motion: Handle<Image>,
     #[uniform(3)]
     water: WaterNumbers,
+}
+
+impl From<&WaterMaterial> for Variant {
+    fn from(WaterMaterial { scene, .. }: &WaterMaterial) -> Self {
+        Self::with(&[("SPLIT", scene.is_split()), ("SHADOWS", scene.has_shadows()), ("RING", scene.has_ring())])
+    }
 }
 
 impl Material for WaterMaterial {
@@ -78,8 +85,9 @@ impl Material for WaterMaterial {
         _: &MaterialPipeline,
         descriptor: &mut RenderPipelineDescriptor,
         _: &MeshVertexBufferLayoutRef,
-        _: MaterialPipelineKey<Self>,
+        key: MaterialPipelineKey<Self>,
     ) -> Result<(), SpecializedMeshPipelineError> {
+        key.bind_group_data.define(descriptor);
         descriptor.primitive.cull_mode = None;
         Ok(())
     }
