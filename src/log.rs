@@ -2,7 +2,9 @@
 
 use std::{
     backtrace::Backtrace,
-    fs, panic,
+    fs,
+    io::{self, Write},
+    panic,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -32,7 +34,9 @@ pub fn plugin() -> LogPlugin {
 }
 
 fn errors_only(_: &mut App) -> Option<BoxedFmtLayer> {
-    Some(Box::new(fmt::Layer::default().with_writer(std::io::stderr).with_filter(LevelFilter::ERROR)))
+    // Where standard error cannot be written, there is nowhere to say so.
+    let layer = fmt::Layer::default().with_writer(io::stderr).log_internal_errors(false);
+    Some(Box::new(layer.with_filter(LevelFilter::ERROR)))
 }
 
 fn log_file(_: &mut App) -> Option<BoxedLayer> {
@@ -43,7 +47,7 @@ fn log_file(_: &mut App) -> Option<BoxedLayer> {
         .max_log_files(DAYS)
         .build(log_folder())
         .ok()?;
-    Some(Box::new(fmt::layer().with_ansi(false).with_writer(file)))
+    Some(Box::new(fmt::layer().with_ansi(false).with_writer(file).log_internal_errors(false)))
 }
 
 /// Writes a report wherever the program breaks down, and says where it lies.
@@ -52,15 +56,16 @@ pub fn report_panics() {
     panic::set_hook(Box::new(move |info| {
         usual(info);
         let text = format!("{info}\n\n{}", Backtrace::force_capture());
-        match write_report(&log_folder(), &text) {
-            Ok(path) => eprintln!("thalweg: it broke down; a report is in {}", path.display()),
-            Err(error) => eprintln!("thalweg: it broke down, and the report could not be written: {error}"),
-        }
+        let said = match write_report(&log_folder(), &text) {
+            Ok(path) => format!("a report is in {}", path.display()),
+            Err(error) => format!("the report could not be written: {error}"),
+        };
+        let _ = writeln!(io::stderr(), "thalweg: it broke down; {said}");
     }));
 }
 
 /// Writes a report with what is known of program and machine. Returns where.
-fn write_report(folder: &Path, text: &str) -> std::io::Result<PathBuf> {
+fn write_report(folder: &Path, text: &str) -> io::Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = folder.join(format!("crash-{seconds}.txt"));
     fs::create_dir_all(folder)?;

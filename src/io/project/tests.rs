@@ -1,4 +1,9 @@
-use std::{fs, io::Write, path::PathBuf, time::Instant};
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::PathBuf,
+    time::Instant,
+};
 
 use super::*;
 use crate::{
