@@ -40,6 +40,8 @@ fn errors_only(_: &mut App) -> Option<BoxedFmtLayer> {
 }
 
 fn log_file(_: &mut App) -> Option<BoxedLayer> {
+    // The appender complains on standard error if it has to make the folder itself.
+    fs::create_dir_all(log_folder()).ok()?;
     let file = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
         .filename_prefix("thalweg")

@@ -61,3 +61,23 @@ pub fn text_if_there(path: &Path) -> Result<Option<String>, Error> {
         _ => text(path).map(Some),
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_or_a_device_is_refused_without_waiting() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()), "no pipe could be made");
+        for path in [&*pipe, Path::new("/dev/zero"), Path::new("/dev/tty")] {
+            let said = open(path).expect_err("it is no file").to_string();
+            // Without a terminal there is no such device.
+            assert!(said.contains("it is a pipe or a device; name a file") || path.ends_with("tty"), "{said}");
+            assert!(text_if_there(path).is_err());
+        }
+        assert_eq!(text_if_there(&folder.path().join("none.ron")), Ok(None));
+    }
+}

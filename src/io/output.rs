@@ -15,7 +15,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tempfile::TempDir;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::{Error, input};
@@ -29,8 +28,10 @@ const LOCK: &str = "thalweg.lock";
 #[derive(Debug)]
 pub struct Output {
     folder: PathBuf,
-    /// Where the files are written, and its lock. `None` once they are published.
-    staging: Option<(TempDir, File)>,
+    /// The hidden folder where the files are written.
+    staging: PathBuf,
+    /// Says that the hidden folder is in use; the system lets it go however the program ends.
+    _lock: File,
     /// Folders made for this output, the innermost first.
     made: Vec<PathBuf>,
 }
@@ -51,16 +52,11 @@ impl Output {
             .map(Path::to_owned)
             .collect();
         sweep(folder);
-        let staging = fs::create_dir_all(folder).and_then(|()| stage(folder)).map_err(|error| {
+        let (staging, lock) = fs::create_dir_all(folder).and_then(|()| stage(folder)).map_err(|error| {
             remove_empty(&mut made);
             Error::unwritable(folder, &error)
         })?;
-        Ok(Self { folder: folder.to_owned(), staging: Some(staging), made })
-    }
-
-    fn staged(&self) -> &Path {
-        // `publish` takes the hidden folder and the whole output with it.
-        self.staging.as_ref().expect("an output that is still there is not published").0.path()
+        Ok(Self { folder: folder.to_owned(), staging, _lock: lock, made })
     }
 
     /// Lets `write` write the file that will be published under `name`, to the path that it is given, and others beside it.
@@ -68,12 +64,12 @@ impl Output {
     /// # Errors
     /// The error of `write`; it names the file by its place in the end.
     pub fn write(&self, name: impl AsRef<OsStr>, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
-        write(&self.staged().join(name.as_ref())).map_err(|error| error.moved(self.staged(), &self.folder))
+        write(&self.staging.join(name.as_ref())).map_err(|error| error.moved(&self.staging, &self.folder))
     }
 
     /// Names of the files that were written, sorted.
     fn names(&self) -> Result<Vec<OsString>, Error> {
-        let listed = fs::read_dir(self.staged())
+        let listed = fs::read_dir(&self.staging)
             .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>());
         let mut names = listed.map_err(|error| Error::unwritable(&self.folder, &error))?;
         names.retain(|name| name != LOCK);
@@ -87,7 +83,7 @@ impl Output {
     /// A file cannot be read again.
     pub fn contents(&self) -> Result<BTreeMap<String, (u64, u64)>, Error> {
         let content = |name: &OsStr| -> io::Result<(u64, u64)> {
-            let mut file = File::open(self.staged().join(name))?;
+            let mut file = File::open(self.staging.join(name))?;
             let (mut count, mut hash, mut part) = (0, Xxh3Default::new(), vec![0; 1 << 18]);
             loop {
                 match file.read(&mut part)? {
@@ -141,7 +137,7 @@ impl Output {
             flush(&self.folder)?;
             for name in names {
                 let target = self.folder.join(&name);
-                fs::rename(self.staged().join(&name), &target).map_err(|error| Error::unwritable(&target, &error))?;
+                fs::rename(self.staging.join(&name), &target).map_err(|error| Error::unwritable(&target, &error))?;
                 self.made.clear();
             }
         }
@@ -153,13 +149,14 @@ impl Output {
 impl Drop for Output {
     /// Takes away what an output that was not published has made.
     fn drop(&mut self) {
-        self.staging = None;
+        // What cannot be taken away does no harm.
+        let _ = clear(&self.staging);
         remove_empty(&mut self.made);
     }
 }
 
 /// Makes a hidden folder to write into, and locks it.
-fn stage(folder: &Path) -> io::Result<(TempDir, File)> {
+fn stage(folder: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let staging = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
         let path = staging.path().join(LOCK);
@@ -171,9 +168,20 @@ fn stage(folder: &Path) -> io::Result<(TempDir, File)> {
         // Some disks know no locks; what is left there stays there.
         let _ = lock.lock();
         if path.exists() {
-            return Ok((staging, lock));
+            return Ok((staging.keep(), lock));
         }
     }
+}
+
+/// Removes a hidden folder, its lock last: if the program is killed on the way, the next run still sees whose it is.
+fn clear(staging: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(staging)? {
+        let path = entry?.path();
+        if !path.ends_with(LOCK) {
+            fs::remove_file(path)?;
+        }
+    }
+    fs::remove_dir_all(staging)
 }
 
 /// Takes away the hidden folders of runs that were killed.
@@ -183,9 +191,8 @@ fn sweep(folder: &Path) {
         if !is_folder || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        // What cannot be taken away does no harm.
         let _ = match input::open(&entry.path().join(LOCK)) {
-            Ok(lock) if lock.get_ref().try_lock().is_ok() => fs::remove_dir_all(entry.path()),
+            Ok(lock) if lock.get_ref().try_lock().is_ok() => clear(&entry.path()),
             Ok(_) => Ok(()),
             // Without a lock it is ours if it is empty.
             Err(_) => fs::remove_dir(entry.path()),
@@ -350,7 +357,6 @@ mod tests {
     fn what_a_killed_run_left_goes_and_what_is_in_use_or_not_ours_stays() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let (left, lock) = stage(around.path()).expect("it is writable");
-        let left = left.keep();
         put(&left.join("height.png"), "half").expect("it is writable");
         // As if the program were gone: the lock is let go, the files stay.
         drop(lock);
