@@ -2,9 +2,7 @@
 
 use std::{
     backtrace::Backtrace,
-    fs,
-    io::{self, Write},
-    panic,
+    fs, panic,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -35,7 +33,7 @@ pub fn plugin() -> LogPlugin {
 
 fn errors_only(_: &mut App) -> Option<BoxedFmtLayer> {
     // Where standard error cannot be written, there is nowhere to say so.
-    let layer = fmt::Layer::default().with_writer(io::stderr).log_internal_errors(false);
+    let layer = fmt::Layer::default().with_writer(std::io::stderr).log_internal_errors(false);
     Some(Box::new(layer.with_filter(LevelFilter::ERROR)))
 }
 
@@ -62,12 +60,14 @@ pub fn report_panics() {
             Ok(path) => format!("a report is in {}", path.display()),
             Err(error) => format!("the report could not be written: {error}"),
         };
-        let _ = writeln!(io::stderr(), "thalweg: it broke down; {said}");
+        // A full standard error must not break down the report as well.
+        let _ =
+            std::io::Write::write_all(&mut std::io::stderr(), format!("thalweg: it broke down; {said}\n").as_bytes());
     }));
 }
 
 /// Writes a report with what is known of program and machine. Returns where.
-fn write_report(folder: &Path, text: &str) -> io::Result<PathBuf> {
+fn write_report(folder: &Path, text: &str) -> std::io::Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = folder.join(format!("crash-{seconds}.txt"));
     fs::create_dir_all(folder)?;
