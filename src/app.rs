@@ -1,6 +1,7 @@
 //! The plugins and the order of their systems, in a window or off-screen; nothing else.
 
 use std::{
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -56,10 +57,19 @@ const FIRST_SIDE: u32 = 512;
 /// One sentence, if there is no display or no graphics driver.
 pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     let Project { mut sessions, chosen, camera, timeline } = opened;
-    if cfg!(all(unix, not(target_os = "macos"))) && !has_display() {
+    if cfg!(all(unix, not(target_os = "macos"))) && display().is_none() {
         return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned());
     }
     let software = find_adapter()?;
+    let mut app = App::new();
+    let window = Window {
+        title: "Thalweg".to_owned(),
+        resolution: WindowResolution::new(1280, 800),
+        present_mode: PresentMode::AutoVsync,
+        ..default()
+    };
+    let window = WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() };
+    add_engine(&mut app, DefaultPlugins.set(window).set(log::plugin()))?;
     log::report_panics();
     for session in &mut sessions {
         // The first picture is as fine as the machine can draw it.
@@ -69,12 +79,6 @@ pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String>
         }
         session.prepare(&io::Progress::default());
     }
-    let window = Window {
-        title: "Thalweg".to_owned(),
-        resolution: WindowResolution::new(1280, 800),
-        present_mode: PresentMode::AutoVsync,
-        ..default()
-    };
     let settings = settings_file();
     let loaded = settings.as_deref().map_or_else(|| Ok(Remembered::default()), Remembered::load);
     let mut notices = Notices::default();
@@ -100,12 +104,6 @@ pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String>
     });
     let document = keeper.map_or_else(Document::default, Document::with_keeper);
     let preferences = Preferences { settings: remembered.settings(), remembered, software, file: settings };
-    let mut app = App::new();
-    app.add_plugins(
-        DefaultPlugins
-            .set(WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() })
-            .set(log::plugin()),
-    );
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
         notices.tell(Level::Warning, warning.clone());
     }
@@ -222,8 +220,25 @@ fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
         .configure_sets(Update, (SimSystems::Obey, SimSystems::Edit, SimSystems::Tick, ViewSystems::Show).chain());
 }
 
-fn has_display() -> bool {
-    ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+/// Adds the engine's plugins. Where the display does not answer, the engine breaks down; that becomes a sentence.
+fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(), String> {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let added = panic::catch_unwind(AssertUnwindSafe(|| {
+        app.add_plugins(plugins);
+    }));
+    panic::set_hook(usual);
+    added.map_err(|fault| match fault.downcast_ref::<String>() {
+        Some(said) if !said.contains("event loop") => format!("the engine does not start ({said})"),
+        _ => format!("the display does not answer ({})", display().unwrap_or_default()),
+    })
+}
+
+/// The variable that names the display, and its value.
+fn display() -> Option<String> {
+    let named =
+        |name| std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| format!("{name}={value}"));
+    ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(named)
 }
 
 /// Asks for a graphics adapter before the engine does, which would end the program if there is none. True if the processor

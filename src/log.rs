@@ -32,10 +32,14 @@ pub fn plugin() -> LogPlugin {
 }
 
 fn errors_only(_: &mut App) -> Option<BoxedFmtLayer> {
-    Some(Box::new(fmt::Layer::default().with_writer(std::io::stderr).with_filter(LevelFilter::ERROR)))
+    // Where standard error cannot be written, there is nowhere to say so.
+    let layer = fmt::Layer::default().with_writer(std::io::stderr).log_internal_errors(false);
+    Some(Box::new(layer.with_filter(LevelFilter::ERROR)))
 }
 
 fn log_file(_: &mut App) -> Option<BoxedLayer> {
+    // The appender complains on standard error if it has to make the folder itself.
+    fs::create_dir_all(log_folder()).ok()?;
     let file = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
         .filename_prefix("thalweg")
@@ -43,7 +47,7 @@ fn log_file(_: &mut App) -> Option<BoxedLayer> {
         .max_log_files(DAYS)
         .build(log_folder())
         .ok()?;
-    Some(Box::new(fmt::layer().with_ansi(false).with_writer(file)))
+    Some(Box::new(fmt::layer().with_ansi(false).with_writer(file).log_internal_errors(false)))
 }
 
 /// Writes a report wherever the program breaks down, and says where it lies.
@@ -52,10 +56,13 @@ pub fn report_panics() {
     panic::set_hook(Box::new(move |info| {
         usual(info);
         let text = format!("{info}\n\n{}", Backtrace::force_capture());
-        match write_report(&log_folder(), &text) {
-            Ok(path) => eprintln!("thalweg: it broke down; a report is in {}", path.display()),
-            Err(error) => eprintln!("thalweg: it broke down, and the report could not be written: {error}"),
-        }
+        let said = match write_report(&log_folder(), &text) {
+            Ok(path) => format!("a report is in {}", path.display()),
+            Err(error) => format!("the report could not be written: {error}"),
+        };
+        // A full standard error must not break down the report as well.
+        let _ =
+            std::io::Write::write_all(&mut std::io::stderr(), format!("thalweg: it broke down; {said}\n").as_bytes());
     }));
 }
 

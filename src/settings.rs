@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -10,7 +9,7 @@ use bevy_reflect::Reflect;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    io::{Error, output},
+    io::{Error, input, output},
     params::{self, choice, knob},
 };
 
@@ -175,11 +174,7 @@ impl Remembered {
     /// # Errors
     /// It is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Error::unreadable(path, &error)),
-        };
+        let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
         ron::from_str(&text).map_err(|error| {
             Error::input(path, format!("it holds no settings ({error})"), "until you change one, the defaults hold")
         })
@@ -208,7 +203,7 @@ impl Remembered {
     /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let text = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new()).unwrap_or_default();
-        output::replace(path, |file| fs::write(file, text).map_err(|error| Error::unwritable(path, &error)))
+        output::replace(path, |file| output::write(file, text))
     }
 }
 
@@ -241,6 +236,8 @@ pub fn picture_folder() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

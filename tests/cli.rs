@@ -216,6 +216,34 @@ fn modules_are_used_in_one_direction_only() {
     assert!(seen > 20, "only {seen} files were found");
 }
 
+/// What is read is opened where pipes and devices are refused, and what is written is made where it is flushed.
+#[test]
+fn files_are_opened_in_one_place_and_made_in_another() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let calls = [
+        "File::open",
+        "File::create",
+        "File::options",
+        "OpenOptions",
+        "fs::read(",
+        "fs::read_to_string",
+        "fs::write",
+        "fs::copy",
+    ];
+    // A lock that other programs look at is nobody's input; a report of a breakdown is written while all else is lost.
+    let places = ["io/input.rs", "io/output.rs", "io/keep.rs", "log.rs"];
+    let mut seen = 0;
+    for file in files_of(&source, "").into_iter().filter(|file| !file.ends_with("tests.rs")) {
+        let text = fs::read_to_string(&file).expect("source is text");
+        let program = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let call = calls.into_iter().find(|call| program.contains(call));
+        seen += usize::from(call.is_some());
+        let allowed = call.is_none() || places.iter().any(|place| file.ends_with(place));
+        assert!(allowed, "{} calls {}: use io::input or io::output", file.display(), call.unwrap_or_default());
+    }
+    assert_eq!(seen, places.len());
+}
+
 fn files_of(source: &Path, module: &str) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![source.join(module)];

@@ -79,22 +79,18 @@ impl Bench {
             "threads": threads, "size": self.size, "bandwidth_gb_per_s": bandwidth, "processes": processes,
         });
         if self.json {
-            print(&format!("{report:#}\n"));
-            return Ok(());
+            return print(&format!("{report:#}\n"));
         }
         if !self.grids {
-            self.print_droplets(&figures, threads);
-            self.print_wind(&blown, threads);
+            print(&self.of_droplets(&figures, threads))?;
+            print(&self.of_wind(&blown, threads))?;
         }
-        for (name, figures) in &grids {
-            self.print_grid(name, figures, threads, bandwidth);
-        }
-        Ok(())
+        grids.iter().try_for_each(|(name, figures)| print(&self.of_grid(name, figures, threads, bandwidth)))
     }
 
-    fn print_droplets(&self, figures: &Value, threads: usize) {
+    fn of_droplets(&self, figures: &Value, threads: usize) -> String {
         let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-        print(&format!(
+        format!(
             "droplets, {0} × {0}, {threads} threads\n  \
              published  {1:8.2} ns per droplet step   plain loop {2:.2} ns   ratio {3:.1}\n  \
              default    {4:8.2} ns per droplet step   {5:.0} steps a droplet (published: {6:.0})\n  \
@@ -113,12 +109,12 @@ impl Bench {
             figure("map_ratio"),
             REPETITIONS,
             LONGEST,
-        ));
+        )
     }
 
-    fn print_wind(&self, figures: &Value, threads: usize) {
+    fn of_wind(&self, figures: &Value, threads: usize) -> String {
         let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-        print(&format!(
+        format!(
             "wind, {0} × {0}, {threads} threads\n  \
              law of 2020, published  {1:8.2} ns per grain step   plain loop {2:.2} ns   ratio {3:.1}   \
              {4} grains in {5:.1} ms\n  \
@@ -130,12 +126,12 @@ impl Bench {
             PUBLISHED_GRAINS,
             figure("ms_per_tick"),
             figure("default_ns"),
-        ));
+        )
     }
 
-    fn print_grid(&self, name: &str, figures: &Value, threads: usize, bandwidth: f64) {
+    fn of_grid(&self, name: &str, figures: &Value, threads: usize, bandwidth: f64) -> String {
         let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-        print(&format!(
+        format!(
             "{name}, {0} × {0}, {threads} threads\n  \
              published  {1:8.2} ns per cell   plain loop {2:.2} ns   ratio {3:.1}   \
              {4:.0} bytes a cell, {5:.0} % of {bandwidth:.1} GB/s\n  \
@@ -149,7 +145,7 @@ impl Bench {
             figure("default_ns"),
             figure("default_bytes_per_cell"),
             100.0 * figure("default_bandwidth_share"),
-        ));
+        )
     }
 }
 

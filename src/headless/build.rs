@@ -13,9 +13,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{Failure, Start, interrupted, print};
 use crate::{
     io::{
-        Error, Progress,
+        Progress,
         export::{self, Export, Settings, Size, Subject},
-        output::Output,
+        output::{self, Output},
         session::Session,
     },
     sim::{ledger::Account, terrain::Layer},
@@ -23,6 +23,8 @@ use crate::{
 
 /// What is written unless `--save` says otherwise.
 const DEFAULT_FILES: [&str; 3] = ["height.png", "height.r32", "hillshade.png"];
+/// The file that names all others, and tells how they came about.
+const REPORT: &str = "report.json";
 
 #[derive(Args)]
 pub(super) struct Build {
@@ -85,25 +87,24 @@ impl Build {
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
             let subject = Subject::new(session, Settings { size: self.resolution, ..Settings::default() });
             for export in &exports {
-                let file = output.file(&format!("{before}{}", export.file_name()));
-                export.write(&subject, &file, &Progress::default())?;
+                let name = format!("{before}{}", export.file_name());
+                output.write(name, |file| export.write(&subject, file, &Progress::default()))?;
             }
         }
-        let report = match &sessions[..] {
+        let mut report = match &sessions[..] {
             [only] => report(only, seconds),
             all => json!({"tiles": all.iter().map(|session| report(session, seconds)).collect::<Vec<_>>()}),
         };
+        let files = output.contents()?.into_iter();
+        report["files"] =
+            files.map(|(name, (bytes, hash))| (name, json!({"bytes": bytes, "hash": hex(hash)}))).collect();
         let text = format!("{report:#}\n");
-        let path = output.file("report.json");
-        std::fs::write(&path, &text).map_err(|error| Error::unwritable(&self.out, &error))?;
+        output.write(REPORT, |file| output::write(file, &text))?;
         if interrupted().load(Ordering::Relaxed) {
             return Err(Failure::while_running("stopped by Ctrl+C; nothing was written"));
         }
-        output.publish()?;
-        if self.json {
-            print(&text);
-        }
-        Ok(())
+        output.publish(Some(REPORT.as_ref()))?;
+        if self.json { print(&text) } else { Ok(()) }
     }
 }
 
@@ -121,7 +122,7 @@ fn report(session: &Session, seconds: f64) -> Value {
         let grid = terrain.layer(layer);
         let (min, max) = grid.min_max();
         let bytes: Vec<u8> = grid.iter().flat_map(|value| value.to_le_bytes()).collect();
-        let row = json!({"min": min, "max": max, "hash": format!("{:016x}", xxh3_64(&bytes))});
+        let row = json!({"min": min, "max": max, "hash": hex(xxh3_64(&bytes))});
         layers.insert(layer.key().to_owned(), row);
     }
     json!({
@@ -141,6 +142,11 @@ fn report(session: &Session, seconds: f64) -> Value {
         },
         "layers": layers,
     })
+}
+
+/// How a hash is written.
+fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
 }
 
 /// An account in cubic metres.

@@ -29,8 +29,7 @@ pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
     } else {
         rows.iter().map(|(name, title, about, _)| format!("{name:<16} {title}: {about}\n")).collect()
     };
-    print(&text);
-    Ok(())
+    print(&text)
 }
 
 /// Every parameter there is, at its default.
@@ -94,8 +93,7 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
         }
         text
     };
-    print(&text);
-    Ok(())
+    print(&text)
 }
 
 fn one_paragraph(doc: &str) -> String {

@@ -6,7 +6,7 @@ mod lists;
 mod shot;
 
 use std::{
-    io::{IsTerminal, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{
@@ -19,7 +19,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
-        Error, heightmap,
+        Error, escaped, heightmap,
         project::{self, Keyframes, Project},
         scene::{self, DEFAULT, Picture, Role},
         session::Session,
@@ -156,36 +156,43 @@ where
     W: FnOnce(Project, Option<PathBuf>) -> Result<(), String>,
     P: FnOnce(Vec<Session>, &Picture) -> Result<(), Error>,
 {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let done = match Cli::try_parse() {
+        Ok(Cli { command, input }) => match command {
+            None => open(input, graphics.window),
+            Some(Command::Build(build)) => build.run(),
+            Some(Command::Bench(bench)) => bench.run(),
+            Some(Command::Shot(shot)) => shot.run(graphics.picture),
+            Some(Command::Scenes { json }) => lists::scenes(json),
+            Some(Command::Params { markdown, json }) => lists::params(markdown, json),
+        },
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            print(&error.to_string());
-            return ExitCode::SUCCESS;
+            print(&error.to_string())
         }
-        Err(error) => return report(&Failure::bad_input(first_lines(&error.to_string()))),
-    };
-    let done = match cli.command {
-        None => open(cli.input, graphics.window),
-        Some(Command::Build(build)) => build.run(),
-        Some(Command::Bench(bench)) => bench.run(),
-        Some(Command::Shot(shot)) => shot.run(graphics.picture),
-        Some(Command::Scenes { json }) => lists::scenes(json),
-        Some(Command::Params { markdown, json }) => lists::params(markdown, json),
+        Err(error) => Err(Failure::bad_input(first_lines(&error.to_string()))),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(&failure),
+        Err(Failure { sentence, code }) => {
+            tell(&sentence);
+            ExitCode::from(code)
+        }
     }
 }
 
-fn report(failure: &Failure) -> ExitCode {
-    eprintln!("thalweg: {}", failure.sentence);
-    ExitCode::from(failure.code)
+/// Says a sentence on standard error, in one line. Where that cannot be written, the exit code has to do.
+fn tell(sentence: &str) {
+    let _ = writeln!(io::stderr(), "thalweg: {}", escaped(sentence));
 }
 
 /// Prints to standard output; a reader that has gone away is no failure.
-fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::while_running(format!(
+            "standard output cannot be written ({error}); send it to where there is room"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The command-line parser's message as one line, without the usage that follows it.
@@ -216,7 +223,7 @@ fn open(
             Err(Failure::bad_input(format!("{reason}; \"thalweg build\" works without a display")))
         }
         (Err(reason), None) => {
-            eprintln!("thalweg: {reason}; building {DEFAULT} into ./thalweg-out instead");
+            tell(&format!("{reason}; building {DEFAULT} into ./thalweg-out instead"));
             build::Build::of_scene(DEFAULT, Path::new("thalweg-out")).run()
         }
     }
@@ -258,7 +265,7 @@ impl Start {
         let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
         warnings.dedup();
         for warning in warnings {
-            eprintln!("thalweg: warning: {warning}");
+            tell(&format!("warning: {warning}"));
         }
         Ok(sessions)
     }
@@ -323,7 +330,7 @@ impl Start {
             self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
         // A project is what it is, unless more is asked for.
         let ticks = if self.resumes() { self.ticks.unwrap_or(0) } else { ticks };
-        let bar = if std::io::stderr().is_terminal() {
+        let bar = if io::stderr().is_terminal() {
             indicatif::ProgressBar::new(ticks)
         } else {
             indicatif::ProgressBar::hidden()

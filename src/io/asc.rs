@@ -1,15 +1,16 @@
 //! ESRI ASCII grids: a header of names and numbers, then heights in metres, row by row from the north.
 
 use std::{
-    fs::File,
-    io::{BufWriter, Read, Write},
+    io::{Read, Write},
     path::Path,
 };
 
 use super::{
     Error, Progress,
     geo::Geo,
-    raster::{CellSize, Expected, Raster, all_finite, open},
+    input::open,
+    output,
+    raster::{CellSize, Expected, Raster, all_finite},
 };
 use crate::sim::grid::Grid;
 
@@ -81,8 +82,7 @@ pub fn write_asc(path: &Path, grid: &Grid, cell_size: f32, geo: Option<Geo>, pro
         Some(geo) => (geo.west, geo.north - geo.height, geo.width / grid.width() as f64),
         None => (0.0, 0.0, f64::from(cell_size)),
     };
-    let write = || -> std::io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
+    let written = output::create(path, |file| -> std::io::Result<()> {
         writeln!(file, "ncols {}\nnrows {}", grid.width(), grid.height())?;
         writeln!(file, "xllcorner {west}\nyllcorner {south}\ncellsize {cell}\nNODATA_value {NODATA}")?;
         for (row, line) in grid.chunks(grid.width()).enumerate() {
@@ -90,9 +90,9 @@ pub fn write_asc(path: &Path, grid: &Grid, cell_size: f32, geo: Option<Geo>, pro
             writeln!(file, "{}", line.join(" "))?;
             progress.done(row + 1, grid.height());
         }
-        file.into_inner()?.sync_all()
-    };
-    write().map_err(|error| Error::unwritable(path, &error))
+        Ok(())
+    });
+    written.map_err(|error| Error::unwritable(path, &error))
 }
 
 fn malformed(path: &Path, wrong: String) -> Error {

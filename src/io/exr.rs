@@ -4,13 +4,18 @@ use std::path::Path;
 
 use exr::{
     image::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image, Layer, write::WritableImage},
-    meta::{attribute::SampleType, header::Header},
+    meta::{
+        attribute::{LineOrder, SampleType},
+        header::Header,
+    },
     prelude::{LayerAttributes, ReadChannels, ReadLayers, ReadSpecificChannel, SmallVec, Vec2},
 };
 
 use super::{
     Error, Progress,
-    raster::{Expected, Raster, all_finite, open},
+    input::open,
+    output,
+    raster::{Expected, Raster, all_finite},
 };
 use crate::sim::grid::Grid;
 
@@ -97,9 +102,13 @@ pub fn write_exr(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Er
     let samples = FlatSamples::F32(grid.to_vec());
     let channels = AnyChannels::sort(SmallVec::from_iter([AnyChannel::new("Y", samples)]));
     let size = (grid.width(), grid.height());
-    let layer = Layer::new(size, LayerAttributes::default(), Encoding::SMALL_FAST_LOSSLESS, channels);
+    // Blocks are packed by several threads; without an order each stands where it came first.
+    let encoding = Encoding { line_order: LineOrder::Increasing, ..Encoding::SMALL_FAST_LOSSLESS };
+    let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
     let tell = |share: f64| progress.done((share * 1e3) as usize, 1000);
-    Image::from_layer(layer).write().on_progress(tell).to_file(path).map_err(|error| match error {
+    let picture = Image::from_layer(layer);
+    let written = output::create(path, |file| picture.write().on_progress(tell).to_buffered(file));
+    written.map_err(|error: exr::error::Error| match error {
         exr::error::Error::Io(cause) => Error::unwritable(path, &cause),
         other => Error::output(path, format!("it cannot be made ({other})"), "another format may hold this map"),
     })

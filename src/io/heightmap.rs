@@ -8,8 +8,8 @@ use std::path::Path;
 use super::{
     Error, asc, exr,
     geo::Geo,
-    png,
-    raster::{Expected, Raster, open},
+    input, png,
+    raster::{Expected, Raster},
     raw,
     sidecar::Sidecar,
 };
@@ -161,7 +161,7 @@ fn load(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         "r32" => raw::read_r32(path, expected),
         "asc" => asc::read(path, expected),
         _ => {
-            open(path)?;
+            input::open(path)?;
             let wrong = format!("a name that ends in \"{extension}\" tells no format");
             Err(Error::input(path, wrong, "heightmaps are .png, .exr, .r16, .r32 or .asc"))
         }

@@ -6,7 +6,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use super::{Error, project::ENDING};
+use super::{Error, input, project::ENDING};
 
 /// The place where a running program keeps its work.
 #[derive(Debug)]
@@ -53,7 +53,8 @@ pub fn left_behind(folder: &Path) -> Vec<PathBuf> {
     let locks = entries.filter(|path| path.extension().is_some_and(|ending| ending == "lock"));
     let mut left: Vec<PathBuf> = locks
         .filter(|lock| {
-            let free = File::open(lock).is_ok_and(|file| !matches!(file.try_lock(), Err(TryLockError::WouldBlock)));
+            let held = |file: &File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+            let free = input::open(lock).is_ok_and(|file| !held(file.get_ref()));
             free && fs::remove_file(lock).is_ok()
         })
         .map(|lock| lock.with_extension(ENDING))

@@ -1,8 +1,8 @@
 //! Data in, data out: heightmaps, layer maps, pictures, scene files. Knows nothing of windows.
 //!
 //! A reader takes any bytes and answers with data or with an [`Error`] of one sentence; it never panics and never
-//! makes room for more cells than the header's size allows. A writer writes the path that it is given; [`output`] makes
-//! sure that what stood there before is replaced whole or not at all.
+//! makes room for more cells than the header's size allows. [`input`] opens every file that is read. A writer writes the
+//! path that it is given; [`output`] makes sure that what stood there before is replaced whole or not at all.
 
 mod asc;
 mod command_line;
@@ -12,6 +12,7 @@ mod exr;
 pub mod geo;
 pub mod heightmap;
 pub mod hillshade;
+pub mod input;
 pub mod keep;
 pub mod output;
 mod png;
@@ -47,7 +48,7 @@ use crate::params::nearest;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// What the user gave cannot be used: a file that is missing or damaged, options that contradict it.
-    #[error("{}: {wrong}; {right}", .path.display())]
+    #[error("{}: {wrong}; {right}", escaped(&.path.to_string_lossy()))]
     Input {
         /// The file.
         path: PathBuf,
@@ -57,7 +58,7 @@ pub enum Error {
         right: String,
     },
     /// Results could not be written.
-    #[error("{}: {wrong}; {right}", .path.display())]
+    #[error("{}: {wrong}; {right}", escaped(&.path.to_string_lossy()))]
     Output {
         /// The file or folder.
         path: PathBuf,
@@ -84,6 +85,7 @@ impl Error {
         let (wrong, right) = match cause.kind() {
             io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the name and the folder"),
             io::ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in it"),
+            io::ErrorKind::NotSeekable => ("it is a pipe or a device".to_owned(), "name a file"),
             io::ErrorKind::PermissionDenied => ("it may not be read".to_owned(), "give yourself the right to read it"),
             io::ErrorKind::InvalidData => (format!("it is not text ({cause})"), "a text file in UTF-8 is needed"),
             _ => (format!("it cannot be read ({cause})"), "check the disk or copy the file elsewhere"),
@@ -98,6 +100,15 @@ impl Error {
             format!("it cannot be written ({cause})"),
             "choose a folder with room and the right to write",
         )
+    }
+
+    /// The same of the file at the same place in another folder, if it lies in this one.
+    pub(super) fn moved(mut self, from: &Path, to: &Path) -> Self {
+        let (Self::Input { path, .. } | Self::Output { path, .. }) = &mut self;
+        if let Ok(within) = path.strip_prefix(from) {
+            *path = to.join(within);
+        }
+        self
     }
 
     /// There is neither a scene nor a file called `name`; `scenes` are the names that exist.
@@ -123,6 +134,17 @@ impl Error {
     }
 }
 
+/// Text for a line of its own: a line break, or what else commands a terminal, becomes a code like `\n`.
+pub fn escaped(text: &str) -> String {
+    let line = |letter: char| match letter {
+        letter if letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}') => {
+            letter.escape_default().to_string()
+        }
+        letter => letter.to_string(),
+    };
+    text.chars().map(line).collect()
+}
+
 /// Messages of other crates may span lines or end in a full stop; a sentence of ours does not.
 fn one_line(text: impl Into<String>) -> String {
     let text = text.into();
@@ -138,6 +160,8 @@ mod tests {
         let bad = Error::input(Path::new("hills.png"), "it is\n empty.", "a picture is needed");
         assert_eq!(bad.to_string(), "hills.png: it is empty; a picture is needed");
         assert_eq!(bad.exit_code(), 2);
+        let broken = Error::input(Path::new("hills\n\u{1b}[2J.png"), "it is empty", "a picture is needed");
+        assert_eq!(broken.to_string(), r"hills\n\u{1b}[2J.png: it is empty; a picture is needed");
         let failed = Error::unwritable(Path::new("out"), &io::Error::other("disk full"));
         assert!(failed.to_string().starts_with("out: it cannot be written (disk full); "));
         assert_eq!(failed.exit_code(), 1);

@@ -1,23 +1,37 @@
 //! Results that appear whole or not at all.
 //!
-//! Files are written into a hidden folder beside their targets, thus on the same disk, and renamed when all are done.
-//! A run that fails or is dropped before that leaves everything as it was.
+//! Files are written into a hidden folder beside their targets, thus on the same disk, and renamed when all are done and
+//! flushed. A run that fails or is dropped before that leaves everything as it was. What a run that was killed has left in
+//! its hidden folder, the next one takes away.
+//!
+//! One of several files may be their index: a report, or a scene that names its maps. The old index goes before the first
+//! file is replaced, and the new one comes last. So a folder that has its index is whole, whenever a run was killed.
 
 use std::{
-    fs,
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs::{self, File},
+    io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 
-use tempfile::TempDir;
+use xxhash_rust::xxh3::Xxh3Default;
 
-use super::Error;
+use super::{Error, input};
+
+/// How the names of hidden folders begin.
+const PREFIX: &str = ".thalweg-";
+/// The file in a hidden folder that is locked as long as the folder is in use.
+const LOCK: &str = "thalweg.lock";
 
 /// A set of files that are published together in one folder.
 #[derive(Debug)]
 pub struct Output {
     folder: PathBuf,
-    /// Where the files are written. `None` once they are published.
-    staging: Option<TempDir>,
+    /// The hidden folder where the files are written.
+    staging: PathBuf,
+    /// Says that the hidden folder is in use; the system lets it go however the program ends.
+    _lock: File,
     /// Folders made for this output, the innermost first.
     made: Vec<PathBuf>,
 }
@@ -37,34 +51,66 @@ impl Output {
             .take_while(|part| !part.as_os_str().is_empty() && !part.exists())
             .map(Path::to_owned)
             .collect();
-        let staging = fs::create_dir_all(folder)
-            .and_then(|()| tempfile::Builder::new().prefix(".thalweg-").tempdir_in(folder))
-            .map_err(|error| {
-                remove_empty(&mut made);
-                Error::unwritable(folder, &error)
-            })?;
-        Ok(Self { folder: folder.to_owned(), staging: Some(staging), made })
+        sweep(folder);
+        let (staging, lock) = fs::create_dir_all(folder).and_then(|()| stage(folder)).map_err(|error| {
+            remove_empty(&mut made);
+            Error::unwritable(folder, &error)
+        })?;
+        Ok(Self { folder: folder.to_owned(), staging, _lock: lock, made })
     }
 
-    /// Where to write the file that will be published under `name`.
-    pub fn file(&self, name: &str) -> PathBuf {
-        // `publish` takes the staging folder and the whole output with it.
-        self.staging.as_ref().expect("an output that is still there is not published").path().join(name)
+    /// Lets `write` write the file that will be published under `name`, to the path that it is given, and others beside it.
+    ///
+    /// # Errors
+    /// The error of `write`; it names the file by its place in the end.
+    pub fn write(&self, name: impl AsRef<OsStr>, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+        write(&self.staging.join(name.as_ref())).map_err(|error| error.moved(&self.staging, &self.folder))
     }
 
-    /// Moves every file that was written to its target, replacing what was there. Returns the targets, sorted by name.
+    /// Names of the files that were written, sorted.
+    fn names(&self) -> Result<Vec<OsString>, Error> {
+        let listed = fs::read_dir(&self.staging)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>());
+        let mut names = listed.map_err(|error| Error::unwritable(&self.folder, &error))?;
+        names.retain(|name| name != LOCK);
+        names.sort();
+        Ok(names)
+    }
+
+    /// What was written so far: by name, the number of bytes and their hash (XXH3, 64 bits).
+    ///
+    /// # Errors
+    /// A file cannot be read again.
+    pub fn contents(&self) -> Result<BTreeMap<String, (u64, u64)>, Error> {
+        let content = |name: &OsStr| -> io::Result<(u64, u64)> {
+            let mut file = File::open(self.staging.join(name))?;
+            let (mut count, mut hash, mut part) = (0, Xxh3Default::new(), vec![0; 1 << 18]);
+            loop {
+                match file.read(&mut part)? {
+                    0 => return Ok((count, hash.digest())),
+                    read => {
+                        count += read as u64;
+                        hash.update(&part[..read]);
+                    }
+                }
+            }
+        };
+        let named = |name: OsString| match content(&name) {
+            Ok(content) => Ok((name.to_string_lossy().into_owned(), content)),
+            Err(error) => Err(Error::unwritable(&self.folder.join(&name), &error)),
+        };
+        self.names()?.into_iter().map(named).collect()
+    }
+
+    /// Moves every file that was written to its target, replacing what was there. `index` names the one that tells of the
+    /// others. Returns the targets.
     ///
     /// # Errors
     /// A target is a folder or write-protected, in which case nothing is moved, or a move fails.
-    pub fn publish(mut self) -> Result<Vec<PathBuf>, Error> {
-        let Some(staging) = self.staging.take() else { return Ok(Vec::new()) };
-        let listed = fs::read_dir(staging.path()).and_then(|entries| {
-            entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<PathBuf>, _>>()
-        });
-        let mut written = listed.map_err(|error| Error::unwritable(&self.folder, &error))?;
-        written.sort();
-        let target = |file: &Path| self.folder.join(file.file_name().unwrap_or_default());
-        let targets: Vec<PathBuf> = written.iter().map(|file| target(file)).collect();
+    pub fn publish(mut self, index: Option<&OsStr>) -> Result<Vec<PathBuf>, Error> {
+        let (last, first): (Vec<OsString>, Vec<OsString>) =
+            self.names()?.into_iter().partition(|name| index == Some(name.as_os_str()));
+        let targets: Vec<PathBuf> = first.iter().chain(&last).map(|name| self.folder.join(name)).collect();
         for target in &targets {
             match fs::metadata(target) {
                 Ok(found) if found.is_dir() => {
@@ -80,10 +126,22 @@ impl Output {
                 _ => {}
             }
         }
-        for (file, target) in written.iter().zip(&targets) {
-            fs::rename(file, target).map_err(|error| Error::unwritable(target, &error))?;
-            self.made.clear();
+        // A new folder is an entry of the one around it.
+        self.made.iter().filter_map(|made| made.parent()).try_for_each(flush)?;
+        if !first.is_empty() {
+            for index in &last {
+                remove(&self.folder.join(index))?;
+            }
         }
+        for names in [first, last].into_iter().filter(|names| !names.is_empty()) {
+            flush(&self.folder)?;
+            for name in names {
+                let target = self.folder.join(&name);
+                fs::rename(self.staging.join(&name), &target).map_err(|error| Error::unwritable(&target, &error))?;
+                self.made.clear();
+            }
+        }
+        flush(&self.folder)?;
         Ok(targets)
     }
 }
@@ -91,8 +149,73 @@ impl Output {
 impl Drop for Output {
     /// Takes away what an output that was not published has made.
     fn drop(&mut self) {
-        self.staging = None;
+        // What cannot be taken away does no harm.
+        let _ = clear(&self.staging);
         remove_empty(&mut self.made);
+    }
+}
+
+/// Makes a hidden folder to write into, and locks it.
+fn stage(folder: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let staging = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder)?;
+        let path = staging.path().join(LOCK);
+        let lock = match File::create_new(&path) {
+            // Another run swept it away before it was locked.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            made => made?,
+        };
+        // Some disks know no locks; what is left there stays there.
+        let _ = lock.lock();
+        if path.exists() {
+            return Ok((staging.keep(), lock));
+        }
+    }
+}
+
+/// Removes a hidden folder, its lock last: if the program is killed on the way, the next run still sees whose it is.
+fn clear(staging: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(staging)? {
+        let path = entry?.path();
+        if !path.ends_with(LOCK) {
+            fs::remove_file(path)?;
+        }
+    }
+    fs::remove_dir_all(staging)
+}
+
+/// Takes away the hidden folders of runs that were killed.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_folder || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let _ = match input::open(&entry.path().join(LOCK)) {
+            Ok(lock) if lock.get_ref().try_lock().is_ok() => clear(&entry.path()),
+            Ok(_) => Ok(()),
+            // Without a lock it is ours if it is empty.
+            Err(_) => fs::remove_dir(entry.path()),
+        };
+    }
+}
+
+/// Removes a file, if there is one.
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::unwritable(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes sure that the names in a folder outlast a loss of power.
+fn flush(folder: &Path) -> Result<(), Error> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // Some disks cannot do it, and other systems do it on their own.
+    let cannot = |error: &io::Error| matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error) if cfg!(unix) && !cannot(&error) => Err(Error::unwritable(folder, &error)),
+        _ => Ok(()),
     }
 }
 
@@ -110,17 +233,39 @@ fn remove_empty(folders: &mut Vec<PathBuf>) {
 /// # Errors
 /// The error of `write`, or the file cannot be written; what stood there before is untouched then.
 pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::output(path, "it is no name of a file", "name a file to write"));
     };
     let output = Output::new(folder)?;
-    write(&output.file(name))?;
-    output.publish().map(drop)
+    output.write(name, write)?;
+    output.publish(Some(name)).map(drop)
+}
+
+/// Makes a file, lets `fill` write into it, and flushes it to the disk.
+///
+/// # Errors
+/// The error of `fill`, or the system's.
+pub(super) fn create<E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut file = BufWriter::with_capacity(1 << 18, File::create(path)?);
+    fill(&mut file)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(file.sync_all()?)
+}
+
+/// Makes a file of these bytes.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
+    create(path, |file| file.write_all(bytes.as_ref())).map_err(|error| Error::unwritable(path, &error))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{write as put, *};
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(folder)
@@ -131,10 +276,6 @@ mod tests {
         names
     }
 
-    fn put(path: &Path, text: &str) -> Result<(), Error> {
-        fs::write(path, text).map_err(|error| Error::unwritable(path, &error))
-    }
-
     #[test]
     fn files_appear_together_and_others_stay() {
         let around = tempfile::tempdir().expect("a temporary folder");
@@ -143,10 +284,10 @@ mod tests {
         put(&folder.join("old.txt"), "old").expect("it is writable");
         put(&folder.join("new.txt"), "before").expect("it is writable");
         let output = Output::new(&folder).expect("it is writable");
-        put(&output.file("new.txt"), "after").expect("it is writable");
-        put(&output.file("more.txt"), "more").expect("it is writable");
+        output.write("new.txt", |file| put(file, "after")).expect("it is writable");
+        output.write("more.txt", |file| put(file, "more")).expect("it is writable");
         assert_eq!(fs::read_to_string(folder.join("new.txt")).expect("it is there"), "before");
-        let targets = output.publish().expect("it is writable");
+        let targets = output.publish(None).expect("it is writable");
         assert_eq!(targets, [folder.join("more.txt"), folder.join("new.txt")]);
         assert_eq!(fs::read_to_string(folder.join("new.txt")).expect("it is there"), "after");
         assert_eq!(names(&folder), ["more.txt", "new.txt", "old.txt"]);
@@ -156,7 +297,7 @@ mod tests {
     fn what_is_not_published_leaves_nothing_behind() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let output = Output::new(&around.path().join("a/b/c")).expect("it is writable");
-        put(&output.file("half.txt"), "half").expect("it is writable");
+        output.write("half.txt", |file| put(file, "half")).expect("it is writable");
         drop(output);
         assert!(names(around.path()).is_empty(), "{:?}", names(around.path()));
     }
@@ -167,9 +308,9 @@ mod tests {
         fs::create_dir(around.path().join("b.txt")).expect("it is writable");
         let output = Output::new(around.path()).expect("it is writable");
         for name in ["a.txt", "b.txt"] {
-            put(&output.file(name), "new").expect("it is writable");
+            output.write(name, |file| put(file, "new")).expect("it is writable");
         }
-        let error = output.publish().expect_err("a folder is in the way");
+        let error = output.publish(None).expect_err("a folder is in the way");
         assert!(error.to_string().contains("b.txt: there is a folder of this name"), "{error}");
         assert_eq!((names(around.path()), error.exit_code()), (vec!["b.txt".to_owned()], 1));
         let error = Output::new(&around.path().join("b.txt/../b.txt")).map(drop);
@@ -193,6 +334,43 @@ mod tests {
         fs::set_permissions(&path, protected).expect("it is ours");
         let error = replace(&path, |file| put(file, "second")).expect_err("it is protected").to_string();
         assert!(error.contains("write-protected"), "{error}");
+    }
+
+    #[test]
+    fn the_index_comes_last_and_an_error_names_the_place_in_the_end() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let output = Output::new(around.path()).expect("it is writable");
+        for name in ["a.txt", "b.txt"] {
+            output.write(name, |file| put(file, name)).expect("it is writable");
+        }
+        let hash = xxhash_rust::xxh3::xxh3_64(b"a.txt");
+        assert_eq!(output.contents().expect("they are there")["a.txt"], (5, hash));
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let error = output.write("c.txt", |file| Err(Error::unwritable(&file.with_extension("json"), &full)));
+        let error = error.expect_err("the disk is full").to_string();
+        assert!(error.starts_with(&format!("{}: ", around.path().join("c.json").display())), "{error}");
+        let targets = output.publish(Some("a.txt".as_ref())).expect("it is writable");
+        assert_eq!(targets, [around.path().join("b.txt"), around.path().join("a.txt")]);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_goes_and_what_is_in_use_or_not_ours_stays() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let (left, lock) = stage(around.path()).expect("it is writable");
+        put(&left.join("height.png"), "half").expect("it is writable");
+        // As if the program were gone: the lock is let go, the files stay.
+        drop(lock);
+        let mine = around.path().join(".thalweg-notes");
+        fs::create_dir(&mine).expect("it is writable");
+        put(&mine.join("mine.txt"), "mine").expect("it is writable");
+        fs::create_dir(around.path().join(".thalweg-empty")).expect("it is writable");
+        let running = Output::new(around.path()).expect("it is writable");
+        assert!(!left.exists() && names(around.path()).len() == 2, "{:?}", names(around.path()));
+        drop(Output::new(around.path()).expect("it is writable"));
+        running.write("a.txt", |file| put(file, "a")).expect("it is still there");
+        running.publish(None).expect("it is writable");
+        assert_eq!(names(around.path()), [".thalweg-notes", "a.txt"]);
+        assert_eq!(names(&mine), ["mine.txt"]);
     }
 
     #[test]

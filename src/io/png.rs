@@ -1,8 +1,7 @@
 //! PNG pictures: heightmaps of 16 (or 8) bits in, heightmaps of 16 bits and coloured pictures out.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufWriter, Cursor, ErrorKind, Seek, Write},
+    io::{BufRead, Cursor, ErrorKind, Seek, Write},
     path::Path,
 };
 
@@ -10,7 +9,9 @@ use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError, T
 
 use super::{
     Error, Progress, embedded,
-    raster::{Expected, Raster, open},
+    input::open,
+    output,
+    raster::{Expected, Raster},
 };
 use crate::sim::grid::Grid;
 
@@ -138,38 +139,63 @@ pub fn write_rgb8(
     write(path, (width, height), ColorType::Rgb, BitDepth::Eight, pixels, progress)
 }
 
+/// The bytes of such a picture, which become part of the file at `path`.
+///
+/// # Errors
+/// The number of bytes is not `width * height * 3`.
+pub(super) fn rgb8_bytes(path: &Path, size: (usize, usize), pixels: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let encoded = encode(&mut bytes, size, ColorType::Rgb, BitDepth::Eight, pixels, &Progress::default());
+    encoded.map(|()| bytes).map_err(|error| unwritten(path, error))
+}
+
 fn write(
     path: &Path,
-    (width, height): (usize, usize),
+    size: (usize, usize),
     color: ColorType,
     depth: BitDepth,
     bytes: &[u8],
     progress: &Progress,
 ) -> Result<(), Error> {
-    let file = File::create(path).map_err(|error| Error::unwritable(path, &error))?;
-    let mut encoder = Encoder::new(BufWriter::new(file), width as u32, height as u32);
+    let written = output::create(path, |file| encode(file, size, color, depth, bytes, progress));
+    written.map_err(|error| unwritten(path, error))
+}
+
+fn encode(
+    file: impl Write,
+    (width, height): (usize, usize),
+    color: ColorType,
+    depth: BitDepth,
+    bytes: &[u8],
+    progress: &Progress,
+) -> Result<(), EncodingError> {
+    let mut encoder = Encoder::new(file, width as u32, height as u32);
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Rgb && depth == BitDepth::Eight {
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
-    let written = encoder.write_header().and_then(|mut writer| {
-        let mut stream = writer.stream_writer()?;
-        for (row, line) in bytes.chunks((bytes.len() / height.max(1)).max(1)).enumerate() {
-            stream.write_all(line)?;
-            progress.done(row, height);
-        }
-        stream.finish()?;
-        writer.finish()
-    });
-    written.map_err(|error| match error {
+    let mut writer = encoder.write_header()?;
+    let mut stream = writer.stream_writer()?;
+    for (row, line) in bytes.chunks((bytes.len() / height.max(1)).max(1)).enumerate() {
+        stream.write_all(line)?;
+        progress.done(row, height);
+    }
+    stream.finish()?;
+    writer.finish()
+}
+
+fn unwritten(path: &Path, error: EncodingError) -> Error {
+    match error {
         EncodingError::IoError(cause) => Error::unwritable(path, &cause),
         other => Error::output(path, format!("it cannot be made ({other})"), "as many pixels as its size are needed"),
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::io::sidecar::Sidecar;
 

@@ -1,10 +1,10 @@
 //! Sets of parameters as files: of a process, or of everything.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, output, session::Session};
+use super::{Error, input, output, session::Session};
 
 /// Ending of their names.
 pub const ENDING: &str = "ron";
@@ -34,7 +34,7 @@ impl Preset {
     /// # Errors
     /// It cannot be read or holds no parameters.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(|error| Error::unreadable(path, &error))?;
+        let text = input::text(path)?;
         ron::from_str(&text).map_err(|error| {
             Error::input(
                 path,
@@ -73,12 +73,14 @@ impl Preset {
     /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let text = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new()).unwrap_or_default();
-        output::replace(path, |file| fs::write(file, text + "\n").map_err(|error| Error::unwritable(path, &error)))
+        output::replace(path, |file| output::write(file, text + "\n"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::io::heightmap::Options;
 

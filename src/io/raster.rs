@@ -1,10 +1,6 @@
 //! What every heightmap format is read into, and the limits that hold for all of them.
 
-use std::{
-    fs::File,
-    io::{self, BufReader},
-    path::Path,
-};
+use std::path::Path;
 
 use super::{Error, geo::Geo, sidecar::Sidecar};
 use crate::sim::grid::Grid;
@@ -87,21 +83,6 @@ impl Expected {
         }
         Ok((width, height))
     }
-}
-
-/// Opens a regular file.
-///
-/// # Errors
-/// It is missing, unreadable, a folder or a device.
-pub(super) fn open(path: &Path) -> Result<BufReader<File>, Error> {
-    let kind = std::fs::metadata(path).map_err(|error| Error::unreadable(path, &error))?;
-    if kind.is_dir() {
-        return Err(Error::unreadable(path, &io::ErrorKind::IsADirectory.into()));
-    }
-    if !kind.is_file() {
-        return Err(Error::input(path, "it is a pipe or a device", "name a file"));
-    }
-    File::open(path).map(BufReader::new).map_err(|error| Error::unreadable(path, &error))
 }
 
 /// Makes sure that every cell is a number.

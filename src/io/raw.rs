@@ -1,14 +1,15 @@
 //! Raw cells without a header, row by row, little-endian: `.r16` (unsigned steps) and `.r32` (float, metres).
 
 use std::{
-    fs,
     io::{Read, Write},
     path::Path,
 };
 
 use super::{
     Error, Progress,
-    raster::{Expected, Raster, all_finite, open},
+    input::open,
+    output,
+    raster::{Expected, Raster, all_finite},
 };
 use crate::sim::grid::Grid;
 
@@ -93,15 +94,14 @@ fn size(
 /// # Errors
 /// The file cannot be written.
 pub fn write_r32(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Error> {
-    let write = || -> std::io::Result<()> {
-        let mut file = fs::File::create(path)?;
+    let written = output::create(path, |file| -> std::io::Result<()> {
         for (row, line) in grid.chunks(grid.width()).enumerate() {
             file.write_all(&line.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
             progress.done(row, grid.height());
         }
-        file.sync_all()
-    };
-    write().map_err(|error| Error::unwritable(path, &error))
+        Ok(())
+    });
+    written.map_err(|error| Error::unwritable(path, &error))
 }
 
 /// Writes a grid as `.r16`: little-endian whole numbers of 16 bits, linear from `min` to `max`.
@@ -114,11 +114,13 @@ pub fn write_r16(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &Pr
     let number = |value: &f32| ((f64::from(*value) - f64::from(min)) * scale).round() as u16;
     let bytes: Vec<u8> = grid.iter().flat_map(|value| number(value).to_le_bytes()).collect();
     progress.done(1, 1);
-    fs::write(path, bytes).map_err(|error| Error::unwritable(path, &error))
+    output::write(path, bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::io::sidecar::Sidecar;
 

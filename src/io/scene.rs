@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -11,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, Progress,
     embedded::FOLDER,
-    heightmap,
-    output::Output,
+    heightmap, input,
+    output::{self, Output},
     project,
     session::{Origin, Session},
+    sidecar::Sidecar,
     write_r32, write_sidecar,
 };
 use crate::sim::{
@@ -47,6 +47,9 @@ pub const BUILT_IN: [(&str, &str); 22] = [
     ("wadi", include_str!("../../assets/scenes/wadi.ron")),
     ("as-published", include_str!("../../assets/scenes/as-published.ron")),
 ];
+
+/// Most ticks that may run before a window shows a scene.
+const LATEST_SHOWN: u64 = 10_000;
 
 /// The scene that `thalweg` starts with.
 pub const DEFAULT: &str = BUILT_IN[0].0;
@@ -148,8 +151,7 @@ pub fn open(input: &str, options: &heightmap::Options) -> Result<Vec<Session>, E
     match path.extension() {
         Some(_) if project::is_project(path) => Ok(project::open(path)?.sessions),
         Some(extension) if extension.eq_ignore_ascii_case("ron") => {
-            let text = fs::read_to_string(path).map_err(|error| Error::unreadable(path, &error))?;
-            parse(path, &text)?.sessions(&stem, path, origin)
+            parse(path, &input::text(path)?)?.sessions(&stem, path, origin)
         }
         None if !path.exists() => Err(Error::unknown_scene(input, &BUILT_IN.map(|(name, _)| name))),
         _ => Ok(vec![Session::of_heightmap(&stem, heightmap::read(path, options)?, origin)]),
@@ -183,6 +185,10 @@ impl Scene {
         session.title = self.title.clone();
         session.about = self.about.clone();
         session.ticks = self.ticks;
+        if self.shown_from > LATEST_SHOWN {
+            let right = format!("a window shows a scene after {LATEST_SHOWN} ticks at the latest");
+            return Err(Error::input(path, format!("shown_from is {}", self.shown_from), right));
+        }
         session.shown_from = self.shown_from;
         session.tile = (!self.tiles.is_empty()).then(|| tile.clone());
         for (parameter, value) in self.set.iter().chain(&tile.set) {
@@ -266,7 +272,7 @@ impl Role {
 /// # Errors
 /// A file cannot be written; nothing is replaced then.
 pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), Error> {
-    let (Some(folder), Some(stem)) = (path.parent(), path.file_stem()) else {
+    let (Some(folder), Some(file), Some(stem)) = (path.parent(), path.file_name(), path.file_stem()) else {
         return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));
     };
     let stem = stem.to_string_lossy();
@@ -291,9 +297,11 @@ pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), E
         }
         let write = |layer: &str, grid: &Grid| -> Result<String, Error> {
             let name = format!("{stem}.{layer}.r32");
-            write_r32(&output.file(&name), grid, progress)?;
             let size = (grid.width(), grid.height());
-            write_sidecar(&output.file(&format!("{stem}.{layer}.json")), size, terrain.cell_size, grid.min_max())?;
+            output.write(&name, |file| {
+                write_r32(file, grid, progress)?;
+                write_sidecar(&Sidecar::beside(file), size, terrain.cell_size, grid.min_max())
+            })?;
             Ok(name)
         };
         scene.heightmap = write("bedrock", &terrain.bedrock)?;
@@ -314,9 +322,8 @@ pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), E
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
     let text = ron::ser::to_string_pretty(&scene, pretty)
         .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
-    let file = output.file(&path.file_name().unwrap_or_default().to_string_lossy());
-    fs::write(&file, text + "\n").map_err(|error| Error::unwritable(path, &error))?;
-    output.publish().map(drop)
+    output.write(file, |file| output::write(file, text + "\n"))?;
+    output.publish(Some(file)).map(drop)
 }
 
 #[cfg(test)]

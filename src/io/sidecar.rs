@@ -1,13 +1,10 @@
 //! The small JSON file beside a heightmap that states what its format cannot: size, cell size, range of heights.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, embedded};
+use super::{Error, embedded, input, output};
 
 /// What a sidecar states; every field may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,13 +34,13 @@ impl Sidecar {
     /// It is there but unreadable, no JSON, has a field that is not known, or states what cannot be.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
         let path = Self::beside(heightmap);
-        let bytes = match embedded::find(&path).map_or_else(|| fs::read(&path), |bytes| Ok(bytes.to_vec())) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Error::unreadable(&path, &error)),
+        let text = match embedded::find(&path) {
+            Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            None => input::text_if_there(&path)?,
         };
+        let Some(text) = text else { return Ok(Self::default()) };
         let refuse = |wrong: String, right: &str| Err(Error::input(&path, wrong, right));
-        let sidecar: Self = match serde_json::from_slice(&bytes) {
+        let sidecar: Self = match serde_json::from_str(&text) {
             Ok(sidecar) => sidecar,
             Err(error) => {
                 let right = "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m";
@@ -85,11 +82,13 @@ pub fn write_sidecar(
         max_m: Some(max),
     };
     let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error.into()))?;
-    fs::write(path, text + "\n").map_err(|error| Error::unwritable(path, &error))
+    output::write(path, text + "\n")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! TIFF pictures of 32-bit floats, with the tags of GeoTIFF where the map knows its place on Earth.
 
-use std::{fs::File, io::BufWriter, path::Path};
+use std::path::Path;
 
 use tiff::{
     TiffError,
@@ -8,7 +8,7 @@ use tiff::{
     tags::Tag,
 };
 
-use super::{Error, geo::Geo};
+use super::{Error, geo::Geo, output};
 use crate::sim::grid::Grid;
 
 /// Keys and values of GeoTIFF: kind of coordinates, that a cell is an area, and the ellipsoid.
@@ -25,8 +25,7 @@ const WGS_84: u16 = 4326;
 /// # Errors
 /// The file cannot be written.
 pub fn write_tiff(path: &Path, grid: &Grid, geo: Option<Geo>) -> Result<(), Error> {
-    let write = || -> Result<(), TiffError> {
-        let file = BufWriter::new(File::create(path)?);
+    let written = output::create(path, |file| -> Result<(), TiffError> {
         let mut encoder = TiffEncoder::new(file)?.with_compression(Compression::Uncompressed);
         let mut image = encoder.new_image::<Gray32Float>(grid.width() as u32, grid.height() as u32)?;
         if let Some(geo) = geo {
@@ -42,8 +41,8 @@ pub fn write_tiff(path: &Path, grid: &Grid, geo: Option<Geo>) -> Result<(), Erro
             tags.write_tag(Tag::GeoKeyDirectoryTag, &directory[..])?;
         }
         image.write_data(grid)
-    };
-    write().map_err(|error| match error {
+    });
+    written.map_err(|error| match error {
         TiffError::IoError(error) => Error::unwritable(path, &error),
         error => Error::output(path, format!("it cannot be written ({error})"), "choose another format"),
     })

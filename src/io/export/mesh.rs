@@ -1,15 +1,14 @@
 //! Meshes of the ground: glTF with its colour map, OBJ, and a watertight STL to print.
 
 use std::{
-    fs::{self, File},
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::Path,
 };
 
 use serde_json::json;
 
 use crate::{
-    io::{Error, Progress},
+    io::{Error, Progress, output},
     sim::{analysis, grid::Grid, terrain::Terrain},
 };
 
@@ -130,8 +129,7 @@ pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress
     });
     let mut text = scene.to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), b' ');
-    let write = || -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
+    let written = output::create(path, |file| -> io::Result<()> {
         let whole = 12 + 8 + text.len() + 8 + buffer.len();
         file.write_all(b"glTF")?;
         for number in [2, whole as u32, text.len() as u32] {
@@ -141,11 +139,10 @@ pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress
         file.write_all(&text)?;
         file.write_all(&(buffer.len() as u32).to_le_bytes())?;
         file.write_all(b"BIN\0")?;
-        file.write_all(&buffer)?;
-        file.into_inner()?.sync_all()
-    };
+        file.write_all(&buffer)
+    });
     progress.done(3, 4);
-    write().map_err(|error| Error::unwritable(path, &error))
+    written.map_err(|error| Error::unwritable(path, &error))
 }
 
 /// Writes a Wavefront OBJ file, with its material and `picture`, a PNG, beside it under the same stem.
@@ -155,8 +152,7 @@ pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress
 pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &Progress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let write = || -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
+    let written = output::create(path, |file| -> io::Result<()> {
         writeln!(file, "mtllib {stem}.mtl\no terrain\nusemtl ground")?;
         for [x, y, z] in places(terrain) {
             writeln!(file, "v {x} {y} {z}")?;
@@ -175,11 +171,12 @@ pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress
             let [a, b, c] = corners.map(|corner| corner + 1);
             writeln!(file, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c}")?;
         }
-        file.into_inner()?.sync_all()?;
-        fs::write(path.with_extension("mtl"), format!("newmtl ground\nKd 1 1 1\nKs 0 0 0\nmap_Kd {stem}.png\n"))?;
-        fs::write(path.with_extension("png"), picture)
-    };
-    write().map_err(|error| Error::unwritable(path, &error))
+        Ok(())
+    });
+    written.map_err(|error| Error::unwritable(path, &error))?;
+    let material = format!("newmtl ground\nKd 1 1 1\nKs 0 0 0\nmap_Kd {stem}.png\n");
+    output::write(&path.with_extension("mtl"), material)?;
+    output::write(&path.with_extension("png"), picture)
 }
 
 /// Writes a binary STL file in millimetres: the ground, walls and a flat bottom, closed all round. Heights are to scale with
@@ -213,8 +210,7 @@ pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: 
     };
     let rim = rim(&ground);
     let count = 2 * (width - 1) * (height - 1) + 3 * rim.len();
-    let write = || -> io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
+    let written = output::create(path, |file| -> io::Result<()> {
         let mut header = [0; 80];
         header[..14].copy_from_slice(b"Thalweg, in mm");
         file.write_all(&header)?;
@@ -238,9 +234,9 @@ pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: 
             put([top(next), foot(here), foot(next)])?;
             put([foot(next), foot(here), middle])?;
         }
-        file.into_inner()?.sync_all()
-    };
-    write().map_err(|error| Error::unwritable(path, &error))
+        Ok(())
+    });
+    written.map_err(|error| Error::unwritable(path, &error))
 }
 
 /// Cells of the border, in the order in which the surface's triangles leave it open: down the left, along the bottom, up the

@@ -12,6 +12,7 @@ use super::{
     geo::Geo,
     hillshade::{color_map, hillshade, occlusion},
     output::Output,
+    png::rgb8_bytes,
     session::Session,
     write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_rgb16, write_sidecar,
     write_tiff,
@@ -282,10 +283,7 @@ impl Export {
             }
             ("mesh", "stl") => mesh::write_stl(path, terrain, *print, progress),
             ("mesh", format) => {
-                let folder = tempfile::tempdir().map_err(|error| Error::unwritable(path, &error))?;
-                let picture = folder.path().join("color.png");
-                write_rgb8(&picture, size, &colored(look), &Progress::default())?;
-                let picture = std::fs::read(&picture).map_err(|error| Error::unwritable(path, &error))?;
+                let picture = rgb8_bytes(path, size, &colored(look))?;
                 if format == "glb" {
                     mesh::write_glb(path, terrain, &picture, progress)
                 } else {
@@ -344,8 +342,8 @@ impl Export {
             return Err(Error::output(path, "it is no name of a file", "name a file to write"));
         };
         let output = Output::new(folder)?;
-        export.write(subject, &output.file(&name.to_string_lossy()), progress)?;
-        output.publish().map(drop)
+        output.write(name, |file| export.write(subject, file, progress))?;
+        output.publish(Some(name)).map(drop)
     }
 }
 
@@ -365,8 +363,9 @@ pub fn save_all(
         if progress.is_cancelled() {
             return Err(Error::output(folder, "the export was cancelled and nothing was written", "start it again"));
         }
-        export.write(subject, &output.file(&format!("{before}{}", export.file_name())), &Progress::default())?;
+        let name = format!("{before}{}", export.file_name());
+        output.write(name, |file| export.write(subject, file, &Progress::default()))?;
         progress.done(index + 1, exports.len());
     }
-    output.publish()
+    output.publish(None)
 }

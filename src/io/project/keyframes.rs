@@ -3,8 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io::{BufReader, Read, Seek, Write},
+    io::{Read, Seek, Write},
     path::Path,
     sync::Arc,
 };
@@ -15,7 +14,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::Sim
 use super::{LONGEST_SIDE, MOST_CELLS, MOST_RUNS, damaged, manifest::Books, read};
 use crate::{
     io::{
-        Error,
+        Error, input,
         snapshot::{LAYERS, Packed, Snapshot},
     },
     params::kebab,
@@ -223,8 +222,7 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
 /// # Errors
 /// One sentence, if they are damaged. The project itself may still be good.
 pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
-    let file = File::open(path).map_err(|error| Error::unreadable(path, &error))?;
-    let mut archive = ZipArchive::new(BufReader::new(file))
+    let mut archive = ZipArchive::new(input::open(path)?)
         .map_err(|error| damaged(path, &format!("it is no project, or cut off ({error})")))?;
     if archive.index_for_name("timeline.ron").is_none() {
         return Ok(Keyframes::default());

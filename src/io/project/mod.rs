@@ -11,8 +11,7 @@ mod tests;
 
 use std::{
     collections::BTreeMap,
-    fs::File,
-    io::{BufReader, BufWriter, Read, Seek, Write},
+    io::{Read, Seek, Write},
     path::Path,
     sync::Arc,
 };
@@ -24,9 +23,9 @@ use super::{
     Error, Progress,
     heightmap::Heightmap,
     hillshade::hillshade,
-    output,
+    input, output,
+    png::rgb8_bytes,
     session::{Maps, Session},
-    write_rgb8,
 };
 use crate::sim::{grid::Grid, memory::Memory, terrain::Terrain};
 
@@ -90,34 +89,33 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
     };
     output::replace(path, |staged| {
         let thumbnail = thumbnail(&project.sessions[0], staged)?;
-        let file = File::create(staged).map_err(|error| Error::unwritable(path, &error))?;
-        let mut archive = ZipWriter::new(BufWriter::with_capacity(1 << 18, file));
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-        let options = options.compression_level(Some(1));
-        let mut put = |name: &str, bytes: &[u8]| {
-            archive.start_file(name, options)?;
-            archive.write_all(bytes)?;
-            Ok(())
-        };
-        put("manifest.ron", text.as_bytes()).map_err(failed)?;
-        put("thumbnail.png", &thumbnail).map_err(failed)?;
-        let count = project.sessions.len();
-        for (index, session) in project.sessions.iter_mut().enumerate() {
-            for (name, cells) in layers_of(session) {
-                put(&file_of(index, &name), &bytes_of(cells)).map_err(failed)?;
-            }
-            let kept = session.simulation.with_memories();
-            for (name, memory) in session.simulation.memories(&kept) {
-                if let Memory::Cells(cells) = memory {
-                    put(&file_of(index, &name), &bytes_of(cells)).map_err(failed)?;
+        let written = output::create(staged, |file| {
+            let mut archive = ZipWriter::new(file);
+            let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+            let options = options.compression_level(Some(1));
+            let mut put = |name: &str, bytes: &[u8]| -> Result<(), ZipError> {
+                archive.start_file(name, options)?;
+                Ok(archive.write_all(bytes)?)
+            };
+            put("manifest.ron", text.as_bytes())?;
+            put("thumbnail.png", &thumbnail)?;
+            let count = project.sessions.len();
+            for (index, session) in project.sessions.iter_mut().enumerate() {
+                for (name, cells) in layers_of(session) {
+                    put(&file_of(index, &name), &bytes_of(cells))?;
                 }
+                let kept = session.simulation.with_memories();
+                for (name, memory) in session.simulation.memories(&kept) {
+                    if let Memory::Cells(cells) = memory {
+                        put(&file_of(index, &name), &bytes_of(cells))?;
+                    }
+                }
+                progress.done(index + 1, count);
             }
-            progress.done(index + 1, count);
-        }
-        keyframes::put(&mut archive, &project.timeline).map_err(failed)?;
-        let file = archive.finish().map_err(failed)?;
-        let file = file.into_inner().map_err(|error| Error::unwritable(path, error.error()))?;
-        file.sync_all().map_err(|error| Error::unwritable(path, &error))
+            keyframes::put(&mut archive, &project.timeline)?;
+            archive.finish().map(drop)
+        });
+        written.map_err(failed)
     })
 }
 
@@ -126,11 +124,8 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
 /// # Errors
 /// One sentence, if the file is no project, is damaged, or was written by a newer version of the program.
 pub fn open(path: &Path) -> Result<Project, Error> {
-    let file = File::open(path).map_err(|error| Error::unreadable(path, &error))?;
-    let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| match error {
-        ZipError::Io(error) if error.kind() == std::io::ErrorKind::IsADirectory => Error::unreadable(path, &error),
-        error => damaged(path, &format!("it is no project, or cut off ({error})")),
-    })?;
+    let mut archive = ZipArchive::new(input::open(path)?)
+        .map_err(|error| damaged(path, &format!("it is no project, or cut off ({error})")))?;
     let text = read(path, &mut archive, "manifest.ron", LONGEST_MANIFEST)?;
     let text = String::from_utf8(text).map_err(|_| damaged(path, "its manifest is no text"))?;
     let head: Head =
@@ -319,7 +314,7 @@ fn bytes_of(cells: &[f32]) -> Vec<u8> {
     cells.iter().flat_map(|cell| cell.to_le_bytes()).collect()
 }
 
-/// A small picture of the first run, as the bytes of a PNG; it is written beside `staged` on the way.
+/// A small picture of the first run, as the bytes of a PNG that becomes part of `staged`.
 fn thumbnail(session: &Session, staged: &Path) -> Result<Vec<u8>, Error> {
     let terrain = &session.simulation.terrain;
     let (width, height) = (terrain.width(), terrain.height());
@@ -328,8 +323,5 @@ fn thumbnail(session: &Session, staged: &Path) -> Result<Vec<u8>, Error> {
     let [ground, sand] = [&terrain.ground(), &terrain.sand].map(|grid| grid.resampled(size[0], size[1]));
     let cell_size = terrain.cell_size * width as f32 / size[0] as f32;
     let pixels = hillshade(&ground, &sand, cell_size, &session.look, &Progress::default());
-    let folder = tempfile::tempdir().map_err(|error| Error::unwritable(staged, &error))?;
-    let file = folder.path().join("thumbnail.png");
-    write_rgb8(&file, (size[0], size[1]), &pixels, &Progress::default())?;
-    std::fs::read(&file).map_err(|error| Error::unwritable(staged, &error))
+    rgb8_bytes(staged, (size[0], size[1]), &pixels)
 }

@@ -1,4 +1,9 @@
-use std::{fs, io::Write, path::PathBuf, time::Instant};
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::PathBuf,
+    time::Instant,
+};
 
 use super::*;
 use crate::{
@@ -343,6 +348,8 @@ fn what_cannot_be_written_leaves_the_old_file_whole() {
     let mut project = eventful(32);
     let (folder, path) = saved(&mut project);
     let before = fs::read(&path).expect("it was just written");
+    let (_other, again) = saved(&mut project);
+    assert!(fs::read(again).expect("it was just written") == before, "the same work is not the same bytes");
     project.sessions[0].simulation.tick();
     let readonly = |on: bool| {
         let mut rights = fs::metadata(&path).expect("it is there").permissions();

@@ -1,0 +1,368 @@
+//! Files as a hostile world sees them: runs that are killed, disks that are full, pipes and devices where a file should be.
+#![cfg(target_os = "linux")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_64;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn program(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+    command.args(arguments).current_dir(folder);
+    for name in ["DISPLAY", "WAYLAND_DISPLAY"] {
+        command.env_remove(name);
+    }
+    // Settings and kept work of whoever runs the tests stay untouched, and the graphics driver does not ask for its folder.
+    for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
+        command.env(name, folder.join("home"));
+    }
+    command
+}
+
+/// Runs a command that must end soon.
+fn ends(command: &mut Command) -> Output {
+    let mut child = command.stdin(Stdio::null()).spawn().expect("the program starts");
+    let started = Instant::now();
+    while child.try_wait().expect("it is ours").is_none() {
+        if started.elapsed() > Duration::from_secs(60) {
+            child.kill().expect("it is ours");
+            panic!("{command:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().expect("it has ended")
+}
+
+/// Runs the program, which must end with this code and, unless that is 0, one sentence on standard error with these words.
+fn says(arguments: &[&str], folder: &Path, code: i32, words: &[&str]) -> Output {
+    let output = ends(program(arguments, folder).stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    if code > 0 {
+        assert!(said.starts_with("thalweg: ") && said.lines().count() == 1, "{arguments:?}: {said}");
+    }
+    for word in words {
+        assert!(said.contains(word), "{arguments:?}: {said:?} does not say {word:?}");
+    }
+    output
+}
+
+/// A library that stands between the program and the system's files: see its source.
+fn shim() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/files.c");
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("files-{}.so", std::process::id()));
+        let options = ["-O1", "-shared", "-fPIC", "-o"];
+        let built = Command::new("cc").args(options).arg(&library).arg(source).arg("-ldl").status();
+        assert!(built.is_ok_and(|status| status.success()), "cc, which links every Rust program, is needed");
+        library
+    })
+}
+
+/// What lies in a folder, by name.
+fn names(folder: &Path) -> BTreeSet<String> {
+    let names = fs::read_dir(folder).expect("it is a folder").map(|entry| entry.expect("it is readable").file_name());
+    names.map(|name| name.to_string_lossy().into_owned()).collect()
+}
+
+/// The seed of the results in a folder; `None` if they are not whole.
+fn whole(folder: &Path) -> Option<u64> {
+    let report: Value = serde_json::from_slice(&fs::read(folder.join("report.json")).ok()?).expect("it is never half");
+    let files = report["files"].as_object().expect("it names its files");
+    assert!(files.len() >= 3);
+    for (name, file) in files {
+        let bytes = fs::read(folder.join(name)).expect("a file that the report names is there");
+        assert_eq!(file["bytes"], bytes.len(), "{name} is of another run than the report");
+        assert_eq!(file["hash"], format!("{:016x}", xxh3_64(&bytes)), "{name} is of another run than the report");
+    }
+    report["seed"].as_u64()
+}
+
+fn build(seed: &str, folder: &Path) -> Command {
+    let arguments = ["build", "round-hill", "--size", "32", "--ticks", "1", "--seed", seed, "--out", "out"];
+    let mut command = program(&arguments, folder);
+    command.stderr(Stdio::null()).env("LD_PRELOAD", shim());
+    command
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_leaves_whole_results_or_none_and_the_next_cleans_up() {
+    let (mut kept, mut none, mut replaced) = (0, 0, 0);
+    for moment in 1.. {
+        let folder = folder();
+        let out = folder.path().join("out");
+        assert!(ends(&mut build("1", folder.path())).status.success());
+        fs::write(out.join("mine.txt"), "mine").expect("it is writable");
+        let killed = ends(build("2", folder.path()).env("SHIM_KILL_AT", moment.to_string()));
+        match whole(&out) {
+            Some(1) => kept += 1,
+            None => none += 1,
+            Some(seed) => {
+                assert_eq!(seed, 2);
+                replaced += 1;
+            }
+        }
+        if killed.status.success() {
+            break;
+        }
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(9));
+        assert!(ends(&mut build("3", folder.path())).status.success());
+        assert_eq!(whole(&out), Some(3));
+        let left = ["height.json", "height.png", "height.r32", "hillshade.png", "mine.txt", "report.json"];
+        assert!(names(&out).iter().eq(left), "killed at {moment}, it left {:?}", names(&out));
+        assert_eq!(fs::read_to_string(out.join("mine.txt")).expect("it is there"), "mine");
+    }
+    // Four files are renamed while there is no report, which is removed before and renamed after.
+    assert!(kept > 5 && none > 4 && replaced > 1, "{kept} times the old, {none} times none, {replaced} times the new");
+}
+
+#[test]
+fn a_run_that_is_killed_while_it_takes_back_its_files_leaves_nothing_for_good() {
+    let folder = folder();
+    let out = folder.path().join("out");
+    for moment in 1.. {
+        assert!(ends(&mut build("1", folder.path())).status.success());
+        let mut failing = build("2", folder.path());
+        let failed = ends(failing.env("SHIM_DISK_FULL", "1").env("SHIM_KILL_AT", moment.to_string()));
+        assert_eq!(whole(&out), Some(1));
+        if failed.status.code() == Some(1) {
+            assert!(moment > 3, "it was killed {moment} times");
+            break;
+        }
+        assert!(ends(&mut build("3", folder.path())).status.success());
+        assert!(names(&out).iter().all(|name| !name.starts_with('.')), "killed at {moment}: {:?}", names(&out));
+    }
+}
+
+#[test]
+fn every_file_is_flushed_before_it_gets_its_name_and_the_folder_after() {
+    let folder = folder();
+    let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,\
+                 color,mesh.glb,mesh.obj,mesh.stl";
+    let log = folder.path().join("log");
+    let mut command = build("1", folder.path());
+    assert!(ends(command.args(["--save", every]).env("SHIM_LOG", &log)).status.success());
+    let log = fs::read_to_string(log).expect("the shim wrote it");
+    let mut flushed = BTreeSet::new();
+    let mut renamed = 0;
+    let mut names_flushed = true;
+    for line in log.lines() {
+        let words: Vec<&str> = line.split('\t').collect();
+        match words[..] {
+            ["fsync", path] => {
+                names_flushed |= path.ends_with("/out");
+                flushed.insert(path.rsplit('/').next().unwrap_or_default().to_owned());
+            }
+            ["rename", from, _] => {
+                let name = from.rsplit('/').next().unwrap_or_default();
+                assert!(flushed.contains(name), "{name} was not flushed");
+                assert!(
+                    name != "report.json" || names_flushed,
+                    "the others' names are flushed before the report comes"
+                );
+                names_flushed = false;
+                renamed += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(renamed == names(&folder.path().join("out")).len() && names_flushed, "{log}");
+}
+
+#[test]
+fn a_full_disk_is_told_of_by_the_name_that_the_file_would_have() {
+    let folder = folder();
+    for (save, name) in [
+        ("height.png", "out/height.png"),
+        ("height.r32", "out/height.r32"),
+        ("height.r16", "out/height.r16"),
+        ("height.exr", "out/height.exr"),
+        ("height.tif", "out/height.tif"),
+        ("height.asc", "out/height.asc"),
+        ("mesh.glb", "out/mesh.glb"),
+        ("mesh.obj", "out/mesh.obj"),
+        ("mesh.stl", "out/mesh.stl"),
+    ] {
+        let mut command = build("1", folder.path());
+        let output = ends(command.args(["--save", save]).env("SHIM_DISK_FULL", "1").stderr(Stdio::piped()));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{save}: {said}");
+        let expected = format!("thalweg: {name}: it cannot be written (No space left on device");
+        assert!(said.starts_with(&expected) && said.lines().count() == 1, "{save}: {said}");
+        assert!(!folder.path().join("out").exists());
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_refused_at_once_wherever_a_file_is_read() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let pipe = |name: &str| {
+        let made = Command::new("mkfifo").arg(at(name)).status();
+        assert!(made.is_ok_and(|status| status.success()), "no pipe could be made");
+    };
+    let endless = |name: &str| std::os::unix::fs::symlink("/dev/zero", at(name)).expect("it is writable");
+    let map: Vec<u8> = (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect();
+    let mut inputs = Vec::new();
+    for ending in ["ron", "thalweg", "png", "exr", "r16", "r32", "asc", "txt"] {
+        pipe(&format!("pipe.{ending}"));
+        endless(&format!("endless.{ending}"));
+        inputs.extend([format!("pipe.{ending}"), format!("endless.{ending}")]);
+    }
+    for (stem, make) in [("piped", &pipe as &dyn Fn(&str)), ("endlessly", &endless)] {
+        fs::write(at(&format!("{stem}.r32")), &map).expect("it is writable");
+        make(&format!("{stem}.json"));
+        let scene = |field: &str| format!("(title: \"\", about: \"\", seed: 1, ticks: 1, enabled: [], {field})");
+        let within = [("heights", "heightmap"), ("sand", "sand_map"), ("rain", "rain_map"), ("water", "water_map")];
+        for (name, field) in within {
+            let text = scene(&format!("{field}: \"{stem}.r32\""));
+            fs::write(at(&format!("{stem}-{name}.ron")), text).expect("it is writable");
+            inputs.push(format!("{stem}-{name}.ron"));
+        }
+        inputs.push(format!("{stem}.r32"));
+    }
+    for input in &inputs {
+        says(&["build", input, "--ticks", "1", "--out", "out"], folder.path(), 2, &["it is a pipe or a device"]);
+        says(&[input], folder.path(), 2, &["it is a pipe or a device"]);
+    }
+    for option in ["--sand-map", "--softness-map", "--rain-map", "--water-map"] {
+        for map in ["pipe.r32", "piped.r32", "endless.r32", "endlessly.r32"] {
+            let arguments = ["build", "round-hill", "--size", "32", option, map, "--out", "out"];
+            says(&arguments, folder.path(), 2, &["it is a pipe or a device"]);
+        }
+    }
+    assert!(!at("out").exists());
+}
+
+#[test]
+fn a_text_that_is_too_long_is_not_read_to_its_end() {
+    let folder = folder();
+    let long = fs::File::create(folder.path().join("long.ron")).expect("it is writable");
+    // Takes no room on the disk.
+    long.set_len(1 << 40).expect("it is ours");
+    says(&["build", "long.ron", "--out", "out"], folder.path(), 2, &["long.ron: it is longer than 4 MiB"]);
+}
+
+#[test]
+fn a_scene_that_would_be_shown_too_late_is_refused() {
+    let folder = folder();
+    for shown_from in [u64::MAX, 10_001] {
+        let text = format!("(title: \"\", about: \"\", seed: 1, ticks: 1, enabled: [], shown_from: {shown_from})");
+        fs::write(folder.path().join("late.ron"), text).expect("it is writable");
+        let words = [&*format!("late.ron: shown_from is {shown_from}"), "10000 ticks"];
+        says(&["late.ron"], folder.path(), 2, &words);
+        says(&["build", "late.ron", "--out", "out"], folder.path(), 2, &words);
+    }
+}
+
+#[test]
+fn a_name_with_a_line_break_makes_one_line() {
+    let folder = folder();
+    says(&["build", "a\nb.png", "--out", "out"], folder.path(), 2, &[r"thalweg: a\nb.png: "]);
+    says(&["build", "a\nb", "--out", "out"], folder.path(), 2, &[r"a\nb: "]);
+    says(&["shot", "round-hill", "--out", "a\r\n\u{1b}[2Jb.jpg"], folder.path(), 2, &[r"a\r\n\u{1b}[2Jb.jpg"]);
+    says(&["build", "round-hill", "--out", "out", "--enable", "a\nb"], folder.path(), 2, &["there is no process"]);
+    let map: Vec<u8> = (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect();
+    fs::write(folder.path().join("a\nb.r32"), map).expect("it is writable");
+    let built = says(&["build", "a\nb.r32", "--ticks", "1", "--out", "out"], folder.path(), 0, &[]);
+    let warned = String::from_utf8_lossy(&built.stderr).into_owned();
+    assert!(
+        !warned.is_empty() && warned.lines().all(|line| line.starts_with(r"thalweg: warning: a\nb.r32: ")),
+        "{warned}"
+    );
+}
+
+#[test]
+fn standard_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_none() {
+    let folder = folder();
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    for arguments in [
+        &["params"][..],
+        &["params", "--json"],
+        &["scenes"],
+        &["--help"],
+        &["--version"],
+        &["build", "round-hill", "--size", "32", "--ticks", "1", "--out", "out", "--json"],
+    ] {
+        let output = ends(program(arguments, folder.path()).stdout(full()).stderr(Stdio::piped()));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.starts_with("thalweg: standard output cannot be written") && said.lines().count() == 1, "{said}");
+    }
+    let mut command = program(&["params"], folder.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success() && output.stderr.is_empty());
+}
+
+#[test]
+fn standard_error_that_cannot_be_written_changes_no_exit_code() {
+    let folder = folder();
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let run = |arguments: &[&str]| ends(program(arguments, folder.path()).stderr(full())).status.code();
+    assert_eq!(run(&["build", "missing.png", "--out", "out"]), Some(2));
+    assert_eq!(run(&["frobnicate", "--now"]), Some(2));
+    assert_eq!(run(&["round-hill"]), Some(2), "there is no display");
+    let map: Vec<u8> = (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect();
+    fs::write(folder.path().join("map.r32"), map).expect("it is writable");
+    assert_eq!(run(&["build", "map.r32", "--ticks", "1", "--out", "out"]), Some(0), "it warns");
+    assert_eq!(run(&["params"]), Some(0));
+}
+
+/// Needs a graphics driver: without one there is no window, whatever the display.
+#[test]
+fn a_display_that_does_not_answer_is_told_of() {
+    let folder = folder();
+    for (name, value) in [("DISPLAY", ":987"), ("WAYLAND_DISPLAY", "nobody")] {
+        let mut command = program(&["round-hill"], folder.path());
+        let output = ends(command.env(name, value).stderr(Stdio::piped()));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.lines().count() == 1, "{said}");
+        if said.contains("no graphics driver") {
+            assert!(std::env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{said}");
+            eprintln!("SKIPPED: {said}");
+        } else {
+            assert!(said.contains(&format!("the display does not answer ({name}={value})")), "{said}");
+        }
+    }
+}
+
+#[test]
+fn the_same_run_writes_the_same_bytes_on_any_number_of_threads() {
+    let folder = folder();
+    let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,color,\
+                 hillshade,occlusion,flow,mesh.glb,mesh.obj,mesh.stl";
+    // Small maps of every format, and large ones of that whose blocks are packed side by side.
+    for (size, save) in [("96", every), ("1024", "height.exr,flow.exr")] {
+        let written = |(index, threads): (usize, &str)| -> Value {
+            let out = format!("out-{size}-{index}");
+            let arguments = ["build", "round-hill", "--size", size, "--ticks", "1", "--save", save, "--out", &out];
+            let mut command = program(&arguments, folder.path());
+            command.args(["--threads", threads]).env("RAYON_NUM_THREADS", threads).stderr(Stdio::null());
+            assert!(ends(&mut command).status.success());
+            assert!(whole(&folder.path().join(&out)).is_some());
+            let report = fs::read(folder.path().join(out).join("report.json")).expect("it is whole");
+            serde_json::from_slice::<Value>(&report).expect("it is JSON")["files"].clone()
+        };
+        let runs: Vec<Value> = ["2", "2", "4", "4"].into_iter().enumerate().map(written).collect();
+        for (index, files) in runs.iter().enumerate() {
+            for (name, file) in files.as_object().into_iter().flatten() {
+                assert_eq!(file, &runs[0][name], "{name} of run {index} differs");
+            }
+        }
+    }
+}

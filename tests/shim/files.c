@@ -1,0 +1,88 @@
+/* Stands between the program and the system's files (LD_PRELOAD), for tests/files.rs.
+
+   SHIM_LOG=FILE        a line for each fsync, rename and unlink
+   SHIM_KILL_AT=N       kills the program before the Nth call that changes the output folder or what is hidden in it
+   SHIM_DISK_FULL=1     no byte can be written into a hidden folder */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_int calls;
+
+static const char *path_of(int fd, char *path, size_t size) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, size - 1);
+    path[length < 0 ? 0 : length] = 0;
+    return path;
+}
+
+static void step(const char *call, const char *from, const char *to) {
+    const char *log = getenv("SHIM_LOG"), *kill_at = getenv("SHIM_KILL_AT");
+    if (log) {
+        FILE *file = fopen(log, "a");
+        fprintf(file, "%s\t%s%s%s\n", call, from, *to ? "\t" : "", to);
+        fclose(file);
+    }
+    if (kill_at && strstr(from, "out") && ++calls == atoi(kill_at))
+        kill(getpid(), SIGKILL);
+}
+
+#define REAL(type, name, ...) static type (*real)(__VA_ARGS__); if (!real) real = dlsym(RTLD_NEXT, #name)
+
+int rename(const char *from, const char *to) {
+    REAL(int, rename, const char *, const char *);
+    step("rename", from, to);
+    return real(from, to);
+}
+
+int unlink(const char *path) {
+    REAL(int, unlink, const char *);
+    step("unlink", path, "");
+    return real(path);
+}
+
+int rmdir(const char *path) {
+    REAL(int, rmdir, const char *);
+    step("rmdir", path, "");
+    return real(path);
+}
+
+int unlinkat(int folder, const char *path, int flags) {
+    REAL(int, unlinkat, int, const char *, int);
+    char in[4096], whole[8192];
+    snprintf(whole, sizeof whole, "%s/%s", folder == AT_FDCWD ? "." : path_of(folder, in, sizeof in), path);
+    step("unlink", whole, "");
+    return real(folder, path, flags);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    REAL(int, mkdir, const char *, mode_t);
+    step("mkdir", path, "");
+    return real(path, mode);
+}
+
+int fsync(int fd) {
+    REAL(int, fsync, int);
+    char path[4096];
+    step("fsync", path_of(fd, path, sizeof path), "");
+    return real(fd);
+}
+
+ssize_t write(int fd, const void *bytes, size_t count) {
+    REAL(ssize_t, write, int, const void *, size_t);
+    char path[4096];
+    if (getenv("SHIM_DISK_FULL") && strstr(path_of(fd, path, sizeof path), "/.thalweg-")) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return real(fd, bytes, count);
+}
