@@ -26,6 +26,7 @@ mod shaped;
 mod sidecar;
 pub mod snapshot;
 mod tiff;
+pub mod watch;
 
 use std::{
     io,
