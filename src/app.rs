@@ -89,7 +89,7 @@ pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String>
     brushes.take_over(&remembered.brushes);
     let mut document = Document::default();
     if let Some(folder) = autosave_folder()
-        && let Err(error) = document.keep_in(&folder, file.as_deref())
+        && let Err(error) = document.keep_in(&folder, file.as_deref(), sessions[0].simulation.ticks())
     {
         notices.tell(Level::Warning, format!("Work is not kept in case of a breakdown: {error}."));
     }

@@ -328,6 +328,33 @@ fn runs_side_by_side_write_their_own_files_and_one_report() {
 }
 
 #[test]
+fn a_soak_reports_ledger_memory_and_times_and_whether_it_drew() {
+    let folder = folder();
+    // With the graphics driver that there is, if any, and with none.
+    let none = [("VK_DRIVER_FILES", "none.json"), ("VK_ICD_FILENAMES", "none.json")];
+    for variables in [&[][..], &none] {
+        let output = thalweg_with(variables, &["soak", "round-hill", "--minutes", "0.03"], folder.path());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+        let number = |place: &str| report.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        let drawn = report["drawn"].as_bool().expect("it says so");
+        assert!(!(drawn && cfg!(target_os = "linux") && !variables.is_empty()), "there was nothing to draw with");
+        assert_eq!(report["not_drawn_because"].is_null(), drawn);
+        assert!(number("/minutes") >= 0.03 && number("/scenes/0/runs/0/ticks") > 0.0, "{report}");
+        assert!(number("/scenes/0/runs/0/solid/share") <= 1e-5, "{report}");
+        let [start, peak] = ["start", "peak"].map(|when| number(&format!("/resident_bytes/{when}")));
+        assert!(start > 1e6 && peak >= start, "{report}");
+        for times in ["frame_ms", "tick_ms"] {
+            let [count, median, p95, worst] =
+                ["count", "median", "p95", "worst"].map(|which| number(&format!("/scenes/0/{times}/{which}")));
+            assert!(count > 0.0 && 0.0 < median && median <= p95 && p95 <= worst, "{times}: {report}");
+        }
+    }
+    refuses(&["soak", "round-hill", "--minutes", "0"], &["--minutes", "0.001 to 100000"]);
+    refuses(&["soak", "round-hil", "--minutes", "1"], &["round-hil", "round-hill"]);
+}
+
+#[test]
 fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
     let folder = folder();
     let map = data("jacksboro.png");

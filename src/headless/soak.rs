@@ -54,14 +54,14 @@ impl Soak {
         let mut log = Log::new(scenes, Duration::from_secs_f64(60.0 * self.minutes));
         let drawn = frames(first.clone(), &mut |frame| log.after(&frame));
         let not_drawn = match drawn {
-            Err(reason) if log.began() => return Err(Failure::while_running(reason)),
+            Err(reason) if log.start.is_some() => return Err(Failure::while_running(reason)),
             Err(reason) => {
                 play(first, &mut |frame| log.after(&frame))?;
                 Some(reason)
             }
             Ok(()) => None,
         };
-        let minutes = log.start.elapsed().as_secs_f64() / 60.0;
+        let minutes = log.elapsed().as_secs_f64() / 60.0;
         print(&format!("{:#}\n", log.report(minutes, not_drawn)));
         if interrupted().load(Ordering::Relaxed) {
             return Err(Failure::while_running(format!("stopped by Ctrl+C after {minutes:.1} minutes")));
@@ -91,9 +91,9 @@ fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure
 /// What is noted while scenes are played.
 struct Log {
     scenes: Vec<String>,
-    /// How long each is played.
+    /// How long each is played, and since when: the clock runs from the first frame on.
     share: Duration,
-    start: Instant,
+    start: Option<Instant>,
     memory: Memory,
     /// When the last frame ended; none before the first of a scene.
     last: Option<Instant>,
@@ -120,11 +120,11 @@ impl Log {
         let now = Stretch { start: memory.now, ..Stretch::default() };
         let share = whole / scenes.len() as u32;
         let (over, minutes) = (Vec::new(), Vec::new());
-        Self { scenes, share, start: Instant::now(), memory, last: None, ticked: (0, 0.0), now, over, minutes }
+        Self { scenes, share, start: None, memory, last: None, ticked: (0, 0.0), now, over, minutes }
     }
 
-    fn began(&self) -> bool {
-        self.last.is_some() || !self.over.is_empty()
+    fn elapsed(&self) -> Duration {
+        self.start.map_or(Duration::ZERO, |start| start.elapsed())
     }
 
     fn scene(&self) -> &str {
@@ -133,6 +133,7 @@ impl Log {
 
     fn after(&mut self, frame: &Frame<'_>) -> Next {
         let ended = Instant::now();
+        self.start.get_or_insert(ended);
         let run = &frame.sessions[0].simulation;
         let slots = frame.sessions.iter().flat_map(|session| &session.simulation.slots);
         let (ticks, seconds) = (run.ticks(), slots.map(|slot| slot.seconds).sum::<f64>());
@@ -149,7 +150,7 @@ impl Log {
         }
         self.memory.look();
         self.now.peak = self.now.peak.max(self.memory.now);
-        while self.start.elapsed() >= MINUTE * (self.minutes.len() as u32 + 1) {
+        while self.elapsed() >= MINUTE * (self.minutes.len() as u32 + 1) {
             self.minutes.push(json!({
                 "minute": self.minutes.len() + 1, "scene": self.scene(), "resident_bytes": self.memory.now,
                 "history_bytes": frame.history_bytes, "ticks": ticks,
@@ -158,7 +159,7 @@ impl Log {
         let next = if interrupted().load(Ordering::Relaxed) {
             self.close(frame);
             Next::End
-        } else if self.start.elapsed() < self.share * (self.over.len() as u32 + 1) {
+        } else if self.elapsed() < self.share * (self.over.len() as u32 + 1) {
             Next::GoOn
         } else {
             self.close(frame);
@@ -281,6 +282,42 @@ impl Times {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scenes_in_a_row_share_the_time_and_each_is_reported() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut sessions = scene::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+        let mut log = Log::new(vec!["one".to_owned(), "two".to_owned()], Duration::from_millis(200));
+        let mut opened = Vec::new();
+        loop {
+            sessions[0].simulation.tick();
+            match log.after(&Frame { sessions: &sessions, history_bytes: 7 }) {
+                Next::GoOn => {}
+                Next::Open(scene, _) => {
+                    opened.push((scene, log.elapsed()));
+                    sessions[0].restart(2);
+                }
+                Next::End => break,
+            }
+        }
+        let half = Duration::from_millis(100);
+        assert!(matches!(&opened[..], [(scene, after)] if scene == "two" && *after >= half), "{opened:?}");
+        assert!(log.elapsed() >= 2 * half);
+        let report = log.report(0.1, Some("nobody looks".to_owned()));
+        assert_eq!(report["drawn"], false);
+        for (scene, name) in report["scenes"].as_array().expect("a list").iter().zip(["one", "two"]) {
+            let number = |place: &str| scene.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN);
+            assert_eq!(scene["scene"], name);
+            assert_eq!(number("/tick_ms/count"), number("/frame_ms/count"));
+            assert!(number("/tick_ms/count") > 1.0 && number("/tick_ms/median") <= number("/tick_ms/worst"), "{scene}");
+            assert!(
+                number("/frame_ms/median") >= number("/tick_ms/median") && number("/history_bytes") == 7.0,
+                "{scene}"
+            );
+            assert!(number("/runs/0/solid/moved") > 0.0 && number("/runs/0/solid/share") <= 1e-5, "{scene}");
+            assert!(number("/resident_bytes/peak") >= 1e6, "{scene}");
+        }
+    }
 
     #[test]
     fn times_are_told_to_two_in_a_hundred() {

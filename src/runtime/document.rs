@@ -34,7 +34,7 @@ pub struct Document {
     /// The count of changes at which it was last saved or opened; none, if a breakdown left it behind.
     saved: Option<u64>,
     /// The count of changes and the tick at which it was last kept, saved or opened, and when that was last looked at.
-    kept: Option<(u64, u64)>,
+    kept: (u64, u64),
     kept_at: Instant,
     /// Where the work is kept: in the last place. The others hold what it has taken the place of.
     keepers: Vec<Keeper>,
@@ -49,7 +49,7 @@ impl Default for Document {
         Self {
             asks: false,
             saved: Some(0),
-            kept: None,
+            kept: (0, 0),
             kept_at: Instant::now(),
             keepers: Vec::new(),
             left_behind: Vec::new(),
@@ -60,11 +60,12 @@ impl Default for Document {
 
 impl Document {
     /// From now on the work is kept in a folder in case the program breaks down, and what earlier breakdowns left there is
-    /// offered. `opened` is the project that the program starts with.
+    /// offered. The program starts at a tick, and perhaps with a project that was `opened`.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub fn keep_in(&mut self, folder: &Path, opened: Option<&Path>) -> Result<(), Error> {
+    pub fn keep_in(&mut self, folder: &Path, opened: Option<&Path>, tick: u64) -> Result<(), Error> {
+        self.kept = (0, tick);
         self.keepers.push(Keeper::new(folder)?);
         if let Some(path) = opened {
             self.takes_over(path);
@@ -103,7 +104,7 @@ impl Document {
 
     /// Takes what was there after so many changes and ticks as kept.
     pub(super) fn is_kept(&mut self, now: (u64, u64)) {
-        self.kept = Some(now);
+        self.kept = now;
     }
 
     /// Whether the program is to end now that it is saved.
@@ -209,8 +210,7 @@ pub(super) fn keep(
 ) {
     let document = document.bypass_change_detection();
     let now = (history.changes(), live.ticks());
-    // What the program starts with comes from a scene or a file.
-    let fresh = *document.kept.get_or_insert(now) != now;
+    let fresh = document.kept != now;
     if let Some(exit) = leaving.read().last() {
         let keepers = std::mem::take(&mut document.keepers);
         if exit.is_success() && !jobs.failed {

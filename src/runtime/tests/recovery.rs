@@ -8,7 +8,7 @@ use crate::io::project;
 /// An app that keeps its work in a folder, and offers what lies there.
 pub(super) fn keeping(folder: &Path) -> App {
     let mut app = app();
-    app.world_mut().resource_mut::<Document>().keep_in(folder, None).unwrap_or_else(|error| panic!("{error}"));
+    app.world_mut().resource_mut::<Document>().keep_in(folder, None, 0).unwrap_or_else(|error| panic!("{error}"));
     app
 }
 
@@ -148,7 +148,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     assert_eq!(kept(folder.path()).len(), 3);
     // A project of the folder that the program starts with is no other.
     let mut document = Document::default();
-    document.keep_in(folder.path(), Some(&left[0])).unwrap_or_else(|error| panic!("{error}"));
+    document.keep_in(folder.path(), Some(&left[0]), 0).unwrap_or_else(|error| panic!("{error}"));
     assert!(document.is_recovered());
     let mut other = keeping(folder.path());
     assert_eq!(offers(&mut other).len(), 2);
