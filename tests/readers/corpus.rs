@@ -161,7 +161,8 @@ fn the_stored_files_are_written_anew() {
     put("preset", "bad-terrain", &replaced(&preset, "wind.law\": \"2020", "terrain.width\": \"4096"));
     put("preset", "bad-text", b"no preset");
 
-    let mut remembered = Remembered { last_folder: Some("/maps".into()), ..Remembered::default() };
+    let mut remembered = Remembered::default();
+    remembered.last_folder = Some("/maps".into());
     remembered.keep(&Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() });
     remembered.recent.push("work.thalweg".into());
     remembered.save(&path("settings.ron")).expect("it is writable");
