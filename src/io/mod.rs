@@ -124,10 +124,12 @@ impl Error {
     }
 }
 
-/// Messages of other crates may span lines or end in a full stop; a sentence of ours does not.
+/// Messages of other crates may span lines or end in a full stop, and what they quote may hold what a terminal obeys; a sentence
+/// of ours does not.
 fn one_line(text: impl Into<String>) -> String {
     let text = text.into();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('.').to_owned()
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches('.').replace(char::is_control, "?")
 }
 
 #[cfg(test)]
@@ -136,8 +138,8 @@ mod tests {
 
     #[test]
     fn an_error_is_one_sentence_with_its_exit_code() {
-        let bad = Error::input(Path::new("hills.png"), "it is\n empty.", "a picture is needed");
-        assert_eq!(bad.to_string(), "hills.png: it is empty; a picture is needed");
+        let bad = Error::input(Path::new("hills.png"), "it\u{1b} is\n empty.", "a picture is needed");
+        assert_eq!(bad.to_string(), "hills.png: it? is empty; a picture is needed");
         assert_eq!(bad.exit_code(), 2);
         let failed = Error::unwritable(Path::new("out"), &io::Error::other("disk full"));
         assert!(failed.to_string().starts_with("out: it cannot be written (disk full); "));
