@@ -30,7 +30,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 pub(super) struct Soak {
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap; "all" plays the built-in scenes in a row
     scene: String,
-    /// How long all of it takes; scenes in a row share it
+    /// How long they are played; scenes in a row share it, and opening them comes on top
     #[arg(long, value_name = "N", value_parser = parse_minutes)]
     minutes: f64,
 }
@@ -91,9 +91,11 @@ fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure
 /// What is noted while scenes are played.
 struct Log {
     scenes: Vec<String>,
-    /// How long each is played, and since when: the clock runs from the first frame on.
+    /// How long each is played.
     share: Duration,
+    /// When the first frame ended, and the first of the present scene: what opening takes is no part of its share.
     start: Option<Instant>,
+    since: Instant,
     memory: Memory,
     /// When the last frame ended; none before the first of a scene.
     last: Option<Instant>,
@@ -120,7 +122,8 @@ impl Log {
         let now = Stretch { start: memory.now, ..Stretch::default() };
         let share = whole / scenes.len() as u32;
         let (over, minutes) = (Vec::new(), Vec::new());
-        Self { scenes, share, start: None, memory, last: None, ticked: (0, 0.0), now, over, minutes }
+        let since = Instant::now();
+        Self { scenes, share, start: None, since, memory, last: None, ticked: (0, 0.0), now, over, minutes }
     }
 
     fn elapsed(&self) -> Duration {
@@ -137,6 +140,9 @@ impl Log {
         let run = &frame.sessions[0].simulation;
         let slots = frame.sessions.iter().flat_map(|session| &session.simulation.slots);
         let (ticks, seconds) = (run.ticks(), slots.map(|slot| slot.seconds).sum::<f64>());
+        if self.last.is_none() {
+            self.since = ended;
+        }
         if let Some(last) = self.last {
             self.now.frames.add(1, ended - last);
             let (ticks_before, seconds_before) = self.ticked;
@@ -159,7 +165,7 @@ impl Log {
         let next = if interrupted().load(Ordering::Relaxed) {
             self.close(frame);
             Next::End
-        } else if self.elapsed() < self.share * (self.over.len() as u32 + 1) {
+        } else if self.since.elapsed() < self.share {
             Next::GoOn
         } else {
             self.close(frame);
