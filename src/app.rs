@@ -18,22 +18,22 @@ use bevy::{
         render_resource::{CachedPipelineState, PipelineCache, TextureFormat, TextureUsages},
         view::screenshot::{Screenshot, ScreenshotCaptured},
     },
-    window::{ExitCondition, PresentMode, WindowResolution},
+    window::{ExitCondition, PresentMode},
     winit::WinitPlugin,
 };
 
 use crate::{
     io::{
         self, Error,
-        heightmap::Options,
-        keep::{Keeper, left_behind},
         project::Project,
         scene::{DEFAULT, Picture},
         session::Session,
+        watch::{Frame, Next, Watch},
     },
     log,
     runtime::{
-        self, Brushes, Command, Document, FreeView, Level, Live, Notices, Preferences, SimSystems, Timeline, Transport,
+        self, Brushes, Command, Document, FreeView, History, Jobs, Level, Live, Notices, Preferences, SimSystems,
+        Timeline, Transport,
     },
     settings::{AntiAliasing, Quality, Remembered, Settings, autosave_folder, settings_file},
     tools,
@@ -51,6 +51,9 @@ const FRAMES_BEFORE_SHOT: u32 = 6;
 /// Cells along a side of the first scene where a graphics card draws it.
 const FIRST_SIDE: u32 = 512;
 
+/// Width and height of the window at first, in pixels.
+const WINDOW: (u32, u32) = (1280, 800);
+
 /// Opens a window on runs, which may come from a project's file, and runs until it is closed.
 ///
 /// # Errors
@@ -64,7 +67,7 @@ pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String>
     let mut app = App::new();
     let window = Window {
         title: "Thalweg".to_owned(),
-        resolution: WindowResolution::new(1280, 800),
+        resolution: WINDOW.into(),
         present_mode: PresentMode::AutoVsync,
         ..default()
     };
@@ -88,21 +91,12 @@ pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String>
     });
     let mut brushes = Brushes::default();
     brushes.take_over(&remembered.brushes);
-    let kept = autosave_folder();
-    let left = kept.as_deref().map(left_behind).unwrap_or_default();
-    for path in left.iter().take(3) {
-        let open = Command::Open(path.display().to_string(), Options::default());
-        let text = format!("Thalweg ended unexpectedly; the work of then was kept in {}.", path.display());
-        notices.offer(Level::Error, text, Some(("Open it", open)));
+    let mut document = Document::default();
+    if let Some(folder) = autosave_folder()
+        && let Err(error) = document.keep_in(&folder, file.as_deref(), sessions[0].simulation.ticks())
+    {
+        notices.tell(Level::Warning, format!("Work is not kept in case of a breakdown: {error}."));
     }
-    let keeper = kept.and_then(|folder| match Keeper::new(&folder) {
-        Ok(keeper) => Some(keeper),
-        Err(error) => {
-            notices.tell(Level::Warning, format!("Work is not kept in case of a breakdown: {error}."));
-            None
-        }
-    });
-    let document = keeper.map_or_else(Document::default, Document::with_keeper);
     let preferences = Preferences { settings: remembered.settings(), remembered, software, file: settings };
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
         notices.tell(Level::Warning, warning.clone());
@@ -114,8 +108,7 @@ pub fn open_window(opened: Project, file: Option<PathBuf>) -> Result<(), String>
     }
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);
-    // What was kept by a program that broke down is not saved anywhere yet.
-    live.file = file.filter(|file| file.parent() != autosave_folder().as_deref());
+    live.file = file.filter(|_| !document.is_recovered());
     let work = live.work();
     app.world_mut().resource_mut::<Timeline>().begin_with(timeline, work);
     if let Some(camera) = camera {
@@ -146,6 +139,37 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     let picture = capture(&mut app).map_err(failed)?;
     let (size, pixels) = rgb(&picture);
     io::output::replace(&shot.out, |path| io::write_rgb8(path, size, &pixels, &io::Progress::default()))
+}
+
+/// Plays sessions off-screen as a window plays them on this machine, the camera turning, until the watcher ends it.
+///
+/// # Errors
+/// One sentence, if there is no graphics driver, or it refuses a shader.
+pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String> {
+    find_adapter()?;
+    let mut app = off_screen(sessions, WINDOW, Viewpoint::default());
+    app.insert_resource(Preferences::default());
+    loop {
+        app.update();
+        // A finished map pauses once; here nobody is there to play on.
+        app.world_mut().resource_mut::<Transport>().playing = true;
+        if let Some(error) = pipeline_error(&app) {
+            return Err(format!("the graphics driver refuses a shader: {error}"));
+        }
+        let world = app.world();
+        let history_bytes = world.resource::<Timeline>().bytes() + world.resource::<History>().bytes();
+        match watch(Frame { sessions: world.resource::<Live>().all(), history_bytes }) {
+            Next::GoOn => {}
+            Next::Open(input, options) => {
+                app.world_mut().write_message(Command::Open(input, options));
+                app.update();
+                while app.world().resource::<Jobs>().count() > 0 {
+                    app.update();
+                }
+            }
+            Next::End => return Ok(()),
+        }
+    }
 }
 
 /// What an [`off_screen`] app has drawn. Takes a few frames.

@@ -5,5 +5,5 @@ use std::process::ExitCode;
 use thalweg::{app, headless};
 
 fn main() -> ExitCode {
-    headless::run(headless::Graphics { window: app::open_window, picture: app::shot })
+    headless::run(headless::Graphics { window: app::open_window, picture: app::shot, frames: app::play })
 }

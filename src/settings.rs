@@ -97,7 +97,7 @@ pub struct Settings {
     /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
-    /// Minutes after which unsaved work is kept in case the program breaks down; 0 keeps none.
+    /// Minutes of work that a breakdown may cost: it is kept so often. A small number keeps the disk busy; 0 keeps nothing.
     #[reflect(@knob(0.0..=60.0).unit("min").source("ours"))]
     pub autosave: f32,
     /// Write the timeline into projects too, so that one can still go back after opening them. The files become many times

@@ -7,11 +7,20 @@ use std::{
 };
 
 use serde_json::Value;
+use thalweg::{
+    params::walk,
+    sim::{process::catalogue, vector_unit::VectorUnit},
+};
 
 fn thalweg(arguments: &[&str], folder: &Path) -> Output {
+    thalweg_with(&[], arguments, folder)
+}
+
+/// The program with variables of the environment.
+fn thalweg_with(variables: &[(&str, &str)], arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
     command.args(arguments).current_dir(folder).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    command.output().expect("the program starts")
+    command.envs(variables.iter().copied()).output().expect("the program starts")
 }
 
 fn data(name: &str) -> String {
@@ -77,6 +86,71 @@ fn a_real_map_is_eroded_and_its_results_come_back() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let bytes = |name: &str| fs::read(folder.path().join(name)).expect("it was written");
     assert!(bytes("one/height.r32") == bytes("again/height.r32"), "an untouched map did not come back bit by bit");
+}
+
+/// Every process in every mode and law that it has: what to enable, and what to set.
+fn variants() -> Vec<(&'static str, Vec<String>)> {
+    let mut variants = Vec::new();
+    for process in catalogue() {
+        let key = process.info().key;
+        let all = walk((key, process.params()));
+        let choices = |name: &str| -> Vec<Option<String>> {
+            match all.iter().find(|parameter| parameter.name == name) {
+                Some(found) => found.choices.iter().map(|choice| Some(format!("{}={choice}", found.path))).collect(),
+                None => vec![None],
+            }
+        };
+        for mode in choices("mode") {
+            for law in choices("law") {
+                variants.push((key, mode.iter().chain(&law).cloned().collect()));
+            }
+        }
+    }
+    variants.push(("droplets,water,thermal,wind", Vec::new()));
+    variants
+}
+
+#[test]
+fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
+    let folder = folder();
+    let names: Vec<&str> =
+        VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_there()).map(|(_, name)| name).collect();
+    if names.len() == 1 {
+        eprintln!("SKIPPED: this machine has no vector unit");
+    }
+    for (enabled, settings) in variants() {
+        // Rows that are no multiple of any unit's width.
+        let mut arguments = vec!["build", "alpine-valley", "--size", "75x51", "--ticks", "4", "--json", "--out", "out"];
+        arguments.extend(["--save", "height.r32", "--set", "terrain.sand=2", "--enable", enabled]);
+        arguments.extend(settings.iter().flat_map(|setting| ["--set", setting.as_str()]));
+        let results = names.iter().map(|name| {
+            let output = thalweg_with(&[("THALWEG_SIMD", name)], &arguments, folder.path());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let mut report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+            [report["layers"].take(), report["ledger"].take()]
+        });
+        let results: Vec<_> = results.collect();
+        let moved = &results[0][1]["solid"]["moved"];
+        assert!(moved.as_f64().is_some_and(|moved| moved > 0.0), "{enabled} {settings:?} moved {moved}");
+        for (result, name) in results.iter().zip(&names) {
+            assert_eq!(*result, results[0], "{enabled} {settings:?}: {name} differs from {}", names[0]);
+        }
+    }
+}
+
+#[test]
+fn a_vector_unit_that_there_is_not_is_refused_in_one_sentence() {
+    let folder = folder();
+    let lacking = VectorUnit::ALL.into_iter().filter(|(unit, _)| !unit.is_there()).map(|(_, name)| name);
+    for name in ["", "sse", "AVX2"].into_iter().chain(lacking) {
+        for arguments in [&["scenes"][..], &["build", "round-hill", "--out", "out"], &[]] {
+            let output = thalweg_with(&[("THALWEG_SIMD", name)], arguments, folder.path());
+            let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{name} {arguments:?}: {sentence}");
+            assert!(sentence.lines().count() == 1 && sentence.contains("it has scalar"), "{sentence}");
+        }
+    }
+    assert!(names(folder.path()).is_empty(), "it wrote {:?}", names(folder.path()));
 }
 
 #[test]
@@ -279,6 +353,33 @@ fn runs_side_by_side_write_their_own_files_and_one_report() {
     files.sort();
     files.dedup();
     assert_eq!(files.len(), 10, "two runs are the same");
+}
+
+#[test]
+fn a_soak_reports_ledger_memory_and_times_and_whether_it_drew() {
+    let folder = folder();
+    // With the graphics driver that there is, if any, and with none.
+    let none = [("VK_DRIVER_FILES", "none.json"), ("VK_ICD_FILENAMES", "none.json")];
+    for variables in [&[][..], &none] {
+        let output = thalweg_with(variables, &["soak", "round-hill", "--minutes", "0.03"], folder.path());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+        let number = |place: &str| report.pointer(place).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        let drawn = report["drawn"].as_bool().expect("it says so");
+        assert!(!(drawn && cfg!(target_os = "linux") && !variables.is_empty()), "there was nothing to draw with");
+        assert_eq!(report["not_drawn_because"].is_null(), drawn);
+        assert!(number("/minutes") >= 0.03 && number("/scenes/0/runs/0/ticks") > 0.0, "{report}");
+        assert!(number("/scenes/0/runs/0/solid/share") <= 1e-5, "{report}");
+        let [start, peak] = ["start", "peak"].map(|when| number(&format!("/resident_bytes/{when}")));
+        assert!(start > 1e6 && peak >= start, "{report}");
+        for times in ["frame_ms", "tick_ms"] {
+            let [count, median, p95, worst] =
+                ["count", "median", "p95", "worst"].map(|which| number(&format!("/scenes/0/{times}/{which}")));
+            assert!(count > 0.0 && 0.0 < median && median <= p95 && p95 <= worst, "{times}: {report}");
+        }
+    }
+    refuses(&["soak", "round-hill", "--minutes", "0"], &["--minutes", "0.001 to 100000"]);
+    refuses(&["soak", "round-hil", "--minutes", "1"], &["round-hil", "round-hill"]);
 }
 
 #[test]

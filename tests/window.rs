@@ -192,6 +192,22 @@ fn work_in_progress_shows_its_share() {
 }
 
 #[test]
+fn a_question_has_its_answers_and_cannot_be_put_aside() {
+    let mut notices = Notices::default();
+    notices.ask("Which of them?", [("This", Command::FrameAll), ("That", Command::Dry)]);
+    let asked = RefCell::new(Vec::new());
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(toasts_ui(ui.ctx(), &notices, ui.max_rect()));
+    });
+    harness.run_steps(2);
+    assert!(harness.query_by_label("This").is_some() && harness.query_by_label("Dismiss").is_none());
+    harness.get_by_label("That").click();
+    harness.run_steps(2);
+    let id = notices.shown().next().expect("it waits").id;
+    assert_eq!(asked.take(), [Command::Dry, Command::Dismiss(id)]);
+}
+
+#[test]
 fn a_window_of_any_size_does_no_harm() {
     let live = Live::new(sessions("ten-seeds", 32));
     let (sources, asked) = (Sources::default(), RefCell::default());

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod lists;
 mod shot;
+mod soak;
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -23,8 +24,10 @@ use crate::{
         project::{self, Keyframes, Project},
         scene::{self, DEFAULT, Picture, Role},
         session::Session,
+        watch::Watch,
     },
     params::{ParamError, nearest},
+    sim::vector_unit::VectorUnit,
 };
 
 /// Interactive terrain sandbox: droplets shape one shared terrain, live in a window or without one.
@@ -45,6 +48,8 @@ enum Command {
     Bench(bench::Bench),
     /// Render one picture off-screen
     Shot(shot::Shot),
+    /// Play scenes for minutes or hours, and report ledger, memory and times as JSON
+    Soak(soak::Soak),
     /// List the built-in scenes
     Scenes {
         /// As JSON
@@ -143,28 +148,33 @@ impl From<ParamError> for Failure {
 }
 
 /// What needs the graphics card, given by whoever has one. Errors are one sentence.
-pub struct Graphics<W, P> {
+pub struct Graphics<W, P, F> {
     /// Opens a session in a window and returns when it is closed.
     pub window: W,
     /// Takes a picture of a session.
     pub picture: P,
+    /// Plays sessions off-screen, frame by frame.
+    pub frames: F,
 }
 
 /// Parses the command line and does what it says.
-pub fn run<W, P>(graphics: Graphics<W, P>) -> ExitCode
+pub fn run<W, P, F>(graphics: Graphics<W, P, F>) -> ExitCode
 where
     W: FnOnce(Project, Option<PathBuf>) -> Result<(), String>,
     P: FnOnce(Vec<Session>, &Picture) -> Result<(), Error>,
+    F: FnOnce(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
 {
     let done = match Cli::try_parse() {
-        Ok(Cli { command, input }) => match command {
+        // A wrong name of a vector unit is told of before anything is computed.
+        Ok(Cli { command, input }) => VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| match command {
             None => open(input, graphics.window),
             Some(Command::Build(build)) => build.run(),
             Some(Command::Bench(bench)) => bench.run(),
             Some(Command::Shot(shot)) => shot.run(graphics.picture),
+            Some(Command::Soak(soak)) => soak.run(graphics.frames),
             Some(Command::Scenes { json }) => lists::scenes(json),
             Some(Command::Params { markdown, json }) => lists::params(markdown, json),
-        },
+        }),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&error.to_string())
         }

@@ -1,18 +1,22 @@
-//! What is kept in case the program breaks down: a project per running program, locked for as long as it runs.
+//! What is kept in case the program breaks down: a project per running program, locked for as long as it runs. One whose lock
+//! is free was left behind by a breakdown, and stays so until a person opens it or throws it away.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use super::{Error, input, project::ENDING};
 
+/// Ending of the names of locks.
+const LOCK: &str = "lock";
+
 /// The place where a running program keeps its work.
 #[derive(Debug)]
 pub struct Keeper {
     path: PathBuf,
-    lock: PathBuf,
     /// Held as long as the program runs; the system lets it go however that ends.
     _held: File,
 }
@@ -24,14 +28,25 @@ impl Keeper {
     /// The folder cannot be written.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let stem = folder.join(format!("{moment}-{}", std::process::id()));
-        let (path, lock) = (stem.with_extension(ENDING), stem.with_extension("lock"));
-        let held = fs::create_dir_all(folder).and_then(|()| File::create(&lock)).and_then(|file| {
-            file.lock()?;
-            Ok(file)
-        });
-        let held = held.map_err(|error| Error::unwritable(folder, &error))?;
-        Ok(Self { path, lock, _held: held })
+        let path = folder.join(format!("{moment}-{}", std::process::id())).with_extension(ENDING);
+        let hold = || loop {
+            let held = File::create(path.with_extension(LOCK))?;
+            held.lock()?;
+            // Another program that was just starting may have taken it for a lock of no use before it was held.
+            if path.with_extension(LOCK).exists() {
+                return Ok(held);
+            }
+        };
+        let held = fs::create_dir_all(folder).and_then(|()| hold());
+        let held = held.map_err(|error: io::Error| Error::unwritable(folder, &error))?;
+        Ok(Self { path, _held: held })
+    }
+
+    /// Takes over what a program left behind; `None` if a running program keeps it.
+    pub fn take_over(path: &Path) -> Option<Self> {
+        let held = File::options().create(true).append(true).open(path.with_extension(LOCK)).ok()?;
+        held.try_lock().ok()?;
+        Some(Self { path: path.to_owned(), _held: held })
     }
 
     /// The project that it keeps, once it was written.
@@ -42,24 +57,22 @@ impl Keeper {
     /// Ends as planned: what was kept is not needed any more.
     pub fn end(self) {
         let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(&self.lock);
+        let _ = fs::remove_file(self.path.with_extension(LOCK));
     }
 }
 
-/// Projects in a folder whose program did not end as planned, the newest first. Each is told of once: what lies there stays,
-/// but is not told of again.
+/// Projects in a folder whose program did not end as planned, the newest first. They stay until a [`Keeper`] that has taken
+/// them over ends.
 pub fn left_behind(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let locks = entries.filter(|path| path.extension().is_some_and(|ending| ending == "lock"));
-    let mut left: Vec<PathBuf> = locks
-        .filter(|lock| {
-            let held = |file: &File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-            let free = input::open(lock).is_ok_and(|file| !held(file.get_ref()));
-            free && fs::remove_file(lock).is_ok()
-        })
-        .map(|lock| lock.with_extension(ENDING))
-        .filter(|path| path.exists())
-        .collect();
+    let (mut left, locks): (Vec<PathBuf>, Vec<PathBuf>) = entries
+        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING || ending == LOCK))
+        .partition(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    // A program that broke down before it kept anything has left its lock alone.
+    for lock in locks.iter().filter(|lock| !lock.with_extension(ENDING).exists()) {
+        Keeper::take_over(lock).into_iter().for_each(Keeper::end);
+    }
+    left.retain(|path| input::open(&path.with_extension(LOCK)).map_or(true, |lock| lock.get_ref().try_lock().is_ok()));
     left.sort();
     left.reverse();
     left
@@ -69,23 +82,54 @@ pub fn left_behind(folder: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
+    fn keep(folder: &Path, work: &str) -> Keeper {
+        let keeper = Keeper::new(folder).unwrap_or_else(|error| panic!("{error}"));
+        fs::write(keeper.path(), work).expect("it is writable");
+        keeper
+    }
+
+    fn count(folder: &Path) -> usize {
+        fs::read_dir(folder).expect("it is there").count()
+    }
+
     #[test]
-    fn what_a_broken_program_left_is_told_of_once_and_what_a_running_one_keeps_is_left_alone() {
+    fn what_broken_programs_left_is_told_of_until_it_is_taken_over_and_what_a_running_one_keeps_is_left_alone() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = folder.path().join("autosave");
         assert!(left_behind(&place).is_empty());
-        let keeper = Keeper::new(&place).unwrap_or_else(|error| panic!("{error}"));
-        fs::write(keeper.path(), "work").expect("it is writable");
-        assert!(left_behind(&place).is_empty(), "it runs");
+        let keeper = keep(&place, "work");
+        assert!(left_behind(&place).is_empty() && Keeper::take_over(keeper.path()).is_none(), "it runs");
         let path = keeper.path().to_owned();
         // As if the program were gone: the lock is let go, the files stay.
         drop(keeper);
-        assert_eq!(left_behind(&place), std::slice::from_ref(&path));
-        assert!(left_behind(&place).is_empty() && path.exists());
-        let keeper = Keeper::new(&place).unwrap_or_else(|error| panic!("{error}"));
-        fs::write(keeper.path(), "work").expect("it is writable");
-        let path = keeper.path().to_owned();
-        keeper.end();
-        assert!(!path.exists() && left_behind(&place).is_empty());
+        // However often programs start and break down before they have kept anything.
+        for _ in 0..3 {
+            assert_eq!(left_behind(&place), std::slice::from_ref(&path));
+            drop(Keeper::new(&place).unwrap_or_else(|error| panic!("{error}")));
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let again = keep(&place, "more work");
+        let more = again.path().to_owned();
+        drop(again);
+        assert_eq!(left_behind(&place), [more.clone(), path.clone()], "the newest first");
+        // Who goes on with it and breaks down has left it behind again; who ends as planned has not.
+        let taken = Keeper::take_over(&path).expect("nobody has it");
+        assert_eq!(left_behind(&place), std::slice::from_ref(&more));
+        drop(taken);
+        assert_eq!(left_behind(&place).len(), 2);
+        for path in [path, more] {
+            Keeper::take_over(&path).expect("nobody has it").end();
+        }
+        assert_eq!((left_behind(&place).len(), count(&place)), (0, 0), "and nothing is left over");
+    }
+
+    #[test]
+    fn a_project_without_a_lock_was_left_behind_too() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("1-1.thalweg");
+        fs::write(&path, "work").expect("it is writable");
+        assert_eq!(left_behind(folder.path()), std::slice::from_ref(&path));
+        Keeper::take_over(&path).expect("nobody has it").end();
+        assert_eq!(count(folder.path()), 0);
     }
 }

@@ -27,6 +27,7 @@ mod shaped;
 mod sidecar;
 pub mod snapshot;
 mod tiff;
+pub mod watch;
 
 use std::{
     io,
@@ -145,10 +146,12 @@ pub fn escaped(text: &str) -> String {
     text.chars().map(line).collect()
 }
 
-/// Messages of other crates may span lines or end in a full stop; a sentence of ours does not.
+/// Messages of other crates may span lines or end in a full stop, and what they quote may hold what a terminal obeys; a sentence
+/// of ours does not.
 fn one_line(text: impl Into<String>) -> String {
     let text = text.into();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('.').to_owned()
+    let words: Vec<&str> = text.split_whitespace().collect();
+    escaped(words.join(" ").trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -157,8 +160,8 @@ mod tests {
 
     #[test]
     fn an_error_is_one_sentence_with_its_exit_code() {
-        let bad = Error::input(Path::new("hills.png"), "it is\n empty.", "a picture is needed");
-        assert_eq!(bad.to_string(), "hills.png: it is empty; a picture is needed");
+        let bad = Error::input(Path::new("hills.png"), "it\u{1b} is\n empty.", "a picture is needed");
+        assert_eq!(bad.to_string(), r"hills.png: it\u{1b} is empty; a picture is needed");
         assert_eq!(bad.exit_code(), 2);
         let broken = Error::input(Path::new("hills\n\u{1b}[2J.png"), "it is empty", "a picture is needed");
         assert_eq!(broken.to_string(), r"hills\n\u{1b}[2J.png: it is empty; a picture is needed");

@@ -186,6 +186,8 @@ pub enum Command {
     CancelJob(u64),
     /// A message was read.
     Dismiss(u64),
+    /// Work that was left behind by a breakdown is not wanted.
+    ThrowAway(PathBuf),
     /// Ends the program; asks, if there is unsaved work.
     Quit,
     /// Ends the program, saved or not.

@@ -1,7 +1,8 @@
 //! The work as a document: saving it, keeping it in case the program breaks down, and leaving.
 
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -12,50 +13,93 @@ use super::{
     jobs::{Task, save},
 };
 use crate::io::{
-    Progress,
-    keep::Keeper,
+    Error, Progress,
+    heightmap::Options,
+    keep::{Keeper, left_behind},
     project::{Camera, Keyframes, Project},
 };
 
 /// How many files are remembered.
 const RECENT: usize = 10;
+/// So many offers of work that was left behind are shown at once.
+const OFFERS: usize = 3;
+/// Share of the time that may be lost after which the work is kept: the rest is for writing it.
+const EARLY: f32 = 0.8;
 
 /// What is known of the work as a document.
 #[derive(Resource, Debug)]
 pub struct Document {
     /// Whether the person is asked what to do with unsaved work.
     pub asks: bool,
-    /// The count of changes at which it was last saved or opened.
-    saved: u64,
-    /// The count of changes and the tick at which it was last kept, and when.
+    /// The count of changes at which it was last saved or opened; none, if a breakdown left it behind.
+    saved: Option<u64>,
+    /// The count of changes and the tick at which it was last kept, saved or opened, and when that was last looked at.
     kept: (u64, u64),
     kept_at: Instant,
-    keeper: Option<Keeper>,
+    /// Where the work is kept: in the last place. The others hold what it has taken the place of.
+    keepers: Vec<Keeper>,
+    /// Work that breakdowns left behind and that is still to be offered, the newest last.
+    left_behind: Vec<PathBuf>,
     /// The program ends when it is saved.
     leaves: bool,
 }
 
 impl Default for Document {
     fn default() -> Self {
-        let kept_at = Instant::now();
-        Self { asks: false, saved: 0, kept: (0, 0), kept_at, keeper: None, leaves: false }
+        Self {
+            asks: false,
+            saved: Some(0),
+            kept: (0, 0),
+            kept_at: Instant::now(),
+            keepers: Vec::new(),
+            left_behind: Vec::new(),
+            leaves: false,
+        }
     }
 }
 
 impl Document {
-    /// One whose work is kept in case the program breaks down.
-    pub fn with_keeper(keeper: Keeper) -> Self {
-        Self { keeper: Some(keeper), ..Self::default() }
+    /// From now on the work is kept in a folder in case the program breaks down, and what earlier breakdowns left there is
+    /// offered. The program starts at a tick, and perhaps with a project that was `opened`.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn keep_in(&mut self, folder: &Path, opened: Option<&Path>, tick: u64) -> Result<(), Error> {
+        self.kept = (0, tick);
+        self.keepers.push(Keeper::new(folder)?);
+        if let Some(path) = opened {
+            self.takes_over(path);
+        }
+        self.left_behind = left_behind(folder);
+        self.left_behind.reverse();
+        Ok(())
+    }
+
+    /// Whether a project that was opened is work that a breakdown left behind. It goes on being kept where it is then.
+    pub(super) fn takes_over(&mut self, path: &Path) -> bool {
+        let own = self.keepers.last().map(|keeper| keeper.path().parent());
+        let left_behind = own.is_some_and(|folder| folder == path.parent());
+        if left_behind {
+            self.saved = None;
+            self.keepers.extend(Keeper::take_over(path));
+        }
+        left_behind
+    }
+
+    /// Whether the work is what a breakdown left behind, and was not saved since.
+    pub fn is_recovered(&self) -> bool {
+        self.saved.is_none()
     }
 
     /// Whether something was done by hand since it was saved.
     pub fn unsaved(&self, history: &History) -> bool {
-        history.changes() != self.saved
+        self.saved != Some(history.changes())
     }
 
-    /// Takes what is there as saved.
-    pub(super) fn is_saved(&mut self, changes: u64) {
-        self.saved = changes;
+    /// Takes what was there after so many changes and ticks as saved.
+    pub(super) fn is_saved(&mut self, now: (u64, u64)) {
+        self.saved = Some(now.0);
+        self.is_kept(now);
     }
 
     /// Takes what was there after so many changes and ticks as kept.
@@ -112,9 +156,10 @@ pub(super) fn obey(
             if preferences.settings.save_timeline {
                 project.timeline = timeline.keyframes();
             }
-            jobs.start(&mut notices, Task::SaveProject(path, project, history.changes(), live.work()));
+            jobs.start(&mut notices, Task::SaveProject(path, project, (history.changes(), live.ticks()), live.work()));
         }
         match command {
+            Command::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
             Command::Quit if document.unsaved(&history) => document.asks = true,
             Command::Quit | Command::QuitUnsaved => drop(leave.write(AppExit::Success)),
             Command::SaveAndQuit => (document.asks, document.leaves) = (false, true),
@@ -124,7 +169,33 @@ pub(super) fn obey(
     }
 }
 
-/// Keeps unsaved work every few minutes, and what is about to be replaced.
+/// Offers what breakdowns left behind until each is answered, here or at a later start.
+pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>) {
+    let left_behind = &mut document.bypass_change_detection().left_behind;
+    while notices.questions() < OFFERS
+        && let Some(path) = left_behind.pop()
+    {
+        let modified = fs::metadata(&path).and_then(|file| file.modified()).ok();
+        let age =
+            modified.and_then(|then| then.elapsed().ok()).map_or_else(String::new, |age| format!(" {}", ago(age)));
+        let text = format!("Thalweg ended unexpectedly{age}; the work of then was kept in {}.", path.display());
+        let open = Command::Open(path.display().to_string(), Options::default());
+        notices.ask(text, [("Open it", open), ("Throw it away", Command::ThrowAway(path))]);
+    }
+}
+
+/// A time that has passed, in words.
+fn ago(age: Duration) -> String {
+    let minutes = age.as_secs() / 60;
+    let (count, unit) = match minutes {
+        0..60 => (minutes, "minute"),
+        60..1440 => (minutes / 60, "hour"),
+        _ => (minutes / 1440, "day"),
+    };
+    format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
+}
+
+/// Keeps the work every few minutes, and what is about to be replaced, whether a hand changed it or time alone.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn keep(
     mut commands: MessageReader<Command>,
@@ -138,11 +209,13 @@ pub(super) fn keep(
     mut notices: ResMut<Notices>,
 ) {
     let document = document.bypass_change_detection();
+    let now = (history.changes(), live.ticks());
+    let fresh = document.kept != now;
     if let Some(exit) = leaving.read().last() {
-        let Some(keeper) = document.keeper.take() else { return };
+        let keepers = std::mem::take(&mut document.keepers);
         if exit.is_success() && !jobs.failed {
-            keeper.end();
-        } else if history.changes() != document.saved {
+            keepers.into_iter().for_each(Keeper::end);
+        } else if let Some(keeper) = keepers.last().filter(|_| fresh) {
             // It did not end as planned: what lies there is offered at the next start.
             let mut project = project(&live, *eye);
             if let Err(error) = save(&mut project, keeper.path(), &Progress::default()) {
@@ -151,16 +224,15 @@ pub(super) fn keep(
         }
         return;
     }
-    let Some(keeper) = &document.keeper else { return };
+    let Some(keeper) = document.keepers.last() else { return };
     let risky = commands.read().any(|command| matches!(command, Command::Open(..) | Command::Load(..)));
     let minutes = preferences.settings.autosave;
-    let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * minutes);
-    let now = (history.changes(), live.ticks());
-    if !(due || risky) || history.strokes().is_some() {
+    let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
+    if !(due || risky) {
         return;
     }
     document.kept_at = Instant::now();
-    if history.changes() != document.saved && document.kept != now {
+    if fresh {
         jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye), now));
     }
 }

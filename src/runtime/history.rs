@@ -109,7 +109,8 @@ impl History {
         if self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty)) {
             self.past.pop();
         }
-        self.open = None;
+        // What was kept while it was made is not the whole of it.
+        self.changes += u64::from(self.open.take().is_some());
         self.keep_to_budget();
     }
 

@@ -23,7 +23,7 @@ use crate::{
         session::{Origin, Session},
         write_rgb8,
     },
-    settings::{autosave_folder, picture_folder},
+    settings::picture_folder,
     sim::{edit::Tool, grid::Grid},
 };
 
@@ -38,8 +38,8 @@ pub(super) enum Task {
     /// Several results into a folder, with a word before each name.
     Export(PathBuf, String, Vec<Export>, Settings, Box<Session>),
     SaveScene(PathBuf, Box<Session>),
-    /// The work, how often it had been changed, and its number.
-    SaveProject(PathBuf, Box<Project>, u64, u64),
+    /// The work, its count of changes and ticks, and its number.
+    SaveProject(PathBuf, Box<Project>, (u64, u64), u64),
     /// The work, in case the program breaks down, and its count of changes and ticks; nobody is told.
     Keep(PathBuf, Box<Project>, (u64, u64)),
     /// Under a name in a folder that nothing has yet.
@@ -58,8 +58,8 @@ enum Outcome {
     Stamp(String, Grid),
     /// A project that replaces the present sessions, and its file.
     Project(PathBuf, Box<Project>),
-    /// The work of this number was saved as it was after so many changes.
-    Saved(PathBuf, u64, u64),
+    /// The work of this number was saved as it was after so many changes and ticks.
+    Saved(PathBuf, (u64, u64), u64),
     /// The work was kept as it was after so many changes and ticks. Nobody needs to know.
     Kept((u64, u64)),
     /// So many files were written into a folder.
@@ -179,9 +179,9 @@ impl Task {
                 output::replace(&path, |file| write_rgb8(file, size, &pixels, progress))?;
                 Ok(Outcome::Written(path))
             }
-            Self::SaveProject(path, mut project, changes, work) => {
+            Self::SaveProject(path, mut project, now, work) => {
                 save(&mut project, &path, progress)?;
-                Ok(Outcome::Saved(path, changes, work))
+                Ok(Outcome::Saved(path, now, work))
             }
             Self::Keep(path, mut project, now) => {
                 save(&mut project, &path, progress)?;
@@ -287,21 +287,20 @@ pub(super) fn finish(
                 live.choose(project.chosen);
                 keyframes = project.timeline;
                 let label = format!("opened {}", name(&path));
-                // What was kept by a program that broke down is not saved anywhere yet.
-                opened = path.parent() != autosave_folder().as_deref();
+                opened = !document.takes_over(&path);
                 if opened {
                     remember_file(&mut preferences, &path);
                     live.file = Some(path);
                 }
                 Ok((label, live))
             }
-            Outcome::Saved(path, changes, work) => {
+            Outcome::Saved(path, now, work) => {
                 remember_file(&mut preferences, &path);
                 notices.tell(Level::Info, format!("Saved {}.", path.display()));
                 // Another work may have taken its place meanwhile.
                 if live.work() == work {
                     live.file = Some(path);
-                    document.is_saved(changes);
+                    document.is_saved(now);
                 }
                 if document.leaves() {
                     leave.write(AppExit::Success);
@@ -356,7 +355,7 @@ pub(super) fn finish(
                 history.before_state(&live, &label);
                 timeline.begin_with(keyframes, new.work());
                 if opened {
-                    document.is_saved(history.changes());
+                    document.is_saved((history.changes(), new.ticks()));
                 }
                 *live = new;
                 transport.due = 0.0;

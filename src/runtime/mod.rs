@@ -320,7 +320,7 @@ pub(super) fn plugin(app: &mut App) {
                     .in_set(SimSystems::Tick),
             ),
         )
-        .add_systems(Last, (jobs::wait_before_exit, document::keep, remember).chain());
+        .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, remember).chain());
     for turn in 0..catalogue().len() {
         if turn > 0 {
             app.configure_sets(SimTick, Turn(turn).after(Turn(turn - 1)));

@@ -18,6 +18,8 @@ pub enum Level {
     Warning,
     /// It was not done.
     Error,
+    /// The person is to choose.
+    Question,
 }
 
 /// A message to the user.
@@ -29,20 +31,20 @@ pub struct Notice {
     pub level: Level,
     /// A sentence.
     pub text: String,
-    /// What can be done about it: a word and the command.
-    pub action: Option<(&'static str, Command)>,
+    /// What can be done about it: words and the command of each.
+    pub answers: Vec<(&'static str, Command)>,
     /// Of work: how much of it is done.
     pub progress: Option<Progress>,
     since: Instant,
 }
 
 impl Notice {
-    /// How long it stays; work stays until it is done, and errors until they are read.
+    /// How long it stays; work stays until it is done, errors until they are read and questions until they are answered.
     fn lasts(&self) -> Duration {
         match self.level {
             Level::Info => Duration::from_secs(6),
             Level::Warning => Duration::from_secs(14),
-            Level::Working | Level::Error => Duration::MAX,
+            Level::Working | Level::Error | Level::Question => Duration::MAX,
         }
     }
 }
@@ -54,7 +56,7 @@ pub struct Notices {
     last: u64,
 }
 
-/// More messages than this are not shown at once; the oldest that is no work goes.
+/// More messages than this are not shown at once; the oldest goes that is neither work nor a question.
 const MOST: usize = 6;
 
 impl Notices {
@@ -72,9 +74,17 @@ impl Notices {
         id
     }
 
+    /// Asks the user something that stays until it is answered.
+    pub fn ask(&mut self, text: impl Into<String>, answers: impl IntoIterator<Item = (&'static str, Command)>) {
+        self.add(Level::Question, text.into(), answers.into_iter().collect());
+    }
+
     /// Tells the user something and what can be done about it. Returns its number.
     pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, Command)>) -> u64 {
-        let text = text.into();
+        self.add(level, text.into(), action.into_iter().collect())
+    }
+
+    fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, Command)>) -> u64 {
         // Said again, it is said once.
         self.list.retain(|notice| notice.text != text || notice.level != level);
         self.list.retain(|notice| notice.since.elapsed() < notice.lasts());
@@ -86,25 +96,32 @@ impl Notices {
         {
             self.list.remove(oldest);
         }
-        if level == Level::Error {
-            error!("{text}");
+        match level {
+            Level::Error => error!("{text}"),
+            Level::Question => warn!("{text}"),
+            _ => {}
         }
         self.last += 1;
-        self.list.push(Notice { id: self.last, level, text, action, progress: None, since: Instant::now() });
+        self.list.push(Notice { id: self.last, level, text, answers, progress: None, since: Instant::now() });
         self.last
+    }
+
+    /// How many questions wait for an answer.
+    pub fn questions(&self) -> usize {
+        self.list.iter().filter(|notice| notice.level == Level::Question).count()
     }
 
     /// Adds what can be done about a message.
     pub fn let_act(&mut self, id: u64, word: &'static str, command: Command) {
         if let Some(notice) = self.list.iter_mut().find(|notice| notice.id == id) {
-            notice.action = Some((word, command));
+            notice.answers.push((word, command));
         }
     }
 
     /// Takes back an offer that no longer means what it says.
     pub fn retract(&mut self, command: &Command) {
         for notice in &mut self.list {
-            notice.action.take_if(|(_, offered)| offered == command);
+            notice.answers.retain(|(_, offered)| offered != command);
         }
     }
 

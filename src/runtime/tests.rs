@@ -1,5 +1,9 @@
+use self::recovery::{keeping, kept};
 use super::*;
-use crate::{io::heightmap::Options, params::Value};
+use crate::{
+    io::{heightmap::Options, project},
+    params::Value,
+};
 
 fn app() -> App {
     let mut app = App::new();
@@ -353,16 +357,14 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
 #[test]
 fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let keeper = crate::io::keep::Keeper::new(folder.path()).unwrap_or_else(|error| panic!("{error}"));
-    let kept = keeper.path().to_owned();
-    let mut app = app();
-    app.insert_resource(Document::with_keeper(keeper));
+    let mut app = keeping(folder.path());
     app.world_mut().write_message(Command::SpreadSand(2.0));
     app.update();
     let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
     app.world_mut().write_message(Command::Open("cone".to_owned(), Options::default()));
     wait_for_jobs(&mut app);
-    let project = crate::io::project::open(&kept).unwrap_or_else(|error| panic!("{error}"));
+    let [kept] = &kept(folder.path())[..] else { panic!("one is kept") };
+    let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == wanted);
     app.world_mut().write_message(AppExit::Success);
     app.update();
@@ -373,10 +375,7 @@ fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
 fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_what_is_unsaved() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let [first, second] = ["first", "second"].map(|name| folder.path().join(format!("{name}.thalweg")));
-    let keeper = crate::io::keep::Keeper::new(&folder.path().join("kept")).unwrap_or_else(|error| panic!("{error}"));
-    let kept = keeper.path().to_owned();
-    let mut app = app();
-    app.insert_resource(Document::with_keeper(keeper));
+    let mut app = keeping(&folder.path().join("kept"));
     let file = |app: &App| app.world().resource::<Live>().file.clone();
     for path in [&first, &second] {
         app.world_mut().write_message(Command::SaveProject(path.clone()));
@@ -394,8 +393,10 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
     app.world_mut().write_message(AppExit::error());
     app.update();
-    let project = crate::io::project::open(&kept).unwrap_or_else(|error| panic!("{error}"));
+    let [kept] = &kept(&folder.path().join("kept"))[..] else { panic!("one is kept") };
+    let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == wanted);
 }
 
+mod recovery;
 mod timeline;

@@ -1,11 +1,12 @@
 //! Rows of cells: one kernel for a single cell and for as many as the machine's vector unit takes at once.
 //!
-//! A [`Pass`] is compiled for plain code, for AVX2 and for AVX-512, and [`with_vector_unit`] runs the widest that the
-//! machine has. Every operation is one IEEE operation per cell, without fused multiply-add, so all of them give the same bits.
+//! A [`Pass`] is compiled for plain code, for AVX2 and for AVX-512, and [`with_vector_unit`] runs the one that
+//! [`VectorUnit::working`] names. Every operation is one IEEE operation per cell, without fused multiply-add, so all of them
+//! give the same bits.
 //! The vectors are written with the processor's own operations: left to itself, the compiler takes loops over so many rows
 //! apart into single cells.
 
-use super::real::Real;
+use super::{real::Real, vector_unit::VectorUnit};
 
 /// Most numbers that are worked on at once.
 pub const MOST: usize = 16;
@@ -233,9 +234,17 @@ pub trait Pass {
     fn run<V: Cells>(self) -> Self::Output;
 }
 
-/// Runs a pass with the vector unit that the machine has. The bits don't depend on which one it is.
+/// Runs a pass with the vector unit that works. The bits don't depend on which one it is.
 #[inline]
 pub fn with_vector_unit<P: Pass>(pass: P) -> P::Output {
+    // SAFETY: the machine has the unit that works.
+    unsafe { run_on(VectorUnit::working(), pass) }
+}
+
+/// # Safety
+/// The machine has this unit.
+#[inline]
+unsafe fn run_on<P: Pass>(unit: VectorUnit, pass: P) -> P::Output {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2")]
@@ -246,15 +255,16 @@ pub fn with_vector_unit<P: Pass>(pass: P) -> P::Output {
         fn sixteen<P: Pass>(pass: P) -> P::Output {
             pass.run::<x86::Sixteen>()
         }
-        if std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512vl") {
-            // SAFETY: the machine has just said that it has AVX-512.
-            return unsafe { sixteen(pass) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has just said that it has AVX2.
-            return unsafe { eight(pass) };
+        match unit {
+            // SAFETY: as promised by the caller.
+            VectorUnit::Avx512 => return unsafe { sixteen(pass) },
+            // SAFETY: as promised by the caller.
+            VectorUnit::Avx2 => return unsafe { eight(pass) },
+            VectorUnit::Scalar => {}
         }
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = unit;
     pass.run::<f32>()
 }
 
@@ -343,15 +353,9 @@ mod tests {
             let bits =
                 |rows: [Vec<f32>; 22]| rows.map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
             let single = bits(all().run::<f32>());
-            assert!(bits(with_vector_unit(all())) == single);
-            #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
-                #[target_feature(enable = "avx2")]
-                fn eight(pass: All<'_>) -> [Vec<f32>; 22] {
-                    pass.run::<x86::Eight>()
-                }
-                // SAFETY: the machine has just said that it has AVX2.
-                assert!(bits(unsafe { eight(all()) }) == single);
+            for (unit, name) in VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_there()) {
+                // SAFETY: the machine has it.
+                assert!(bits(unsafe { run_on(unit, all()) }) == single, "{name}");
             }
         }
     }

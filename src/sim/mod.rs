@@ -23,6 +23,7 @@ pub mod strip;
 pub mod swarm;
 pub mod team;
 pub mod terrain;
+pub mod vector_unit;
 
 use std::{sync::Arc, time::Instant};
 

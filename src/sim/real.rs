@@ -8,6 +8,8 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+use super::vector_unit::VectorUnit;
+
 /// A number, or a fixed bundle of independent numbers.
 pub trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
@@ -229,7 +231,7 @@ pub trait Kernel {
     fn run(self) -> Self::Output;
 }
 
-/// Runs a kernel with the vector unit that the machine has. The bits don't depend on which one it is.
+/// Runs a kernel with the vector unit that works. The bits don't depend on which one it is.
 #[inline]
 pub fn with_eight_lanes<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
@@ -238,8 +240,8 @@ pub fn with_eight_lanes<K: Kernel>(kernel: K) -> K::Output {
         fn vectored<K: Kernel>(kernel: K) -> K::Output {
             kernel.run()
         }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has just said that it has AVX2.
+        if VectorUnit::working() >= VectorUnit::Avx2 {
+            // SAFETY: the machine has the unit that works, and one with AVX-512 has AVX2 too.
             return unsafe { vectored(kernel) };
         }
     }

@@ -20,6 +20,7 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
             Level::Info => (icon::CHECK_CIRCLE, style::ACCENT),
             Level::Warning => (icon::WARNING, Color32::from_rgb(222, 170, 70)),
             Level::Error => (icon::WARNING_CIRCLE, Color32::from_rgb(224, 96, 84)),
+            Level::Question => (icon::QUESTION, style::ACCENT),
         };
         let width = (view.width() - 60.0).clamp(120.0, 420.0);
         let shown = egui::Area::new(egui::Id::new(("notice", notice.id)))
@@ -44,12 +45,13 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
                                 ui.add(egui::ProgressBar::new(share).desired_width(width).show_percentage());
                             }
                             ui.horizontal(|ui| {
-                                if let Some((word, command)) = &notice.action
-                                    && ui.button(*word).clicked()
-                                {
-                                    commands.extend([command.clone(), Command::Dismiss(notice.id)]);
+                                for (word, command) in &notice.answers {
+                                    if ui.button(*word).clicked() {
+                                        commands.extend([command.clone(), Command::Dismiss(notice.id)]);
+                                    }
                                 }
-                                if notice.level != Level::Working && ui.small_button("Dismiss").clicked() {
+                                let read = !matches!(notice.level, Level::Working | Level::Question);
+                                if read && ui.small_button("Dismiss").clicked() {
                                     commands.push(Command::Dismiss(notice.id));
                                 }
                             });

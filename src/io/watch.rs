@@ -1,0 +1,24 @@
+//! A run that is played frame by frame while something looks on, and says what is to come next.
+
+use super::{heightmap::Options, session::Session};
+
+/// What there is to see after a frame.
+pub struct Frame<'a> {
+    /// The runs side by side, perhaps in the middle of a tick.
+    pub sessions: &'a [Session],
+    /// Memory that undo and timeline hold, in bytes.
+    pub history_bytes: usize,
+}
+
+/// What is to come next.
+pub enum Next {
+    /// Another frame.
+    GoOn,
+    /// Another scene, opened as a person opens it.
+    Open(String, Options),
+    /// Nothing.
+    End,
+}
+
+/// Looks on after each frame.
+pub type Watch<'a> = dyn FnMut(Frame<'_>) -> Next + 'a;

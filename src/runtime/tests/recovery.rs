@@ -1,0 +1,155 @@
+//! What is left of the work after a breakdown.
+
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::io::project;
+
+/// An app that keeps its work in a folder, and offers what lies there.
+pub(super) fn keeping(folder: &Path) -> App {
+    let mut app = app();
+    app.world_mut().resource_mut::<Document>().keep_in(folder, None, 0).unwrap_or_else(|error| panic!("{error}"));
+    app
+}
+
+/// The projects in a folder.
+pub(super) fn kept(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it is readable").path());
+    entries.filter(|path| project::is_project(path)).collect()
+}
+
+/// The texts of all offers.
+fn offers(app: &mut App) -> Vec<String> {
+    app.update();
+    let shown = app.world().resource::<Notices>().shown();
+    shown.filter(|notice| notice.level == Level::Question).map(|notice| notice.text.clone()).collect()
+}
+
+/// What the n-th answer to the offer of a file asks for.
+fn answer(app: &App, path: &Path, place: usize) -> Command {
+    let path = path.display().to_string();
+    let offer = app.world().resource::<Notices>().shown().find(|notice| notice.text.contains(&path));
+    offer.expect("it is offered").answers[place].1.clone()
+}
+
+fn terrain(app: &App) -> crate::sim::terrain::Terrain {
+    app.world().resource::<Live>().chosen().simulation.terrain.clone()
+}
+
+#[test]
+fn a_run_that_no_hand_touched_is_kept_and_one_that_stands_still_is_not_kept_twice() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = keeping(folder.path());
+    app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
+    update_until_quiet(&mut app);
+    wait_for_jobs(&mut app);
+    assert!(kept(folder.path()).is_empty(), "nothing has happened yet");
+    app.world_mut().write_message(Command::Step(3));
+    update_until_quiet(&mut app);
+    wait_for_jobs(&mut app);
+    assert!(!is_unsaved(&app), "who only looks is not asked");
+    let [path] = &kept(folder.path())[..] else { panic!("one is kept") };
+    let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.ticks() == 3 && project.sessions[0].simulation.terrain == terrain(&app));
+    std::fs::remove_file(path).expect("it is ours");
+    update_until_quiet(&mut app);
+    wait_for_jobs(&mut app);
+    assert!(kept(folder.path()).is_empty(), "it has stood still");
+}
+
+#[test]
+fn all_of_a_long_stroke_is_kept() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = keeping(folder.path());
+    app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
+    app.update();
+    let paint = |app: &mut App, height: f32| {
+        let mut live = app.world_mut().resource_mut::<Live>();
+        live.all_mut()[0].simulation.terrain.bedrock[5] = height;
+        wait_for_jobs(app);
+    };
+    app.world_mut().resource_mut::<History>().begin_stroke("raise", 1);
+    paint(&mut app, 700.0);
+    assert_eq!(kept(folder.path()).len(), 1, "the button is still pressed");
+    paint(&mut app, 800.0);
+    app.world_mut().resource_mut::<History>().end_stroke();
+    wait_for_jobs(&mut app);
+    wait_for_jobs(&mut app);
+    let project = project::open(&kept(folder.path())[0]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(project.sessions[0].simulation.terrain.bedrock[5], 800.0);
+}
+
+#[test]
+fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for thickness in [1.0, 2.0, 3.0, 4.0, 5.0] {
+        let mut app = keeping(folder.path());
+        app.world_mut().write_message(Command::SpreadSand(thickness));
+        app.world_mut().write_message(Command::Open("round-hill".to_owned(), Options::default()));
+        app.update();
+        wait_for_jobs(&mut app);
+        // As if the program were gone: it is dropped, and nobody has told it to leave.
+        drop(app);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let mut left = kept(folder.path());
+    left.sort();
+    assert_eq!(left.len(), 5);
+    for _ in 0..4 {
+        let mut app = keeping(folder.path());
+        let offers = offers(&mut app);
+        for (offer, path) in offers.iter().zip(left.iter().rev()) {
+            assert!(offer.contains(&path.display().to_string()) && offer.contains("0 minutes ago"), "{offer}");
+        }
+        assert_eq!(offers.len(), 3, "the newest at first");
+        // Other messages don't push them out.
+        let mut notices = app.world_mut().resource_mut::<Notices>();
+        for fault in 0..9 {
+            notices.tell(Level::Error, format!("Fault {fault}."));
+        }
+        assert_eq!(self::offers(&mut app).len(), 3);
+    }
+    // One is thrown away: it is gone, and another one takes its place.
+    let mut app = keeping(folder.path());
+    offers(&mut app);
+    let id = app.world().resource::<Notices>().shown().find(|notice| notice.level == Level::Question).expect("one").id;
+    let throw = answer(&app, &left[4], 1);
+    app.world_mut().write_message(throw);
+    app.world_mut().write_message(Command::Dismiss(id));
+    app.update();
+    assert!(offers(&mut app)[2].contains(&left[1].display().to_string()));
+    assert!(!left[4].exists() && left[..4].iter().all(|path| path.exists()));
+    // One is opened: it is saved nowhere yet, and still there if that breaks down too.
+    let open = answer(&app, &left[3], 0);
+    app.world_mut().write_message(open);
+    wait_for_jobs(&mut app);
+    let sand = |app: &App| terrain(app).sand[0];
+    assert!(is_unsaved(&app) && app.world().resource::<Live>().file.is_none());
+    assert_eq!(sand(&app), 4.0);
+    let now = app.world().resource::<Live>().clone();
+    app.world_mut().write_message(Command::SpreadSand(0.5));
+    app.update();
+    drop(app);
+    let mut app = keeping(folder.path());
+    assert!(offers(&mut app)[0].contains(&left[3].display().to_string()));
+    let open = answer(&app, &left[3], 0);
+    app.world_mut().write_message(open);
+    wait_for_jobs(&mut app);
+    assert!(terrain(&app) == now.chosen().simulation.terrain);
+    // It goes on being kept where it is, and a planned end takes it away.
+    app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
+    app.world_mut().write_message(Command::SpreadSand(0.5));
+    app.update();
+    wait_for_jobs(&mut app);
+    let project = project::open(&left[3]).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.terrain == terrain(&app));
+    app.world_mut().write_message(AppExit::Success);
+    app.update();
+    assert_eq!(kept(folder.path()).len(), 3);
+    // A project of the folder that the program starts with is no other.
+    let mut document = Document::default();
+    document.keep_in(folder.path(), Some(&left[0]), 0).unwrap_or_else(|error| panic!("{error}"));
+    assert!(document.is_recovered());
+    let mut other = keeping(folder.path());
+    assert_eq!(offers(&mut other).len(), 2);
+}

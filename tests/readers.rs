@@ -1,0 +1,160 @@
+//! Every reader on hostile files: stored ones, and two thousand mutations of them, the same each time. The functions are those of
+//! the fuzzers in `fuzz/`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use thalweg::sim::rng::Stream;
+
+use self::readers::{READERS, Reader};
+
+#[path = "../fuzz/src/lib.rs"]
+mod readers;
+
+#[path = "readers/corpus.rs"]
+mod corpus;
+
+/// Mutations of the stored files of each reader.
+const MUTATIONS: u64 = 2000;
+/// Longest mutated file, in bytes.
+const LONGEST: usize = 1 << 16;
+/// Memory that reading small files may take at most, all readers together, in bytes.
+const MEMORY: usize = 512 << 20;
+
+/// The most memory that this program has held so far, in bytes, where the system tells it.
+fn peak() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).map_or(0, |kilobytes: usize| kilobytes << 10)
+}
+
+/// Runs a reader, which may not take much memory.
+fn judged((name, read): Reader, bytes: &[u8]) -> readers::Outcome {
+    let outcome = read(bytes);
+    let peak = peak();
+    assert!(peak <= MEMORY, "{name}: a file of {} bytes raised the memory to {peak} bytes", bytes.len());
+    outcome
+}
+
+/// The stored files of a reader, by name.
+fn stored(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/readers").join(name);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it is readable").path()).collect();
+    files.sort();
+    files.into_iter().map(|file| (file.clone(), fs::read(file).expect("it is readable"))).collect()
+}
+
+/// Good files are read, and bad ones refused.
+fn stored_files_are_judged_rightly(reader: Reader) {
+    for (path, bytes) in stored(reader.0) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let outcome = judged(reader, &bytes);
+        assert_eq!(outcome.is_ok(), name.starts_with("good"), "{}: {outcome:?}", path.display());
+    }
+}
+
+fn mutations_are_read_or_refused(reader: Reader) {
+    let files: Vec<Vec<u8>> = stored(reader.0).into_iter().map(|(_, bytes)| bytes).collect();
+    let mut read = 0;
+    for number in 0..MUTATIONS {
+        let mut stream = Stream::new(1, reader.0, number);
+        let mut bytes = mutated(&mut stream, &files);
+        if reader.0 == "png" && stream.below(2) == 0 {
+            corpus::mend_checksums(&mut bytes);
+        }
+        read += u64::from(judged(reader, &bytes).is_ok());
+    }
+    println!("{}: {read} of {MUTATIONS} were read; at most {} MB so far", reader.0, peak() >> 20);
+    assert!((1..MUTATIONS).contains(&read), "{}: {read} of {MUTATIONS} were read", reader.0);
+}
+
+/// Numbers and words that readers may stumble over.
+const NASTY: [&str; 24] = [
+    "0",
+    "-1",
+    "1",
+    "4096",
+    "16384",
+    "65536",
+    "4294967296",
+    "18446744073709551615",
+    "1e39",
+    "-1e39",
+    "1e-46",
+    "1e400",
+    "nan",
+    "inf",
+    "-0",
+    "0x10",
+    "(",
+    ")",
+    "[[[[",
+    "\"",
+    "\\u{0}",
+    "Some(",
+    "\n",
+    "\u{1b}",
+];
+
+/// One of the files, changed in one to four places.
+fn mutated(stream: &mut Stream, files: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = files[stream.below(files.len())].clone();
+    for _ in 0..1 + stream.below(4) {
+        let at = stream.below(bytes.len() + 1);
+        let end = (at + 1 + stream.below(16)).min(bytes.len());
+        match stream.below(9) {
+            0 if at < end => bytes[at] ^= 1 << stream.below(8),
+            1 if at < end => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][stream.below(5)],
+            2 => bytes[at..end].fill([0, 0xff][stream.below(2)]),
+            3 => drop(bytes.drain(at..end)),
+            4 => drop(bytes.splice(at..at, bytes[at..end].to_vec())),
+            5 => bytes.truncate(at),
+            6 => {
+                let other = &files[stream.below(files.len())];
+                let from = stream.below(other.len() + 1);
+                drop(bytes.splice(at.., other[from..].iter().copied()));
+            }
+            7 => drop(bytes.splice(at..at, NASTY[stream.below(NASTY.len())].bytes())),
+            _ => replace_number(&mut bytes, at, NASTY[stream.below(NASTY.len())]),
+        }
+    }
+    bytes.truncate(LONGEST);
+    bytes
+}
+
+/// Replaces the first number, or what looks like one, from a place on.
+fn replace_number(bytes: &mut Vec<u8>, from: usize, word: &str) {
+    let is_part = |byte: &u8| byte.is_ascii_digit() || b".-+".contains(byte);
+    let Some(begin) = bytes[from..].iter().position(is_part).map(|offset| from + offset) else { return };
+    let end = bytes[begin..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |offset| begin + offset);
+    drop(bytes.splice(begin..end, word.bytes()));
+}
+
+macro_rules! tests {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            let reader = READERS.into_iter().find(|(name, _)| *name == stringify!($name)).expect("it is listed");
+            stored_files_are_judged_rightly(reader);
+            mutations_are_read_or_refused(reader);
+        }
+    )*
+
+    #[test]
+    fn every_reader_is_tested_and_has_a_fuzzer() {
+        assert_eq!(READERS.map(|(name, _)| name), [$(stringify!($name)),*]);
+        let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+        let manifest = fs::read_to_string(fuzz.join("Cargo.toml")).expect("it is there");
+        for (name, _) in READERS {
+            let target = fs::read_to_string(fuzz.join(format!("fuzz_targets/{name}.rs"))).expect("it is there");
+            assert!(target.contains(&format!("thalweg_fuzz::{name}(bytes)")), "{target}");
+            assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name}");
+        }
+    }
+    };
+}
+
+tests!(png exr r16 r32 asc sidecar scene preset settings project manifest timeline keyframe);

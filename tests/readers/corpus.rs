@@ -1,0 +1,197 @@
+//! The stored files of the readers, made by the writers and by hand.
+//!
+//! `cargo test --release --test readers -- --ignored` writes them anew, where a format has changed.
+
+use std::{fs, io::Read, path::Path, sync::Arc};
+
+use thalweg::{
+    io::{
+        Progress,
+        heightmap::Options,
+        preset::Preset,
+        project::{self, Keyframe, Keyframes, Project},
+        scene,
+        session::Session,
+        snapshot::Unpacked,
+        write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar,
+    },
+    settings::{Remembered, Settings, Theme},
+    sim::grid::Grid,
+};
+
+use super::readers::KEYFRAME;
+
+/// Corrects the checksums of a PNG's chunks, as far as there are whole ones: a decoder looks no further than a wrong one.
+pub fn mend_checksums(png: &mut [u8]) {
+    let mut at = 8;
+    while let Some(length) = png.get(at..at + 4) {
+        let length = u32::from_be_bytes([length[0], length[1], length[2], length[3]]) as usize;
+        let end = at + 8 + length;
+        if png.len() < end + 4 {
+            return;
+        }
+        let sum = checksum(&png[at + 4..end]);
+        png[end..end + 4].copy_from_slice(&sum.to_be_bytes());
+        at = end + 4;
+    }
+}
+
+/// CRC-32 of ISO 3309, as PNG has it.
+fn checksum(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
+}
+
+fn small(scene: &str) -> Session {
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    Session::open(scene, &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A project with a timeline of two keyframes, the first of them number 0.
+fn work_with_timeline() -> Project {
+    let mut session = small("wadi");
+    let mut timeline = Keyframes::default();
+    for (id, parent) in [(0, None), (1, Some(0))] {
+        (0..3).for_each(|_| session.simulation.tick());
+        let snapshots = Arc::new(vec![Unpacked::of(&mut session).pack()]);
+        timeline.frames.push(Keyframe { id, parent, snapshots });
+    }
+    timeline.here = Some(1);
+    Project { sessions: vec![session], chosen: 0, camera: None, timeline }
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let text = std::str::from_utf8(bytes).expect("it is text");
+    assert!(text.contains(from), "{from}");
+    text.replacen(from, to, 1).into_bytes()
+}
+
+#[test]
+#[ignore = "writes the stored files anew"]
+fn the_stored_files_are_written_anew() {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/readers");
+    let put = |reader: &str, name: &str, bytes: &[u8]| {
+        let folder = all.join(reader);
+        fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(name), bytes)).expect("it is writable");
+    };
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| scratch.path().join(name);
+    let written = |name: &str| fs::read(path(name)).expect("it was written");
+    let quiet = Progress::default();
+    let hills = Grid::from_fn(32, 33, |x, y| 100.0 + 40.0 * (x as f32 * 0.2).sin() + 30.0 * (y as f32 * 0.3).cos());
+    let square = hills.resampled(32, 32);
+
+    write_png16(&path("map.png"), &hills, hills.min_max(), &quiet).expect("it is writable");
+    let png = written("map.png");
+    put("png", "good-16-bit", &png);
+    write_png8(&path("map.png"), &hills, hills.min_max(), &quiet).expect("it is writable");
+    put("png", "good-8-bit", &written("map.png"));
+    let pixels: Vec<u8> = (0..32 * 32 * 3).map(|place| (place % 251) as u8).collect();
+    write_rgb8(&path("map.png"), (32, 32), &pixels, &quiet).expect("it is writable");
+    put("png", "good-colour", &written("map.png"));
+    let mut large = png.clone();
+    // Width and height stand behind the signature and the name of the first chunk.
+    large[16..24].copy_from_slice(&[0, 0, 16, 0, 0, 0, 16, 0]);
+    mend_checksums(&mut large);
+    put("png", "bad-claims-4096", &large);
+    put("png", "bad-cut-off", &png[..png.len() / 2]);
+    put("png", "bad-empty", b"");
+    put("png", "bad-text", b"this is no picture");
+
+    write_exr(&path("map.exr"), &hills, &quiet).expect("it is writable");
+    let exr = written("map.exr");
+    put("exr", "good", &exr);
+    put("exr", "bad-cut-off", &exr[..exr.len() / 2]);
+    put("exr", "bad-empty", b"");
+    let window = exr.windows(10).position(|name| name == b"dataWindow").expect("it has one");
+    let mut large = exr.clone();
+    // Behind its name and type, "box2i", and its length: the corner of small numbers, then the last column and row.
+    large[window + 11 + 6 + 4 + 8..][..8].copy_from_slice(&[0xff, 0x0f, 0, 0, 0xff, 0x0f, 0, 0]);
+    put("exr", "bad-claims-4096", &large);
+
+    write_r16(&path("map.r16"), &square, square.min_max(), &quiet).expect("it is writable");
+    put("r16", "good", &written("map.r16"));
+    put("r16", "bad-odd", &written("map.r16")[1..]);
+    put("r16", "bad-empty", b"");
+    write_r32(&path("map.r32"), &square, &quiet).expect("it is writable");
+    put("r32", "good", &written("map.r32"));
+    put("r32", "bad-odd", &written("map.r32")[1..]);
+    put("r32", "bad-numbers", &[0xff; 4 * 32 * 32]);
+    put("r32", "bad-empty", b"");
+
+    write_asc(&path("map.asc"), &square, 5.0, None, &quiet).expect("it is writable");
+    let asc = written("map.asc");
+    put("asc", "good", &asc);
+    let degrees = replaced(&replaced(&asc, "xllcorner 0", "XLLCENTER 7"), "cellsize 5", "cellsize 0.001");
+    put("asc", "good-degrees", &replaced(&degrees, "NODATA_value -9999", "NODATA_value 100"));
+    put("asc", "bad-claims-16384", b"ncols 16384 nrows 16384 cellsize 1 5");
+    put(
+        "asc",
+        "bad-infinite",
+        &replaced(&asc, "cellsize 5\nNODATA_value -9999\n", "cellsize 5\nNODATA_value -9999\ninf "),
+    );
+    put("asc", "bad-cut-off", &asc[..asc.len() / 2]);
+    put("asc", "bad-text", b"Once upon a time");
+
+    write_sidecar(&path("map.json"), (32, 32), 2.5, (-10.0, 90.0)).expect("it is writable");
+    let json = written("map.json");
+    put("sidecar", "good", &json);
+    put("sidecar", "good-nothing", b"{}");
+    put("sidecar", "bad-size", &replaced(&json, "32", "33"));
+    put("sidecar", "bad-infinite", &replaced(&json, "90.0", "1e39"));
+    put("sidecar", "bad-name", &replaced(&json, "width", "wide"));
+    put("sidecar", "bad-deep", &b"[".repeat(20_000));
+
+    for name in ["wadi", "river-valley", "figure-5"] {
+        let (_, text) = scene::BUILT_IN.into_iter().find(|(known, _)| *known == name).expect("it is built in");
+        put("scene", &format!("good-{name}"), text.as_bytes());
+    }
+    let wadi = fs::read(all.join("scene/good-wadi")).expect("it was just written");
+    put("scene", "bad-process", &replaced(&wadi, "\"thermal\"", "\"thermos\""));
+    put("scene", "bad-value", &replaced(&wadi, "\"140\"", "\"nan\""));
+    put("scene", "bad-map", &replaced(&wadi, "ticks: 1560", "ticks: 1560, sand_map: \"../../none.png\""));
+    put("scene", "bad-deep", &[b"(tiles: ".as_slice(), &b"[".repeat(20_000)].concat());
+
+    let mut session = small("river-valley");
+    session.set("wind.law", "2020").expect("it is a parameter");
+    Preset::of(&session, Some("wind")).save(&path("preset.ron")).expect("it is writable");
+    let preset = written("preset.ron");
+    put("preset", "good", &preset);
+    put("preset", "bad-name", &replaced(&preset, "wind.law", "wind.lore"));
+    put("preset", "bad-terrain", &replaced(&preset, "wind.law\": \"2020", "terrain.width\": \"4096"));
+    put("preset", "bad-text", b"no preset");
+
+    let mut remembered = Remembered::default();
+    remembered.last_folder = Some("/maps".into());
+    remembered.keep(&Settings { theme: Theme::Light, scale: 1.5, ..Settings::default() });
+    remembered.recent.push("work.thalweg".into());
+    remembered.save(&path("settings.ron")).expect("it is writable");
+    let settings = written("settings.ron");
+    put("settings", "good", &settings);
+    put("settings", "good-out-of-range", &replaced(&settings, "1.5", "9000"));
+    put("settings", "bad-cut-off", &settings[..settings.len() / 2]);
+    put("settings", "bad-empty", b"");
+
+    project::save(&mut work_with_timeline(), &path("work.thalweg"), &quiet).expect("it is writable");
+    let work = written("work.thalweg");
+    put("project", "good-wadi", &work);
+    put("project", "bad-cut-off", &work[..work.len() / 2]);
+    put("project", "bad-empty", b"");
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&work)).expect("it is whole");
+    let mut part = |name: &str| {
+        let mut bytes = Vec::new();
+        archive.by_name(name).expect("it has one").read_to_end(&mut bytes).expect("it is whole");
+        bytes
+    };
+    let (manifest, timeline, keyframe) = (part("manifest.ron"), part("timeline.ron"), part(KEYFRAME));
+    put("manifest", "good", &manifest);
+    put("manifest", "bad-newer", &replaced(&manifest, "format: 2", "format: 9"));
+    put("manifest", "bad-size", &replaced(&manifest, "size: (32, 32)", "size: (4096, 4096)"));
+    put("manifest", "bad-process", &replaced(&manifest, "\"thermal\"", "\"thermos\""));
+    put("timeline", "good", &timeline);
+    put("timeline", "bad-order", &replaced(&timeline, "id:1", "id:0"));
+    put("timeline", "bad-size", &replaced(&timeline, "(32,32)", "(4096,4096)"));
+    put("keyframe", "good", &keyframe);
+    put("keyframe", "bad-cut-off", &keyframe[..keyframe.len() / 2]);
+    put("keyframe", "bad-empty", b"");
+}
