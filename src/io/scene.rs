@@ -18,6 +18,7 @@ use super::{
     write_r32, write_sidecar,
 };
 use crate::sim::{
+    bounds::{Bounds, DEPTH, HEIGHT, RAIN, SHARE},
     grid::Grid,
     terrain::{Pool, Source},
 };
@@ -258,6 +259,16 @@ impl Role {
             Role::Heights | Role::Softness | Role::Rain => (0.0, 1.0),
         }
     }
+
+    /// What a cell of it may hold.
+    pub fn bounds(self) -> Bounds {
+        match self {
+            Role::Heights => HEIGHT,
+            Role::Sand | Role::Water | Role::Suspended => DEPTH,
+            Role::Softness => SHARE,
+            Role::Rain => RAIN,
+        }
+    }
 }
 
 /// Writes the present state of a session as a scene file, with the layers that it needs beside it: opened again, it
@@ -292,8 +303,7 @@ pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), E
         let write = |layer: &str, grid: &Grid| -> Result<String, Error> {
             let name = format!("{stem}.{layer}.r32");
             write_r32(&output.file(&name), grid, progress)?;
-            let size = (grid.width(), grid.height());
-            write_sidecar(&output.file(&format!("{stem}.{layer}.json")), size, terrain.cell_size, grid.min_max())?;
+            write_sidecar(&output.file(&format!("{stem}.{layer}.json")), grid, terrain.cell_size)?;
             Ok(name)
         };
         scene.heightmap = write("bedrock", &terrain.bedrock)?;

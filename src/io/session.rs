@@ -311,7 +311,7 @@ impl Session {
             Some(map) => (map.heights.width(), map.heights.height()),
             None => (self.terrain.width as usize, self.terrain.height as usize),
         };
-        let (grid, warnings) = heightmap::read_layer(path, size, role.range())?;
+        let (grid, warnings) = heightmap::read_layer(path, size, role)?;
         self.set_map(role, path, grid)?;
         self.warnings.extend(warnings);
         Ok(())

@@ -152,7 +152,7 @@ impl Task {
                 Ok(Outcome::Heights(path, options, map))
             }
             Self::Load(role, path, _, size) => {
-                let (map, warnings) = heightmap::read_layer(&path, size, role.range())?;
+                let (map, warnings) = heightmap::read_layer(&path, size, role)?;
                 Ok(Outcome::Map(role, path, map, warnings))
             }
             Self::Stamp(path) => {

@@ -5,6 +5,7 @@
 
 pub mod analysis;
 pub mod around;
+pub mod bounds;
 pub mod cells;
 pub mod edit;
 pub mod generate;
@@ -16,6 +17,7 @@ pub mod process;
 pub mod quantity;
 pub mod ray;
 pub mod real;
+pub mod resample;
 pub mod rng;
 pub mod statistics;
 pub mod stencil;

@@ -304,7 +304,7 @@ impl Export {
                     "asc" => return write_asc(path, &grid, terrain.cell_size, *geo, progress),
                     _ => write_r32(path, &grid, progress)?,
                 }
-                write_sidecar(&path.with_extension("json"), size, terrain.cell_size, range)
+                write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size)
             }
         }
     }

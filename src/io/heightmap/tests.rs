@@ -8,7 +8,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::io::{Progress, write_exr, write_png16, write_r32, write_sidecar};
+use crate::io::{Progress, write_exr, write_png16, write_r32};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -32,7 +32,8 @@ fn every_format() -> (TempDir, Vec<PathBuf>) {
     let header = "ncols 40\nnrows 36\nxllcorner 10\nyllcorner 50\ncellsize 0.001\nNODATA_value -9999\n";
     fs::write(at("asc.asc"), format!("{header}{}\n", rows.join("\n"))).expect("it is writable");
     for name in ["r16.json", "r32.json"] {
-        write_sidecar(&at(name), (40, 36), 2.0, (0.0, 65535.0)).expect("it is writable");
+        let text = r#"{"width": 40, "height": 36, "cell_size_m": 2.0, "min_m": 0, "max_m": 65535}"#;
+        fs::write(at(name), text).expect("it is writable");
     }
     let paths = ["png.png", "exr.exr", "r16.r16", "r32.r32", "asc.asc"].map(at).to_vec();
     (folder, paths)
@@ -164,14 +165,14 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
     let path = folder.path().join("rain.png");
     let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
     write_png16(&path, &ramp, (0.0, 7.0), &Progress::default()).expect("it is writable");
-    let (layer, warnings) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
-    assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 2.0), 0));
+    let (layer, warnings) = read_layer(&path, (40, 36), Role::Water).expect("it is good");
+    assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 10.0), 0));
     fs::write(folder.path().join("rain.json"), r#"{"min_m": 1, "max_m": 3}"#).expect("it is writable");
-    let (layer, _) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
+    let (layer, _) = read_layer(&path, (40, 36), Role::Rain).expect("it is good");
     assert_eq!(layer.min_max(), (1.0, 3.0));
     let path = folder.path().join("sand.exr");
     write_exr(&path, &ramp, &Progress::default()).expect("it is writable");
-    let (layer, _) = read_layer(&path, (8, 8), (0.0, 2.0)).expect("it is good");
+    let (layer, _) = read_layer(&path, (8, 8), Role::Sand).expect("it is good");
     assert_eq!(layer, ramp);
 }
 
