@@ -10,7 +10,7 @@ use bevy_reflect::Reflect;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    io::{Error, output},
+    io::{Budget, Error, output},
     params::{self, choice, knob},
 };
 
@@ -101,6 +101,10 @@ pub struct Settings {
     /// Minutes after which unsaved work is kept in case the program breaks down; 0 keeps none.
     #[reflect(@knob(0.0..=60.0).unit("min").source("ours"))]
     pub autosave: f32,
+    /// Memory that the program may take. What needs more is refused before it begins; 0 allows half of what the machine has.
+    /// Too much, and the whole machine stands still.
+    #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours"))]
+    pub memory: f32,
     /// Write the timeline into projects too, so that one can still go back after opening them. The files become many times
     /// larger.
     #[reflect(@choice().source("ours"))]
@@ -121,6 +125,7 @@ impl Default for Settings {
             render_scale: 1.0,
             vsync: true,
             autosave: 5.0,
+            memory: 0.0,
             save_timeline: false,
         }
     }
@@ -139,6 +144,11 @@ impl Settings {
             (Quality::Best, _) => (8192, 2048, AntiAliasing::Msaa4, 1.5),
         };
         Self { shadow_size, mesh, anti_aliasing, render_scale, ..self.clone() }
+    }
+
+    /// What the program may take of the machine's memory, if something was chosen.
+    pub fn budget(&self) -> Option<Budget> {
+        (self.memory > 0.0).then(|| Budget::of((f64::from(self.memory) * 1e9) as u64))
     }
 
     /// Whether the picture is to be drawn fast rather than well.

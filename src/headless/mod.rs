@@ -19,7 +19,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
-        Error, heightmap,
+        Budget, By, Error, heightmap,
         project::{self, Keyframes, Project},
         scene::{self, DEFAULT, Picture, Role},
         session::Session,
@@ -35,6 +35,9 @@ struct Cli {
     command: Option<Command>,
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc) to open in the window
     input: Option<String>,
+    /// Memory that may be used, for example 800M or 2G; without it, what the settings say or half of the machine's
+    #[arg(long, global = true, value_name = "SIZE")]
+    memory: Option<Budget>,
 }
 
 #[derive(Subcommand)]
@@ -164,6 +167,7 @@ where
         }
         Err(error) => return report(&Failure::bad_input(first_lines(&error.to_string()))),
     };
+    Budget::say(By::CommandLine, cli.memory);
     let done = match cli.command {
         None => open(cli.input, graphics.window),
         Some(Command::Build(build)) => build.run(),
@@ -231,6 +235,7 @@ impl Start {
             min_m: self.min_height,
             max_m: self.max_height,
         };
+        options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
         let resumes = self.resumes();
         if resumes && options != heightmap::Options::default() {
             return Err(Failure::bad_input(
@@ -311,6 +316,7 @@ impl Start {
         let restarts =
             self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
         if restarts || maps.iter().any(|(_, file)| file.is_some()) || !self.resumes() {
+            Budget::present().ask(Path::new(&session.name), session.wanted())?;
             session.restart(seed);
         }
         Ok(())

@@ -51,6 +51,12 @@ pub struct Unfit {
     pub right: String,
 }
 
+impl From<Unfit> for String {
+    fn from(unfit: Unfit) -> Self {
+        unfit.to_string()
+    }
+}
+
 impl Bounds {
     /// Whether a number can be carried; one that is infinite or no number cannot.
     pub fn admit(&self, value: impl Into<f64>) -> bool {

@@ -21,7 +21,7 @@ fn eventful(side: usize) -> Project {
         geo: Some(Geo { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
         warnings: vec![],
     };
-    sessions.push(Session::of_heightmap("hills", map, Default::default()));
+    sessions.push(Session::of_heightmap("hills", map, Default::default()).expect("it is small"));
     for session in &mut sessions {
         session.enable(&["droplets", "water", "thermal", "wind"]);
         for (path, value) in [("water.rain_rate", "0.01"), ("droplets.per_tick", "37"), ("wind.gusts", "0.3")] {

@@ -58,6 +58,9 @@ pub struct Info {
     pub about: &'static str,
     /// The paper or article it is made from.
     pub source: &'static str,
+    /// Memory that it takes for each cell when it is on, in bytes, under the hungriest of its laws and modes. Measured by
+    /// `tests/memory.rs`.
+    pub bytes_per_cell: usize,
     /// Layers it reads.
     pub reads: &'static [Layer],
     /// Layers it changes; no other layer is touched.

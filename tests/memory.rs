@@ -1,0 +1,109 @@
+//! What runs and results really take of memory, counted by the allocator: what is asked of the budget is never less, and
+//! not much more.
+
+use std::path::Path;
+
+use thalweg::{
+    io::{
+        Progress,
+        export::{self, Export, Settings, Subject},
+        heightmap::Options,
+        project::{self, Keyframes, Project},
+        session::{BYTES_PER_CELL, Session},
+    },
+    lines::most_in_use,
+    params::walk,
+    sim::process::catalogue,
+};
+
+const SIDE: usize = 512;
+
+/// Bytes per cell that this work took at most besides what there was, and what it made.
+fn most<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let (bytes, made) = most_in_use(work);
+    (bytes as f64 / (SIDE * SIDE) as f64, made)
+}
+
+fn session() -> Session {
+    let options = Options { size: Some((SIDE, SIDE)), ..Options::default() };
+    let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+    session.enable(&[]);
+    session
+}
+
+/// The values of a choice, or none if there is no such parameter.
+fn choices(session: &Session, path: &str) -> Vec<String> {
+    let all = session.groups().into_iter().flat_map(walk);
+    all.filter(|parameter| parameter.path == path).flat_map(|parameter| parameter.choices).collect()
+}
+
+fn set(session: &mut Session, path: &str, value: &str) {
+    session.set(path, value).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Holds what was measured against what is declared. A share of what is declared may be for larger maps.
+fn assert_fits(name: &str, measured: f64, declared: usize, worst: &mut f64) {
+    println!("{name}: {measured:.1} of {declared} bytes per cell");
+    assert!(measured <= declared as f64, "{name} takes {measured:.1} bytes per cell, declared are {declared}");
+    *worst = worst.max(measured / declared as f64);
+}
+
+// One test, because the allocator counts for the whole program.
+#[test]
+fn nothing_takes_more_memory_than_it_says_or_much_less() {
+    let mut worst = 0.0;
+    for generator in choices(&session(), "terrain.generator") {
+        for softness in choices(&session(), "terrain.softness") {
+            let mut session = session();
+            set(&mut session, "terrain.generator", &generator);
+            set(&mut session, "terrain.softness", &softness);
+            let held = session.bytes_of_layers() as f64 / (SIDE * SIDE) as f64;
+            let (taken, ()) = most(|| session.restart(1));
+            assert_fits(&format!("{generator} with {softness} softness"), taken + held, BYTES_PER_CELL, &mut worst);
+        }
+    }
+    assert!(worst > 0.5, "a start takes {worst} of what is declared");
+
+    for process in catalogue() {
+        let (info, mut worst) = (process.info(), 0.0);
+        let laws = choices(&session(), &format!("{}.law", info.key));
+        for law in if laws.is_empty() { vec![String::new()] } else { laws } {
+            for mode in choices(&session(), &format!("{}.mode", info.key)) {
+                let mut session = session();
+                session.enable(&[info.key]);
+                session.simulation.watched = true;
+                set(&mut session, "terrain.sand", "1");
+                set(&mut session, "water.rain_rate", "0.01");
+                if !law.is_empty() {
+                    set(&mut session, &format!("{}.law", info.key), &law);
+                }
+                set(&mut session, &format!("{}.mode", info.key), &mode);
+                session.restart(1);
+                let (taken, ()) = most(|| (0..3).for_each(|_| session.simulation.tick()));
+                assert_fits(&format!("{} {law} {mode}", info.key), taken, info.bytes_per_cell, &mut worst);
+            }
+        }
+        assert!(worst > 0.5, "{} takes {worst} of what it declares", info.key);
+    }
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let session = session();
+    for map in export::maps() {
+        for format in export::formats(map) {
+            let export = Export::new(map, format).expect("it was offered");
+            let (taken, ()) = most(|| {
+                let subject = Subject::new(&session, Settings::default(), &[export]).expect("it is small");
+                let written = export.write(&subject, &folder.path().join(export.file_name()), &Progress::default());
+                written.unwrap_or_else(|error| panic!("{error}"));
+            });
+            let declared = Subject::bytes(&session, Settings::default(), &[export]) / (SIDE * SIDE) as u64;
+            assert_fits(&export.file_name(), taken, declared as usize, &mut worst);
+        }
+    }
+
+    let path = folder.path().join("work.thalweg");
+    let mut saved = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };
+    project::save(&mut saved, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let (taken, _project) = most(|| project::open(Path::new(&path)).unwrap_or_else(|error| panic!("{error}")));
+    assert_fits("a project that is opened", taken, BYTES_PER_CELL, &mut worst);
+}
