@@ -7,13 +7,14 @@ use thalweg::{
     io::{
         Progress,
         export::{self, Export, Settings, Subject},
-        heightmap::Options,
+        heightmap::{self, Options},
         project::{self, Keyframes, Project},
         session::{BYTES_PER_CELL, Session},
+        write_asc, write_exr, write_png16, write_r32, write_sidecar,
     },
     lines::most_in_use,
     params::walk,
-    sim::process::catalogue,
+    sim::{grid::Grid, process::catalogue},
 };
 
 const SIDE: usize = 512;
@@ -106,4 +107,29 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
     project::save(&mut saved, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
     let (taken, _project) = most(|| project::open(Path::new(&path)).unwrap_or_else(|error| panic!("{error}")));
     assert_fits("a project that is opened", taken, BYTES_PER_CELL, &mut worst);
+
+    large_maps_need_memory_for_some_rows_and_the_result(folder.path());
+}
+
+/// A map of 16 384 columns takes 64 kB a row: whole, these would take 64 and 128 MB.
+fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
+    let options = Options { size: Some((64, 64)), cell_size: Some(1.0), ..Options::default() };
+    let at = |name: &str| folder.join(name);
+    let heights = Grid::from_fn(16_384, 1024, |x, y| (x / 512 + y / 16) as f32);
+    write_png16(&at("big.png"), &heights, heights.min_max(), &Progress::default()).expect("it is writable");
+    write_r32(&at("big.r32"), &heights, &Progress::default()).expect("it is writable");
+    write_exr(&at("big.exr"), &heights, &Progress::default()).expect("it is writable");
+    write_asc(&at("big.asc"), &heights, 1.0, None, &Progress::default()).expect("it is writable");
+    write_sidecar(&at("big.json"), &heights, 1.0).expect("it is writable");
+    let wanted = heights.resampled(64, 64);
+    drop(heights);
+    // EXR pictures of ours have tiles of 256 rows.
+    for (name, megabytes) in [("big.png", 4), ("big.r32", 2), ("big.asc", 2), ("big.exr", 24)] {
+        let (taken, map) = most_in_use(|| heightmap::read(&at(name), &options));
+        let map = map.unwrap_or_else(|error| panic!("{error}"));
+        println!("{name}: {:.1} MB", taken as f64 / 1e6);
+        assert!(taken < megabytes * 1_000_000, "{name} took {taken} bytes");
+        let near = map.heights.iter().zip(wanted.iter()).all(|(read, wanted)| (read - wanted).abs() < 0.01);
+        assert!(near, "{name} is another map");
+    }
 }

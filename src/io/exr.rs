@@ -193,4 +193,41 @@ mod tests {
         let error = read_channels(vec![AnyChannel::new("Y", samples)]).err().expect("NaN is no height").to_string();
         assert!(error.contains("column 1, row 1 (counted from 0) is NaN"), "{error}");
     }
+
+    /// Writes 70 × 50 heights in this way.
+    fn write_as(path: &Path, encoding: Encoding) -> Grid {
+        let grid = Grid::from_fn(70, 50, |x, y| (x * 3 + y * y) as f32);
+        let channels = AnyChannels::sort(SmallVec::from_vec(vec![AnyChannel::new("Y", FlatSamples::F32(grid.to_vec()))]));
+        let layer = Layer::new((70, 50), LayerAttributes::default(), encoding, channels);
+        Image::from_layer(layer).write().to_file(path).expect("it is writable");
+        grid
+    }
+
+    #[test]
+    fn blocks_may_come_in_any_order_and_none_may_be_missing() {
+        use exr::{image::Blocks, meta::attribute::LineOrder, prelude::Compression};
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.exr");
+        let decreasing = Encoding { line_order: LineOrder::Decreasing, ..Encoding::SMALL_LOSSLESS };
+        let tiles = Encoding { compression: Compression::RLE, blocks: Blocks::Tiles(Vec2(16, 24)), ..decreasing };
+        for encoding in [Encoding::UNCOMPRESSED, Encoding::SMALL_LOSSLESS, decreasing, tiles, Encoding::FAST_LOSSLESS] {
+            let grid = write_as(&path, encoding);
+            let whole = read(&path, &expecting()).unwrap_or_else(|error| panic!("{error}"));
+            assert!(whole.cells == grid, "{encoding:?}");
+            let smaller = read(&path, &Expected { size: Some((33, 9)), ..expecting() });
+            assert!(smaller.unwrap_or_else(|error| panic!("{error}")).cells == grid.resampled(33, 9), "{encoding:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_checksum_is_noticed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.exr");
+        write_as(&path, Encoding::SMALL_LOSSLESS);
+        let mut bytes = std::fs::read(&path).expect("it was just written");
+        // The last block's checksum ends the file.
+        *bytes.last_mut().expect("it is not empty") ^= 1;
+        std::fs::write(&path, bytes).expect("it is writable");
+        assert!(read(&path, &expecting()).is_err());
+    }
 }

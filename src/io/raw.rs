@@ -178,4 +178,23 @@ mod tests {
             Ok(Some(65535.0))
         );
     }
+
+    #[test]
+    fn cells_that_are_not_those_of_the_sidecar_are_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.r32");
+        let grid = Grid::from_fn(7, 5, |x, y| (x * y) as f32);
+        write_r32(&path, &grid, &Progress::default()).expect("it is writable");
+        crate::io::write_sidecar(&Sidecar::beside(&path), &grid, 2.0).expect("it is writable");
+        let sidecar = || Sidecar::of(&path).expect("it was just written");
+        assert!(read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() }).is_ok());
+        let mut bytes = fs::read(&path).expect("it is there");
+        bytes[40] ^= 1;
+        fs::write(&path, bytes).expect("it is writable");
+        let damaged = read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() });
+        let told = damaged.err().expect("a bit is wrong").to_string();
+        assert!(told.contains("hills.r32: its cells have the hash ") && told.contains("hills.json states"), "{told}");
+        let without = Sidecar { cells_hash: None, ..sidecar() };
+        assert!(read_r32(&path, &Expected { sidecar: without, ..Expected::anything() }).is_ok());
+    }
 }
