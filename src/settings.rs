@@ -282,4 +282,10 @@ mod tests {
         assert_eq!((settings.shadow_size, settings.anti_aliasing), (2048, AntiAliasing::Fxaa));
         assert_eq!(settings.resolved(false), settings);
     }
+
+    #[test]
+    fn memory_is_a_budget_unless_it_is_left_to_the_machine() {
+        assert_eq!(Settings::default().budget(), None);
+        assert_eq!(Settings { memory: 2.5, ..Settings::default() }.budget(), Some(Budget::of(2_500_000_000)));
+    }
 }

@@ -150,7 +150,10 @@ fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
     refuses(&["build", &bomb, "--memory", "300M"], &["tiles.ron: it needs ", budget]);
     refuses(&["build", &one, "--memory", "300M"], &["one.ron: it needs ", budget]);
     refuses(&["build", &small, "--size", "4096", "--memory", "300M"], &["small.ron: it needs ", budget]);
-    refuses(&["build", &small, "--memory", "300M", "--set", "terrain.width=4096", "--set", "terrain.height=4096"], &[budget]);
+    refuses(
+        &["build", &small, "--memory", "300M", "--set", "terrain.width=4096", "--set", "terrain.height=4096"],
+        &[budget],
+    );
     refuses(&["build", &small, "--memory", "300M", "--size", "512", "--resolution", "8x"], &[budget]);
     refuses(&["build", &small, "--memory", "3K"], &["--memory", "800M or 2G"]);
     // A map of 2^28 zeros, of which the disk holds none.
@@ -181,7 +184,10 @@ fn a_system_without_memory_is_told_of_in_a_sentence() {
 
 #[test]
 fn numbers_that_cannot_be_carried_are_refused_in_one_sentence() {
-    refuses(&["build", "round-hill", "--cell-size", "1e30"], &["--cell-size is 1e30", "lies between 0.001 and 1000000 m"]);
+    refuses(
+        &["build", "round-hill", "--cell-size", "1e30"],
+        &["--cell-size is 1e30", "lies between 0.001 and 1000000 m"],
+    );
     refuses(&["build", "round-hill", "--max-height", "1e30"], &["--max-height is 1e30", "a height lies between"]);
     refuses(&["build", "round-hill", "--sand", "3.4e38"], &["terrain.sand", "100"]);
     let folder = folder();

@@ -101,7 +101,8 @@ fn next_word(file: &mut impl BufRead, word: &mut Vec<u8>) -> std::io::Result<()>
     word.clear();
     loop {
         let bytes = file.fill_buf()?;
-        let blanks = if word.is_empty() { bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count() } else { 0 };
+        let blanks =
+            if word.is_empty() { bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count() } else { 0 };
         let rest = &bytes[blanks..];
         let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
         let (taken, ends) = (length.min(LONGEST_WORD - word.len()), length < rest.len() || bytes.is_empty());

@@ -93,7 +93,9 @@ impl Bands<'_> {
         let (row, come) = self.begun.entry(y).or_insert_with(|| (vec![f32::NAN; width], 0));
         row[x..x + values.len()].copy_from_slice(values);
         *come += values.len();
-        while let Some(row) = self.begun.first_entry().filter(|row| *row.key() == self.rows.come() && row.get().1 >= width) {
+        while let Some(row) =
+            self.begun.first_entry().filter(|row| *row.key() == self.rows.come() && row.get().1 >= width)
+        {
             self.rows.push(&row.remove().0)?;
         }
         Ok(())
@@ -104,12 +106,14 @@ impl Bands<'_> {
 /// there is another.
 fn height_channel(header: &Header) -> Option<usize> {
     let channels = &header.channels.list;
-    let named = |wanted: &str| channels.iter().position(|channel| channel.name.to_string().eq_ignore_ascii_case(wanted));
+    let named =
+        |wanted: &str| channels.iter().position(|channel| channel.name.to_string().eq_ignore_ascii_case(wanted));
     let opaque = |float: bool| {
         let fits = |channel: &ChannelDescription| !float || channel.sample_type != SampleType::U32;
         channels.iter().position(|channel| channel.name.to_string() != "A" && fits(channel))
     };
-    let channel = HEIGHT_CHANNELS.iter().find_map(|name| named(name)).or_else(|| opaque(true)).or_else(|| opaque(false));
+    let channel =
+        HEIGHT_CHANNELS.iter().find_map(|name| named(name)).or_else(|| opaque(true)).or_else(|| opaque(false));
     channel.or((!channels.is_empty()).then_some(0)).filter(|_| !header.deep)
 }
 
@@ -197,7 +201,8 @@ mod tests {
     /// Writes 70 × 50 heights in this way.
     fn write_as(path: &Path, encoding: Encoding) -> Grid {
         let grid = Grid::from_fn(70, 50, |x, y| (x * 3 + y * y) as f32);
-        let channels = AnyChannels::sort(SmallVec::from_vec(vec![AnyChannel::new("Y", FlatSamples::F32(grid.to_vec()))]));
+        let channels =
+            AnyChannels::sort(SmallVec::from_vec(vec![AnyChannel::new("Y", FlatSamples::F32(grid.to_vec()))]));
         let layer = Layer::new((70, 50), LayerAttributes::default(), encoding, channels);
         Image::from_layer(layer).write().to_file(path).expect("it is writable");
         grid

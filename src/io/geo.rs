@@ -27,6 +27,8 @@ impl Geo {
     pub(super) fn check(&self) -> Result<(), Unfit> {
         let Self { west, north, width, height, degrees: _ } = *self;
         let numbers = [("western edge", west), ("northern edge", north), ("width", width), ("height", height)];
-        numbers.into_iter().try_for_each(|(name, number)| EARTH.check(format_args!("the map's {name} on Earth"), number))
+        numbers
+            .into_iter()
+            .try_for_each(|(name, number)| EARTH.check(format_args!("the map's {name} on Earth"), number))
     }
 }

@@ -167,7 +167,9 @@ impl Options {
             ("--min-height", self.min_m, HEIGHT),
             ("--max-height", self.max_m, HEIGHT),
         ];
-        numbers.into_iter().try_for_each(|(name, value, bounds)| value.map_or(Ok(()), |value| bounds.check(name, value)))
+        numbers
+            .into_iter()
+            .try_for_each(|(name, value, bounds)| value.map_or(Ok(()), |value| bounds.check(name, value)))
     }
 }
 

@@ -193,7 +193,7 @@ fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-    
+
     fn expecting() -> Expected {
         Expected::anything()
     }

@@ -40,7 +40,11 @@ pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error
         Some(stated) if *stated != hash.finish() => {
             let sidecar = Sidecar::beside(path);
             let wrong = format!("its cells have the hash {}, but {} states {stated}", hash.finish(), sidecar.display());
-            Err(Error::input(path, wrong, "it was damaged, or changed on purpose: take cells_hash out of the sidecar then"))
+            Err(Error::input(
+                path,
+                wrong,
+                "it was damaged, or changed on purpose: take cells_hash out of the sidecar then",
+            ))
         }
         _ => Ok(raster),
     }
@@ -162,9 +166,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r16");
         fs::write(&path, [1, 2].repeat(36)).expect("it is writable");
-        let size = |expected: Expected| {
-            read_r16(&path, &expected).map(|read| (read.size.0, read.size.1, read.warnings.len()))
-        };
+        let size =
+            |expected: Expected| read_r16(&path, &expected).map(|read| (read.size.0, read.size.1, read.warnings.len()));
         assert_eq!(size(expecting(Some((4, 9)), Some(12), Some(3))), Ok((12, 3, 0)));
         assert_eq!(size(expecting(Some((4, 9)), None, None)), Ok((4, 9, 0)));
         assert_eq!(size(expecting(None, None, None)), Ok((6, 6, 1)));

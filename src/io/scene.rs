@@ -227,7 +227,9 @@ impl Scene {
             return Err(refuse(format!("there is no process \"{unknown}\"")));
         }
         let numbers = self.springs.iter().try_for_each(Source::check);
-        numbers.and_then(|()| self.pools.iter().try_for_each(Pool::check)).map_err(|unfit| Error::unfit(path, unfit))?;
+        numbers
+            .and_then(|()| self.pools.iter().try_for_each(Pool::check))
+            .map_err(|unfit| Error::unfit(path, unfit))?;
         session.sources = self.springs.clone();
         session.pools = self.pools.clone();
         Ok(session)

@@ -27,7 +27,7 @@ use crate::{
 const LAYERS: usize = 6;
 /// Memory that a run without processes takes for each cell, in bytes: its layers, rain and mask, the map that it began
 /// with, and what making them and writing the results takes on the way. Measured by `tests/memory.rs`.
-pub const BYTES_PER_CELL: usize = 60;
+pub const BYTES_PER_CELL: usize = 44;
 
 /// A terrain of a single cell, for a session that has none yet.
 fn one_cell() -> Terrain {
@@ -50,6 +50,12 @@ pub struct Maps {
 }
 
 impl Maps {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        let Self { sand, softness, rain, water, suspended } = self;
+        [sand, softness, rain, water, suspended].into_iter().flatten().count()
+    }
+
     /// Checks that every layer has values that make sense.
     ///
     /// # Errors
@@ -205,7 +211,7 @@ impl Session {
         }
     }
 
-    /// The same with all parameters and switches and no layers: to find out what it would be with others.
+    /// The same with all parameters and switches, without layers and maps: to find out what it would be with others.
     pub fn outline(&self) -> Self {
         let mut outline = Self::small(&self.name, self.simulation.seed(), self.origin.clone());
         outline.terrain = self.terrain.clone();
@@ -223,7 +229,7 @@ impl Session {
     }
 
     /// Memory that so many maps take, in bytes.
-    pub(super) fn bytes_of_maps(&self, maps: usize) -> u64 {
+    pub fn bytes_of_maps(&self, maps: usize) -> u64 {
         let (width, height) = self.size();
         4 * (maps * width * height) as u64
     }
@@ -233,7 +239,7 @@ impl Session {
         let (width, height) = self.size();
         let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
         let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes_per_cell).sum::<usize>();
-        (bytes * width * height) as u64
+        (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.count())
     }
 
     /// The same without what its layers take now.

@@ -73,8 +73,11 @@ impl Sidecar {
                 return refuse(format!("it is no sidecar of a heightmap ({error})"), right);
             }
         };
-        let numbers =
-            [("min_m", sidecar.min_m, HEIGHT), ("max_m", sidecar.max_m, HEIGHT), ("cell_size_m", sidecar.cell_size_m, CELL_SIZE)];
+        let numbers = [
+            ("min_m", sidecar.min_m, HEIGHT),
+            ("max_m", sidecar.max_m, HEIGHT),
+            ("cell_size_m", sidecar.cell_size_m, CELL_SIZE),
+        ];
         for (name, value, bounds) in numbers {
             value.map_or(Ok(()), |value| bounds.check(name, value)).map_err(|unfit| Error::unfit(&path, unfit))?;
         }

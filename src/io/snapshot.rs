@@ -220,7 +220,9 @@ impl Packed {
             Ok(planes) if planes.len() == 4 * self.count => {}
             _ => return Err("cannot be unpacked".to_owned()),
         }
-        bounds.check_cells(&self.unpack(), self.count, 0).map_err(|unfit| format!("has values that make no sense: {unfit}"))
+        bounds
+            .check_cells(&self.unpack(), self.count, 0)
+            .map_err(|unfit| format!("has values that make no sense: {unfit}"))
     }
 
     fn unpack(&self) -> Vec<f32> {

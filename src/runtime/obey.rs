@@ -301,7 +301,7 @@ fn bytes(live: &Live, change: impl Fn(&mut Session)) -> u64 {
     let changed = live.all().iter().map(|session| {
         let mut outline = session.outline();
         change(&mut outline);
-        outline.bytes()
+        outline.bytes() + outline.bytes_of_maps(session.maps.count())
     });
     changed.sum()
 }

@@ -103,6 +103,12 @@ impl fmt::Display for Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::{
+        Simulation,
+        grid::Grid,
+        process::catalogue,
+        terrain::{Edge, Layer, Terrain},
+    };
 
     #[test]
     fn what_lies_outside_is_named_with_its_place_and_what_would_be_right() {
@@ -115,5 +121,28 @@ mod tests {
         }
         assert_eq!(SHARE.check("its softness", -0.5).expect_err("negative").wrong, "its softness is -0.5");
         assert!(CELL_SIZE.check("cellsize", 1e-46).is_err() && CELL_SIZE.check("cellsize", 1e39).is_err());
+    }
+
+    /// At the bounds no process makes anything that is infinite or no number.
+    #[test]
+    fn what_is_admitted_can_be_carried() {
+        let worst =
+            |x: usize, y: usize, bounds: Bounds| if (x * 7 + y * 13) % 5 < 2 { bounds.min } else { bounds.max } as f32;
+        let grid = |bounds: Bounds| Grid::from_fn(48, 40, |x, y| worst(x, y, bounds));
+        for cell_size in [CELL_SIZE.min as f32, 1.0, CELL_SIZE.max as f32] {
+            for key in catalogue().iter().map(|process| process.info().key) {
+                let mut terrain = Terrain::bare(grid(HEIGHT), cell_size.max(0.001_000_1), Edge::Open);
+                (terrain.sand, terrain.water, terrain.suspended) = (grid(DEPTH), grid(DEPTH), grid(DEPTH));
+                (terrain.softness, terrain.rain) = (grid(SHARE), Some(grid(RAIN)));
+                terrain.start = terrain.ground();
+                let mut simulation = Simulation::new(terrain, 1);
+                simulation.slot_mut(key).expect("it is in the catalogue").enabled = true;
+                (0..3).for_each(|_| simulation.tick());
+                for layer in Layer::ALL {
+                    let finite = simulation.terrain.layer(layer).iter().all(|value| value.is_finite());
+                    assert!(finite, "{key} with cells of {cell_size} m: {}", layer.key());
+                }
+            }
+        }
     }
 }

@@ -322,7 +322,11 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("\"water.rain_rate\"", "\"water.rein_rate\"", "there is no parameter \"water.rein_rate\""),
         ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
         ("\"sand\": (32, 32)", "\"sand\": (32, 31)", "its map sand has another size than the run (32 × 31 cells)"),
-        ("\"sand\": (32, 32)", "\"junk\": (4096, 4096), \"sand\": (32, 32)", "its map junk is none that a run can have"),
+        (
+            "\"sand\": (32, 32)",
+            "\"junk\": (4096, 4096), \"sand\": (32, 32)",
+            "its map junk is none that a run can have",
+        ),
     ] {
         let told = manifest(from, to);
         assert!(told.contains(said), "{told}");
