@@ -1,7 +1,7 @@
 //! What runs and results really take of memory, counted by the allocator: what is asked of the budget is never less, and
 //! not much more.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use thalweg::{
     io::{
@@ -90,14 +90,20 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
                 session.enable(&[info.key]);
                 session.simulation.watched = true;
                 set(&mut session, "terrain.sand", "1");
+                set(&mut session, "wind.per_tick", "65536");
                 set(&mut session, "water.rain_rate", "0.01");
                 if !law.is_empty() {
                     set(&mut session, &format!("{}.law", info.key), &law);
                 }
                 set(&mut session, &format!("{}.mode", info.key), &mode);
                 session.restart(1);
-                let (taken, ()) = most(|| (0..3).for_each(|_| session.simulation.tick()));
-                processes.add(format!("{} {law} {mode}", info.key), taken, info.bytes_per_cell as u64);
+                for threads in [1, 4] {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("there are threads");
+                    let mut simulation = session.simulation.clone().with_pool(Arc::new(pool));
+                    let (taken, ()) = most(|| (0..3).for_each(|_| simulation.tick()));
+                    let name = format!("{} {law} {mode} on {threads}", info.key);
+                    processes.add(name, taken, info.bytes(threads) as u64);
+                }
             }
         }
     }

@@ -260,6 +260,9 @@ impl Start {
             Ok(session)
         };
         let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
+        // What their processes will keep is not there yet.
+        let name = Path::new(self.input.as_deref().unwrap_or(DEFAULT));
+        Budget::present().ask(name, sessions.iter().map(Session::wanted).sum())?;
         let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
         warnings.dedup();
         for warning in warnings {

@@ -238,7 +238,7 @@ impl Session {
     pub fn bytes(&self) -> u64 {
         let (width, height) = self.size();
         let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
-        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes_per_cell).sum::<usize>();
+        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(self.simulation.threads())).sum::<usize>();
         (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.count())
     }
 

@@ -139,6 +139,11 @@ impl Simulation {
         self
     }
 
+    /// Threads that it runs on.
+    pub fn threads(&self) -> usize {
+        self.pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())
+    }
+
     /// Keys of the processes that are on or have run: the others keep nothing.
     pub fn with_memories(&self) -> Vec<&'static str> {
         let kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());

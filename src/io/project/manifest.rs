@@ -161,7 +161,7 @@ impl Run {
         let begins = self.grids.iter().filter(|(name, _)| name.starts_with("begin "));
         let runs = |key: &str| self.enabled.iter().chain(&self.kept).any(|other| other == key);
         let processes = catalogue().into_iter().map(|process| *process.info()).filter(|info| runs(info.key));
-        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes_per_cell).sum::<usize>();
+        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(rayon::current_num_threads())).sum::<usize>();
         cells(self.size) * bytes as u64 + begins.map(|(_, size)| 4 * cells(*size)).sum::<u64>()
     }
 
