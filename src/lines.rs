@@ -8,7 +8,6 @@
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    io::Write,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -35,7 +34,8 @@ fn taken(piece: *mut u8, layout: Layout) -> *mut u8 {
     if piece.is_null() {
         let bytes = layout.size();
         let right = "choose a smaller size, or end other programs";
-        let _ = writeln!(std::io::stderr(), "thalweg: the system has no {bytes} bytes of memory left; {right}");
+        let said = format_args!("thalweg: the system has no {bytes} bytes of memory left; {right}\n");
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), said);
         std::process::exit(2);
     }
     if layout.size() >= LARGE {

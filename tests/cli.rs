@@ -171,9 +171,9 @@ fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
 #[test]
 fn a_system_without_memory_is_told_of_in_a_sentence() {
     let folder = folder();
-    // The shell forbids more than 1.5 GB of addresses, which the program is not told.
+    // The shell forbids more than 800 MB of addresses, which the program is not told.
     let run = format!(
-        "ulimit -v 1500000; {} build round-hill --size 4096 --ticks 0 --threads 1 --memory 1T --out out",
+        "ulimit -v 800000; {} build round-hill --size 4096 --ticks 0 --threads 1 --memory 1T --out out",
         env!("CARGO_BIN_EXE_thalweg")
     );
     let output = Command::new("sh").args(["-c", &run]).current_dir(folder.path()).output().expect("there is a shell");
