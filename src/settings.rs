@@ -9,7 +9,7 @@ use bevy_reflect::Reflect;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    io::{Error, input, output},
+    io::{Budget, Error, input, output},
     params::{self, choice, knob},
 };
 
@@ -100,6 +100,10 @@ pub struct Settings {
     /// Minutes of work that a breakdown may cost: it is kept so often. A small number keeps the disk busy; 0 keeps nothing.
     #[reflect(@knob(0.0..=60.0).unit("min").source("ours"))]
     pub autosave: f32,
+    /// Memory that the program may take. What needs more is refused before it begins; 0 allows half of what the machine has.
+    /// Too much, and the whole machine stands still.
+    #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours"))]
+    pub memory: f32,
     /// Write the timeline into projects too, so that one can still go back after opening them. The files become many times
     /// larger.
     #[reflect(@choice().source("ours"))]
@@ -120,6 +124,7 @@ impl Default for Settings {
             render_scale: 1.0,
             vsync: true,
             autosave: 5.0,
+            memory: 0.0,
             save_timeline: false,
         }
     }
@@ -138,6 +143,11 @@ impl Settings {
             (Quality::Best, _) => (8192, 2048, AntiAliasing::Msaa4, 1.5),
         };
         Self { shadow_size, mesh, anti_aliasing, render_scale, ..self.clone() }
+    }
+
+    /// What the program may take of the machine's memory, if something was chosen.
+    pub fn budget(&self) -> Option<Budget> {
+        (self.memory > 0.0).then(|| Budget::of((f64::from(self.memory) * 1e9) as u64))
     }
 
     /// Whether the picture is to be drawn fast rather than well.
@@ -268,5 +278,11 @@ mod tests {
         assert_eq!(settings.quality, Quality::Custom);
         assert_eq!((settings.shadow_size, settings.anti_aliasing), (2048, AntiAliasing::Fxaa));
         assert_eq!(settings.resolved(false), settings);
+    }
+
+    #[test]
+    fn memory_is_a_budget_unless_it_is_left_to_the_machine() {
+        assert_eq!(Settings::default().budget(), None);
+        assert_eq!(Settings { memory: 2.5, ..Settings::default() }.budget(), Some(Budget::of(2_500_000_000)));
     }
 }

@@ -203,6 +203,81 @@ fn bad_maps_are_refused_in_one_sentence() {
     refuses(&["build", &folder.path().to_string_lossy()], &[]);
 }
 
+/// Small files that ask for much: each is refused before the memory is taken, or needs little of it.
+#[test]
+fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
+    let folder = folder();
+    let put = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("writable");
+        path.to_string_lossy().into_owned()
+    };
+    let tiles: String = (0..10).map(|tile| format!("(title: \"{tile}\"),")).collect();
+    let large = r#"{"terrain.width": "4096", "terrain.height": "4096"}"#;
+    let scene = |set: &str, rest: &str| {
+        format!("(title: \"t\", about: \"\", seed: 1, ticks: 1, enabled: [], set: {set}, {rest})")
+    };
+    let bomb = put("tiles.ron", &scene(large, &format!("tiles: [{tiles}]")));
+    let one = put("one.ron", &scene(large, ""));
+    let small = put("small.ron", &scene("{}", ""));
+    let budget = "of memory, and of the 300 MB that may be used";
+    refuses(&["build", &bomb, "--memory", "300M"], &["tiles.ron: it needs ", budget]);
+    refuses(&["build", &one, "--memory", "300M"], &["one.ron: it needs ", budget]);
+    refuses(&["build", &small, "--size", "4096", "--memory", "300M"], &["small.ron: it needs ", budget]);
+    refuses(
+        &["build", &small, "--memory", "300M", "--set", "terrain.width=4096", "--set", "terrain.height=4096"],
+        &[budget],
+    );
+    refuses(&["build", &small, "--memory", "300M", "--size", "512", "--resolution", "8x"], &[budget]);
+    refuses(&["build", &small, "--memory", "3K"], &["--memory", "800M or 2G"]);
+    // A map of 2^28 zeros, of which the disk holds none.
+    let map = fs::File::create(folder.path().join("zeros.r32")).expect("writable");
+    map.set_len(4 << 28).expect("writable");
+    put("zeros.json", r#"{"width": 16384, "height": 16384, "cell_size_m": 1}"#);
+    let built = thalweg(
+        &["build", "zeros.r32", "--size", "64", "--ticks", "0", "--memory", "60M", "--out", "out"],
+        folder.path(),
+    );
+    assert_eq!(built.status.code(), Some(0), "{}", String::from_utf8_lossy(&built.stderr));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_system_without_memory_is_told_of_in_a_sentence() {
+    let folder = folder();
+    // The shell forbids more than 800 MB of addresses, which the program is not told.
+    let run = format!(
+        "ulimit -v 800000; {} build round-hill --size 4096 --ticks 0 --threads 1 --memory 1T --out out",
+        env!("CARGO_BIN_EXE_thalweg")
+    );
+    let output = Command::new("sh").args(["-c", &run]).current_dir(folder.path()).output().expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.lines().last().is_some_and(|line| line.contains("the system has no ")), "{said}");
+}
+
+#[test]
+fn numbers_that_cannot_be_carried_are_refused_in_one_sentence() {
+    refuses(
+        &["build", "round-hill", "--cell-size", "1e30"],
+        &["--cell-size is 1e30", "lies between 0.001 and 1000000 m"],
+    );
+    refuses(&["build", "round-hill", "--max-height", "1e30"], &["--max-height is 1e30", "a height lies between"]);
+    refuses(&["build", "round-hill", "--sand", "3.4e38"], &["terrain.sand", "100"]);
+    let folder = folder();
+    let scene = |rest: &str| {
+        let path = folder.path().join("springs.ron");
+        let text = format!("(title: \"t\", about: \"\", seed: 1, ticks: 1, enabled: [], {rest})");
+        fs::write(&path, text).expect("writable");
+        path.to_string_lossy().into_owned()
+    };
+    let spring = |rate: &str| scene(&format!("springs: [(place: (0.5, 0.5), radius: 1.0, rate: {rate})]"));
+    refuses(&["build", &spring("1e30")], &["springs.ron: the rate of a spring is 1e30; a spring's rate lies between"]);
+    refuses(&["build", &spring("NaN")], &["the rate of a spring is NaN"]);
+    let pool = scene("pools: [(from: (0.0, 0.0), to: (1.0, 1.0), level: 3.4e38)]");
+    refuses(&["build", &pool], &["the level of a pool is 3.4e38; a height lies between"]);
+}
+
 #[test]
 fn an_output_folder_that_is_a_file_is_refused_and_kept() {
     let folder = folder();
@@ -247,11 +322,12 @@ fn lists_are_complete_and_machine_readable() {
 /// The arrows of the layout, read from the imports: nothing uses what stands above it.
 #[test]
 fn modules_are_used_in_one_direction_only() {
-    let allowed: [(&str, &[&str]); 12] = [
+    let allowed: [(&str, &[&str]); 13] = [
+        ("lines", &[]),
         ("params", &[]),
         ("look", &["params"]),
         ("sim", &["params", "look"]),
-        ("io", &["params", "look", "sim"]),
+        ("io", &["lines", "params", "look", "sim"]),
         ("headless", &["params", "look", "sim", "io"]),
         ("settings", &["params", "io"]),
         ("log", &["settings"]),

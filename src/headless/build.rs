@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{Failure, Start, interrupted, print};
 use crate::{
     io::{
-        Progress,
+        Budget, Progress,
         export::{self, Export, Settings, Size, Subject},
         output::{self, Output},
         session::Session,
@@ -79,13 +79,18 @@ impl Build {
         let mut sessions = self.start.sessions()?;
         // Before the work, so that a folder that cannot be written costs no time.
         let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
+        // And so that a run whose results are too large is not run in vain.
+        let settings = Settings { size: self.resolution, ..Settings::default() };
+        let results = sessions.iter().map(|session| Subject::bytes(session, settings, &exports)).max();
+        let runs: u64 = sessions.iter().map(Session::wanted).sum();
+        Budget::present().ask(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
         let started = Instant::now();
         self.start.simulate(&mut sessions)?;
         let seconds = started.elapsed().as_secs_f64();
         for (index, session) in sessions.iter().enumerate() {
             // Runs side by side have their number before the name.
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
-            let subject = Subject::new(session, Settings { size: self.resolution, ..Settings::default() });
+            let subject = Subject::new(session, settings, &exports)?;
             for export in &exports {
                 let name = format!("{before}{}", export.file_name());
                 output.write(name, |file| export.write(&subject, file, &Progress::default()))?;

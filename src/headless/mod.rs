@@ -20,7 +20,7 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
-        Error, escaped, heightmap,
+        Budget, By, Error, escaped, heightmap,
         project::{self, Keyframes, Project},
         scene::{self, DEFAULT, Picture, Role},
         session::Session,
@@ -38,6 +38,9 @@ struct Cli {
     command: Option<Command>,
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc) to open in the window
     input: Option<String>,
+    /// Memory that may be used, for example 800M or 2G; without it, what the settings say or half of the machine's
+    #[arg(long, global = true, value_name = "SIZE")]
+    memory: Option<Budget>,
 }
 
 #[derive(Subcommand)]
@@ -166,14 +169,17 @@ where
 {
     let done = match Cli::try_parse() {
         // A wrong name of a vector unit is told of before anything is computed.
-        Ok(Cli { command, input }) => VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| match command {
-            None => open(input, graphics.window),
-            Some(Command::Build(build)) => build.run(),
-            Some(Command::Bench(bench)) => bench.run(),
-            Some(Command::Shot(shot)) => shot.run(graphics.picture),
-            Some(Command::Soak(soak)) => soak.run(graphics.frames),
-            Some(Command::Scenes { json }) => lists::scenes(json),
-            Some(Command::Params { markdown, json }) => lists::params(markdown, json),
+        Ok(Cli { command, memory, input }) => VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| {
+            Budget::say(By::CommandLine, memory);
+            match command {
+                None => open(input, graphics.window),
+                Some(Command::Build(build)) => build.run(),
+                Some(Command::Bench(bench)) => bench.run(),
+                Some(Command::Shot(shot)) => shot.run(graphics.picture),
+                Some(Command::Soak(soak)) => soak.run(graphics.frames),
+                Some(Command::Scenes { json }) => lists::scenes(json),
+                Some(Command::Params { markdown, json }) => lists::params(markdown, json),
+            }
         }),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&error.to_string())
@@ -248,6 +254,7 @@ impl Start {
             min_m: self.min_height,
             max_m: self.max_height,
         };
+        options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
         let resumes = self.resumes();
         if resumes && options != heightmap::Options::default() {
             return Err(Failure::bad_input(
@@ -272,6 +279,9 @@ impl Start {
             Ok(session)
         };
         let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
+        // What their processes will keep is not there yet.
+        let name = Path::new(self.input.as_deref().unwrap_or(DEFAULT));
+        Budget::present().ask(name, sessions.iter().map(Session::wanted).sum())?;
         let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
         warnings.dedup();
         for warning in warnings {
@@ -328,6 +338,7 @@ impl Start {
         let restarts =
             self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
         if restarts || maps.iter().any(|(_, file)| file.is_some()) || !self.resumes() {
+            Budget::present().ask(Path::new(&session.name), session.wanted())?;
             session.restart(seed);
         }
         Ok(())

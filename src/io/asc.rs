@@ -1,7 +1,7 @@
 //! ESRI ASCII grids: a header of names and numbers, then heights in metres, row by row from the north.
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead, Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
@@ -10,14 +10,16 @@ use super::{
     geo::Geo,
     input::open,
     output,
-    raster::{CellSize, Expected, Raster, all_finite},
+    raster::{CellSize, Expected, Raster, Rows},
 };
-use crate::sim::grid::Grid;
+use crate::sim::{bounds::CELL_SIZE, grid::Grid};
 
 /// The header lies within the first bytes; a file whose header is longer is none of this kind.
 const HEADER_BYTES: u64 = 4096;
-/// No way of writing a number takes more bytes than this, blanks included.
-const BYTES_PER_CELL: u64 = 64;
+/// No way of writing a number takes more bytes than this.
+const LONGEST_WORD: usize = 64;
+/// Memory that filling takes for each cell, in bytes: its value, its distance, and its place in two lists.
+const BYTES_TO_FILL: u64 = 24;
 /// What a cell without data holds if the header does not say it.
 const NODATA: f32 = -9999.0;
 /// Length of a degree of latitude on a sphere of the Earth's mean radius (6371.0088 km), in metres.
@@ -26,51 +28,42 @@ const METRES_PER_DEGREE: f64 = 111_195.08;
 /// Reads heights; cells without data are filled from the nearest that have some.
 ///
 /// # Errors
-/// Header or values are no numbers or are too few or too many, the size is refused, no cell holds data, or one is not
-/// a finite number.
+/// Header or values are no numbers or are too few or too many, the size is refused, no cell holds data, or one cannot be
+/// carried.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
-    let mut file = open(path)?;
-    let unreadable = |error: std::io::Error| Error::unreadable(path, &error);
-    let mut text = Vec::new();
-    file.by_ref().take(HEADER_BYTES).read_to_end(&mut text).map_err(unreadable)?;
-    let header = Header::parse(path, &text)?;
-    let (width, height) = expected.admit(path, header.columns, header.rows)?;
-    let count = width * height;
-    file.take(count as u64 * BYTES_PER_CELL).read_to_end(&mut text).map_err(unreadable)?;
-
-    let mut values = Vec::with_capacity(count.min(text.len() / 2 + 1));
-    for word in words(&text[header.length..]) {
-        if values.len() == count {
-            return Err(malformed(path, format!("it has more values than its {width} × {height} cells")));
-        }
-        let Some(value) = number::<f32>(word) else {
-            let (column, row) = (values.len() % width, values.len() / width);
-            let wrong = format!("column {column}, row {row} (counted from 0) holds \"{}\"", shown(word));
-            return Err(malformed(path, wrong));
-        };
-        values.push(value);
+    let header = Header::read(path)?;
+    let size = expected.admit(path, header.columns, header.rows)?;
+    let cell_size = header.cell_size_in_metres();
+    if let Some(size) = &cell_size {
+        CELL_SIZE.check("its cellsize in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
     }
-    if values.len() < count {
-        let wrong = format!("it is cut off: it has {} values for {width} × {height} cells", values.len());
-        return Err(malformed(path, wrong));
-    }
+    let geo = header.geo();
+    geo.map_or(Ok(()), |geo| geo.check()).map_err(|unfit| Error::unfit(path, unfit))?;
 
-    let mut cells = Grid::from_cells(width, height, values);
-    let missing = |value: f32| value == header.nodata || (value.is_nan() && header.nodata.is_nan());
+    let (mut cells, missing) = header.cells(path, expected, expected.rows(path, size, 0)?)?;
     let mut warnings = Vec::new();
-    match fill(&mut cells, missing) {
-        0 => {}
-        filled if filled == count => {
+    if missing > 0 {
+        let count = size.0 * size.1;
+        if missing == count {
             let wrong = format!("all of its {count} cells hold NODATA ({})", header.nodata);
             return Err(Error::input(path, wrong, "at least one cell needs a height"));
         }
-        filled => warnings.push(format!(
-            "{filled} of its {count} cells hold NODATA ({}) and are filled from the nearest that have a height",
+        warnings.push(format!(
+            "{missing} of its {count} cells hold NODATA ({}) and are filled from the nearest that have a height",
             header.nodata
-        )),
+        ));
+        expected.budget.ask(path, count as u64 * BYTES_TO_FILL)?;
+        if let Some((width, height)) = expected.size.filter(|wanted| *wanted != size) {
+            // What is nearest is known when all of the map is.
+            let whole = Expected { size: None, sidecar: expected.sidecar.clone(), ..*expected };
+            cells = header.cells(path, expected, whole.rows(path, size, 0)?)?.0;
+            fill(&mut cells);
+            cells = cells.resampled(width, height);
+        } else {
+            fill(&mut cells);
+        }
     }
-    all_finite(path, &cells)?;
-    Ok(Raster { cells, full_scale: None, cell_size: header.cell_size_in_metres(), geo: header.geo(), warnings })
+    Ok(Raster { cells, size, full_scale: None, cell_size, geo, warnings })
 }
 
 /// Writes a grid, with its place on Earth where that is known; else its lower left corner is 0, 0.
@@ -103,6 +96,25 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
+/// Reads the next word into `word`; of one that is longer than any number, the beginning. At the end it is empty.
+fn next_word(file: &mut impl BufRead, word: &mut Vec<u8>) -> std::io::Result<()> {
+    word.clear();
+    loop {
+        let bytes = file.fill_buf()?;
+        let blanks =
+            if word.is_empty() { bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count() } else { 0 };
+        let rest = &bytes[blanks..];
+        let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        let (taken, ends) = (length.min(LONGEST_WORD - word.len()), length < rest.len() || bytes.is_empty());
+        word.extend_from_slice(&rest[..taken]);
+        let read = blanks + length;
+        file.consume(read);
+        if ends && (!word.is_empty() || read == 0) {
+            return Ok(());
+        }
+    }
+}
+
 fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
     std::str::from_utf8(word).ok()?.parse().ok()
 }
@@ -131,6 +143,55 @@ struct Header {
 }
 
 impl Header {
+    fn read(path: &Path) -> Result<Self, Error> {
+        let mut text = Vec::new();
+        let read = open(path)?.take(HEADER_BYTES).read_to_end(&mut text);
+        read.map_err(|error| Error::unreadable(path, &error))?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads the values. Returns them with NaN where there are no data, and how many such cells the file has.
+    fn cells(&self, path: &Path, expected: &Expected, mut rows: Rows<'_>) -> Result<(Grid, usize), Error> {
+        let unreadable = |error: std::io::Error| Error::unreadable(path, &error);
+        let (width, height) = (self.columns as usize, self.rows as usize);
+        let mut file = open(path)?;
+        file.seek(SeekFrom::Start(self.length as u64)).map_err(unreadable)?;
+        let (mut row, mut word, mut missing) = (Vec::with_capacity(width), Vec::new(), 0);
+        loop {
+            next_word(&mut file, &mut word).map_err(unreadable)?;
+            let (come, column) = (rows.come(), row.len());
+            match (word.is_empty(), come == height) {
+                (true, true) => break,
+                (true, false) => {
+                    let values = come * width + column;
+                    let wrong = format!("it is cut off: it has {values} values for {width} × {height} cells");
+                    return Err(malformed(path, wrong));
+                }
+                (false, true) => {
+                    return Err(malformed(path, format!("it has more values than its {width} × {height} cells")));
+                }
+                (false, false) => {}
+            }
+            let Some(value) = number::<f32>(&word) else {
+                let wrong = format!("column {column}, row {come} (counted from 0) holds \"{}\"", shown(&word));
+                return Err(malformed(path, wrong));
+            };
+            if value == self.nodata || (value.is_nan() && self.nodata.is_nan()) {
+                missing += 1;
+                row.push(f32::NAN);
+            } else {
+                let name = format_args!("the value in column {column}, row {come} (counted from 0)");
+                expected.bounds.check(name, value).map_err(|unfit| Error::unfit(path, unfit))?;
+                row.push(value);
+            }
+            if row.len() == width {
+                rows.push_steps(&row);
+                row.clear();
+            }
+        }
+        Ok((rows.finish()?.0, missing))
+    }
+
     fn parse(path: &Path, text: &[u8]) -> Result<Self, Error> {
         let mut header = Self { nodata: NODATA, ..Self::default() };
         let (mut centred_x, mut centred_y) = (false, false);
@@ -214,22 +275,19 @@ impl Header {
     }
 }
 
-/// Fills missing cells ring by ring from their neighbours that have a value, each with the mean of those nearer to one.
-/// Returns how many were missing; if all were, nothing is changed.
-fn fill(cells: &mut Grid, missing: impl Fn(f32) -> bool) -> usize {
+/// Fills missing cells, which hold NaN, ring by ring from their neighbours that have a value, each with the mean of those
+/// nearer to one.
+fn fill(cells: &mut Grid) {
     const UNREACHED: u32 = u32::MAX;
     let (width, height) = (cells.width(), cells.height());
-    let mut distance: Vec<u32> = cells.iter().map(|&value| if missing(value) { UNREACHED } else { 0 }).collect();
-    let count = distance.iter().filter(|&&steps| steps == UNREACHED).count();
-    if count == 0 || count == cells.len() {
-        return count;
-    }
+    let mut distance: Vec<u32> = cells.iter().map(|value| if value.is_nan() { UNREACHED } else { 0 }).collect();
     let neighbours = |index: usize| {
         let (x, y) = (index % width, index / width);
         let columns = x.saturating_sub(1)..(x + 2).min(width);
         (y.saturating_sub(1)..(y + 2).min(height)).flat_map(move |y| columns.clone().map(move |x| y * width + x))
     };
-    let mut ring: Vec<usize> = (0..cells.len()).filter(|&index| distance[index] == 0).collect();
+    let borders = |index: &usize| distance[*index] == 0 && neighbours(*index).any(|other| distance[other] == UNREACHED);
+    let mut ring: Vec<usize> = (0..cells.len()).filter(borders).collect();
     for steps in 1.. {
         let mut next = Vec::new();
         for &index in &ring {
@@ -251,19 +309,17 @@ fn fill(cells: &mut Grid, missing: impl Fn(f32) -> bool) -> usize {
         }
         ring = next;
     }
-    count
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::sidecar::Sidecar;
 
     fn read_text(text: &str) -> Result<Raster, Error> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.asc");
         std::fs::write(&path, text).expect("it is writable");
-        read(&path, &Expected { sidecar: Sidecar::default(), size: None, sides: (1, 4096) })
+        read(&path, &Expected::anything())
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::sim::bounds::{EARTH, Unfit};
+
 /// Where on Earth a map lies, in the units of its own coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Geo {
@@ -15,4 +17,18 @@ pub struct Geo {
     pub height: f64,
     /// Whether the units are degrees of longitude and latitude (WGS 84) and not metres of a projection.
     pub degrees: bool,
+}
+
+impl Geo {
+    /// Checks that its numbers make sense.
+    ///
+    /// # Errors
+    /// One is infinite, no number, or far off the Earth.
+    pub(super) fn check(&self) -> Result<(), Unfit> {
+        let Self { west, north, width, height, degrees: _ } = *self;
+        let numbers = [("western edge", west), ("northern edge", north), ("width", width), ("height", height)];
+        numbers
+            .into_iter()
+            .try_for_each(|(name, number)| EARTH.check(format_args!("the map's {name} on Earth"), number))
+    }
 }

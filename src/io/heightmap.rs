@@ -6,14 +6,18 @@
 use std::path::Path;
 
 use super::{
-    Error, asc, exr,
+    Budget, Error, asc, exr,
     geo::Geo,
     input, png,
     raster::{Expected, Raster},
     raw,
+    scene::Role,
     sidecar::Sidecar,
 };
-use crate::sim::grid::Grid;
+use crate::sim::{
+    bounds::{CELL_SIZE, HEIGHT, Unfit},
+    grid::Grid,
+};
 
 /// Shortest and longest side of a terrain, in cells.
 const SIDES: (usize, usize) = (32, 4096);
@@ -54,14 +58,17 @@ pub struct Heightmap {
 /// One sentence, if the file or its sidecar cannot be used as the options ask, or if an option is out of range.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     options.check(path)?;
-    let expected = Expected { sidecar: Sidecar::of(path)?, size: options.size, sides: SIDES };
-    let Raster { mut cells, full_scale, cell_size, geo, mut warnings } = load(path, &expected)?;
+    let expected = Expected {
+        sidecar: Sidecar::of(path)?,
+        size: options.size,
+        sides: SIDES,
+        bounds: HEIGHT,
+        budget: Budget::present(),
+    };
+    let Raster { mut cells, size, full_scale, cell_size, geo, mut warnings } = load(path, &expected)?;
     let sidecar = &expected.sidecar;
 
-    let (old_width, old_height) = (cells.width(), cells.height());
-    if let Some((width, height)) = options.size {
-        cells = cells.resampled(width, height);
-    }
+    let (old_width, old_height) = size;
     let (width, height) = (cells.width(), cells.height());
     let (wider, taller) = (old_width as f32 / width as f32, old_height as f32 / height as f32);
     if (wider / taller - 1.0).abs() > 0.02 {
@@ -86,6 +93,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
             ASSUMED_CELL_SIZE * wider
         }
     };
+    CELL_SIZE.check("the side of its cells", cell_size).map_err(|unfit| Error::unfit(path, unfit))?;
     let stated_range = (options.min_m.or(sidecar.min_m), options.max_m.or(sidecar.max_m));
     if let Some(full_scale) = full_scale {
         let relief = ASSUMED_RELIEF * width.min(height) as f32 * cell_size;
@@ -109,17 +117,23 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     Ok(Heightmap { heights: cells, cell_size, geo, warnings: with_name(path, warnings) })
 }
 
-/// Reads a map of sand, softness or rain and resamples it to `size` (columns, rows). The values of integer formats span
-/// `range` unless a sidecar states min_m and max_m; those of other formats are taken as they are.
+/// Reads a map of sand, softness, rain or water and resamples it to `size` (columns, rows). The values of integer formats
+/// span the role's range unless a sidecar states min_m and max_m; those of other formats are taken as they are.
 ///
 /// Returns the map and the warnings, a sentence each.
 ///
 /// # Errors
 /// One sentence, if the file or its sidecar cannot be used.
-pub fn read_layer(path: &Path, size: (usize, usize), range: (f32, f32)) -> Result<(Grid, Vec<String>), Error> {
-    let expected = Expected { sidecar: Sidecar::of(path)?, size: Some(size), sides: SIDES };
-    let Raster { cells, full_scale, warnings, .. } = load(path, &expected)?;
-    let mut cells = cells.resampled(size.0, size.1);
+pub fn read_layer(path: &Path, size: (usize, usize), role: Role) -> Result<(Grid, Vec<String>), Error> {
+    let expected = Expected {
+        sidecar: Sidecar::of(path)?,
+        size: Some(size),
+        sides: SIDES,
+        bounds: role.bounds(),
+        budget: Budget::present(),
+    };
+    let Raster { mut cells, full_scale, warnings, .. } = load(path, &expected)?;
+    let range = role.range();
     if let Some(full_scale) = full_scale {
         let (min, max) = (expected.sidecar.min_m.unwrap_or(range.0), expected.sidecar.max_m.unwrap_or(range.1));
         if min > max {
@@ -140,15 +154,22 @@ impl Options {
             let wrong = format!("it cannot have the size {width} × {height}");
             return Err(Error::input(path, wrong, format!("each side of --size ranges from {shortest} to {longest}")));
         }
-        if let Some(metres) = self.cell_size.filter(|metres| !(metres.is_finite() && *metres > 0.0)) {
-            let wrong = format!("its cells cannot be {metres} m wide");
-            return Err(Error::input(path, wrong, "--cell-size is a finite number of metres above 0"));
-        }
-        if let Some(metres) = self.min_m.into_iter().chain(self.max_m).find(|metres| !metres.is_finite()) {
-            let wrong = format!("its heights cannot reach {metres} m");
-            return Err(Error::input(path, wrong, "--min-height and --max-height are finite numbers of metres"));
-        }
-        Ok(())
+        self.check_numbers().map_err(|unfit| Error::unfit(path, unfit))
+    }
+
+    /// Checks cell size and heights, whatever is to be read.
+    ///
+    /// # Errors
+    /// One cannot be carried.
+    pub fn check_numbers(&self) -> Result<(), Unfit> {
+        let numbers = [
+            ("--cell-size", self.cell_size, CELL_SIZE),
+            ("--min-height", self.min_m, HEIGHT),
+            ("--max-height", self.max_m, HEIGHT),
+        ];
+        numbers
+            .into_iter()
+            .try_for_each(|(name, value, bounds)| value.map_or(Ok(()), |value| bounds.check(name, value)))
     }
 }
 

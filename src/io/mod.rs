@@ -1,10 +1,12 @@
 //! Data in, data out: heightmaps, layer maps, pictures, scene files. Knows nothing of windows.
 //!
-//! A reader takes any bytes and answers with data or with an [`Error`] of one sentence; it never panics and never
-//! makes room for more cells than the header's size allows. [`input`] opens every file that is read. A writer writes the
-//! path that it is given; [`output`] makes sure that what stood there before is replaced whole or not at all.
+//! A reader takes any bytes and answers with data or with an [`Error`] of one sentence; it never panics. Before it makes
+//! room it asks the [`Budget`], and every number is checked against what the simulation can carry
+//! ([`bounds`](crate::sim::bounds)). [`input`] opens every file that is read. A writer writes the path that it is given;
+//! [`output`] makes sure that what stood there before is replaced whole or not at all.
 
 mod asc;
+mod budget;
 mod command_line;
 mod embedded;
 pub mod export;
@@ -36,6 +38,7 @@ use std::{
 
 pub use self::{
     asc::write_asc,
+    budget::{Budget, By},
     exr::write_exr,
     png::{write_png8, write_png16, write_rgb8, write_rgb16},
     progress::Progress,
@@ -43,7 +46,7 @@ pub use self::{
     sidecar::write_sidecar,
     tiff::write_tiff,
 };
-use crate::params::nearest;
+use crate::{params::nearest, sim::bounds::Unfit};
 
 /// Why a file could not be read or written. The message is one sentence: which file, what is wrong, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,6 +77,11 @@ impl Error {
     /// Bad input: what is wrong with `path`, and what would be right.
     pub fn input(path: &Path, wrong: impl Into<String>, right: impl Into<String>) -> Self {
         Self::Input { path: path.to_owned(), wrong: one_line(wrong), right: one_line(right) }
+    }
+
+    /// A number in `path` that the simulation cannot carry.
+    pub fn unfit(path: &Path, unfit: Unfit) -> Self {
+        Self::input(path, unfit.wrong, unfit.right)
     }
 
     /// A failure while writing: what is wrong with `path`, and what would be right.

@@ -5,13 +5,13 @@ use std::{
     path::Path,
 };
 
-use png::{BitDepth, ColorType, Decoder, DecodingError, Encoder, EncodingError, Transformations};
+use png::{BitDepth, ColorType, DecodeOptions, Decoder, DecodingError, Encoder, EncodingError, Transformations};
 
 use super::{
     Error, Progress, embedded,
     input::open,
     output,
-    raster::{Expected, Raster},
+    raster::{Expected, Raster, Rows},
 };
 use crate::sim::grid::Grid;
 
@@ -33,47 +33,69 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         Some(bytes) => Box::new(Cursor::new(bytes)),
         None => Box::new(open(path)?),
     };
-    let mut decoder = Decoder::new(file);
-    decoder.set_ignore_text_chunk(true);
-    decoder.set_ignore_iccp_chunk(true);
+    let mut options = DecodeOptions::default();
+    options.set_ignore_checksums(false);
+    options.set_skip_ancillary_crc_failures(false);
+    options.set_ignore_text_chunk(true);
+    options.set_ignore_iccp_chunk(true);
+    let mut decoder = Decoder::new_with_options(file, options);
     // Palettes become colours, and less than 8 bits become 8.
     decoder.set_transformations(Transformations::EXPAND);
     let (width, height) = decoder.read_header_info().map_err(bad)?.size();
-    let (width, height) = expected.admit(path, u64::from(width), u64::from(height))?;
+    let size = expected.admit(path, u64::from(width), u64::from(height))?;
     let mut reader = decoder.read_info().map_err(bad)?;
-    let bytes = reader.output_buffer_size().ok_or_else(|| unusable(path, &DecodingError::LimitsExceeded))?;
-    let mut pixels = vec![0; bytes];
-    let frame = reader.next_frame(&mut pixels).map_err(bad)?;
-    pixels.truncate(frame.buffer_size());
-
+    let (color, depth) = reader.output_color_type();
+    let (wide, channels) = (depth == BitDepth::Sixteen, color.samples());
     let mut warnings = Vec::new();
-    let samples: Vec<f32> = if frame.bit_depth == BitDepth::Sixteen {
-        pixels.as_chunks().0.iter().map(|&sample| f32::from(u16::from_be_bytes(sample))).collect()
-    } else {
+    if !wide {
         warnings.push("it has 8 bits, so slopes are stepped; 16-bit grey keeps them smooth".to_owned());
-        pixels.iter().map(|&sample| f32::from(sample)).collect()
-    };
-    let full_scale = if frame.bit_depth == BitDepth::Sixteen { u16::MAX.into() } else { u8::MAX.into() };
-    let channels = frame.color_type.samples();
-    let values: Vec<f32> = if channels < 3 {
-        samples.chunks_exact(channels).map(|pixel| pixel[0]).collect()
-    } else {
-        warnings.push("it is in colour, so heights are its luminance; 16-bit grey states them exactly".to_owned());
-        samples
-            .chunks_exact(channels)
-            .map(|pixel| LUMINANCE.iter().zip(pixel).map(|(share, part)| share * part).sum())
-            .collect()
-    };
-    if values.len() != width * height {
-        return Err(Error::input(path, "its first frame is not the whole picture", "a still PNG is needed"));
     }
-    Ok(Raster {
-        cells: Grid::from_cells(width, height, values),
-        full_scale: Some(full_scale),
-        cell_size: None,
-        geo: None,
-        warnings,
-    })
+    if channels > 2 {
+        warnings.push("it is in colour, so heights are its luminance; 16-bit grey states them exactly".to_owned());
+    }
+    let length = size.0 * channels * if wide { 2 } else { 1 };
+    let part = || Error::input(path, "its first frame is not the whole picture", "a still PNG is needed");
+    let mut values = vec![0.0; size.0];
+    let mut take = |rows: &mut Rows<'_>, line: &[u8]| {
+        if line.len() != length {
+            return Err(part());
+        }
+        let sample = |at: usize| match wide {
+            true => f32::from(u16::from_be_bytes([line[2 * at], line[2 * at + 1]])),
+            false => f32::from(line[at]),
+        };
+        for (x, value) in values.iter_mut().enumerate() {
+            let first = x * channels;
+            *value = if channels < 3 {
+                sample(first)
+            } else {
+                LUMINANCE.iter().zip(first..).map(|(share, at)| share * sample(at)).sum()
+            };
+        }
+        rows.push_steps(&values);
+        Ok(())
+    };
+    let rows = if reader.info().interlaced {
+        // Its last rows come with the last of seven passes.
+        let bytes = reader.output_buffer_size().ok_or_else(|| unusable(path, &DecodingError::LimitsExceeded))?;
+        let mut rows = expected.rows(path, size, bytes as u64)?;
+        let mut pixels = vec![0; bytes];
+        let frame = reader.next_frame(&mut pixels).map_err(bad)?;
+        pixels.truncate(frame.buffer_size());
+        pixels.chunks(frame.line_size).take(size.1).try_for_each(|line| take(&mut rows, line))?;
+        rows
+    } else {
+        let mut rows = expected.rows(path, size, 4 * length as u64)?;
+        while rows.come() < size.1 {
+            take(&mut rows, reader.next_row().map_err(bad)?.ok_or_else(part)?.data())?;
+        }
+        rows
+    };
+    // The checksums behind the last row are read too.
+    reader.finish().map_err(bad)?;
+    let (cells, size) = rows.finish()?;
+    let full_scale = Some(if wide { u16::MAX.into() } else { u8::MAX.into() });
+    Ok(Raster { cells, size, full_scale, cell_size: None, geo: None, warnings })
 }
 
 fn unusable(path: &Path, error: &DecodingError) -> Error {
@@ -197,10 +219,9 @@ mod tests {
     use std::fs::File;
 
     use super::*;
-    use crate::io::sidecar::Sidecar;
 
     fn expecting() -> Expected {
-        Expected { sidecar: Sidecar::default(), size: None, sides: (1, 4096) }
+        Expected::anything()
     }
 
     fn path() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -256,5 +277,42 @@ mod tests {
         let error =
             read(&path, &Expected { size: Some((64, 64)), ..expecting() }).err().expect("too large").to_string();
         assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
+    }
+
+    /// The checksum of a chunk (ISO 3309).
+    fn crc(bytes: &[u8]) -> u32 {
+        let bit = |crc: u32| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
+        !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
+    }
+
+    #[test]
+    fn every_wrong_checksum_is_noticed() {
+        let (_folder, path) = path();
+        let grid = Grid::from_fn(31, 17, |x, y| (x * 3 + y * 7) as f32);
+        write_png16(&path, &grid, grid.min_max(), &Progress::default()).expect("it is writable");
+        let sound = std::fs::read(&path).expect("it was just written");
+        let mut begin = 8;
+        let mut kinds = Vec::new();
+        while begin < sound.len() {
+            let length = u32::from_be_bytes(sound[begin..begin + 4].try_into().expect("four bytes")) as usize;
+            let (kind, end) = (sound[begin + 4..begin + 8].to_vec(), begin + 8 + length);
+            let mut changes = vec![sound.clone()];
+            changes[0][end] ^= 1;
+            if kind == b"IDAT" {
+                // The picture's own checksum is wrong, and that of the chunk right.
+                let mut bytes = sound.clone();
+                bytes[end - 1] ^= 1;
+                let sum = crc(&bytes[begin + 4..end]);
+                bytes[end..end + 4].copy_from_slice(&sum.to_be_bytes());
+                changes.push(bytes);
+            }
+            for bytes in changes {
+                std::fs::write(&path, bytes).expect("it is writable");
+                assert!(read(&path, &expecting()).is_err(), "{}", String::from_utf8_lossy(&kind));
+            }
+            kinds.push(kind);
+            begin = end + 4;
+        }
+        assert!(kinds.len() >= 3 && kinds.last().is_some_and(|kind| kind == b"IEND"), "{kinds:?}");
     }
 }

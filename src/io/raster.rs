@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use super::{Error, geo::Geo, sidecar::Sidecar};
-use crate::sim::grid::Grid;
+use super::{Budget, Error, geo::Geo, sidecar::Sidecar};
+use crate::sim::{bounds::Bounds, grid::Grid, resample::Resampler};
 
 /// Longest side of a file that is opened at all, in cells; two such sides are 2^28 cells.
 const LONGEST_SIDE: u64 = 1 << 14;
 
-/// Cells as they stand in a file.
+/// A map as it was read.
 pub(super) struct Raster {
-    /// Metres, or whole steps if there is a full scale.
+    /// Metres, or steps if there is a full scale; as many cells as were expected, else as many as the file has.
     pub cells: Grid,
+    /// Columns and rows of the file.
+    pub size: (usize, usize),
     /// For integer formats: the value that stands for the top of the range; 0 stands for its bottom.
     pub full_scale: Option<f32>,
     /// Side of a cell, if the file states one.
@@ -38,6 +40,59 @@ pub(super) struct Expected {
     pub size: Option<(usize, usize)>,
     /// Shortest and longest side allowed for a map that is not resampled.
     pub sides: (usize, usize),
+    /// What a cell may hold that is no step of an integer format.
+    pub bounds: Bounds,
+    /// Memory that reading may take.
+    pub budget: Budget,
+}
+
+/// Takes the rows of a map as they are read, and keeps of them what is wanted.
+pub(super) struct Rows<'a> {
+    path: &'a Path,
+    bounds: Bounds,
+    size: (usize, usize),
+    resampler: Resampler,
+}
+
+impl Rows<'_> {
+    /// Columns and rows of the file.
+    pub(super) fn size(&self) -> (usize, usize) {
+        self.size
+    }
+
+    /// Rows that have come.
+    pub(super) fn come(&self) -> usize {
+        self.resampler.come()
+    }
+
+    /// Takes a row of steps.
+    pub(super) fn push_steps(&mut self, row: &[f32]) {
+        self.resampler.push(row);
+    }
+
+    /// Takes a row of numbers in the map's own unit.
+    ///
+    /// # Errors
+    /// Names the first cell that cannot be carried.
+    pub(super) fn push(&mut self, row: &[f32]) -> Result<(), Error> {
+        let checked = self.bounds.check_cells(row, self.size.0, self.come());
+        checked.map_err(|unfit| Error::unfit(self.path, unfit))?;
+        self.resampler.push(row);
+        Ok(())
+    }
+
+    /// The map, with as many cells as were expected, and the file's columns and rows.
+    ///
+    /// # Errors
+    /// Rows are missing.
+    pub(super) fn finish(self) -> Result<(Grid, (usize, usize)), Error> {
+        let (come, (_, rows)) = (self.come(), self.size);
+        if come < rows {
+            let wrong = format!("it is cut off: it has {come} of its {rows} rows");
+            return Err(Error::input(self.path, wrong, "the whole file is needed"));
+        }
+        Ok((self.resampler.finish(), self.size))
+    }
 }
 
 impl Expected {
@@ -83,15 +138,23 @@ impl Expected {
         }
         Ok((width, height))
     }
+
+    /// Makes ready for the rows of a map of an admitted size. Besides what they need, the reader takes so many bytes.
+    ///
+    /// # Errors
+    /// It needs more memory than may be used.
+    pub(super) fn rows<'a>(&self, path: &'a Path, size: (usize, usize), besides: u64) -> Result<Rows<'a>, Error> {
+        let wanted = self.size.unwrap_or(size);
+        self.budget.ask(path, Resampler::bytes(size, wanted).saturating_add(besides))?;
+        Ok(Rows { path, bounds: self.bounds, size, resampler: Resampler::new(size, wanted) })
+    }
 }
 
-/// Makes sure that every cell is a number.
-///
-/// # Errors
-/// Names the first cell that is NaN or infinite.
-pub(super) fn all_finite(path: &Path, cells: &Grid) -> Result<(), Error> {
-    let Some(index) = cells.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-    let (column, row) = (index % cells.width(), index / cells.width());
-    let wrong = format!("the value in column {column}, row {row} (counted from 0) is {}", cells[index]);
-    Err(Error::input(path, wrong, "every cell needs a finite number of metres"))
+#[cfg(test)]
+impl Expected {
+    /// Heights of any size, as they are.
+    pub(super) fn anything() -> Self {
+        let (sidecar, bounds, budget) = (Sidecar::default(), crate::sim::bounds::HEIGHT, Budget::present());
+        Self { sidecar, size: None, sides: (1, 4096), bounds, budget }
+    }
 }

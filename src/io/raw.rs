@@ -1,7 +1,7 @@
 //! Raw cells without a header, row by row, little-endian: `.r16` (unsigned steps) and `.r32` (float, metres).
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     path::Path,
 };
 
@@ -9,7 +9,8 @@ use super::{
     Error, Progress,
     input::open,
     output,
-    raster::{Expected, Raster, all_finite},
+    raster::{Expected, Raster, Rows},
+    sidecar::{CellsHash, Sidecar},
 };
 use crate::sim::grid::Grid;
 
@@ -18,17 +19,36 @@ use crate::sim::grid::Grid;
 /// # Errors
 /// No size fits the file's length, or the size is refused.
 pub(super) fn read_r16(path: &Path, expected: &Expected) -> Result<Raster, Error> {
-    read(path, expected, Some(f32::from(u16::MAX)), |[low, high]| f32::from(u16::from_le_bytes([low, high])))
+    let value = |bytes: [u8; 2]| f32::from(u16::from_le_bytes(bytes));
+    let full_scale = Some(f32::from(u16::MAX));
+    read(path, expected, full_scale, value, |rows, row, _| {
+        rows.push_steps(row);
+        Ok(())
+    })
 }
 
-/// Reads 32-bit float cells.
+/// Reads 32-bit float cells. Where the sidecar has their hash, they must be what it says.
 ///
 /// # Errors
-/// No size fits the file's length, the size is refused, or a cell is not a finite number.
+/// No size fits the file's length, the size is refused, a cell cannot be carried, or cells were changed.
 pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error> {
-    let raster = read(path, expected, None, f32::from_le_bytes)?;
-    all_finite(path, &raster.cells)?;
-    Ok(raster)
+    let mut hash = CellsHash::default();
+    let raster = read(path, expected, None, f32::from_le_bytes, |rows, row, bytes| {
+        hash.update(bytes);
+        rows.push(row)
+    })?;
+    match &expected.sidecar.cells_hash {
+        Some(stated) if *stated != hash.finish() => {
+            let sidecar = Sidecar::beside(path);
+            let wrong = format!("its cells have the hash {}, but {} states {stated}", hash.finish(), sidecar.display());
+            Err(Error::input(
+                path,
+                wrong,
+                "it was damaged, or changed on purpose: take cells_hash out of the sidecar then",
+            ))
+        }
+        _ => Ok(raster),
+    }
 }
 
 fn read<const BYTES: usize>(
@@ -36,23 +56,28 @@ fn read<const BYTES: usize>(
     expected: &Expected,
     full_scale: Option<f32>,
     value: fn([u8; BYTES]) -> f32,
+    mut take: impl FnMut(&mut Rows<'_>, &[f32], &[u8]) -> Result<(), Error>,
 ) -> Result<Raster, Error> {
-    let file = open(path)?;
+    let mut file = open(path)?;
     let bytes = file.get_ref().metadata().map_err(|error| Error::unreadable(path, &error))?.len();
     let mut warnings = Vec::new();
     let (width, height) = size(path, expected, bytes, BYTES as u64, &mut warnings)?;
-    let (width, height) = expected.admit(path, width, height)?;
-    let mut content = Vec::with_capacity(width * height * BYTES);
-    // The file may grow or shrink while it is read.
-    file.take((width * height * BYTES) as u64)
-        .read_to_end(&mut content)
-        .map_err(|error| Error::unreadable(path, &error))?;
-    let (values, _) = content.as_chunks::<BYTES>();
-    if values.len() != width * height {
-        return Err(Error::input(path, "it was cut off while it was read", "wait until it is written, and try again"));
+    let size = expected.admit(path, width, height)?;
+    let mut rows = expected.rows(path, size, 0)?;
+    let (mut bytes, mut values) = (vec![0; size.0 * BYTES], vec![0.0; size.0]);
+    for _ in 0..size.1 {
+        file.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            // It was as long as it should be a moment ago.
+            ErrorKind::UnexpectedEof => {
+                Error::input(path, "it was cut off while it was read", "wait until it is written, and try again")
+            }
+            _ => Error::unreadable(path, &error),
+        })?;
+        values.iter_mut().zip(bytes.as_chunks().0).for_each(|(cell, &bytes)| *cell = value(bytes));
+        take(&mut rows, &values, &bytes)?;
     }
-    let cells = Grid::from_cells(width, height, values.iter().map(|&bytes| value(bytes)).collect());
-    Ok(Raster { cells, full_scale, cell_size: None, geo: None, warnings })
+    let (cells, size) = rows.finish()?;
+    Ok(Raster { cells, size, full_scale, cell_size: None, geo: None, warnings })
 }
 
 /// The size that fits a file of so many bytes: from the sidecar, else from the options, else a square.
@@ -122,10 +147,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::io::sidecar::Sidecar;
 
     fn expecting(size: Option<(usize, usize)>, width: Option<usize>, height: Option<usize>) -> Expected {
-        Expected { sidecar: Sidecar { width, height, ..Default::default() }, size, sides: (1, 4096) }
+        Expected { sidecar: Sidecar { width, height, ..Default::default() }, size, ..Expected::anything() }
     }
 
     #[test]
@@ -144,9 +168,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r16");
         fs::write(&path, [1, 2].repeat(36)).expect("it is writable");
-        let size = |expected: Expected| {
-            read_r16(&path, &expected).map(|read| (read.cells.width(), read.cells.height(), read.warnings.len()))
-        };
+        let size =
+            |expected: Expected| read_r16(&path, &expected).map(|read| (read.size.0, read.size.1, read.warnings.len()));
         assert_eq!(size(expecting(Some((4, 9)), Some(12), Some(3))), Ok((12, 3, 0)));
         assert_eq!(size(expecting(Some((4, 9)), None, None)), Ok((4, 9, 0)));
         assert_eq!(size(expecting(None, None, None)), Ok((6, 6, 1)));
@@ -159,5 +182,24 @@ mod tests {
             read_r16(&path, &expecting(Some((5, 7)), None, None)).map(|read| read.full_scale),
             Ok(Some(65535.0))
         );
+    }
+
+    #[test]
+    fn cells_that_are_not_those_of_the_sidecar_are_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.r32");
+        let grid = Grid::from_fn(7, 5, |x, y| (x * y) as f32);
+        write_r32(&path, &grid, &Progress::default()).expect("it is writable");
+        crate::io::write_sidecar(&Sidecar::beside(&path), &grid, 2.0).expect("it is writable");
+        let sidecar = || Sidecar::of(&path).expect("it was just written");
+        assert!(read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() }).is_ok());
+        let mut bytes = fs::read(&path).expect("it is there");
+        bytes[40] ^= 1;
+        fs::write(&path, bytes).expect("it is writable");
+        let damaged = read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() });
+        let told = damaged.err().expect("a bit is wrong").to_string();
+        assert!(told.contains("hills.r32: its cells have the hash ") && told.contains("hills.json states"), "{told}");
+        let without = Sidecar { cells_hash: None, ..sidecar() };
+        assert!(read_r32(&path, &Expected { sidecar: without, ..Expected::anything() }).is_ok());
     }
 }

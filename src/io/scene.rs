@@ -3,14 +3,16 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, Progress,
+    Budget, Error, Progress,
     embedded::FOLDER,
-    heightmap, input,
+    heightmap::{self, Heightmap},
+    input,
     output::{self, Output},
     project,
     session::{Origin, Session},
@@ -18,6 +20,7 @@ use super::{
     write_r32, write_sidecar,
 };
 use crate::sim::{
+    bounds::{Bounds, DEPTH, HEIGHT, RAIN, SHARE},
     grid::Grid,
     terrain::{Pool, Source},
 };
@@ -154,7 +157,7 @@ pub fn open(input: &str, options: &heightmap::Options) -> Result<Vec<Session>, E
             parse(path, &input::text(path)?)?.sessions(&stem, path, origin)
         }
         None if !path.exists() => Err(Error::unknown_scene(input, &BUILT_IN.map(|(name, _)| name))),
-        _ => Ok(vec![Session::of_heightmap(&stem, heightmap::read(path, options)?, origin)]),
+        _ => Ok(vec![Session::of_heightmap(&stem, heightmap::read(path, options)?, origin)?]),
     }
 }
 
@@ -167,21 +170,50 @@ impl Scene {
     fn sessions(&self, name: &str, path: &Path, origin: Origin) -> Result<Vec<Session>, Error> {
         let only = [Tile::default()];
         let tiles = if self.tiles.is_empty() { &only[..] } else { &self.tiles };
-        tiles.iter().map(|tile| self.session(tile, name, path, origin.clone())).collect()
+        let heights = if self.heightmap.is_empty() {
+            None
+        } else {
+            Some(Arc::new(heightmap::read(&path.with_file_name(&self.heightmap), &origin.options)?))
+        };
+        let session = |tile| self.session(tile, name, path, origin.clone(), heights.clone());
+        let mut sessions = tiles.iter().map(session).collect::<Result<Vec<_>, _>>()?;
+        let maps = [
+            (Role::Sand, &self.sand_map),
+            (Role::Softness, &self.softness_map),
+            (Role::Rain, &self.rain_map),
+            (Role::Water, &self.water_map),
+            (Role::Suspended, &self.suspended_map),
+        ];
+        let maps: Vec<_> = maps.into_iter().filter(|(_, file)| !file.is_empty()).collect();
+        // For all of them together, before the first one is made.
+        let bytes = |session: &Session| session.wanted() + session.bytes_of_maps(maps.len());
+        Budget::present().ask(path, sessions.iter().map(bytes).sum())?;
+        for session in &mut sessions {
+            for (role, file) in &maps {
+                session.load_map(*role, &path.with_file_name(file))?;
+            }
+            session.restart(session.simulation.seed());
+            session.note_defaults();
+        }
+        Ok(sessions)
     }
 
-    fn session(&self, tile: &Tile, name: &str, path: &Path, origin: Origin) -> Result<Session, Error> {
+    /// The session of a tile, whose terrain is not made yet.
+    fn session(
+        &self,
+        tile: &Tile,
+        name: &str,
+        path: &Path,
+        origin: Origin,
+        heights: Option<Arc<Heightmap>>,
+    ) -> Result<Session, Error> {
         let refuse = |what: String| Error::bad_scene(path, &what);
         let seed = tile.seed.unwrap_or(self.seed);
         let options = origin.options.clone();
         let first = self.tiles.first().and_then(|tile| tile.seed).unwrap_or(self.seed);
         let origin = Origin { seeds_before: seed.wrapping_sub(first), ..origin };
-        let mut session = if self.heightmap.is_empty() {
-            Session::bare(name, seed, origin)
-        } else {
-            let map = heightmap::read(&path.with_file_name(&self.heightmap), &options)?;
-            Session::of_heightmap(name, map, origin)
-        };
+        let mut session = Session::small(name, seed, origin);
+        heights.into_iter().for_each(|heights| session.set_heights(heights));
         session.title = self.title.clone();
         session.about = self.about.clone();
         session.ticks = self.ticks;
@@ -201,24 +233,12 @@ impl Scene {
         if let Some(unknown) = session.enable(&names) {
             return Err(refuse(format!("there is no process \"{unknown}\"")));
         }
-        self.springs.iter().try_for_each(Source::check).map_err(&refuse)?;
-        self.pools.iter().try_for_each(Pool::check).map_err(&refuse)?;
+        let numbers = self.springs.iter().try_for_each(Source::check);
+        numbers
+            .and_then(|()| self.pools.iter().try_for_each(Pool::check))
+            .map_err(|unfit| Error::unfit(path, unfit))?;
         session.sources = self.springs.clone();
         session.pools = self.pools.clone();
-        let maps = [
-            (Role::Sand, &self.sand_map),
-            (Role::Softness, &self.softness_map),
-            (Role::Rain, &self.rain_map),
-            (Role::Water, &self.water_map),
-            (Role::Suspended, &self.suspended_map),
-        ];
-        for (role, file) in maps {
-            if !file.is_empty() {
-                session.load_map(role, &path.with_file_name(file))?;
-            }
-        }
-        session.restart(seed);
-        session.note_defaults();
         Ok(session)
     }
 }
@@ -264,6 +284,16 @@ impl Role {
             Role::Heights | Role::Softness | Role::Rain => (0.0, 1.0),
         }
     }
+
+    /// What a cell of it may hold.
+    pub fn bounds(self) -> Bounds {
+        match self {
+            Role::Heights => HEIGHT,
+            Role::Sand | Role::Water | Role::Suspended => DEPTH,
+            Role::Softness => SHARE,
+            Role::Rain => RAIN,
+        }
+    }
 }
 
 /// Writes the present state of a session as a scene file, with the layers that it needs beside it: opened again, it
@@ -297,10 +327,9 @@ pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), E
         }
         let write = |layer: &str, grid: &Grid| -> Result<String, Error> {
             let name = format!("{stem}.{layer}.r32");
-            let size = (grid.width(), grid.height());
             output.write(&name, |file| {
                 write_r32(file, grid, progress)?;
-                write_sidecar(&Sidecar::beside(file), size, terrain.cell_size, grid.min_max())
+                write_sidecar(&Sidecar::beside(file), grid, terrain.cell_size)
             })?;
             Ok(name)
         };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Error, Progress, heightmap,
+    Budget, Error, Progress, heightmap,
     scene::{self, Role, Tile},
     shaped::Shaped,
 };
@@ -16,11 +16,23 @@ use crate::{
     params::{self, Group, GroupMut, ParamError, Value},
     sim::{
         Simulation,
+        bounds::Unfit,
         generate::{TerrainParams, generate},
         grid::Grid,
         terrain::{Edge, Pool, Source, Terrain},
     },
 };
+
+/// Layers of a terrain that are always there.
+const LAYERS: usize = 6;
+/// Memory that a run without processes takes for each cell, in bytes: its layers, rain and mask, the map that it began
+/// with, and what making them and writing the results takes on the way. Measured by `tests/memory.rs`.
+pub const BYTES_PER_CELL: usize = 44;
+
+/// A terrain of a single cell, for a session that has none yet.
+fn one_cell() -> Terrain {
+    Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default())
+}
 
 /// Imported layers, each of the terrain's size.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,31 +50,35 @@ pub struct Maps {
 }
 
 impl Maps {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        let Self { sand, softness, rain, water, suspended } = self;
+        [sand, softness, rain, water, suspended].into_iter().flatten().count()
+    }
+
     /// Checks that every layer has values that make sense.
     ///
     /// # Errors
     /// One sentence: which layer, what is wrong, what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        let range = |map: &Option<Grid>| map.as_ref().map_or((0.0, 1.0), Grid::min_max);
-        if range(&self.sand).0 < 0.0 {
-            return Err("the sand map has negative thickness; sand is 0 m or more".to_owned());
+    pub fn check(&self) -> Result<(), Unfit> {
+        let Self { sand, softness, rain, water, suspended } = self;
+        for (name, map, role) in [
+            ("sand", sand, Role::Sand),
+            ("softness", softness, Role::Softness),
+            ("rain", rain, Role::Rain),
+            ("water", water, Role::Water),
+            ("suspended", suspended, Role::Suspended),
+        ] {
+            let (least, most) = map.as_ref().map_or((0.0, 0.0), |map| map.min_max());
+            role.bounds().check(format_args!("the least value of the {name} map"), least)?;
+            role.bounds().check(format_args!("the largest value of the {name} map"), most)?;
         }
-        for (map, name) in [(&self.water, "water"), (&self.suspended, "suspended")] {
-            if range(map).0 < 0.0 {
-                return Err(format!("the {name} map has negative depth; it is 0 m or more"));
+        match rain {
+            Some(rain) if rain.min_max().1 <= 0.0 => {
+                Err(Unfit { wrong: "the rain map has no rain".into(), right: "rain falls somewhere".into() })
             }
+            _ => Ok(()),
         }
-        let (hardest, softest) = range(&self.softness);
-        if hardest < 0.0 || softest > 1.0 {
-            return Err(format!("the softness map reaches from {hardest} to {softest}; softness is 0 to 1"));
-        }
-        let (least, most) = range(&self.rain);
-        if least < 0.0 || most <= 0.0 {
-            return Err(
-                "the rain map has negative rain or none at all; rain is 0 or more, and somewhere more".to_owned()
-            );
-        }
-        Ok(())
     }
 }
 
@@ -135,25 +151,31 @@ impl Session {
     }
 
     /// A map that starts as bare dry bedrock under the defaults, with droplets on.
-    pub fn of_heightmap(name: &str, mut map: heightmap::Heightmap, origin: Origin) -> Self {
-        let mut session = Self::bare(name, 1, origin);
-        session.warnings = std::mem::take(&mut map.warnings);
-        session.terrain.width = map.heights.width() as u32;
-        session.terrain.height = map.heights.height() as u32;
-        session.terrain.cell_size = map.cell_size;
-        session.heightmap = Some(Arc::new(map));
+    ///
+    /// # Errors
+    /// It needs more memory than may be used.
+    pub fn of_heightmap(name: &str, map: heightmap::Heightmap, origin: Origin) -> Result<Self, Error> {
+        let mut session = Self::small(name, 1, origin);
+        session.set_heights(Arc::new(map));
         session.enable(&["droplets"]);
+        Budget::present().ask(Path::new(&session.origin.input), session.wanted())?;
         session.restart(1);
         session.note_defaults();
-        session
+        Ok(session)
     }
 
-    pub(super) fn bare(name: &str, seed: u64, origin: Origin) -> Self {
-        let terrain = generate(&TerrainParams::default(), seed);
-        Self::on(name, seed, origin, terrain)
+    /// Takes an imported map for the generated heights. It takes effect at the next [`Self::restart`].
+    pub(super) fn set_heights(&mut self, map: Arc<heightmap::Heightmap>) {
+        self.warnings.clone_from(&map.warnings);
+        self.terrain.width = map.heights.width() as u32;
+        self.terrain.height = map.heights.height() as u32;
+        self.terrain.cell_size = map.cell_size;
+        self.heightmap = Some(map);
     }
 
-    fn on(name: &str, seed: u64, origin: Origin, terrain: Terrain) -> Self {
+    /// One of the defaults on a terrain of a single cell, until it gets its own.
+    pub(super) fn small(name: &str, seed: u64, origin: Origin) -> Self {
+        let terrain = one_cell();
         Self {
             name: name.to_owned(),
             title: name.to_owned(),
@@ -187,6 +209,47 @@ impl Session {
         if let Some(cell_size) = options.cell_size {
             self.terrain.cell_size = cell_size;
         }
+    }
+
+    /// The same with all parameters and switches, without layers and maps: to find out what it would be with others.
+    pub fn outline(&self) -> Self {
+        let mut outline = Self::small(&self.name, self.simulation.seed(), self.origin.clone());
+        outline.terrain = self.terrain.clone();
+        outline.heightmap = self.heightmap.clone();
+        outline.simulation.take_over(&self.simulation);
+        outline
+    }
+
+    /// Columns and rows that it has when it is started again.
+    fn size(&self) -> (usize, usize) {
+        match &self.heightmap {
+            Some(map) => (map.heights.width(), map.heights.height()),
+            None => (self.terrain.width as usize, self.terrain.height as usize),
+        }
+    }
+
+    /// Memory that so many maps take, in bytes.
+    pub fn bytes_of_maps(&self, maps: usize) -> u64 {
+        let (width, height) = self.size();
+        4 * (maps * width * height) as u64
+    }
+
+    /// Memory that it takes when it is started again and runs, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let (width, height) = self.size();
+        let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
+        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(self.simulation.threads())).sum::<usize>();
+        (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.count())
+    }
+
+    /// The same without what its layers take now.
+    pub fn wanted(&self) -> u64 {
+        self.bytes().saturating_sub(self.bytes_of_layers())
+    }
+
+    /// Memory that its layers take now, in bytes.
+    pub fn bytes_of_layers(&self) -> u64 {
+        (LAYERS * 4 * self.simulation.terrain.bedrock.len()) as u64
     }
 
     /// Makes exactly these processes run. Returns the first name that is no process; nothing is changed then.
@@ -286,12 +349,16 @@ impl Session {
     pub fn restart(&mut self, seed: u64) {
         let shaped = self.shaped_start(seed);
         self.origin.edited = shaped.is_some();
+        let painted = self.paints_rain();
+        // What was need not be held beside what will be.
+        let Terrain { rain, mask, .. } = std::mem::replace(&mut self.simulation.terrain, one_cell());
         let mut terrain = shaped.unwrap_or_else(|| self.start_terrain(seed));
-        let now = &self.simulation.terrain;
-        let fitted = |map: &Grid| map.resampled(terrain.width(), terrain.height());
-        let mask = now.mask.as_ref().map(fitted);
-        let rain = if self.paints_rain() { now.rain.as_ref().map(fitted) } else { terrain.rain.take() };
-        (terrain.rain, terrain.mask) = (rain, mask);
+        let fitted = |map: Grid| map.resampled(terrain.width(), terrain.height());
+        let (rain, mask) = (rain.filter(|_| painted).map(fitted), mask.map(fitted));
+        terrain.mask = mask;
+        if painted {
+            terrain.rain = rain;
+        }
         self.simulation.restart(terrain, seed);
     }
 
@@ -307,11 +374,7 @@ impl Session {
     /// # Errors
     /// The file cannot be used as such a map; nothing is changed then.
     pub fn load_map(&mut self, role: Role, path: &Path) -> Result<(), Error> {
-        let size = match &self.heightmap {
-            Some(map) => (map.heights.width(), map.heights.height()),
-            None => (self.terrain.width as usize, self.terrain.height as usize),
-        };
-        let (grid, warnings) = heightmap::read_layer(path, size, role.range())?;
+        let (grid, warnings) = heightmap::read_layer(path, self.size(), role)?;
         self.set_map(role, path, grid)?;
         self.warnings.extend(warnings);
         Ok(())
@@ -331,7 +394,7 @@ impl Session {
             Role::Water => maps.water = Some(grid),
             Role::Suspended => maps.suspended = Some(grid),
         }
-        maps.check().map_err(|wrong| Error::input(path, wrong, "correct the map or its sidecar"))?;
+        maps.check().map_err(|unfit| Error::unfit(path, unfit))?;
         self.maps = maps;
         if role != Role::Rain {
             self.forget_shape();
@@ -356,18 +419,13 @@ impl Session {
         self.parameters().into_iter().map(|(path, value)| (path, value.to_string())).collect()
     }
 
-    /// One of the defaults on a terrain of a single cell, until it gets its own.
-    pub(super) fn small(name: &str, seed: u64, origin: Origin) -> Self {
-        Self::on(name, seed, origin, Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default()))
-    }
-
     fn parameters(&self) -> BTreeMap<String, Value> {
         self.groups().into_iter().flat_map(params::walk).map(|parameter| (parameter.path, parameter.value)).collect()
     }
 
     /// The parameters that differ from the program's defaults, as a scene file has them.
     pub(super) fn changed_parameters(&self) -> BTreeMap<String, String> {
-        self.different_from(&Self::bare("", 0, Origin::default()).parameters())
+        self.different_from(&Self::small("", 0, Origin::default()).parameters())
     }
 
     pub(super) fn different_from(&self, others: &BTreeMap<String, Value>) -> BTreeMap<String, String> {

@@ -4,7 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::{Error, embedded, input, output};
+use crate::sim::{
+    bounds::{CELL_SIZE, HEIGHT},
+    grid::Grid,
+};
 
 /// What a sidecar states; every field may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +26,23 @@ pub(super) struct Sidecar {
     pub min_m: Option<f32>,
     /// Height that the largest value of an integer format stands for, in metres.
     pub max_m: Option<f32>,
+    /// Hash of the cells as an `.r32` has them: see [`CellsHash`].
+    pub cells_hash: Option<String>,
+}
+
+/// XXH3 of cells as little-endian 32-bit floats, 64 bits, as in the report.
+#[derive(Default)]
+pub(super) struct CellsHash(Xxh3);
+
+impl CellsHash {
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// As 16 hexadecimal digits.
+    pub(super) fn finish(&self) -> String {
+        format!("{:016x}", self.0.digest())
+    }
 }
 
 impl Sidecar {
@@ -43,17 +66,17 @@ impl Sidecar {
         let sidecar: Self = match serde_json::from_str(&text) {
             Ok(sidecar) => sidecar,
             Err(error) => {
-                let right = "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m";
+                let right = "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, cells_hash";
                 return refuse(format!("it is no sidecar of a heightmap ({error})"), right);
             }
         };
-        for (name, value) in [("min_m", sidecar.min_m), ("max_m", sidecar.max_m)] {
-            if let Some(value) = value.filter(|value| !value.is_finite()) {
-                return refuse(format!("{name} is {value}"), "a finite number of metres is needed");
-            }
-        }
-        if let Some(size) = sidecar.cell_size_m.filter(|size| !(size.is_finite() && *size > 0.0)) {
-            return refuse(format!("cell_size_m is {size}"), "a cell has a finite side of more than 0 m");
+        let numbers = [
+            ("min_m", sidecar.min_m, HEIGHT),
+            ("max_m", sidecar.max_m, HEIGHT),
+            ("cell_size_m", sidecar.cell_size_m, CELL_SIZE),
+        ];
+        for (name, value, bounds) in numbers {
+            value.map_or(Ok(()), |value| bounds.check(name, value)).map_err(|unfit| Error::unfit(&path, unfit))?;
         }
         if let (Some(min), Some(max)) = (sidecar.min_m, sidecar.max_m)
             && min > max
@@ -64,22 +87,23 @@ impl Sidecar {
     }
 }
 
-/// Writes the sidecar of a map: (columns, rows), side of a cell in metres, (lowest, highest) height in metres.
+/// Writes the sidecar of a map whose cells have a side of so many metres.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_sidecar(
-    path: &Path,
-    (width, height): (usize, usize),
-    cell_size: f32,
-    (min, max): (f32, f32),
-) -> Result<(), Error> {
+pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32) -> Result<(), Error> {
+    let (min, max) = grid.min_max();
+    let mut hash = CellsHash::default();
+    for row in grid.chunks(grid.width()) {
+        hash.update(&row.iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>());
+    }
     let sidecar = Sidecar {
-        width: Some(width),
-        height: Some(height),
+        width: Some(grid.width()),
+        height: Some(grid.height()),
         cell_size_m: Some(cell_size),
         min_m: Some(min),
         max_m: Some(max),
+        cells_hash: Some(hash.finish()),
     };
     let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error.into()))?;
     output::write(path, text + "\n")
@@ -96,10 +120,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let map = folder.path().join("hills.png");
         assert_eq!(Sidecar::of(&map).expect("it may be missing"), Sidecar::default());
-        write_sidecar(&Sidecar::beside(&map), (403, 344), 0.1, (-3.25, 1076.4)).expect("it is writable");
+        let heights = Grid::from_cells(3, 2, vec![-3.25, 0.0, 1076.4, 1.0, 2.0, 3.0]);
+        write_sidecar(&Sidecar::beside(&map), &heights, 0.1).expect("it is writable");
         let read = Sidecar::of(&map).expect("it was just written");
-        assert_eq!((read.width, read.height, read.cell_size_m), (Some(403), Some(344), Some(0.1)));
+        assert_eq!((read.width, read.height, read.cell_size_m), (Some(3), Some(2), Some(0.1)));
         assert_eq!((read.min_m, read.max_m), (Some(-3.25), Some(1076.4)));
+        let bytes: Vec<u8> = heights.iter().flat_map(|cell| cell.to_le_bytes()).collect();
+        assert_eq!(read.cells_hash, Some(format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&bytes))));
     }
 
     #[test]
@@ -116,7 +143,10 @@ mod tests {
             (r#"{"width": -4}"#, "expected usize"),
             (r#"{"cellsize": 4}"#, "unknown field `cellsize`"),
             (r#"{"cell_size_m": 0}"#, "cell_size_m is 0;"),
-            (r#"{"max_m": 1e39}"#, "max_m is inf;"),
+            (r#"{"max_m": 1e39}"#, "max_m is inf; a height lies between"),
+            (r#"{"min_m": -3.4e38}"#, "min_m is -3.4e38; a height lies between"),
+            (r#"{"cell_size_m": 1e-46}"#, "cell_size_m is 0;"),
+            (r#"{"cell_size_m": 1e30}"#, "cell_size_m is 1e30; the side of a cell lies between"),
             (r#"{"min_m": 5, "max_m": 4}"#, "min_m 5 is above max_m 4;"),
         ];
         for (text, part) in cases {

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{session::Session, shaped::Shaped};
 use crate::sim::{
+    bounds::Bounds,
     grid::Grid,
     ledger::Ledger,
     memory::Memory,
@@ -214,13 +215,14 @@ impl Packed {
     }
 
     /// What is wrong with one that was read from a file, if anything is.
-    pub(super) fn check(&self, least: f32) -> Result<(), &'static str> {
+    pub(super) fn check(&self, bounds: Bounds) -> Result<(), String> {
         match lz4_flex::decompress(&self.bytes, 4 * self.count) {
             Ok(planes) if planes.len() == 4 * self.count => {}
-            _ => return Err("cannot be unpacked"),
+            _ => return Err("cannot be unpacked".to_owned()),
         }
-        let sane = |number: &f32| number.is_finite() && *number >= least;
-        if self.unpack().iter().all(sane) { Ok(()) } else { Err("has values that make no sense") }
+        bounds
+            .check_cells(&self.unpack(), self.count, 0)
+            .map_err(|unfit| format!("has values that make no sense: {unfit}"))
     }
 
     fn unpack(&self) -> Vec<f32> {

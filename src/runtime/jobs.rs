@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     io::{
-        Error, Progress,
+        Budget, Error, Progress,
         export::{self, Export, Settings, Subject},
         heightmap::{self, Heightmap, Options},
         output,
@@ -152,7 +152,7 @@ impl Task {
                 Ok(Outcome::Heights(path, options, map))
             }
             Self::Load(role, path, _, size) => {
-                let (map, warnings) = heightmap::read_layer(&path, size, role.range())?;
+                let (map, warnings) = heightmap::read_layer(&path, size, role)?;
                 Ok(Outcome::Map(role, path, map, warnings))
             }
             Self::Stamp(path) => {
@@ -165,12 +165,15 @@ impl Task {
             }
             Self::SaveMap(map, path, mut session) => {
                 finish_tick(&mut session);
-                Export::save(map, &Subject::new(&session, Settings::default()), &path, progress)?;
+                let ending = path.extension().unwrap_or_default().to_string_lossy();
+                let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
+                let subject = Subject::new(&session, Settings::default(), &exports)?;
+                Export::save(map, &subject, &path, progress)?;
                 Ok(Outcome::Written(path))
             }
             Self::Export(folder, before, exports, settings, mut session) => {
                 finish_tick(&mut session);
-                let subject = Subject::new(&session, settings);
+                let subject = Subject::new(&session, settings, &exports)?;
                 let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
                 Ok(Outcome::Exported(folder, written.len()))
             }
@@ -210,14 +213,14 @@ pub(super) fn save(project: &mut Project, path: &Path, progress: &Progress) -> R
 }
 
 /// A session on a heightmap, with the light, colours and processes of another.
-fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Session {
+fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
     let origin = Origin { input: path.display().to_string(), options, ..Origin::default() };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut fresh = Session::of_heightmap(&stem, map, origin);
+    let mut fresh = Session::of_heightmap(&stem, map, origin)?;
     fresh.look = old.look.clone();
     fresh.water_look = old.water_look.clone();
     fresh.simulation.take_over(&old.simulation);
-    fresh
+    Ok(fresh)
 }
 
 /// A name for a picture that nothing has yet.
@@ -312,10 +315,16 @@ pub(super) fn finish(
                 continue;
             }
             Outcome::Heights(path, options, map) => {
-                let session = on_heights(&path, options, map, live.chosen());
-                Ok((format!("loaded heights from {}", name(&path)), Live::new(vec![session])))
+                let label = format!("loaded heights from {}", name(&path));
+                on_heights(&path, options, map, live.chosen()).map(|session| (label, Live::new(vec![session])))
             }
             Outcome::Map(role, path, map, warnings) => {
+                // The runs as they are stay beside the new ones until undo has packed them.
+                let bytes = live.all().iter().map(Session::bytes).sum();
+                if let Err(error) = Budget::present().ask(&path, bytes) {
+                    notices.tell(Level::Error, format!("{error}."));
+                    continue;
+                }
                 let mut changed = live.clone();
                 let all = changed.all_mut().iter_mut();
                 let set = all.map(|session| {

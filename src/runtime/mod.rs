@@ -34,7 +34,7 @@ pub use self::{
     timeline::{Mark, Timeline},
 };
 use crate::{
-    io::session::Session,
+    io::{Budget, By, session::Session},
     settings::{Remembered, Settings},
     sim::process::catalogue,
 };
@@ -319,6 +319,11 @@ pub(super) fn plugin(app: &mut App) {
                     .chain()
                     .in_set(SimSystems::Tick),
             ),
+        )
+        .add_systems(
+            First,
+            (|preferences: Res<Preferences>| Budget::say(By::Settings, preferences.settings.budget()))
+                .run_if(resource_changed::<Preferences>),
         )
         .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, remember).chain());
     for turn in 0..catalogue().len() {

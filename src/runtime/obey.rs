@@ -9,7 +9,7 @@ use super::{
     jobs::Task,
 };
 use crate::{
-    io::{preset::Preset, session::Session},
+    io::{Budget, preset::Preset, session::Session},
     params::{self, Value, write},
 };
 
@@ -90,6 +90,11 @@ pub(super) fn obey(
             }
             Command::Enable(key, on) => {
                 notices.retract(&Command::Undo);
+                let without = bytes(&live, |_| {});
+                let with = bytes(&live, |session| switch(std::slice::from_mut(session), key, *on));
+                if !has_room(&live, &mut notices, with.saturating_sub(without)) {
+                    continue;
+                }
                 let slots = &live.chosen().simulation.slots;
                 let info = slots.iter().find(|slot| slot.key() == *key).map(|slot| slot.process.info());
                 let replaced: Vec<(&'static str, &'static str)> = slots
@@ -99,11 +104,11 @@ pub(super) fn obey(
                     .collect();
                 history.before_switch(&live, key, *on);
                 for (other, title) in replaced {
-                    switch(&mut live, other, false);
+                    switch(live.all_mut(), other, false);
                     let title_on = info.map_or("", |info| info.title);
                     notices.tell(Level::Info, format!("{title_on} takes the place of {title}, which is off now."));
                 }
-                switch(&mut live, key, *on);
+                switch(live.all_mut(), key, *on);
             }
             Command::Limit(key, on) => {
                 history.before_limit(&live, key, *on);
@@ -283,12 +288,29 @@ fn go_back(live: &mut Live, history: &mut History, notices: &mut Notices, steps:
 }
 
 /// Switches a process in all sessions.
-fn switch(live: &mut Live, key: &str, on: bool) {
-    for session in live.all_mut() {
+fn switch(sessions: &mut [Session], key: &str, on: bool) {
+    for session in sessions {
         if let Some(slot) = session.simulation.slot_mut(key) {
             slot.enabled = on;
         }
     }
+}
+
+/// Memory that all sessions would take if each was changed in this way, in bytes.
+fn bytes(live: &Live, change: impl Fn(&mut Session)) -> u64 {
+    let changed = live.all().iter().map(|session| {
+        let mut outline = session.outline();
+        change(&mut outline);
+        outline.bytes() + outline.bytes_of_maps(session.maps.count())
+    });
+    changed.sum()
+}
+
+/// Whether there is memory for so many bytes and for the present layers, which undo keeps; if not, the person is told.
+fn has_room(live: &Live, notices: &mut Notices, bytes: u64) -> bool {
+    let kept: u64 = live.all().iter().map(Session::bytes_of_layers).sum();
+    let asked = Budget::present().ask(Path::new(&live.chosen().title), kept + bytes);
+    asked.map_err(|error| notices.tell(Level::Error, format!("{error}."))).is_ok()
 }
 
 /// Starts all sessions again, each with the seed that `change` makes of its old one.
@@ -301,6 +323,12 @@ fn start_again(
 ) -> bool {
     let ticks = live.ticks();
     notices.retract(&Command::Undo);
+    let wanted = bytes(live, |session| {
+        change(session, session.simulation.seed());
+    });
+    if !has_room(live, notices, wanted) {
+        return false;
+    }
     history.before_state(live, label);
     for session in live.all_mut() {
         session.note_shape();
@@ -329,6 +357,14 @@ fn set(
     let terrain = group == "terrain";
     let ticks = live.ticks();
     notices.retract(&Command::Undo);
+    let write = |session: &mut Session| {
+        if let Some((_, fields)) = session.groups_mut().iter_mut().find(|(key, _)| *key == group) {
+            write(*fields, name, value);
+        }
+    };
+    if terrain && !has_room(live, notices, bytes(live, write)) {
+        return false;
+    }
     if terrain {
         history.before_state(live, &format!("{}: {}", params::title(group), name.replace('_', " ")));
     } else {
@@ -344,10 +380,7 @@ fn set(
             session.note_shape();
         }
         if !differs || index == chosen {
-            let mut groups = session.groups_mut();
-            if let Some((_, fields)) = groups.iter_mut().find(|(key, _)| *key == group) {
-                write(*fields, name, value);
-            }
+            write(session);
         }
         if terrain {
             session.restart(session.simulation.seed());

@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use super::resample::Resampler;
+
 /// Row-major values of `width × height` cells: `cells[y * width + x]`, x along columns, y along rows.
 ///
 /// A grid dereferences to the slice of its cells.
@@ -99,45 +101,10 @@ impl Grid<f32> {
         if (width, height) == (self.width, self.height) {
             return self.clone();
         }
-        let rows = resampled_lines(&self.cells, self.width, self.height, width);
-        let columns = resampled_lines(&transposed(&rows, width, self.height), self.height, width, height);
-        Grid { width, height, cells: transposed(&columns, height, width) }
+        let mut rows = Resampler::new((self.width, self.height), (width, height));
+        self.cells.chunks(self.width).for_each(|row| rows.push(row));
+        rows.finish()
     }
-}
-
-/// `lines` lines of `from` values each become lines of `to` values.
-fn resampled_lines(cells: &[f32], from: usize, lines: usize, to: usize) -> Vec<f32> {
-    let step = from as f64 / to as f64;
-    let mut out = Vec::with_capacity(lines * to);
-    for line in cells.chunks_exact(from) {
-        for index in 0..to {
-            if step <= 1.0 {
-                let position = ((index as f64 + 0.5) * step - 0.5).clamp(0.0, (from - 1) as f64);
-                let first = position as usize;
-                let next = (first + 1).min(from - 1);
-                let part = position - first as f64;
-                out.push((f64::from(line[first]) * (1.0 - part) + f64::from(line[next]) * part) as f32);
-            } else {
-                let (start, end) = (index as f64 * step, (index + 1) as f64 * step);
-                let mut sum = 0.0;
-                let cells = start as usize..(end.ceil() as usize).min(from);
-                for (cell, &value) in cells.clone().zip(&line[cells]) {
-                    let covered = (end.min((cell + 1) as f64) - start.max(cell as f64)).max(0.0);
-                    sum += covered * f64::from(value);
-                }
-                out.push((sum / step) as f32);
-            }
-        }
-    }
-    out
-}
-
-fn transposed(cells: &[f32], width: usize, height: usize) -> Vec<f32> {
-    let mut out = Vec::with_capacity(cells.len());
-    for x in 0..width {
-        out.extend((0..height).map(|y| cells[y * width + x]));
-    }
-    out
 }
 
 impl<T> Deref for Grid<T> {

@@ -5,6 +5,7 @@
 
 pub mod analysis;
 pub mod around;
+pub mod bounds;
 pub mod cells;
 pub mod edit;
 pub mod generate;
@@ -16,6 +17,7 @@ pub mod process;
 pub mod quantity;
 pub mod ray;
 pub mod real;
+pub mod resample;
 pub mod rng;
 pub mod statistics;
 pub mod stencil;
@@ -136,6 +138,11 @@ impl Simulation {
     pub fn with_pool(mut self, pool: Arc<ThreadPool>) -> Self {
         self.pool = Some(pool);
         self
+    }
+
+    /// Threads that it runs on.
+    pub fn threads(&self) -> usize {
+        self.pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())
     }
 
     /// Keys of the processes that are on or have run: the others keep nothing.

@@ -3,7 +3,10 @@
 use bevy_reflect::Reflect;
 use serde::{Deserialize, Serialize};
 
-use super::grid::Grid;
+use super::{
+    bounds::{self, Unfit},
+    grid::Grid,
+};
 
 /// What happens at the map's border.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,18 +76,17 @@ impl Source {
     ///
     /// # Errors
     /// One sentence: what is wrong and what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        if !self.place.iter().all(|share| (0.0..=1.0).contains(share)) {
-            let [x, y] = self.place;
-            return Err(format!("a spring lies at {x}, {y}; a place is two shares of the map, 0 to 1"));
+    pub fn check(&self) -> Result<(), Unfit> {
+        self.place.iter().try_for_each(|&share| bounds::PLACE.check("the place of a spring", share))?;
+        bounds::RADIUS.check("the radius of a spring", self.radius)?;
+        bounds::RATE.check("the rate of a spring", self.rate)?;
+        match self.ticks.filter(|(first, end)| first >= end) {
+            None => Ok(()),
+            Some((first, end)) => Err(Unfit {
+                wrong: format!("a spring runs from tick {first} to {end}"),
+                right: "the first must be the smaller one".to_owned(),
+            }),
         }
-        if !(self.radius.is_finite() && self.radius >= 0.0 && self.rate.is_finite()) {
-            return Err("a spring's radius must be 0 m or more, and its rate a number".to_owned());
-        }
-        if let Some((first, end)) = self.ticks.filter(|(first, end)| first >= end) {
-            return Err(format!("a spring runs from tick {first} to {end}; the first must be the smaller one"));
-        }
-        Ok(())
     }
 }
 
@@ -105,17 +107,10 @@ impl Pool {
     ///
     /// # Errors
     /// One sentence: what is wrong and what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        if !self.from.iter().chain(&self.to).all(|share| (0.0..=1.0).contains(share)) {
-            let ([x, y], [far_x, far_y]) = (self.from, self.to);
-            return Err(format!(
-                "a pool reaches from {x}, {y} to {far_x}, {far_y}; corners are shares of the map, 0 to 1"
-            ));
-        }
-        if !self.level.is_finite() {
-            return Err(format!("a pool's level is {}; it must be a height in metres", self.level));
-        }
-        Ok(())
+    pub fn check(&self) -> Result<(), Unfit> {
+        let corners = self.from.iter().chain(&self.to);
+        corners.into_iter().try_for_each(|&share| bounds::PLACE.check("a corner of a pool", share))?;
+        bounds::HEIGHT.check("the level of a pool", self.level)
     }
 }
 

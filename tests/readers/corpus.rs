@@ -133,12 +133,12 @@ fn the_stored_files_are_written_anew() {
     put("asc", "bad-cut-off", &asc[..asc.len() / 2]);
     put("asc", "bad-text", b"Once upon a time");
 
-    write_sidecar(&path("map.json"), (32, 32), 2.5, (-10.0, 90.0)).expect("it is writable");
+    write_sidecar(&path("map.json"), &square, 2.5).expect("it is writable");
     let json = written("map.json");
     put("sidecar", "good", &json);
     put("sidecar", "good-nothing", b"{}");
     put("sidecar", "bad-size", &replaced(&json, "32", "33"));
-    put("sidecar", "bad-infinite", &replaced(&json, "90.0", "1e39"));
+    put("sidecar", "bad-infinite", &replaced(&json, "2.5", "1e39"));
     put("sidecar", "bad-name", &replaced(&json, "width", "wide"));
     put("sidecar", "bad-deep", &b"[".repeat(20_000));
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub use self::mesh::Print;
 use super::{
-    Error, Progress,
+    Budget, Error, Progress,
     geo::Geo,
     hillshade::{color_map, hillshade, occlusion},
     output::Output,
@@ -90,6 +90,9 @@ pub enum Size {
 
 /// Sides of landscapes that Unreal recommends.
 const UNREAL: [usize; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
+/// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
+/// `tests/memory.rs`.
+const BYTES_PER_CELL: usize = 60;
 /// Longest side of a result, in cells.
 const LONGEST_SIDE: usize = 8192;
 
@@ -193,8 +196,19 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// What a session shows, with as many cells as the settings say.
-    pub fn new(session: &Session, settings: Settings) -> Self {
+    /// Memory that it and these results take while they are written one after the other, in bytes.
+    pub fn bytes(session: &Session, settings: Settings, exports: &[Export]) -> u64 {
+        let (width, height) = settings.size.of(&session.simulation.terrain);
+        let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
+        ((BYTES_PER_CELL + most) * width * height) as u64
+    }
+
+    /// What a session shows, with as many cells as the settings say, for these results.
+    ///
+    /// # Errors
+    /// It and they need more memory than may be used.
+    pub fn new(session: &Session, settings: Settings, exports: &[Export]) -> Result<Self, Error> {
+        Budget::present().ask(Path::new(&session.name), Self::bytes(session, settings, exports))?;
         let terrain = &session.simulation.terrain;
         let size = settings.size.of(terrain);
         let mut geo = session.heightmap.as_ref().and_then(|map| map.geo);
@@ -212,7 +226,7 @@ impl Subject {
         if size != (terrain.width(), terrain.height()) {
             terrain = analysis::resized(&terrain, size);
         }
-        Self { terrain, look: session.look.clone(), geo, print: settings.print }
+        Ok(Self { terrain, look: session.look.clone(), geo, print: settings.print })
     }
 }
 
@@ -245,6 +259,14 @@ impl Export {
             None => {
                 Err((format!("{map} cannot be written as .{format}"), format!("there are .{}", formats.join(", ."))))
             }
+        }
+    }
+
+    /// Memory that it takes for each cell while it is written, in bytes. Measured by `tests/memory.rs`.
+    pub fn bytes_per_cell(self) -> usize {
+        match self.map {
+            "mesh" => 160,
+            _ => 40,
         }
     }
 
@@ -302,7 +324,7 @@ impl Export {
                     "asc" => return write_asc(path, &grid, terrain.cell_size, *geo, progress),
                     _ => write_r32(path, &grid, progress)?,
                 }
-                write_sidecar(&path.with_extension("json"), size, terrain.cell_size, range)
+                write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size)
             }
         }
     }

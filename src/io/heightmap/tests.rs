@@ -8,7 +8,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::io::{Progress, write_exr, write_png16, write_r32, write_sidecar};
+use crate::io::{Progress, write_exr, write_png16, write_r32};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -32,7 +32,8 @@ fn every_format() -> (TempDir, Vec<PathBuf>) {
     let header = "ncols 40\nnrows 36\nxllcorner 10\nyllcorner 50\ncellsize 0.001\nNODATA_value -9999\n";
     fs::write(at("asc.asc"), format!("{header}{}\n", rows.join("\n"))).expect("it is writable");
     for name in ["r16.json", "r32.json"] {
-        write_sidecar(&at(name), (40, 36), 2.0, (0.0, 65535.0)).expect("it is writable");
+        let text = r#"{"width": 40, "height": 36, "cell_size_m": 2.0, "min_m": 0, "max_m": 65535}"#;
+        fs::write(at(name), text).expect("it is writable");
     }
     let paths = ["png.png", "exr.exr", "r16.r16", "r32.r32", "asc.asc"].map(at).to_vec();
     (folder, paths)
@@ -164,15 +165,93 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
     let path = folder.path().join("rain.png");
     let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
     write_png16(&path, &ramp, (0.0, 7.0), &Progress::default()).expect("it is writable");
-    let (layer, warnings) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
-    assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 2.0), 0));
+    let (layer, warnings) = read_layer(&path, (40, 36), Role::Water).expect("it is good");
+    assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 10.0), 0));
     fs::write(folder.path().join("rain.json"), r#"{"min_m": 1, "max_m": 3}"#).expect("it is writable");
-    let (layer, _) = read_layer(&path, (40, 36), (0.0, 2.0)).expect("it is good");
+    let (layer, _) = read_layer(&path, (40, 36), Role::Rain).expect("it is good");
     assert_eq!(layer.min_max(), (1.0, 3.0));
     let path = folder.path().join("sand.exr");
     write_exr(&path, &ramp, &Progress::default()).expect("it is writable");
-    let (layer, _) = read_layer(&path, (8, 8), (0.0, 2.0)).expect("it is good");
+    let (layer, _) = read_layer(&path, (8, 8), Role::Sand).expect("it is good");
     assert_eq!(layer, ramp);
+}
+
+#[test]
+fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
+    let (folder, mut paths) = every_format();
+    paths.push(sample("interlaced.png"));
+    // With a hole, which is filled from what lies around it.
+    let text = fs::read_to_string(&paths[4]).expect("it was just written");
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    (100..130).for_each(|place| words[place] = "-9999");
+    let holes = folder.path().join("holes.asc");
+    fs::write(&holes, words.join(" ")).expect("it is writable");
+    paths.push(holes);
+    for path in paths {
+        let load = |size| {
+            let sidecar = Sidecar::of(&path).expect("it is good");
+            load(&path, &Expected { sidecar, size, ..Expected::anything() }).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let whole = load(None);
+        for (width, height) in [(64, 64), (32, 33), (40, 500), (7, 36)] {
+            let read = load(Some((width, height)));
+            assert_eq!(read.size, (40, 36), "{}", path.display());
+            assert!(read.cells == whole.cells.resampled(width, height), "{} as {width} × {height}", path.display());
+        }
+    }
+}
+
+#[test]
+fn an_interlaced_picture_has_its_rows_in_order() {
+    let read = load(&sample("interlaced.png"), &Expected::anything()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(read.cells, Grid::from_fn(40, 36, |x, y| ((x * 977 + y * 1310) % 65536) as f32));
+}
+
+#[test]
+fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let with = |value: f32| {
+        let mut map = hills(40, 36);
+        map[83] = value;
+        map
+    };
+    let asc = |header: &str, value: &str| {
+        let cells = format!("{}{value}{}", "1 ".repeat(83), " 1".repeat(1440 - 84));
+        fs::write(at("map.asc"), format!("ncols 40 nrows 36 {header} {cells}")).expect("it is writable");
+    };
+    let place = "the value in column 3, row 2 (counted from 0) is";
+    for value in [3.4e38_f32, -1e30, f32::INFINITY] {
+        write_r32(&at("map.r32"), &with(value), &Progress::default()).expect("it is writable");
+        write_exr(&at("map.exr"), &with(value), &Progress::default()).expect("it is writable");
+        asc("cellsize 1", &format!("{value:e}"));
+        for name in ["map.r32", "map.exr", "map.asc"] {
+            let size = Some((40, 36)).filter(|_| name == "map.r32");
+            let text = message(read(&at(name), &Options { size, ..Options::default() }));
+            assert!(text.contains(place) && text.contains("a height lies between"), "{text}");
+        }
+    }
+    for cell_size in ["1e39", "1e-46", "-3", "nan"] {
+        asc(&format!("cellsize {cell_size}"), "1");
+        let text = message(read(&at("map.asc"), &Options::default()));
+        assert!(text.contains("cellsize"), "{text}");
+    }
+    asc("xllcorner 1e300 yllcorner 3 cellsize 1", "1");
+    assert!(message(read(&at("map.asc"), &Options::default())).contains("the map's western edge on Earth is 1e300"));
+    for options in [
+        Options { cell_size: Some(1e30), ..Options::default() },
+        Options { cell_size: Some(1e-30), ..Options::default() },
+        Options { min_m: Some(-3.4e38), ..Options::default() },
+        Options { max_m: Some(3.4e38), ..Options::default() },
+    ] {
+        let text = message(read(&sample("jacksboro.png"), &options));
+        assert!(text.contains("jacksboro.png: --") && text.contains("lies between"), "{text}");
+    }
+    for (role, value) in [(Role::Sand, 3.4e38), (Role::Softness, 1e30), (Role::Rain, 1e30), (Role::Water, -1.0)] {
+        write_r32(&at("map.r32"), &with(value), &Progress::default()).expect("it is writable");
+        let text = read_layer(&at("map.r32"), (40, 36), role).expect_err("it cannot be carried").to_string();
+        assert!(text.contains("lies between"), "{text}");
+    }
 }
 
 /// Damages each format a few hundred times, always in the same ways; the answer is a map or an error, never a panic.

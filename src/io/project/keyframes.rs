@@ -11,14 +11,15 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{LONGEST_SIDE, MOST_CELLS, MOST_RUNS, damaged, manifest::Books, read};
+use super::{LONGEST_SIDE, MOST_RUNS, damaged, manifest::Books, read, text};
 use crate::{
     io::{
-        Error, input,
+        Budget, Error, input,
         snapshot::{LAYERS, Packed, Snapshot},
     },
     params::kebab,
     sim::{
+        bounds::{Bounds, CELL_SIZE, DEPTH, HEIGHT, KEPT, RAIN, SHARE, TICK},
         ledger::Ledger,
         process::catalogue,
         terrain::{Edge, Source},
@@ -31,14 +32,10 @@ const MOST: usize = 10_000;
 const MOST_MAPS: usize = 64;
 /// Longest `timeline.ron`, in bytes: every keyframe has all parameters.
 const LONGEST: u64 = 256 << 20;
-/// Most bytes of all packed maps together.
-const MOST_BYTES: usize = 4 << 30;
-/// Largest number of a tick.
-const LAST_TICK: u64 = 1 << 48;
 /// Layers that every run has; the others are rain and mask.
 const ALWAYS: usize = 6;
-/// Layers whose values may be negative: bedrock, and the ground at the start.
-const SIGNED: [usize; 2] = [0, 5];
+/// What a cell of each layer may hold, in the order of the snapshot.
+const BOUNDS: [Bounds; LAYERS] = [HEIGHT, DEPTH, DEPTH, DEPTH, SHARE, HEIGHT, RAIN, SHARE];
 
 /// A state of all runs side by side.
 #[derive(Clone, Debug)]
@@ -133,6 +130,7 @@ impl Run {
             [Edge::Wall, Edge::Open, Edge::Wrap].into_iter().find(|edge| kebab(&format!("{edge:?}")) == self.edge);
         let edge = edge.ok_or_else(|| format!("its edge is \"{}\"", self.edge))?;
         self.sources.iter().try_for_each(Source::check)?;
+        self.numbers.iter().try_for_each(|&number| KEPT.check("a number that a process keeps", number))?;
         let slots = catalogue();
         let keys = || slots.iter().map(|process| process.info().key);
         let known =
@@ -166,13 +164,12 @@ impl Run {
         if width == 0 || height == 0 || width > LONGEST_SIDE || height > LONGEST_SIDE {
             return Err(format!("it has {width} × {height} cells"));
         }
-        if !(self.cell_size.is_finite() && self.cell_size > 0.0) {
-            return Err(format!("its cells have a side of {} m", self.cell_size));
-        }
+        CELL_SIZE.check("the side of its cells", self.cell_size)?;
+        TICK.check("its tick", self.tick as f64)?;
         // What a process keeps lies in cells or on their faces, of which there are at most two more in a row.
         let most = (width + 2) * (height + 2);
-        if self.tick > LAST_TICK || self.layers[..ALWAYS].contains(&false) {
-            return Err("a layer or its tick is missing".to_owned());
+        if self.layers[..ALWAYS].contains(&false) {
+            return Err("a layer is missing".to_owned());
         }
         if self.cells.len() > MOST_MAPS || self.cells.iter().any(|&count| count > most) {
             return Err("its processes keep more than they can".to_owned());
@@ -227,36 +224,31 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     if archive.index_for_name("timeline.ron").is_none() {
         return Ok(Keyframes::default());
     }
-    let text = read(path, &mut archive, "timeline.ron", LONGEST)?;
+    let text = text(path, &mut archive, "timeline.ron", LONGEST)?;
     let wrong = |what: String| damaged(path, &format!("its timeline is damaged ({what})"));
-    let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
     let manifest: Manifest = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     if manifest.frames.len() > MOST {
         return Err(wrong(format!("it has {} keyframes", manifest.frames.len())));
     }
-    let mut bytes = 0;
     let mut frames: Vec<Keyframe> = Vec::with_capacity(manifest.frames.len());
     for Frame { id, parent, runs } in manifest.frames {
         let earlier = |id: u64| frames.iter().any(|frame| frame.id == id);
         if earlier(id) || parent.is_some_and(|parent| !earlier(parent)) {
             return Err(wrong(format!("keyframe {id} is out of order")));
         }
-        let cells: usize = runs.iter().map(|run| run.size.0.saturating_mul(run.size.1)).fold(0, usize::saturating_add);
-        if runs.len() > MOST_RUNS || cells > MOST_CELLS {
-            return Err(wrong(format!("keyframe {id} has {} runs of {cells} cells", runs.len())));
+        if runs.len() > MOST_RUNS {
+            return Err(wrong(format!("keyframe {id} has {} runs", runs.len())));
         }
-        let snapshots = runs.into_iter().enumerate().map(|(index, run)| {
-            let lengths = run.lengths().map_err(wrong)?;
+        let lengths = runs.iter().map(Run::lengths).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        // All maps of the keyframe, as if packing had not made them smaller, and the largest one unpacked.
+        let (all, largest) = (lengths.iter().flatten().sum::<usize>(), lengths.iter().flatten().max());
+        Budget::present().ask(path, 4 * (all + 2 * largest.unwrap_or(&0)) as u64)?;
+        let snapshots = runs.into_iter().zip(lengths).enumerate().map(|(index, (run, lengths))| {
             let maps = lengths.into_iter().enumerate();
             let there: Vec<usize> = (0..LAYERS).filter(|&layer| run.layers[layer]).collect();
             let maps = maps.map(|(map, count)| {
-                let least = match there.get(map) {
-                    Some(layer) if !SIGNED.contains(layer) => 0.0,
-                    _ => f32::NEG_INFINITY,
-                };
-                let packed = take_up(path, &mut archive, &file_of(id, index, map), count, least)?;
-                bytes += packed.bytes.len();
-                if bytes > MOST_BYTES { Err(wrong("it is too large".to_owned())) } else { Ok(packed) }
+                let bounds = there.get(map).map_or(KEPT, |&layer| BOUNDS[layer]);
+                take_up(path, &mut archive, &file_of(id, index, map), count, bounds)
             });
             let maps = maps.collect::<Result<_, _>>()?;
             run.snapshot(maps).map_err(wrong)
@@ -268,16 +260,16 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     Ok(Keyframes { frames, here })
 }
 
-/// A packed map of so many numbers, none of them less than what is allowed.
+/// A packed map of so many numbers, each between these bounds.
 fn take_up(
     path: &Path,
     archive: &mut ZipArchive<impl Read + Seek>,
     name: &str,
     count: usize,
-    least: f32,
+    bounds: Bounds,
 ) -> Result<Packed, Error> {
     let most = lz4_flex::block::get_maximum_output_size(4 * count) as u64;
     let packed = Packed { count, bytes: read(path, archive, name, most)? };
-    packed.check(least).map_err(|wrong| damaged(path, &format!("{name} in it {wrong}")))?;
+    packed.check(bounds).map_err(|wrong| damaged(path, &format!("{name} in it {wrong}")))?;
     Ok(packed)
 }

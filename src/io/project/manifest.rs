@@ -10,9 +10,10 @@ use crate::{
         geo::Geo,
         heightmap::{Heightmap, Options},
         scene::{Role, Tile},
-        session::{Maps, Origin, Session},
+        session::{BYTES_PER_CELL, Maps, Origin, Session},
     },
     sim::{
+        bounds::{CELL_SIZE, TICK, VOLUME},
         ledger::{Account, Ledger, Row},
         memory::Memory,
         process::catalogue,
@@ -138,10 +139,14 @@ impl Books {
 
     pub fn account(&self) -> Result<Account, String> {
         let mut account = Account { start: self.start, edits: self.edits, ..Account::default() };
+        VOLUME.check("its ledger's volume at the start", self.start)?;
+        VOLUME.check("its ledger's volume of edits", self.edits)?;
         let processes = catalogue();
         for (key, kept) in &self.rows {
             let known = processes.iter().map(|process| process.info().key).find(|known| known == key);
             let known = known.ok_or_else(|| format!("its ledger has a process \"{key}\", which there is not"))?;
+            let name = format!("a volume of {known} in its ledger");
+            kept.iter().try_for_each(|&volume| VOLUME.check(&name, volume))?;
             let [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried] = *kept;
             *account.row(known) = Row { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried };
         }
@@ -150,6 +155,16 @@ impl Books {
 }
 
 impl Run {
+    /// Memory that it will take, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let cells = |[width, height]: [usize; 2]| width as u64 * height as u64;
+        let begins = self.grids.iter().filter(|(name, _)| name.starts_with("begin "));
+        let runs = |key: &str| self.enabled.iter().chain(&self.kept).any(|other| other == key);
+        let processes = catalogue().into_iter().map(|process| *process.info()).filter(|info| runs(info.key));
+        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(rayon::current_num_threads())).sum::<usize>();
+        cells(self.size) * bytes as u64 + begins.map(|(_, size)| 4 * cells(*size)).sum::<u64>()
+    }
+
     pub fn of(session: &mut Session) -> Self {
         let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
         let kept = session.simulation.with_memories();
@@ -206,9 +221,9 @@ impl Run {
         maps: Maps,
         heightmap: Option<Arc<Heightmap>>,
     ) -> Result<Session, String> {
-        if !(self.cell_size.is_finite() && self.cell_size > 0.0) {
-            return Err(format!("its cells have a side of {} m", self.cell_size));
-        }
+        CELL_SIZE.check("the side of its cells", self.cell_size)?;
+        TICK.check("its tick", self.tick as f64)?;
+        self.geo.map_or(Ok(()), |geo| geo.check())?;
         let From { input, size, cell_size, min_m, max_m, maps: loaded, edited, seeds_before } = self.origin;
         let role =
             |title: &str| [&Role::ALL[..], &[Role::Suspended]].concat().into_iter().find(|role| role.title() == title);

@@ -20,14 +20,19 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::Sim
 
 use self::manifest::{FORMAT, Head, Manifest, Run};
 use super::{
-    Error, Progress,
+    Budget, Error, Progress,
     heightmap::Heightmap,
     hillshade::hillshade,
     input, output,
     png::rgb8_bytes,
     session::{Maps, Session},
 };
-use crate::sim::{grid::Grid, memory::Memory, terrain::Terrain};
+use crate::sim::{
+    bounds::{Bounds, DEPTH, HEIGHT, KEPT, RAIN, SHARE, Unfit},
+    grid::Grid,
+    memory::Memory,
+    terrain::Terrain,
+};
 
 pub use self::{
     keyframes::{Keyframe, Keyframes, keyframes},
@@ -42,8 +47,8 @@ const LONGEST_MANIFEST: u64 = 16 << 20;
 const MOST_RUNS: usize = 64;
 /// Longest side of a map, in cells.
 const LONGEST_SIDE: usize = 4096;
-/// Most cells of all runs together.
-const MOST_CELLS: usize = 2 * LONGEST_SIDE * LONGEST_SIDE;
+/// Memory that a text takes when it is read and understood, in bytes for each of its own.
+const BYTES_PER_LETTER: u64 = 8;
 /// Cells along the longer side of the thumbnail.
 const THUMBNAIL: usize = 256;
 
@@ -126,8 +131,7 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
 pub fn open(path: &Path) -> Result<Project, Error> {
     let mut archive = ZipArchive::new(input::open(path)?)
         .map_err(|error| damaged(path, &format!("it is no project, or cut off ({error})")))?;
-    let text = read(path, &mut archive, "manifest.ron", LONGEST_MANIFEST)?;
-    let text = String::from_utf8(text).map_err(|_| damaged(path, "its manifest is no text"))?;
+    let text = text(path, &mut archive, "manifest.ron", LONGEST_MANIFEST)?;
     let head: Head =
         ron::from_str(&text).map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))?;
     if head.format > FORMAT {
@@ -135,15 +139,11 @@ pub fn open(path: &Path) -> Result<Project, Error> {
         return Err(Error::input(path, wrong, "open it with that version or a later one"));
     }
     let manifest = Manifest::of(&text).map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))?;
-    let cells: usize = manifest.runs.iter().map(|run| run.size[0].saturating_mul(run.size[1])).sum();
-    let sides = manifest.runs.iter().flat_map(|run| run.size);
     if manifest.runs.is_empty() || manifest.runs.len() > MOST_RUNS {
         return Err(damaged(path, &format!("it has {} runs, where there are 1 to {MOST_RUNS}", manifest.runs.len())));
     }
-    if cells > MOST_CELLS || sides.into_iter().any(|side| side == 0 || side > LONGEST_SIDE) {
-        let right = format!("sides of 1 to {LONGEST_SIDE} cells can be opened, and {MOST_CELLS} cells in all");
-        return Err(Error::input(path, format!("it has maps of {cells} cells"), right));
-    }
+    manifest.runs.iter().try_for_each(|run| check_sizes(path, run))?;
+    Budget::present().ask(path, manifest.runs.iter().map(Run::bytes).sum())?;
     let runs = manifest.runs.into_iter().enumerate();
     let sessions = runs.map(|(index, run)| take_up(path, &mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
@@ -177,11 +177,39 @@ fn damaged(path: &Path, wrong: &str) -> Error {
     Error::input(path, wrong, "a whole .thalweg file is needed; an autosave or a copy may still be good")
 }
 
+/// Checks that a run has no other maps than a session can have, and of what size they are.
+fn check_sizes(path: &Path, run: &Run) -> Result<(), Error> {
+    for (name, size) in std::iter::once(("", &run.size)).chain(run.grids.iter().map(|(name, size)| (&**name, size))) {
+        let refuse = |wrong: &str, right: String| {
+            let [width, height] = size;
+            Err(Error::input(path, format!("its map {name} {wrong} ({width} × {height} cells)"), right))
+        };
+        if size.iter().any(|side| !(1..=LONGEST_SIDE).contains(side)) {
+            return refuse("is empty or too large", format!("a side has 1 to {LONGEST_SIDE} cells"));
+        }
+        if !name.is_empty() && bounds_of(name).is_none() {
+            return refuse("is none that a run can have", "a file that Thalweg wrote is needed".to_owned());
+        }
+        if !name.starts_with("begin ") && *size != run.size {
+            return refuse("has another size than the run", "all layers have the same size".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// A text of the archive.
+fn text(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, name: &str, most: u64) -> Result<String, Error> {
+    let length = archive.by_name(name).map_or(0, |entry| entry.size().min(most));
+    Budget::present().ask(path, BYTES_PER_LETTER * length)?;
+    let text = read(path, archive, name, most)?;
+    String::from_utf8(text).map_err(|_| damaged(path, &format!("{name} in it is no text")))
+}
+
 /// A file of the archive, whole. One that is longer than it may be is not read on.
 fn read(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, name: &str, most: u64) -> Result<Vec<u8>, Error> {
     let wrong = |what: &str| damaged(path, &format!("{name} in it {what}"));
     let entry = archive.by_name(name).map_err(|error| wrong(&format!("is missing or damaged ({error})")))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(entry.size().min(most) as usize);
     let got = entry.take(most + 1).read_to_end(&mut bytes);
     got.map_err(|error| wrong(&format!("is damaged ({error})")))?;
     if bytes.len() as u64 > most {
@@ -190,61 +218,56 @@ fn read(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, name: &str, mos
     Ok(bytes)
 }
 
-/// Numbers of the archive, as many as there must be.
+/// Numbers of the archive, as many as there must be, each between these bounds.
 fn numbers(
     path: &Path,
     archive: &mut ZipArchive<impl Read + Seek>,
     name: &str,
-    count: usize,
+    [width, height]: [usize; 2],
+    bounds: Bounds,
 ) -> Result<Vec<f32>, Error> {
+    let count = width * height;
     let bytes = read(path, archive, name, 4 * count as u64)?;
     let numbers: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     if numbers.len() != count {
         return Err(damaged(path, &format!("{name} in it has {} numbers, where {count} are needed", numbers.len())));
     }
-    if numbers.iter().any(|number| !number.is_finite()) {
-        return Err(damaged(path, &format!("{name} in it has values that are no numbers")));
-    }
+    let unfit = |unfit: Unfit| Error::input(path, format!("in its map {name} {}", unfit.wrong), unfit.right);
+    bounds.check_cells(&numbers, width, 0).map_err(unfit)?;
     Ok(numbers)
 }
 
 /// The session of a run.
 fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize, run: Run) -> Result<Session, Error> {
-    let [width, height] = run.size;
     let mut grids = BTreeMap::new();
-    for (name, [width, height]) in &run.grids {
-        if *width == 0 || *height == 0 || *width > LONGEST_SIDE || *height > LONGEST_SIDE {
-            return Err(damaged(path, &format!("its map {name} has {width} × {height} cells")));
-        }
-        let cells = numbers(path, archive, &file_of(index, name), width * height)?;
-        grids.insert(name.clone(), Grid::from_cells(*width, *height, cells));
+    for (name, size) in &run.grids {
+        let Some(bounds) = bounds_of(name) else { continue };
+        let cells = numbers(path, archive, &file_of(index, name), *size, bounds)?;
+        grids.insert(name.clone(), Grid::from_cells(size[0], size[1], cells));
     }
-    let mut layer = |name: &str, least: f32| -> Result<Grid, Error> {
-        let grid = grids.remove(name).ok_or_else(|| damaged(path, &format!("its layer {name} is missing")))?;
-        if (grid.width(), grid.height()) != (width, height) {
-            return Err(damaged(path, &format!("its layer {name} has another size than the map")));
-        }
-        if grid.min_max().0 < least {
-            return Err(damaged(path, &format!("its layer {name} has negative values")));
-        }
-        Ok(grid)
+    let mut layer = |name: &str| -> Result<Grid, Error> {
+        grids.remove(name).ok_or_else(|| damaged(path, &format!("its layer {name} is missing")))
     };
-    let any = f32::NEG_INFINITY;
     let mut layers = |prefix: &str| -> Result<Terrain, Error> {
-        let mut layer = |name: &str, least: f32| layer(&format!("{prefix}{name}"), least);
+        let mut layer = |name: &str| layer(&format!("{prefix}{name}"));
         Ok(Terrain {
-            sand: layer("sand", 0.0)?,
-            water: layer("water", 0.0)?,
-            suspended: layer("suspended", 0.0)?,
-            softness: layer("softness", 0.0)?,
-            start: layer("start", any)?,
-            ..Terrain::bare(layer("bedrock", any)?, run.cell_size, Default::default())
+            bedrock: layer("bedrock")?,
+            sand: layer("sand")?,
+            water: layer("water")?,
+            suspended: layer("suspended")?,
+            softness: layer("softness")?,
+            start: layer("start")?,
+            rain: None,
+            mask: None,
+            sources: Vec::new(),
+            cell_size: run.cell_size,
+            edge: Default::default(),
         })
     };
     let mut terrain = layers("")?;
     let shape = if run.grids.contains_key("shaped bedrock") { Some(layers("shaped ")?) } else { None };
-    terrain.rain = if run.grids.contains_key("rain") { Some(layer("rain", 0.0)?) } else { None };
-    terrain.mask = if run.grids.contains_key("mask") { Some(layer("mask", 0.0)?) } else { None };
+    terrain.rain = if run.grids.contains_key("rain") { Some(layer("rain")?) } else { None };
+    terrain.mask = if run.grids.contains_key("mask") { Some(layer("mask")?) } else { None };
     let mut map = |name: &str| grids.remove(&format!("begin {name}"));
     let maps = Maps {
         sand: map("sand"),
@@ -253,7 +276,7 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
         water: map("water"),
         suspended: map("suspended"),
     };
-    maps.check().map_err(|wrong| damaged(path, &wrong))?;
+    maps.check().map_err(|unfit| Error::unfit(path, unfit))?;
     let heights = map("heights");
     let (cell_size, geo) = (run.cell_size, run.geo);
     let heightmap = heights.map(|heights| Arc::new(Heightmap { heights, cell_size, geo, warnings: vec![] }));
@@ -266,15 +289,32 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
     for (name, memory) in session.simulation.memories(&kept) {
         let missing = || damaged(path, &format!("{name} in it is missing"));
         match memory {
-            Memory::Number(number) => *number = *values.get(&name).ok_or_else(missing)?,
+            Memory::Number(number) => {
+                *number = *values.get(&name).ok_or_else(missing)?;
+                KEPT.check(&name, *number).map_err(|unfit| Error::unfit(path, unfit))?;
+            }
             Memory::Count(count) => *count = *counts.get(&name).ok_or_else(missing)?,
             Memory::Cells(cells) => {
-                cells.copy_from_slice(&numbers(path, archive, &file_of(index, &name), cells.len())?);
+                let size = [cells.len(), 1];
+                cells.copy_from_slice(&numbers(path, archive, &file_of(index, &name), size, KEPT)?);
             }
         }
     }
     session.note_defaults();
     Ok(session)
+}
+
+/// What a cell of a map of this name may hold; `None` if [`layers_of`] knows no such map.
+fn bounds_of(name: &str) -> Option<Bounds> {
+    match name {
+        "bedrock" | "start" | "begin heights" | "shaped bedrock" | "shaped start" => Some(HEIGHT),
+        "sand" | "begin sand" | "shaped sand" => Some(DEPTH),
+        "water" | "begin water" | "shaped water" => Some(DEPTH),
+        "suspended" | "begin suspended" | "shaped suspended" => Some(DEPTH),
+        "softness" | "begin softness" | "shaped softness" | "mask" => Some(SHARE),
+        "rain" | "begin rain" => Some(RAIN),
+        _ => None,
+    }
 }
 
 /// All maps of a session, by name: the layers, and what it begins with if it is started again.

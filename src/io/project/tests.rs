@@ -26,7 +26,7 @@ fn eventful(side: usize) -> Project {
         geo: Some(Geo { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
         warnings: vec![],
     };
-    sessions.push(Session::of_heightmap("hills", map, Default::default()));
+    sessions.push(Session::of_heightmap("hills", map, Default::default()).expect("it is small"));
     for session in &mut sessions {
         session.enable(&["droplets", "water", "thermal", "wind"]);
         for (path, value) in [("water.rain_rate", "0.01"), ("droplets.per_tick", "37"), ("wind.gusts", "0.3")] {
@@ -316,13 +316,22 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
     let newer = manifest("format: 2", "format: 3,\n    invented: \"later\"");
     assert!(newer.contains("it was written by Thalweg 0.1.0, which is newer than this one; open it with"), "{newer}");
     for (from, to, said) in [
-        ("size: (32, 32)", "size: (40000, 40000)", "4096 cells can be opened"),
-        ("size: (32, 32)", "size: (0, 32)", "4096 cells can be opened"),
-        ("cell_size: ", "cell_size: -", "its cells have a side of -"),
+        ("size: (32, 32)", "size: (40000, 40000)", "a side has 1 to 4096 cells"),
+        ("size: (32, 32)", "size: (0, 32)", "a side has 1 to 4096 cells"),
+        ("cell_size: ", "cell_size: -", "the side of its cells is -"),
+        ("cell_size: ", "cell_size: 9999999999", "the side of a cell lies between"),
+        ("start: ", "start: NaN, //", "its ledger's volume at the start is NaN"),
+        ("rate: 3.5", "rate: 3.5e30", "the rate of a spring is 3.5e30"),
+        ("tick: ", "tick: 9999999999999999", "its tick is 9.99999999999999"),
         ("\"droplets.per_tick\": \"37\"", "\"droplets.per_tick\": \"-37\"", "droplets.per_tick cannot be -37"),
         ("\"water.rain_rate\"", "\"water.rein_rate\"", "there is no parameter \"water.rein_rate\""),
         ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
-        ("\"sand\": (32, 32)", "\"sand\": (32, 31)", "run-1/sand.r32"),
+        ("\"sand\": (32, 32)", "\"sand\": (32, 31)", "its map sand has another size than the run (32 × 31 cells)"),
+        (
+            "\"sand\": (32, 32)",
+            "\"junk\": (4096, 4096), \"sand\": (32, 32)",
+            "its map junk is none that a run can have",
+        ),
     ] {
         let told = manifest(from, to);
         assert!(told.contains(said), "{told}");
@@ -331,16 +340,23 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
     let bomb = refused(&with(&path, "run-1/sand.r32", |_| vec![0; 300 << 20])).expect("it is refused");
     assert!(bomb.contains("run-1/sand.r32 in it is longer than it can be"), "{bomb}");
     println!("a bomb is refused after {:.1} s", began.elapsed().as_secs_f64());
-    let nan = refused(&with(&path, "run-2/water.r32", |mut bytes| {
-        bytes[8..12].copy_from_slice(&f32::NAN.to_le_bytes());
-        bytes
-    }));
-    assert!(nan.expect("it is refused").contains("values that are no numbers"));
-    let negative = refused(&with(&path, "run-2/sand.r32", |mut bytes| {
-        bytes[8..12].copy_from_slice(&(-1.0_f32).to_le_bytes());
-        bytes
-    }));
-    assert!(negative.expect("it is refused").contains("its layer sand has negative values"));
+    for (map, value, said) in [
+        ("water", f32::NAN, "is NaN; a thickness or depth lies between 0 and"),
+        ("sand", -1.0, "is -1; a thickness or depth lies between 0 and"),
+        ("sand", 3.4e38, "is 3.4e38; a thickness or depth"),
+        ("bedrock", 3.4e38, "is 3.4e38; a height lies between"),
+        ("softness", 1e30, "is 1e30; softness or cover lies between 0 and 1"),
+        ("water-flux-right", 1e35, "is 1e35; what a process keeps lies between"),
+    ] {
+        let name = format!("run-2/{map}.r32");
+        let told = refused(&with(&path, &name, |mut bytes| {
+            bytes[8..12].copy_from_slice(&value.to_le_bytes());
+            bytes
+        }));
+        let told = told.expect("it is refused");
+        let place = format!("in its map {name} the value in column 2, row 0 (counted from 0) {said}");
+        assert!(told.contains(&place), "{told}");
+    }
 }
 
 #[test]

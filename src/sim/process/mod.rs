@@ -60,6 +60,11 @@ pub struct Info {
     pub about: &'static str,
     /// The paper or article it is made from.
     pub source: &'static str,
+    /// Memory that it takes for each cell when it is on, in bytes, under the hungriest of its laws and modes. Measured by
+    /// `tests/memory.rs`.
+    pub bytes_per_cell: usize,
+    /// The same for each thread that works on it.
+    pub bytes_per_cell_and_thread: usize,
     /// Layers it reads.
     pub reads: &'static [Layer],
     /// Layers it changes; no other layer is touched.
@@ -68,6 +73,13 @@ pub struct Info {
     pub replaces: &'static [&'static str],
     /// The parts of a step, in order: what step mode stops between.
     pub stages: &'static [Stage],
+}
+
+impl Info {
+    /// Memory that it takes for each cell with so many threads, in bytes.
+    pub fn bytes(&self, threads: usize) -> usize {
+        self.bytes_per_cell + threads * self.bytes_per_cell_and_thread
+    }
 }
 
 /// A named part of a step.

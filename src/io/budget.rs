@@ -1,0 +1,140 @@
+//! How much memory the program may take. Whoever is about to take much of it asks here first.
+//!
+//! What is asked for is held against what the program has in use at that moment, as the allocator counts it: runs, steps
+//! that can be undone, the timeline. So nobody keeps books. What a graphics driver takes for itself is not in it.
+
+use std::{
+    fmt,
+    path::Path,
+    str::FromStr,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use super::Error;
+use crate::lines::in_use;
+
+/// Memory that the program may take, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget(u64);
+
+/// Who says how much it is; the first that does wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The command line.
+    CommandLine,
+    /// The person's settings.
+    Settings,
+}
+
+/// What each of [`By`] has said; 0 says nothing.
+static SAID: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+impl Budget {
+    /// So many bytes.
+    pub const fn of(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// What was said, else half of what the machine has, or of what the system lets this program have.
+    pub fn present() -> Self {
+        static HALF: OnceLock<u64> = OnceLock::new();
+        let said = SAID.iter().map(|said| said.load(Ordering::Relaxed)).find(|bytes| *bytes > 0);
+        Self(said.unwrap_or_else(|| *HALF.get_or_init(|| memory() / 2)))
+    }
+
+    /// Makes it what the program may take; `None` takes back what was said.
+    pub fn say(by: By, budget: Option<Self>) {
+        SAID[by as usize].store(budget.map_or(0, |budget| budget.0), Ordering::Relaxed);
+    }
+
+    /// Asks for memory, in bytes, on behalf of the file or scene that needs it.
+    ///
+    /// # Errors
+    /// There is not so much left. This is bad input, as a smaller one would be right.
+    pub fn ask(self, path: &Path, bytes: u64) -> Result<(), Error> {
+        self.grant(path, bytes, in_use() as u64)
+    }
+
+    fn grant(self, path: &Path, bytes: u64, in_use: u64) -> Result<(), Error> {
+        let left = self.0.saturating_sub(in_use);
+        if bytes <= left {
+            return Ok(());
+        }
+        let (needs, left) = (Budget(bytes), Budget(left));
+        Err(Error::input(
+            path,
+            format!("it needs {needs} of memory, and of the {self} that may be used {left} are left"),
+            "choose a smaller size, or allow more with --memory or in the settings",
+        ))
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0 as f64;
+        match bytes {
+            1e9.. => write!(f, "{:.1} GB", bytes / 1e9),
+            _ => write!(f, "{:.0} MB", bytes / 1e6),
+        }
+    }
+}
+
+impl FromStr for Budget {
+    type Err = &'static str;
+
+    /// Reads `2G`, `1.5 GB` or `800M`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const RIGHT: &str = "write a number with M, G or T behind it, for example 800M or 2G";
+        let text = text.trim().trim_end_matches(['b', 'B']);
+        let unit = text.chars().last().ok_or(RIGHT)?;
+        let scale = match unit.to_ascii_uppercase() {
+            'M' => 1e6,
+            'G' => 1e9,
+            'T' => 1e12,
+            _ => return Err(RIGHT),
+        };
+        let number: f64 = text[..text.len() - 1].trim().parse().map_err(|_| RIGHT)?;
+        let bytes = number * scale;
+        if (1e6..=1e18).contains(&bytes) { Ok(Self(bytes as u64)) } else { Err(RIGHT) }
+    }
+}
+
+/// Memory of the machine, or that the system lets this program have, in bytes.
+fn memory() -> u64 {
+    let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
+    let system = System::new_with_specifics(kind);
+    // In a container less may be allowed than the machine has.
+    let allowed = system.cgroup_limits().map(|limits| limits.total_memory).filter(|bytes| *bytes > 0);
+    allowed.map_or(u64::MAX, |bytes| bytes).min(system.total_memory())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_held_against_what_is_in_use() {
+        assert!(memory() > 1 << 28, "{}", memory());
+        let (budget, path) = (Budget::of(2_000_000_000), Path::new("hills.png"));
+        assert_eq!(budget.grant(path, 1_500_000_000, 500_000_000), Ok(()));
+        let error = budget.grant(path, 1_500_000_000, 600_000_000).expect_err("it is too much");
+        let said = "hills.png: it needs 1.5 GB of memory, and of the 2.0 GB that may be used 1.4 GB are left; ";
+        assert!(error.exit_code() == 2 && error.to_string().starts_with(said), "{error}");
+        assert!(budget.ask(path, u64::MAX).is_err());
+    }
+
+    #[test]
+    fn sizes_are_written_as_people_write_them() {
+        for (text, bytes) in [("2G", 2_000_000_000), ("1.5 GB", 1_500_000_000), ("800m", 800_000_000)] {
+            assert_eq!(text.parse(), Ok(Budget::of(bytes)), "{text}");
+        }
+        for text in ["", "G", "2", "2K", "-1G", "nanG", "1e30T", "0M", "µ"] {
+            assert!(text.parse::<Budget>().is_err(), "{text}");
+        }
+    }
+}

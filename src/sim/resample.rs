@@ -1,0 +1,213 @@
+//! A map with another number of cells, made row by row, so that a large one need not be held whole.
+
+use std::{collections::VecDeque, ops::Range};
+
+use super::grid::Grid;
+
+/// Makes a map of another number of cells from rows that come one after the other: bilinear along a side that grows, mean
+/// over the covered cells along one that shrinks. A cell is an area, so the map's extent stays what it was.
+///
+/// It holds the result, and of the rows those that its next row is made of, at the result's width.
+pub struct Resampler {
+    columns: Line,
+    rows: Side,
+    /// Rows that came last, at the result's width, and how many came in all.
+    last: VecDeque<Vec<f32>>,
+    come: usize,
+    /// Sums of the row that is being made.
+    sums: Vec<f64>,
+    made: Vec<f32>,
+}
+
+impl Resampler {
+    /// From one size to another, each (columns, rows).
+    pub fn new(from: (usize, usize), to: (usize, usize)) -> Self {
+        Self {
+            columns: Line::new(Side { from: from.0, to: to.0 }),
+            rows: Side { from: from.1, to: to.1 },
+            last: VecDeque::new(),
+            come: 0,
+            sums: vec![0.0; to.0],
+            made: Vec::with_capacity(to.0 * to.1),
+        }
+    }
+
+    /// Memory that it takes, in bytes, at most.
+    pub fn bytes(from: (usize, usize), to: (usize, usize)) -> u64 {
+        let rows = to.1 + from.1.div_ceil(to.1.max(1)) + 2;
+        4 * (to.0 * rows) as u64 + 8 * (from.0 + 5 * to.0) as u64
+    }
+
+    /// Rows that have come.
+    pub fn come(&self) -> usize {
+        self.come
+    }
+
+    /// Takes the next row.
+    ///
+    /// # Panics
+    /// If it has another width than was said.
+    pub fn push(&mut self, row: &[f32]) {
+        assert_eq!(row.len(), self.columns.side.from, "a row has as many cells as the map has columns");
+        self.last.push_back(self.columns.resampled(row));
+        self.come += 1;
+        let mut next = self.next_row();
+        while self.made.len() < self.columns.side.to * self.rows.to && self.rows.covered(next).end <= self.come {
+            self.make(next);
+            next += 1;
+        }
+        let first = self.rows.covered(next).start;
+        while self.come - self.last.len() < first && self.last.pop_front().is_some() {}
+    }
+
+    /// The map.
+    ///
+    /// # Panics
+    /// If not all rows have come.
+    pub fn finish(self) -> Grid {
+        Grid::from_cells(self.columns.side.to, self.rows.to, self.made)
+    }
+
+    fn next_row(&self) -> usize {
+        self.made.len() / self.columns.side.to.max(1)
+    }
+
+    fn make(&mut self, index: usize) {
+        let covered = self.rows.covered(index);
+        let before = self.come - self.last.len();
+        for cell in covered.clone() {
+            let weight = self.rows.weight(index, cell);
+            let row = self.sums.iter_mut().zip(&self.last[cell - before]);
+            if cell == covered.start {
+                row.for_each(|(sum, &value)| *sum = weight * f64::from(value));
+            } else {
+                row.for_each(|(sum, &value)| *sum += weight * f64::from(value));
+            }
+        }
+        let scale = self.rows.scale();
+        self.made.extend(self.sums.iter().map(|sum| (sum / scale) as f32));
+    }
+}
+
+/// A side of `from` cells that gets `to`.
+#[derive(Clone, Copy)]
+struct Side {
+    from: usize,
+    to: usize,
+}
+
+impl Side {
+    /// Old cells per new one.
+    fn step(self) -> f64 {
+        self.from as f64 / self.to as f64
+    }
+
+    /// What the weights of a new cell add up to.
+    fn scale(self) -> f64 {
+        self.step().max(1.0)
+    }
+
+    /// Where the middle of a new cell lies between the middles of the old ones.
+    fn position(self, index: usize) -> f64 {
+        ((index as f64 + 0.5) * self.step() - 0.5).clamp(0.0, (self.from - 1) as f64)
+    }
+
+    /// The old cells that a new one is made of.
+    fn covered(self, index: usize) -> Range<usize> {
+        if self.from == self.to {
+            index..index + 1
+        } else if self.from < self.to {
+            let first = self.position(index) as usize;
+            first..(first + 2).min(self.from)
+        } else {
+            let (start, end) = (index as f64 * self.step(), (index + 1) as f64 * self.step());
+            start as usize..(end.ceil() as usize).min(self.from)
+        }
+    }
+
+    /// How much an old cell counts in a new one.
+    fn weight(self, index: usize, cell: usize) -> f64 {
+        if self.from == self.to {
+            1.0
+        } else if self.from < self.to {
+            let position = self.position(index);
+            let part = position - position.floor();
+            if cell == position as usize { 1.0 - part } else { part }
+        } else {
+            let (start, end) = (index as f64 * self.step(), (index + 1) as f64 * self.step());
+            (end.min((cell + 1) as f64) - start.max(cell as f64)).max(0.0)
+        }
+    }
+}
+
+/// What the cells of a line are made of, worked out once for all lines.
+struct Line {
+    side: Side,
+    /// For each new cell the first old one, and where its weights end.
+    cells: Vec<(usize, usize)>,
+    weights: Vec<f64>,
+}
+
+impl Line {
+    fn new(side: Side) -> Self {
+        let (mut cells, mut weights) = (Vec::with_capacity(side.to), Vec::new());
+        for index in 0..side.to {
+            let covered = side.covered(index);
+            weights.extend(covered.clone().map(|cell| side.weight(index, cell)));
+            cells.push((covered.start, weights.len()));
+        }
+        Self { side, cells, weights }
+    }
+
+    fn resampled(&self, line: &[f32]) -> Vec<f32> {
+        if self.side.from == self.side.to {
+            return line.to_vec();
+        }
+        let (scale, mut begin) = (self.side.scale(), 0);
+        let value = |&(first, end): &(usize, usize)| {
+            let weights = &self.weights[std::mem::replace(&mut begin, end)..end];
+            let sum: f64 = weights.iter().zip(&line[first..]).map(|(weight, &value)| weight * f64::from(value)).sum();
+            (sum / scale) as f32
+        };
+        self.cells.iter().map(value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each cell of the result by its definition, one after the other.
+    fn plain(map: &Grid, width: usize, height: usize) -> Grid {
+        let along = |side: Side, index, old: &dyn Fn(usize) -> f32| {
+            let sum: f64 = side.covered(index).map(|cell| side.weight(index, cell) * f64::from(old(cell))).sum();
+            if side.from == side.to { old(index) } else { (sum / side.scale()) as f32 }
+        };
+        let (columns, rows) = (Side { from: map.width(), to: width }, Side { from: map.height(), to: height });
+        Grid::from_fn(width, height, |x, y| along(rows, y, &|row| along(columns, x, &|column| map.at(column, row))))
+    }
+
+    #[test]
+    fn rows_give_the_same_bits_as_the_whole_map() {
+        let map = Grid::from_fn(97, 61, |x, y| (x as f32 * 1.7 + y as f32 * 0.3).sin() * 1e4);
+        for (width, height) in [(97, 61), (32, 32), (97, 32), (200, 61), (200, 7), (1, 1), (33, 300), (98, 60)] {
+            let mut rows = Resampler::new((97, 61), (width, height));
+            map.chunks(97).for_each(|row| rows.push(row));
+            let (rows, whole) = (rows.finish(), plain(&map, width, height));
+            assert!(rows.iter().zip(whole.iter()).all(|(a, b)| a.to_bits() == b.to_bits()), "{width} × {height}");
+        }
+    }
+
+    #[test]
+    fn of_a_large_map_only_what_the_next_row_needs_is_held() {
+        let (from, to) = ((64, 8192), (64, 32));
+        let mut rows = Resampler::new(from, to);
+        let mut most = 0;
+        for _ in 0..from.1 {
+            rows.push(&[1.0; 64]);
+            most = most.max(rows.last.iter().map(Vec::len).sum::<usize>());
+        }
+        assert!(most <= 64 * 258 && 4 * (most + 64 * 32) as u64 <= Resampler::bytes(from, to), "{most} cells");
+        assert!(rows.finish().iter().all(|&value| value == 1.0));
+    }
+}

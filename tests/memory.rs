@@ -1,0 +1,175 @@
+//! What runs and results really take of memory, counted by the allocator: what is asked of the budget is never less, and
+//! not much more.
+
+use std::{path::Path, sync::Arc};
+
+use thalweg::{
+    io::{
+        Budget, By, Progress,
+        export::{self, Export, Settings, Subject},
+        heightmap::{self, Options},
+        project::{self, Keyframes, Project},
+        session::{BYTES_PER_CELL, Session},
+        write_asc, write_exr, write_png16, write_r32, write_sidecar,
+    },
+    lines::most_in_use,
+    params::walk,
+    sim::{grid::Grid, process::catalogue},
+};
+
+const SIDE: usize = 512;
+
+/// Bytes per cell that this work took at most besides what there was, and what it made.
+fn most<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let (bytes, made) = most_in_use(work);
+    (bytes as f64 / (SIDE * SIDE) as f64, made)
+}
+
+fn session() -> Session {
+    let options = Options { size: Some((SIDE, SIDE)), ..Options::default() };
+    let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+    session.enable(&[]);
+    session
+}
+
+/// The values of a choice, or none if there is no such parameter.
+fn choices(session: &Session, path: &str) -> Vec<String> {
+    let all = session.groups().into_iter().flat_map(walk);
+    all.filter(|parameter| parameter.path == path).flat_map(|parameter| parameter.choices).collect()
+}
+
+fn set(session: &mut Session, path: &str, value: &str) {
+    session.set(path, value).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// What was measured beside what is declared.
+#[derive(Default)]
+struct Table(Vec<(String, f64, u64)>);
+
+impl Table {
+    fn add(&mut self, name: String, measured: f64, declared: u64) {
+        self.0.push((name, measured, declared));
+    }
+
+    /// Nothing takes more than it says; and what takes most of it, at least half of that.
+    fn check(&self, of: &str) {
+        let line = |(name, measured, declared): &(String, f64, u64)| format!("{name}: {measured:.1} of {declared}");
+        println!("{}", self.0.iter().map(line).collect::<Vec<_>>().join("\n"));
+        let more: Vec<String> = self.0.iter().filter(|row| row.1 > row.2 as f64).map(line).collect();
+        assert!(more.is_empty(), "{of}: more bytes per cell than declared: {more:?}");
+        let worst = self.0.iter().map(|row| row.1 / row.2 as f64).fold(0.0, f64::max);
+        assert!(worst > 0.5, "{of}: {worst:.2} of what is declared is taken at most");
+    }
+}
+
+// One test, because the allocator counts for the whole program.
+#[test]
+fn nothing_takes_more_memory_than_it_says_or_much_less() {
+    let mut starts = Table::default();
+    for generator in choices(&session(), "terrain.generator") {
+        for softness in choices(&session(), "terrain.softness") {
+            let mut session = session();
+            set(&mut session, "terrain.generator", &generator);
+            set(&mut session, "terrain.softness", &softness);
+            // Rain and mask as somebody painted them.
+            session.simulation.terrain.rain = Some(Grid::filled(SIDE, SIDE, 0.5));
+            session.simulation.terrain.mask = Some(Grid::filled(SIDE, SIDE, 0.5));
+            let held = session.bytes_of_layers() as f64 / (SIDE * SIDE) as f64 + 8.0;
+            let (taken, ()) = most(|| session.restart(1));
+            starts.add(format!("{generator} with {softness} softness"), taken + held, BYTES_PER_CELL as u64);
+        }
+    }
+
+    let mut processes = Table::default();
+    for process in catalogue() {
+        let info = process.info();
+        let laws = choices(&session(), &format!("{}.law", info.key));
+        for law in if laws.is_empty() { vec![String::new()] } else { laws } {
+            for mode in choices(&session(), &format!("{}.mode", info.key)) {
+                let mut session = session();
+                session.enable(&[info.key]);
+                session.simulation.watched = true;
+                set(&mut session, "terrain.sand", "1");
+                set(&mut session, "wind.per_tick", "65536");
+                set(&mut session, "water.rain_rate", "0.01");
+                if !law.is_empty() {
+                    set(&mut session, &format!("{}.law", info.key), &law);
+                }
+                set(&mut session, &format!("{}.mode", info.key), &mode);
+                session.restart(1);
+                for threads in [1, 4] {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("there are threads");
+                    let mut simulation = session.simulation.clone().with_pool(Arc::new(pool));
+                    let (taken, ()) = most(|| (0..3).for_each(|_| simulation.tick()));
+                    let name = format!("{} {law} {mode} on {threads}", info.key);
+                    processes.add(name, taken, info.bytes(threads) as u64);
+                }
+            }
+        }
+    }
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut results = Table::default();
+    let session = session();
+    for map in export::maps() {
+        for format in export::formats(map) {
+            let export = Export::new(map, format).expect("it was offered");
+            let (taken, ()) = most(|| {
+                let subject = Subject::new(&session, Settings::default(), &[export]).expect("it is small");
+                let written = export.write(&subject, &folder.path().join(export.file_name()), &Progress::default());
+                written.unwrap_or_else(|error| panic!("{error}"));
+            });
+            let declared = Subject::bytes(&session, Settings::default(), &[export]) / (SIDE * SIDE) as u64;
+            results.add(export.file_name(), taken, declared);
+        }
+    }
+
+    let path = folder.path().join("work.thalweg");
+    let mut saved = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };
+    project::save(&mut saved, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let (taken, _project) = most(|| project::open(Path::new(&path)).unwrap_or_else(|error| panic!("{error}")));
+    starts.add("a project that is opened".to_owned(), taken, BYTES_PER_CELL as u64);
+
+    for (table, of) in [(&starts, "starts"), (&processes, "processes"), (&results, "results")] {
+        table.check(of);
+    }
+    large_maps_need_memory_for_some_rows_and_the_result(folder.path());
+    what_was_said_is_the_limit(&path);
+}
+
+/// The command line wins over the settings.
+fn what_was_said_is_the_limit(project: &Path) {
+    let size = |side| Options { size: Some((side, side)), ..Options::default() };
+    Budget::say(By::Settings, Some(Budget::of(100_000_000)));
+    let error = Session::open("round-hill", &size(2048)).err().expect("it needs more").to_string();
+    assert!(error.contains("round-hill: it needs ") && error.contains("of the 100 MB that may be used"), "{error}");
+    assert!(Session::open("round-hill", &size(256)).is_ok());
+    Budget::say(By::CommandLine, Some(Budget::of(5_000_000)));
+    let error = project::open(project).err().expect("it needs more").to_string();
+    assert!(error.contains("work.thalweg: it needs ") && error.contains("of the 5 MB that may be used"), "{error}");
+    Budget::say(By::CommandLine, None);
+    assert!(project::open(project).is_ok());
+}
+
+/// A map of 16 384 columns takes 64 kB a row: whole, these would take 64 and 128 MB.
+fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
+    let options = Options { size: Some((64, 64)), cell_size: Some(1.0), ..Options::default() };
+    let at = |name: &str| folder.join(name);
+    let heights = Grid::from_fn(16_384, 1024, |x, y| (x / 512 + y / 16) as f32);
+    write_png16(&at("big.png"), &heights, heights.min_max(), &Progress::default()).expect("it is writable");
+    write_r32(&at("big.r32"), &heights, &Progress::default()).expect("it is writable");
+    write_exr(&at("big.exr"), &heights, &Progress::default()).expect("it is writable");
+    write_asc(&at("big.asc"), &heights, 1.0, None, &Progress::default()).expect("it is writable");
+    write_sidecar(&at("big.json"), &heights, 1.0).expect("it is writable");
+    let wanted = heights.resampled(64, 64);
+    drop(heights);
+    // EXR pictures of ours have tiles of 256 rows.
+    for (name, megabytes) in [("big.png", 4), ("big.r32", 2), ("big.asc", 2), ("big.exr", 24)] {
+        let (taken, map) = most_in_use(|| heightmap::read(&at(name), &options));
+        let map = map.unwrap_or_else(|error| panic!("{error}"));
+        println!("{name}: {:.1} MB", taken as f64 / 1e6);
+        assert!(taken < megabytes * 1_000_000, "{name} took {taken} bytes");
+        let near = map.heights.iter().zip(wanted.iter()).all(|(read, wanted)| (read - wanted).abs() < 0.01);
+        assert!(near, "{name} is another map");
+    }
+}
