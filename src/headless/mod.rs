@@ -361,6 +361,10 @@ impl Start {
         }
         for _ in 0..ticks {
             sessions.iter_mut().for_each(|session| session.simulation.tick());
+            if let Some(fault) = sessions.iter().find_map(|session| session.simulation.fault()) {
+                bar.abandon();
+                return Err(Failure::while_running(format!("{fault}; nothing was written")));
+            }
             bar.inc(1);
             if interrupted.load(Ordering::Relaxed) {
                 bar.abandon();

@@ -4,6 +4,7 @@
 mod brush;
 mod command;
 mod document;
+mod fault;
 mod history;
 mod jobs;
 mod notice;
@@ -312,6 +313,7 @@ pub(super) fn plugin(app: &mut App) {
                     history::follow_button,
                     ticks::run_due,
                     ticks::run_due_stage,
+                    fault::stop_broken,
                     timeline::follow,
                     record::sample,
                     overlay::follow_ticks,

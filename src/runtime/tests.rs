@@ -100,6 +100,32 @@ fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
 }
 
 #[test]
+fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
+    let mut app = app();
+    app.world_mut().write_message(Command::Step(3));
+    update_until_quiet(&mut app);
+    for session in app.world_mut().resource_mut::<Live>().all_mut() {
+        let water = session.simulation.slot_mut("water").expect("it is in the catalogue");
+        water.enabled = true;
+        session.simulation.terrain.bedrock[70] = f32::NAN;
+    }
+    app.world_mut().write_message(Command::TogglePlay);
+    update_until_quiet(&mut app);
+    let world = app.world();
+    assert!(!world.resource::<Transport>().playing);
+    let simulation = &world.resource::<Live>().chosen().simulation;
+    assert!(simulation.fault().is_none() && simulation.ticks() <= 3);
+    assert!(simulation.terrain.bedrock.iter().all(|height| height.is_finite()));
+    let told: Vec<&Notice> =
+        world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].text.contains("broke the run in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
+    app.world_mut().write_message(Command::Step(1));
+    update_until_quiet(&mut app);
+    assert!(app.world().resource::<Live>().chosen().simulation.fault().is_none());
+}
+
+#[test]
 fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("height.r32");

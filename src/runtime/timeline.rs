@@ -37,6 +37,16 @@ pub struct Keyframe {
     snapshots: Arc<Vec<Snapshot>>,
 }
 
+impl Keyframe {
+    /// Makes all sessions what they were.
+    fn restore(&self, live: &mut Live) {
+        for (session, snapshot) in live.all_mut().iter_mut().zip(self.snapshots.iter()) {
+            snapshot.restore(session);
+            session.simulation.watched = true;
+        }
+    }
+}
+
 /// A keyframe that is being packed.
 #[derive(Debug)]
 struct Packing {
@@ -182,6 +192,17 @@ impl Timeline {
         self.replaced = true;
     }
 
+    /// Makes all sessions what they were at the last keyframe on their way, or at their start if there is none.
+    pub(super) fn go_back(&mut self, live: &mut Live) {
+        self.collect(true);
+        let frame = self.here.and_then(|id| self.find(id)).filter(|frame| frame.snapshots.len() == live.all().len());
+        match frame {
+            Some(frame) => frame.restore(live),
+            None => live.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed())),
+        }
+        live.halted = false;
+    }
+
     /// Whether a hand changed something since the last keyframe, which must not be lost.
     fn is_stale(&self, changes: u64) -> bool {
         self.here.is_some() && self.changes != changes && self.taken.elapsed() > REST
@@ -314,10 +335,7 @@ pub(super) fn obey(
         (simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
     };
     let before = kind(&live);
-    for (session, snapshot) in live.all_mut().iter_mut().zip(frame.snapshots.iter()) {
-        snapshot.restore(session);
-    }
-    live.all_mut().iter_mut().for_each(|session| session.simulation.watched = true);
+    frame.restore(&mut live);
     (timeline.here, timeline.replaced) = (Some(id), false);
     timeline.changes = history.changes();
     if kind(&live) == before {

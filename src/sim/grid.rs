@@ -69,12 +69,18 @@ impl<T: Copy> Grid<T> {
 }
 
 impl Grid<f32> {
-    /// Smallest and largest value; (0, 0) for a grid without cells.
+    /// Smallest and largest value; (0, 0) for a grid without cells, and no numbers if one of the cells holds none.
     pub fn min_max(&self) -> (f32, f32) {
         if self.cells.is_empty() {
             return (0.0, 0.0);
         }
-        self.cells.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)))
+        let none = self.cells.iter().any(|value| value.is_nan());
+        let start = if none { (f32::NAN, f32::NAN) } else { (f32::INFINITY, f32::NEG_INFINITY) };
+        // A comparison with what is no number is never true.
+        let wider = |(low, high): (f32, f32), &value: &f32| {
+            (if value < low { value } else { low }, if value > high { value } else { high })
+        };
+        self.cells.iter().fold(start, wider)
     }
 
     /// Sum over all cells, in f64.
@@ -144,6 +150,17 @@ mod tests {
             let expected =
                 (x as f32 + 0.5) * 40.0 / width as f32 - 0.5 + 2.0 * ((y as f32 + 0.5) * 30.0 / height as f32 - 0.5);
             assert!((other.at(x, y) - expected).abs() < 1e-3, "{width} × {height}: {}", other.at(x, y));
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_left_out_of_smallest_and_largest() {
+        assert_eq!(Grid::from_cells(3, 1, vec![2.0, -1.0, f32::INFINITY]).min_max(), (-1.0, f32::INFINITY));
+        for place in 0..3 {
+            let mut grid = Grid::filled(3, 1, 4.0);
+            grid[place] = f32::NAN;
+            let (low, high) = grid.min_max();
+            assert!(low.is_nan() && high.is_nan());
         }
     }
 

@@ -23,6 +23,16 @@ pub struct Row {
     pub carried: f64,
 }
 
+impl Row {
+    /// Whether all of it are numbers.
+    fn is_finite(&self) -> bool {
+        let Self { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = self;
+        [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]
+            .into_iter()
+            .all(|value| value.is_finite())
+    }
+}
+
 /// One substance: what there was, what came and went.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Account {
@@ -61,6 +71,13 @@ pub struct Ledger {
     pub solid: Account,
     /// Water.
     pub water: Account,
+}
+
+impl Ledger {
+    /// Whether all that a process has done are numbers.
+    pub fn is_finite(&self, process: &str) -> bool {
+        [&self.solid, &self.water].into_iter().filter_map(|account| account.rows.get(process)).all(Row::is_finite)
+    }
 }
 
 #[cfg(test)]

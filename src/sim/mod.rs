@@ -8,6 +8,7 @@ pub mod around;
 pub mod bounds;
 pub mod cells;
 pub mod edit;
+pub mod fault;
 pub mod generate;
 pub mod grid;
 pub mod ledger;
@@ -32,6 +33,7 @@ use std::{sync::Arc, time::Instant};
 use rayon::ThreadPool;
 
 use crate::params::{Group, GroupMut, Value, walk};
+use fault::Fault;
 use grid::Grid;
 use ledger::Ledger;
 use memory::Memory;
@@ -102,6 +104,7 @@ pub struct Simulation {
     seed: u64,
     tick: u64,
     cursor: Option<Cursor>,
+    fault: Option<Fault>,
     pool: Option<Arc<ThreadPool>>,
 }
 
@@ -112,7 +115,18 @@ impl Simulation {
         let mut ledger = Ledger::default();
         ledger.solid.start = terrain.solid_volume();
         ledger.water.start = terrain.water_volume();
-        Self { terrain, slots, ledger, watched: false, stepwise: false, seed, tick: 0, cursor: None, pool: None }
+        Self {
+            terrain,
+            slots,
+            ledger,
+            watched: false,
+            stepwise: false,
+            seed,
+            tick: 0,
+            cursor: None,
+            fault: None,
+            pool: None,
+        }
     }
 
     /// Starts again from another terrain and seed; parameters and switches stay.
@@ -236,9 +250,14 @@ impl Simulation {
         }
     }
 
+    /// Where the run broke, if it did: then no tick runs any more, and what the layers hold is of no use.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
     /// Starts a tick unless one has begun.
     pub fn begin_tick(&mut self) {
-        if self.cursor.is_none() {
+        if self.cursor.is_none() && self.fault.is_none() {
             self.cursor = Some(Cursor::default());
         }
     }
@@ -275,6 +294,13 @@ impl Simulation {
             None => slot.process.step(cursor.stage, &mut context),
         };
         slot.seconds += started.elapsed().as_secs_f64();
+        // Every process books what the layers really changed by, so that a cell that is no number makes the sum none.
+        if !self.ledger.is_finite(slot.key()) {
+            let (process, cell) = (slot.process.info().title, Fault::broken_cell(&self.terrain));
+            self.fault = Some(Fault { process, tick: self.tick + 1, cell });
+            self.cursor = None;
+            return true;
+        }
         match progress {
             Progress::Again => return false,
             Progress::From(stage) => {

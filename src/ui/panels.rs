@@ -188,9 +188,8 @@ fn process_ui(
                     commands.push(Command::Limit(info.key, limited));
                 }
             }
-            if let Some(told) = slot.process.guard().filter(|_| slot.enabled) {
-                let about = "What keeps the scheme stable did in the last tick.";
-                ui.label(RichText::new(told).small().weak()).on_hover_text(about);
+            if slot.enabled {
+                guards_ui(ui, &*slot.process);
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
             commands.extend(changes.into_iter().map(|(name, value)| Command::Set(info.key.to_owned(), name, value)));
@@ -211,6 +210,25 @@ fn process_ui(
                 });
             }
         });
+}
+
+/// What the guards of a process did in the last tick, and so far.
+fn guards_ui(ui: &mut Ui, process: &dyn Process) {
+    let guards = process.guards();
+    let acted: Vec<String> = guards
+        .iter()
+        .filter(|(_, acted)| acted.last > 0)
+        .map(|(guard, acted)| format!("{} {}×", guard.name, grouped(acted.last)))
+        .collect();
+    if acted.is_empty() {
+        return;
+    }
+    let about: Vec<String> = guards
+        .iter()
+        .map(|(guard, acted)| format!("{}: {} So far {}×.", params::title(guard.name), guard.about, grouped(acted.all)))
+        .collect();
+    let about = format!("What keeps the scheme sound did in the last tick.\n{}", about.join("\n"));
+    ui.label(RichText::new(acted.join(", ")).small().weak()).on_hover_text(about);
 }
 
 /// By what the mask multiplies a process's parameters.

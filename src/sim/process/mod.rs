@@ -9,6 +9,9 @@ mod contract;
 #[cfg(test)]
 mod coupling;
 pub mod droplets;
+pub mod guard;
+#[cfg(test)]
+mod guarded;
 pub mod runoff;
 #[cfg(test)]
 mod scaled;
@@ -18,6 +21,7 @@ pub mod wind;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
+use self::guard::Guards;
 use super::{
     grid::Grid,
     ledger::Ledger,
@@ -183,9 +187,9 @@ pub trait Process: Send + Sync {
         None
     }
 
-    /// What a guard did in the last tick, in a few words, if one acted.
-    fn guard(&self) -> Option<String> {
-        None
+    /// Its guards, each with how often it acted.
+    fn guards(&self) -> Guards {
+        Guards::new()
     }
 
     /// A copy in the same state.
@@ -202,7 +206,7 @@ pub struct Counts {
     pub substeps: u64,
     /// Particles that have run; 0 for a grid scheme.
     pub particles: u64,
-    /// How often a guard had to act. Zero in a healthy run.
+    /// How often guards acted, all together.
     pub guards: u64,
     /// Simulated time, in seconds; 0 for a process whose time has no unit.
     pub seconds: f64,

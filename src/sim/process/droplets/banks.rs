@@ -1,8 +1,9 @@
 //! Undercut banks and needles give way where droplets have dug.
 //!
 //! A cell that stands farther than a share of its size above the mean of its eight neighbours gives what is too much to
-//! them, in equal parts; one that lies as far below takes it from them. All cells exchange at once, from the old
-//! ground; what one gives another gets, so nothing is lost, and no direction is preferred.
+//! those that lie lower, in equal parts; one that lies as far below takes it from those that stand higher. Of the difference of
+//! a pair an eighth goes at most: so no cell rises above the highest around it, nor sinks below the lowest. All cells exchange at
+//! once, from the old ground; what one gives another gets, so nothing is lost, and no direction is preferred.
 
 use rayon::prelude::*;
 
@@ -21,11 +22,11 @@ const MOST_SWEEPS: usize = 16;
 /// Share of the excess that moves in a sweep: 8/9 would meet the limit at once, were the neighbours at rest.
 const SHARE: f32 = 0.6;
 
-/// Lets banks give way. Returns Σ|change of ground|, in metres times cells.
-pub fn collapse(terrain: &mut Terrain) -> f64 {
+/// Lets banks give way. Returns Σ|change of ground|, in metres times cells, and how many cells have changed.
+pub fn collapse(terrain: &mut Terrain) -> (f64, u64) {
     let (width, height) = (terrain.width(), terrain.height());
     if width < 3 || height < 3 {
-        return 0.0;
+        return (0.0, 0);
     }
     let limit = FARTHEST * terrain.cell_size;
     let start = terrain.ground();
@@ -44,28 +45,35 @@ pub fn collapse(terrain: &mut Terrain) -> f64 {
         if excess.iter().copied().fold(0.0, f32::max) <= TOLERANCE * terrain.cell_size {
             break;
         }
-        let (all_gives, excess) = (&gives, &excess);
-        let rows = change.par_chunks_exact_mut(width).zip(ground.par_chunks_exact_mut(width));
-        rows.zip(&mut changed).enumerate().for_each(|(y, ((change, ground), changed))| {
+        let (all_gives, excess, old) = (&gives, &excess, &ground);
+        let rows = change.par_chunks_exact_mut(width).zip(&mut changed);
+        rows.enumerate().for_each(|(y, (change, changed))| {
             *changed = excess[around(y)].iter().any(|&excess| excess > 0.0);
-            if !*changed {
-                return;
+            if *changed {
+                // The outermost rows give nothing, and stand for what lies beyond them.
+                let near = [y.saturating_sub(1), y, (y + 1).min(height - 1)];
+                let [gives, ground] = [all_gives, old].map(|grid| near.map(|y| &grid[y * width..][..width]));
+                with_eight_lanes(Exchange { gives, ground, change });
             }
-            // Nothing comes from outside, and the outermost rows give nothing: the first row stands for both.
-            let gives = [y.saturating_sub(1), y, if y + 1 == height { 0 } else { y + 1 }];
-            let gives = gives.map(|y| &all_gives[y * width..][..width]);
-            with_eight_lanes(Exchange { gives, change, ground, start: &start[y * width..][..width] });
+        });
+        let rows =
+            ground.par_chunks_exact_mut(width).zip(change.par_chunks_exact(width)).zip(start.par_chunks_exact(width));
+        rows.zip(&changed).filter(|(_, changed)| **changed).for_each(|(((ground, change), start), _)| {
+            for ((ground, start), change) in ground.iter_mut().zip(start).zip(change) {
+                *ground = start + change;
+            }
         });
     }
     let layers = terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut());
-    let mut fallen = 0.0;
+    let (mut fallen, mut cells) = (0.0, 0);
     for ((bedrock, sand), &change) in layers.zip(change.iter()).filter(|(_, change)| **change != 0.0) {
         let missing = (*sand + change).min(0.0);
         *sand = (*sand + change).max(0.0);
         *bedrock += missing;
         fallen += f64::from(change.abs());
+        cells += 1;
     }
-    fallen
+    (fallen, cells)
 }
 
 /// The inner cells of a row with their neighbours on both sides: the row without its last two, without its ends, without
@@ -105,12 +113,23 @@ impl Kernel for Excess<'_> {
     }
 }
 
+/// What a cell gets from a neighbour (negative: gives), by what each of both gives to every neighbour and how high it stands.
+#[inline(always)]
+fn gets(own: (f32, f32), other: (f32, f32)) -> f32 {
+    let positive = |value: f32| if value > 0.0 { value } else { 0.0 };
+    let fall = other.1 - own.1;
+    let (down, up) = (positive(other.0) + positive(-own.0), positive(own.0) + positive(-other.0));
+    let (push, most) = if fall > 0.0 { (down, fall) } else { (up, -fall) };
+    let most = 0.125 * most;
+    let moves = if push < most { push } else { most };
+    if fall > 0.0 { moves } else { -moves }
+}
+
 /// Adds up what the cells of a row get from their neighbours and give to them.
 struct Exchange<'a> {
     gives: [&'a [f32]; 3],
+    ground: [&'a [f32]; 3],
     change: &'a mut [f32],
-    ground: &'a mut [f32],
-    start: &'a [f32],
 }
 
 impl Kernel for Exchange<'_> {
@@ -118,21 +137,23 @@ impl Kernel for Exchange<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let [[nw, n, ne], [w, here, e], [sw, s, se]] = self.gives.map(with_sides);
-        let (inner, last) = (here.len(), self.change.len() - 1);
+        let (gives, ground) = (self.gives.map(with_sides), self.ground.map(with_sides));
+        let inner = gives[1][1].len();
         let change = &mut self.change[1..inner + 1];
         for x in 0..inner {
-            let sides = (n[x] + s[x]) + (w[x] + e[x]);
-            let corners = (nw[x] + se[x]) + (ne[x] + sw[x]);
-            change[x] += (sides + corners) - 8.0 * here[x];
+            let own = (gives[1][1][x], ground[1][1][x]);
+            let from = |row: usize, column: usize| gets(own, (gives[row][column][x], ground[row][column][x]));
+            let sides = (from(0, 1) + from(2, 1)) + (from(1, 0) + from(1, 2));
+            let corners = (from(0, 0) + from(2, 2)) + (from(0, 2) + from(2, 0));
+            change[x] += sides + corners;
         }
-        // The outermost columns have neighbours on one side only, and give nothing.
-        let [above, middle, below] = self.gives;
+        // The outermost columns have neighbours on one side only; what lies beside them gives nothing.
+        let last = self.change.len() - 1;
         for (x, next) in [(0, 1), (last, last - 1)] {
-            self.change[x] += middle[next] + (above[next] + below[next]);
-        }
-        for ((ground, start), change) in self.ground.iter_mut().zip(self.start).zip(&*self.change) {
-            *ground = start + change;
+            let from = |row: usize| {
+                gets((self.gives[1][x], self.ground[1][x]), (self.gives[row][next], self.ground[row][next]))
+            };
+            self.change[x] += from(1) + (from(0) + from(2));
         }
     }
 }

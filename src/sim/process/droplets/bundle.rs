@@ -18,6 +18,8 @@ pub struct Droplet {
     pub(super) vy: f32,
     pub(super) volume: f32,
     pub(super) lowest: f32,
+    /// The highest ground that it came over: above that it lays nothing.
+    pub(super) highest: f32,
     pub(super) waited: f32,
     pub(super) behind: f32,
     pub(super) steps: u32,
@@ -36,6 +38,10 @@ pub struct Outcome {
     pub outflow: f64,
     /// Steps taken.
     pub steps: u64,
+    /// Steps that were cut short, those that dug less, and those that laid down less than the law says.
+    pub limited: [u64; 3],
+    /// Droplets that ended because they ran in circles.
+    pub endless: u64,
 }
 
 impl Droplet {
@@ -49,6 +55,7 @@ impl Droplet {
             vy: 0.0,
             volume,
             lowest: f32::INFINITY,
+            highest: f32::NEG_INFINITY,
             waited: 0.0,
             behind: f32::NEG_INFINITY,
             steps: 0,
@@ -67,10 +74,13 @@ pub(super) struct Bundle {
     pub vy: Lanes,
     pub volume: Lanes,
     pub lowest: Lanes,
+    pub highest: Lanes,
     pub waited: Lanes,
     pub behind: Lanes,
     pub steps: [u32; LANES],
     pub watched: [u32; LANES],
+    /// How often their steps were limited, as in [`Outcome::limited`].
+    pub limited: [[u32; LANES]; 3],
     /// Which of them are still on their way...
     pub runs: Mask,
     /// ...and which have left the map.
@@ -101,10 +111,12 @@ impl Bundle {
             vy: lanes(|droplet| droplet.vy),
             volume: lanes(|droplet| droplet.volume),
             lowest: lanes(|droplet| droplet.lowest),
+            highest: lanes(|droplet| droplet.highest),
             waited: lanes(|droplet| droplet.waited),
             behind: lanes(|droplet| droplet.behind),
             steps,
             watched,
+            limited: [[0; LANES]; 3],
             runs,
             left: Mask::default(),
             used: droplets.len(),
@@ -121,6 +133,7 @@ impl Bundle {
             vy: self.vy.0[lane],
             volume: self.volume.0[lane],
             lowest: self.lowest.0[lane],
+            highest: self.highest.0[lane],
             waited: self.waited.0[lane],
             behind: self.behind.0[lane],
             steps: self.steps[lane],

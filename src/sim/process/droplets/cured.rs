@@ -11,7 +11,8 @@
 //!
 //! The droplet carries the mass M (metres times cells), so evaporation takes none of it. T is the published time step and
 //! L = shorter side / 256 cells, the published map's cell: so the same rain does the same work on every grid of a map. A
-//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind. One that has found
+//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind, and nothing above the highest
+//! ground that it came over. One that has found
 //! no lower ground for a while sits in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only
 //! an open edge takes sediment off the map, and there the border cells keep their height: the base level.
 //!
@@ -86,6 +87,8 @@ struct Note {
     x: Lanes,
     y: Lanes,
     amount: Lanes,
+    /// Above this height they lay nothing.
+    ceiling: Lanes,
 }
 
 /// The droplets of a wave.
@@ -147,19 +150,25 @@ impl Swarm for Wave<'_> {
             let (column, row) = (columns[lane], rows[lane]);
             let across = [weights_x[0].0[lane], weights_x[1].0[lane], weights_x[2].0[lane]];
             let down = [amount * weights_y[0].0[lane], amount * weights_y[1].0[lane], amount * weights_y[2].0[lane]];
+            let ceiling = note.ceiling.0[lane];
             let inner = column > 1 && row > 1 && column + 2 < self.width && row + 2 < self.height;
             given.0[lane] = if inner {
                 // SAFETY: the 3 × 3 cells lie on the map.
-                unsafe { change_inner(ground, column, row, across, down) }
+                unsafe { change_inner(ground, (column, row), across, down, ceiling) }
             } else {
-                self.change_at_border(ground, column, row, across, down)
+                self.change_at_border(ground, (column, row), across, down, ceiling)
             };
         }
         if let Some(bundle) = bundle {
             bundle.mass = bundle.mass + given;
             for lane in 0..LANES {
-                bundle.account.eroded += f64::from(given.0[lane].max(0.0));
-                bundle.account.deposited -= f64::from(given.0[lane].min(0.0));
+                // What is no number must not get lost here.
+                let given = f64::from(given.0[lane]);
+                if given > 0.0 {
+                    bundle.account.eroded += given;
+                } else {
+                    bundle.account.deposited -= given;
+                }
             }
         }
     }
@@ -169,6 +178,9 @@ impl Swarm for Wave<'_> {
         for bundle in &*bundles {
             self.outcome.eroded += bundle.account.eroded;
             self.outcome.deposited += bundle.account.deposited;
+            for (sum, limited) in self.outcome.limited.iter_mut().zip(bundle.limited) {
+                *sum += limited.into_iter().map(u64::from).sum::<u64>();
+            }
             for lane in 0..bundle.used {
                 let droplet = bundle.droplet(lane);
                 if bundle.runs.0[lane] != 0 {
@@ -176,9 +188,10 @@ impl Swarm for Wave<'_> {
                     continue;
                 }
                 self.outcome.steps += u64::from(droplet.steps);
+                self.outcome.endless += u64::from(self.edge == Edge::Wrap && droplet.steps >= self.law.most_steps);
                 if bundle.left.0[lane] != 0 {
                     self.outcome.outflow += f64::from(droplet.mass);
-                } else if droplet.mass > 0.0 {
+                } else if droplet.mass != 0.0 {
                     self.holding.push(droplet);
                 }
             }
@@ -262,13 +275,15 @@ impl Wave<'_> {
             let before = bundle.vx * bundle.vx + bundle.vy * bundle.vy;
             before.max(after).sqrt() * all(law.cells)
         };
-        let time = (pace * dt).above(one).choose(one / pace, dt);
+        let short = (pace * dt).above(one);
+        let time = short.choose(one / pace, dt);
         let kept_speed = decay(friction * time);
         // ∫ e^(−f·t) dt over the step; for small f·τ the quotient would lose its digits.
         let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
-        let mut note = Note { x: bundle.x, y: bundle.y, amount: zero };
+        bundle.highest = bundle.highest.max(here);
+        let mut note = Note { x: bundle.x, y: bundle.y, amount: zero, ceiling: bundle.highest };
         // One that has ended stays where it ended: there its load settles.
         bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
         bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
@@ -284,11 +299,18 @@ impl Wave<'_> {
         let lacking = capacity - bundle.mass;
         let kept_lacking = decay(lifting * time);
         let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
-        let dug = ((one - kept_lacking) * lacking).min(fall.max(zero) * all(GREATEST_CUT));
+        let (digs, cut) = ((one - kept_lacking) * lacking, fall.max(zero) * all(GREATEST_CUT));
         let room = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
-        let laid = ((one - kept_excess) * lacking).max(-room);
-        let amount = lacking.above(zero).choose(dug, laid);
-        note.amount = bundle.runs.without(left).choose(amount, zero);
+        let lays = (one - kept_excess) * lacking;
+        let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-room));
+        let acts = bundle.runs.without(left);
+        note.amount = acts.choose(amount, zero);
+        for (count, limited) in bundle.limited.iter_mut().zip([short, digs.above(cut), (-room).above(lays)]) {
+            let limited = limited.and(acts);
+            for lane in 0..LANES {
+                count[lane] += limited.0[lane] & 1;
+            }
+        }
         bundle.behind = here;
         bundle.volume = match law.law {
             Law::MassTransfer => bundle.volume * decay(evaporation * time),
@@ -310,7 +332,14 @@ impl Wave<'_> {
     }
 
     /// As [`change_inner`], for places at the border.
-    fn change_at_border(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
+    fn change_at_border(
+        &self,
+        ground: &mut Ground,
+        (column, row): (i32, i32),
+        across: [f32; 3],
+        down: [f32; 3],
+        ceiling: f32,
+    ) -> f32 {
         let place = |place: i32, side: i32| match self.edge {
             Edge::Wrap => Some(place.rem_euclid(side)),
             _ => (0..side).contains(&place).then_some(place),
@@ -336,7 +365,7 @@ impl Wave<'_> {
                     cell.surface = cell.bedrock + cell.sand;
                     taken[line] += (old_sand - cell.sand) + (old_bedrock - cell.bedrock);
                 } else {
-                    taken[line] += cell.take(amount);
+                    taken[line] += cell.take(amount, ceiling);
                 }
                 ground.refresh(x, y);
             }

@@ -17,7 +17,10 @@ pub mod wave;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
-use super::{Context, Counts, Info, Mode, Process, Progress, Stage, Track};
+use super::{
+    Context, Counts, Info, Mode, Process, Progress, Stage, Track,
+    guard::{self, Acted, Guard, Guards},
+};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -153,6 +156,27 @@ const INFO: Info = Info {
     ],
 };
 
+const GUARDS: [Guard; 5] = [
+    Guard {
+        name: "steps",
+        about: "Steps that were cut short, so that no droplet moves farther than a cell; as published, ticks whose time step was \
+                cut to what is stable.",
+    },
+    Guard {
+        name: "digging",
+        about: "Steps that dug less than the law says: a part of the droplet's own fall at most.",
+    },
+    Guard {
+        name: "laying",
+        about: "Steps that laid down less than the law says: the rise ahead or the step behind at most.",
+    },
+    Guard {
+        name: "banks",
+        about: "Cells whose ground gave way because one stood too far above or below its neighbours.",
+    },
+    Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
+];
+
 /// Rain falls in waves of at most one droplet for so many cells: droplets of a wave hardly meet.
 const CELLS_PER_DROPLET: usize = 64;
 
@@ -165,6 +189,7 @@ pub struct Droplets {
     pub factors: Factors,
     waiting: Vec<[f32; 2]>,
     counts: Counts,
+    acted: [Acted; 5],
     /// Of the tick's first wave.
     tracks: Vec<Track>,
     watches: bool,
@@ -185,8 +210,11 @@ impl Process for Droplets {
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         match (self.params.mode, self.params.law) {
-            // Beyond it a droplet exchanges more than the difference, and the load oscillates.
-            (Mode::Published, Law::MassTransfer) => 1.0 / self.params.deposition_rate,
+            // Beyond it a droplet exchanges more than the difference, turns round by its friction or has less than no water.
+            (Mode::Published, Law::MassTransfer) => {
+                let Params { deposition_rate, friction, evaporation_rate, .. } = self.params;
+                1.0 / deposition_rate.max(friction).max(evaporation_rate)
+            }
             _ => f32::INFINITY,
         }
     }
@@ -198,6 +226,9 @@ impl Process for Droplets {
             self.waiting = rain(context.terrain, self.params.per_tick, covered.as_ref(), &mut stream);
             // Waves are taken from the end.
             self.waiting.reverse();
+            guard::begin(&mut self.acted);
+            let cut = self.params.dt > self.largest_stable_dt(context.terrain);
+            self.counts.note(&mut self.acted, [u64::from(cut), 0, 0, 0, 0]);
             self.watches = context.watched;
             self.tracks.clear();
             return Progress::Done;
@@ -208,7 +239,9 @@ impl Process for Droplets {
         match (self.params.mode, self.params.law) {
             (Mode::Default, _) => self.run_cured(context, &starts),
             (Mode::Published, Law::MassTransfer) => {
-                self.run_published(context, &starts, 1.0, &MassTransfer::new(&self.params));
+                let dt = self.params.dt.min(self.largest_stable_dt(context.terrain));
+                let law = MassTransfer::new(&Params { dt, ..self.params.clone() });
+                self.run_published(context, &starts, 1.0, &law);
             }
             (Mode::Published, Law::Capacity) => {
                 let law = Capacity::new(&self.params, context.terrain.cell_size);
@@ -224,6 +257,10 @@ impl Process for Droplets {
 
     fn counts(&self) -> Counts {
         self.counts
+    }
+
+    fn guards(&self) -> Guards {
+        guard::list(&GUARDS, &self.acted)
     }
 
     fn tracks(&self) -> &[Track] {
@@ -262,7 +299,9 @@ impl Droplets {
             self.tracks = tracks.into_tracks();
         }
         let laid = settling::settle(context.terrain, &droplets);
-        let fallen = banks::collapse(context.terrain);
+        let (fallen, cells) = banks::collapse(context.terrain);
+        let [short, cut, risen] = outcome.limited;
+        self.counts.note(&mut self.acted, [short, cut, risen, cells, outcome.endless]);
         self.counts.substeps += outcome.steps;
         let area = context.terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);

@@ -9,22 +9,34 @@ const REACH: isize = 3;
 const WIDEST_FAN: isize = 12;
 /// Thickness at the middle of a fan above which a wider one is chosen, in cell sizes.
 const FAN_THICKNESS: f32 = 0.02;
+/// A load that is less than this part of the cell size and of the height is too little to look for a place for.
+const RESOLVED: f32 = 1e-6;
 
-/// Lays the load of every droplet down, one after the other. Returns what was laid, in metres times cells.
+/// Lays the load of every droplet down, one after the other, none of it above the highest ground that the droplet came over.
+/// Returns what was laid, in metres times cells.
 pub fn settle(terrain: &mut Terrain, droplets: &[Droplet]) -> f64 {
-    let mut laid = 0.0;
-    let mut window = Vec::new();
+    let (mut all, mut window) = (0.0, Vec::new());
+    // What the layers could not resolve of the loads before goes with the next one.
+    let mut rest = 0.0;
     let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
     for droplet in droplets {
-        let (x, y) = (droplet.x as isize, droplet.y as isize);
-        let mut load = f64::from(droplet.mass);
-        load -= fill_hollow(terrain, x, y, load, &mut window);
-        load -= spread(terrain, x, y, load, &fans);
-        laid += f64::from(droplet.mass) - load;
-        // The rest is rounding: it goes where a layer still resolves it.
-        laid += add(terrain, cell(terrain, x, y).unwrap_or_default(), load);
+        let (x, y, ceiling) = (droplet.x as isize, droplet.y as isize, droplet.highest);
+        all += f64::from(droplet.mass);
+        let mut load = rest + f64::from(droplet.mass);
+        let rim = cells_around(terrain, x, y, REACH, &mut window);
+        load -= fill_up(terrain, &mut window, rim.min(ceiling), load);
+        load -= spread(terrain, x, y, load, ceiling, &fans);
+        // Where walls stand around, a fan has no room: it goes farther away.
+        let (mut reach, longest) = (WIDEST_FAN, terrain.width().max(terrain.height()) as isize);
+        while load > f64::from(RESOLVED * (terrain.cell_size + ceiling.abs())) && reach < 2 * longest {
+            cells_around(terrain, x, y, reach + 1, &mut window);
+            load -= fill_up(terrain, &mut window, ceiling, load);
+            reach *= 2;
+        }
+        rest = load;
     }
-    laid
+    let last = droplets.last().and_then(|droplet| cell(terrain, droplet.x as isize, droplet.y as isize));
+    all - rest + last.map_or(0.0, |last| add(terrain, last, rest))
 }
 
 /// The cell at a place; outside, the one that stands for it, or none.
@@ -43,28 +55,39 @@ fn add(terrain: &mut Terrain, cell: usize, thickness: f64) -> f64 {
     f64::from(terrain.sand[cell]) - f64::from(old)
 }
 
-/// Fills the lowest cells of the window up to a common level, at most to where it would spill over the window's rim.
-fn fill_hollow(terrain: &mut Terrain, x: isize, y: isize, load: f64, cells: &mut Vec<(f32, usize)>) -> f64 {
+/// Finds the cells nearer than `reach` to a place, with their ground. Returns the lowest ground of those as far away.
+fn cells_around(terrain: &Terrain, x: isize, y: isize, reach: isize, cells: &mut Vec<(f32, usize)>) -> f32 {
     cells.clear();
     let mut rim = f32::INFINITY;
-    for dy in -REACH..=REACH {
-        for dx in -REACH..=REACH {
+    // Where the map wraps, no cell comes twice.
+    let range = |side: usize| match terrain.edge {
+        Edge::Wrap => reach.min((side as isize - 1) / 2),
+        _ => reach,
+    };
+    let (across, down) = (range(terrain.width()), range(terrain.height()));
+    for dy in -down..=down {
+        for dx in -across..=across {
             let Some(index) = cell(terrain, x + dx, y + dy) else { continue };
             let ground = terrain.bedrock[index] + terrain.sand[index];
-            if dx.abs().max(dy.abs()) == REACH {
+            if dx.abs().max(dy.abs()) == reach {
                 rim = rim.min(ground);
             } else {
                 cells.push((ground, index));
             }
         }
     }
-    if cells.iter().all(|(ground, _)| *ground >= rim) {
+    rim
+}
+
+/// Fills the lowest of these cells up to a common level, which is `most` at most. Returns what was laid.
+fn fill_up(terrain: &mut Terrain, cells: &mut [(f32, usize)], most: f32, load: f64) -> f64 {
+    if load <= 0.0 || cells.iter().all(|(ground, _)| *ground >= most) {
         return 0.0;
     }
     cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (mut level, mut filled) = (cells.first().map_or(rim, |lowest| lowest.0), 0.0);
+    let (mut level, mut filled) = (cells.first().map_or(most, |lowest| lowest.0), 0.0);
     for count in 1..=cells.len() {
-        let next = cells.get(count).map_or(rim, |cell| cell.0).min(rim);
+        let next = cells.get(count).map_or(most, |cell| cell.0).min(most);
         let volume = f64::from(next - level) * count as f64;
         if filled + volume >= load {
             level += ((load - filled) / count as f64) as f32;
@@ -72,7 +95,7 @@ fn fill_hollow(terrain: &mut Terrain, x: isize, y: isize, load: f64, cells: &mut
         }
         filled += volume.max(0.0);
         level = next.max(level);
-        if level >= rim {
+        if level >= most {
             break;
         }
     }
@@ -100,8 +123,14 @@ impl Fan {
     }
 }
 
+/// Puts sand on a cell, but nothing above the ceiling. Returns by how much the layer really changed.
+fn add_below(terrain: &mut Terrain, cell: usize, thickness: f64, ceiling: f32) -> f64 {
+    let room = f64::from(ceiling - (terrain.bedrock[cell] + terrain.sand[cell]));
+    if room > 0.0 { add(terrain, cell, thickness.min(room)) } else { 0.0 }
+}
+
 /// Lays a load down as a fan whose thickness falls off to its border; wide enough to be low.
-fn spread(terrain: &mut Terrain, x: isize, y: isize, load: f64, fans: &[Fan]) -> f64 {
+fn spread(terrain: &mut Terrain, x: isize, y: isize, load: f64, ceiling: f32, fans: &[Fan]) -> f64 {
     if load <= 0.0 {
         return 0.0;
     }
@@ -118,10 +147,12 @@ fn spread(terrain: &mut Terrain, x: isize, y: isize, load: f64, fans: &[Fan]) ->
         let middle = y * width + x;
         fan.cells
             .iter()
-            .map(|&(dx, dy, weight)| add(terrain, (middle + dy * width + dx) as usize, thickness * weight))
+            .map(|&(dx, dy, weight)| {
+                add_below(terrain, (middle + dy * width + dx) as usize, thickness * weight, ceiling)
+            })
             .sum()
     } else {
         let cells: Vec<(usize, f64)> = places().collect();
-        cells.into_iter().map(|(cell, weight)| add(terrain, cell, load * weight / total)).sum()
+        cells.into_iter().map(|(cell, weight)| add_below(terrain, cell, load * weight / total, ceiling)).sum()
     }
 }

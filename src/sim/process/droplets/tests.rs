@@ -316,3 +316,61 @@ fn watched_droplets_leave_tracks_and_run_as_they_would_unwatched() {
         }
     }
 }
+
+/// Grounds that rise sheer: a column, a wall, a small tower.
+fn cliffs(cell_size: f32, edge: Edge) -> [Terrain; 3] {
+    let round = |x: usize, y: usize| if (x as f32 - 24.0).hypot(y as f32 - 24.0) < 9.0 { 600.0 } else { 0.0 };
+    let wall = |x: usize, y: usize| if x < 24 { 600.0 } else { (y % 3) as f32 };
+    let tower = |x: usize, y: usize| if x.abs_diff(24) < 2 && y.abs_diff(24) < 2 { 600.0 } else { 0.1 * x as f32 };
+    [Grid::from_fn(48, 48, round), Grid::from_fn(48, 48, wall), Grid::from_fn(48, 48, tower)]
+        .map(|ground| Terrain::bare(ground, cell_size, edge))
+}
+
+#[test]
+fn nothing_grows_above_the_highest_ground_however_sheer_it_is() {
+    for law in [Law::MassTransfer, Law::Capacity] {
+        for (cell_size, edge) in [(1.0, Edge::Wall), (30.0, Edge::Open), (645.0, Edge::Wrap)] {
+            for terrain in cliffs(cell_size, edge) {
+                for (rate, capacity) in [(0.1, 1.0), (1.0, 10.0)] {
+                    let params = Params {
+                        law,
+                        deposition_rate: rate,
+                        capacity,
+                        friction: 0.01,
+                        per_tick: 500,
+                        ..Params::default()
+                    };
+                    let run = erode(&terrain, &params, 20, 1);
+                    let highest = run.terrain.ground().min_max().1;
+                    assert!(highest <= 600.0 * (1.0 + 1e-5), "{law:?} {cell_size} m {edge:?}: {highest} m");
+                    let solid = &run.ledger.solid;
+                    let (moved, left) = (solid.sum(|row| row.moved), solid.sum(|row| row.outflow));
+                    let made = run.terrain.solid_volume() + left - terrain.solid_volume();
+                    assert!(made.abs() <= 1e-5 * moved, "{law:?} {cell_size} m {edge:?}: {made} of {moved}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn banks_give_way_without_a_cell_that_rises_above_all_others() {
+    for mut terrain in cliffs(1.0, Edge::Wall) {
+        for _ in 0..40 {
+            banks::collapse(&mut terrain);
+            let (lowest, highest) = terrain.ground().min_max();
+            assert!(lowest >= 0.0 && highest <= 600.0, "{lowest} to {highest} m");
+        }
+    }
+}
+
+#[test]
+fn the_published_step_is_cut_to_what_is_stable() {
+    for (dt, deposition_rate, friction) in [(3.95, 1.0, 0.05), (5.0, 0.1, 0.5), (5.0, 1.0, 0.5)] {
+        let params = Params { mode: Mode::Published, dt, deposition_rate, friction, ..Params::default() };
+        let run = erode(&perlin(128, 1), &params, 20, 1);
+        assert_eq!((run.fault(), run.ticks()), (None, 20), "{dt} {deposition_rate} {friction}");
+        let (lowest, highest) = run.terrain.ground().min_max();
+        assert!(lowest > -600.0 && highest < 1200.0, "{lowest} to {highest} m under {dt} {deposition_rate} {friction}");
+    }
+}

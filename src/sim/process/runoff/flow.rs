@@ -29,13 +29,14 @@ const GROUND: usize = 1;
 const GIVES: usize = 0;
 const LOAD: usize = 1;
 const SOFT: usize = 2;
-const EXACT: usize = 3;
+const HAS: usize = 3;
+/// What of its sediment a cell gives at most.
+const ALL: f32 = 1.0 - 1e-6;
 
 /// The layers of a strip.
 const BEDROCK: usize = 0;
 const SAND: usize = 1;
 const WATER: usize = 2;
-const SUSPENDED: usize = 3;
 
 impl Quantities<2> for Levels<'_, '_> {
     #[inline(always)]
@@ -67,16 +68,14 @@ impl RowKernel for LevelRow<'_> {
     }
 }
 
-/// What the cells of a row give, but for the rounding.
+/// What the cells of a row give, if they have it.
 struct ShareRow<'a, const MASKED: bool, const EIGHT: bool> {
     law: Law,
     laws: Laws<MASKED>,
     mask: &'a [f32],
     level: Nine<'a>,
-    sand: &'a [f32],
-    water: &'a [f32],
-    suspended: &'a [f32],
-    softness: &'a [f32],
+    /// Sand, water, sediment, softness.
+    layers: [&'a [f32]; 4],
     /// Water, load and how fast the ground is dug.
     out: [&'a mut [f32]; 3],
 }
@@ -100,12 +99,13 @@ impl<const MASKED: bool, const EIGHT: bool> RowKernel for ShareRow<'_, MASKED, E
         let lowest = if EIGHT { beside.min(across) } else { beside };
         let most = (V::load(self.level[1][1], x) - lowest).positive();
         let some = all.max(V::all(f32::MIN_POSITIVE));
-        let (sand, water, suspended) = (V::load(self.sand, x), V::load(self.water, x), V::load(self.suspended, x));
+        let [sand, water, suspended, softness] = self.layers;
+        let (sand, water, suspended) = (V::load(sand, x), V::load(water, x), V::load(suspended, x));
         let water = if law.published { water.min(most) / some } else { (water / some).min(V::all(law.part())) };
         let soft = if law.published {
             one
         } else {
-            let bare = (V::all(2.0) * V::load(self.softness, x)).min(one / own.dissolution.max(V::all(0.5)));
+            let bare = (V::all(2.0) * V::load(softness, x)).min(one / own.dissolution.max(V::all(0.5)));
             V::all(COVER).if_above(sand, bare, one)
         };
         let [water_out, load_out, soft_out] = &mut self.out;
@@ -115,8 +115,8 @@ impl<const MASKED: bool, const EIGHT: bool> RowKernel for ShareRow<'_, MASKED, E
     }
 }
 
-/// Rock loses what its last digit allows: as much less or more is dug for every neighbour.
-struct ExactRow<'a, const MASKED: bool, const EIGHT: bool> {
+/// What the cells of a row dig and lay down, and how much of what they would give they have then.
+struct BedRow<'a, const MASKED: bool, const EIGHT: bool> {
     law: Law,
     laws: Laws<MASKED>,
     mask: &'a [f32],
@@ -124,109 +124,114 @@ struct ExactRow<'a, const MASKED: bool, const EIGHT: bool> {
     ground: Nine<'a>,
     /// As [`ShareRow`] found it.
     gives: [&'a [f32]; 3],
-    bedrock: &'a [f32],
-    sand: &'a [f32],
+    /// Bedrock, sand, sediment.
+    layers: [&'a mut [f32]; 3],
+    /// Share of the sediment that goes.
     out: &'a mut [f32],
+    tallies: &'a mut Tallies,
 }
 
-impl<const MASKED: bool, const EIGHT: bool> Pair<1> for ExactRow<'_, MASKED, EIGHT> {
-    /// What is dug for a neighbour.
+impl<const MASKED: bool, const EIGHT: bool> Pair<4> for BedRow<'_, MASKED, EIGHT> {
+    /// What goes to a neighbour, what settles and what is dug on the way, and what is not dug because the neighbour lies there.
     #[inline(always)]
-    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 1] {
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 4] {
         let [water, load, soft] = self.gives;
         let (water, load, soft) = (V::load(water, x), V::load(load, x), V::load(soft, x));
         let fall = V::load(self.level[1][1], x) - V::load(self.level[row][column], x);
         let higher = V::load(self.ground[1][1], x) - V::load(self.ground[row][column], x);
-        let giver = Giver { water, load, soft, exact: V::all(1.0) };
-        [pair(self.law, self.laws.at(self.mask, x), giver, fall, higher).dug]
+        let giver = Giver { water, load, soft, has: V::all(1.0) };
+        let goes = pair(self.law, self.laws.at(self.mask, x), giver, fall, higher);
+        [goes.load, goes.settles, goes.dug, goes.spared]
     }
 }
 
-impl<const MASKED: bool, const EIGHT: bool> RowKernel for ExactRow<'_, MASKED, EIGHT> {
+impl<const MASKED: bool, const EIGHT: bool> RowKernel for BedRow<'_, MASKED, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let [dug] = around_some::<V, 1, EIGHT>(self, x);
-        let bedrock = V::load(self.bedrock, x);
-        let from_sand = dug.min(V::load(self.sand, x));
-        let real = bedrock - (bedrock - (dug - from_sand));
-        let exact = (from_sand + real) / dug.max(V::all(f32::MIN_POSITIVE));
-        dug.if_above(V::all(0.0), exact, V::all(1.0)).store(self.out, x);
+        let (zero, one, law) = (V::all(0.0), V::all(1.0), self.law);
+        let [goes, settles, dug, spared] = around_some::<V, 4, EIGHT>(self, x);
+        let own: CellLaw<V> = self.laws.at(self.mask, x);
+        let [bedrock_row, sand_row, suspended_row] = &mut self.layers;
+        let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
+        let carried = V::load(suspended_row, x);
+        // Where nothing flows, all settles.
+        let settles = V::load(self.gives[GIVES], x).if_above(zero, settles, own.deposition * carried);
+        let from_sand = dug.min(old_sand);
+        let (bedrock, sand) = (old_bedrock - (dug - from_sand), old_sand - from_sand);
+        let dug = (old_bedrock - bedrock) + (old_sand - sand);
+        // What a layer really takes up, to the bit: its last digit may be larger than all that settles. Then nothing does.
+        let bed = if law.published { bedrock } else { sand };
+        let laid = bed + settles;
+        let laid = (laid - bed).if_above(carried, bed, laid);
+        let settled = laid - bed;
+        let (bedrock, sand) = if law.published { (laid, sand) } else { (bedrock, laid) };
+        let has = (carried - settled) + dug;
+        bedrock.store(bedrock_row, x);
+        sand.store(sand_row, x);
+        has.store(suspended_row, x);
+        // Where all goes, the last digits of the parts must not make it more than all.
+        let most = has * V::all(ALL);
+        goes.if_above(most, most / goes.max(V::all(f32::MIN_POSITIVE)), one).store(self.out, x);
+        self.tallies.dug.add(x, dug);
+        self.tallies.settled.add(x, settled);
+        self.tallies.spared.add(x, spared.if_above(zero, one, zero));
     }
 }
 
-/// What the cells of a row get and give, and what that does to them.
+/// What the cells of a row get and give.
 struct TransferRow<'a, const MASKED: bool, const EIGHT: bool> {
     law: Law,
     laws: Laws<MASKED>,
     mask: Nine<'a>,
     level: Nine<'a>,
     ground: Nine<'a>,
-    /// What cells give, as [`ShareRow`] and [`ExactRow`] found it.
+    /// What cells give, as [`ShareRow`] and [`BedRow`] found it.
     gives: [Nine<'a>; 4],
-    layers: [&'a mut [f32]; 4],
-    tallies: &'a mut Tallies,
+    water: &'a mut [f32],
+    suspended: &'a mut [f32],
+    dried: &'a mut Tally,
 }
 
-/// What a row digs, lays down and loses to the air.
+/// What a row digs and lays down, and in how many of its cells the neighbours' height was a limit.
 #[derive(Default)]
 struct Tallies {
     dug: Tally,
     settled: Tally,
-    dried: Tally,
+    spared: Tally,
 }
 
 impl<const MASKED: bool, const EIGHT: bool> TransferRow<'_, MASKED, EIGHT> {
     #[inline(always)]
     fn giver<V: Cells>(&self, row: usize, column: usize, x: usize) -> Giver<V> {
         let at = |quantity: usize| V::load(self.gives[quantity][row][column], x);
-        Giver { water: at(GIVES), load: at(LOAD), soft: at(SOFT), exact: at(EXACT) }
+        Giver { water: at(GIVES), load: at(LOAD), soft: at(SOFT), has: at(HAS) }
     }
 }
 
-impl<const MASKED: bool, const EIGHT: bool> Pair<6> for TransferRow<'_, MASKED, EIGHT> {
-    /// Water that comes and goes, sediment that comes and goes, what settles and what is dug.
+impl<const MASKED: bool, const EIGHT: bool> Pair<4> for TransferRow<'_, MASKED, EIGHT> {
+    /// Water that comes and goes, sediment that comes and goes.
     #[inline(always)]
-    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 6] {
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 4] {
         let rise = V::load(self.level[row][column], x) - V::load(self.level[1][1], x);
         let higher = V::load(self.ground[row][column], x) - V::load(self.ground[1][1], x);
         let its = self.laws.at(self.mask[row][column], x);
         let come: Goes<V> = pair(self.law, its, self.giver(row, column, x), rise, higher);
         let own = self.laws.at(self.mask[1][1], x);
         let go: Goes<V> = pair(self.law, own, self.giver(1, 1, x), -rise, -higher);
-        [come.water, go.water, come.load, go.load, go.settles, go.dug]
+        [come.water, go.water, come.load, go.load]
     }
 }
 
 impl<const MASKED: bool, const EIGHT: bool> RowKernel for TransferRow<'_, MASKED, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let (zero, law) = (V::all(0.0), self.law);
-        let [comes, goes, loads_in, loads_out, settled, dug] = around_some::<V, 6, EIGHT>(self, x);
-        let own: CellLaw<V> = self.laws.at(self.mask[1][1], x);
-        let gives = V::load(self.gives[GIVES][1][1], x);
-        let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
-        let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
-        let carried = V::load(suspended_row, x);
-        // Where nothing flows, all settles.
-        let settled = gives.if_above(zero, settled, own.deposition * carried);
-        let wet = (V::load(water_row, x) + (comes - goes)).positive();
-        let from_sand = dug.min(old_sand);
-        let (laid_rock, laid_sand) = if law.published { (settled, zero) } else { (zero, settled) };
-        let left = old_bedrock - (dug - from_sand);
-        let bedrock = left + laid_rock;
-        let settled = if law.published { bedrock - left } else { settled };
-        let sand = (old_sand - from_sand) + laid_sand;
-        // What is dug goes along at once: it is part of `loads_out`.
-        let lost = (old_bedrock - bedrock) + (old_sand - sand);
+        let [comes, goes, loads_in, loads_out] = around_some::<V, 4, EIGHT>(self, x);
+        let wet = (V::load(self.water, x) + (comes - goes)).positive();
         let Laws([free, under]) = self.laws;
         let water = wet * between::<V, MASKED>([free.stays, under.stays], self.mask[1][1], x);
-        bedrock.store(bedrock_row, x);
-        sand.store(sand_row, x);
-        (carried + ((loads_in - loads_out) + lost)).positive().store(suspended_row, x);
-        water.store(water_row, x);
-        self.tallies.dug.add(x, lost + settled);
-        self.tallies.settled.add(x, settled);
-        self.tallies.dried.add(x, wet - water);
+        ((V::load(self.suspended, x) - loads_out) + loads_in).store(self.suspended, x);
+        water.store(self.water, x);
+        self.dried.add(x, wet - water);
     }
 }
 
@@ -273,7 +278,7 @@ impl Run<'_> {
         let mut window: Window<2, 4> = Window::over(&strip, 2);
         let mut giving: Ring<4, 3> = Ring::new(width, near.start);
         let nothing = vec![0.0; width + 2];
-        let mut tallies = Tallies::default();
+        let (mut tallies, mut dried) = (Tallies::default(), Tally::default());
         let mut sums = Sums::default();
         for y in own.start - 2..own.end {
             window.fill_to::<V>(y + 2, &Levels { strip: &strip, start });
@@ -282,29 +287,39 @@ impl Run<'_> {
                 let mask = if MASKED { sides(mask(next), width)[1] } else { &[] };
                 let (level, ground) =
                     (nine(window.around(LEVEL, next), width), nine(window.around(GROUND, next), width));
-                let [bedrock, sand, water, suspended] =
-                    [BEDROCK, SAND, WATER, SUSPENDED].map(|layer| &strip.row(layer, next)[..width]);
                 let softness = &softness[border.on_map(next) * width..][..width];
-                let [water_out, load_out, soft_out, exact_out] = giving.push();
+                let [water_out, load_out, soft_out, has_out] = giving.push();
+                let [bedrock, sand, water, suspended] = strip.rows_mut(next).map(|row| &mut row[..width]);
                 let out = [&mut water_out[..width], &mut load_out[..width], &mut soft_out[..width]];
+                let layers = [&*sand, &*water, &*suspended, softness];
+                over_row::<V>(width, ShareRow::<MASKED, EIGHT> { law, laws, mask, level, layers, out });
+                let gives = [&water_out[..width], &load_out[..width], &soft_out[..width]];
+                let (layers, out, tallies) = ([bedrock, sand, suspended], &mut has_out[..width], &mut tallies);
                 over_row::<V>(
                     width,
-                    ShareRow::<MASKED, EIGHT> { law, laws, mask, level, sand, water, suspended, softness, out },
+                    BedRow::<MASKED, EIGHT> {
+                        law,
+                        laws,
+                        mask,
+                        level,
+                        ground,
+                        gives,
+                        layers,
+                        out,
+                        tallies: &mut *tallies,
+                    },
                 );
-                let (gives, out) =
-                    ([&water_out[..width], &load_out[..width], &soft_out[..width]], &mut exact_out[..width]);
-                over_row::<V>(
-                    width,
-                    ExactRow::<MASKED, EIGHT> { law, laws, mask, level, ground, gives, bedrock, sand, out },
-                );
+                for tally in [&mut tallies.dug, &mut tallies.settled, &mut tallies.spared] {
+                    tally.end_row(own.contains(&next));
+                }
                 giving.close(edge, [[0.0; 4]; 2]);
             }
             if !own.contains(&y) {
                 continue;
             }
             let (level, ground) = (window.around(LEVEL, y), window.around(GROUND, y));
-            let gives = [GIVES, LOAD, SOFT, EXACT].map(|quantity| giving.within(quantity, y, border, &nothing));
-            let [bedrock, sand, water, suspended] = strip.rows_mut(y);
+            let gives = [GIVES, LOAD, SOFT, HAS].map(|quantity| giving.within(quantity, y, border, &nothing));
+            let [_, _, water, suspended] = strip.rows_mut(y);
             let transfer = TransferRow::<MASKED, EIGHT> {
                 law,
                 laws,
@@ -312,29 +327,29 @@ impl Run<'_> {
                 level: nine(level, width),
                 ground: nine(ground, width),
                 gives: gives.map(|quantity| nine(quantity, width)),
-                layers: [&mut bedrock[..width], &mut sand[..width], &mut water[..width], &mut suspended[..width]],
-                tallies: &mut tallies,
+                water: &mut water[..width],
+                suspended: &mut suspended[..width],
+                dried: &mut dried,
             };
             over_row::<V>(width, transfer);
-            for tally in [&mut tallies.dug, &mut tallies.settled, &mut tallies.dried] {
-                tally.end_row(true);
-            }
+            dried.end_row(true);
             if edge == Edge::Open {
                 for_border(y as usize, (width, height), |x, kind, side| {
                     if 4 * kind + side >= law.neighbours {
                         return;
                     }
                     let own: CellLaw<f32> = laws.at(mask(y), x + 1);
-                    let [water, load, soft, exact] = gives.map(|quantity| quantity[1][x + 1]);
+                    let [water, load, soft, has] = gives.map(|quantity| quantity[1][x + 1]);
                     let fall = level[1][x + 1] - neighbour(level, x, kind, side);
                     let higher = ground[1][x + 1] - neighbour(ground, x, kind, side);
-                    let go = pair(law, own, Giver { water, load, soft, exact }, fall, higher);
+                    let go = pair(law, own, Giver { water, load, soft, has }, fall, higher);
                     sums.water_out += f64::from(go.water);
                     sums.solid_out += f64::from(go.load);
                 });
             }
         }
-        let Tallies { dug, settled, dried } = tallies;
-        Sums { dug: dug.total(), settled: settled.total(), evaporated: dried.total(), ..sums }
+        let Tallies { dug, settled, spared } = tallies;
+        let (dug, settled, evaporated) = (dug.total(), settled.total(), dried.total());
+        Sums { dug, settled, evaporated, spared: spared.total() as u64, ..sums }
     }
 }

@@ -11,6 +11,8 @@ pub(super) struct Sums {
     pub evaporated: f64,
     pub water_out: f64,
     pub solid_out: f64,
+    /// Cells that dug less because a neighbour lies where it does.
+    pub spared: u64,
 }
 
 /// The numbers of both modes.
@@ -66,22 +68,24 @@ impl<const MASKED: bool> Laws<MASKED> {
     }
 }
 
-/// What a cell gives: water and sediment per metre that a neighbour lies lower; how fast its ground is dug, and by which
-/// factor more or less because of rounding.
+/// What a cell gives: water and sediment per metre that a neighbour lies lower; how fast its ground is dug, and which share
+/// of the sediment that would go it really has.
 #[derive(Clone, Copy)]
 pub(super) struct Giver<V> {
     pub water: V,
     pub load: V,
     pub soft: V,
-    pub exact: V,
+    pub has: V,
 }
 
-/// What goes from a cell to a lower neighbour, what of it settles and what is dug.
+/// What goes from a cell to a lower neighbour, what of it settles and what is dug; what is not dug, so that the cell stays
+/// higher.
 pub(super) struct Goes<V> {
     pub water: V,
     pub load: V,
     pub settles: V,
     pub dug: V,
+    pub spared: V,
 }
 
 /// What a cell gives to a neighbour: by how much its level and its ground are higher.
@@ -92,7 +96,7 @@ pub(super) fn pair<V: Cells>(law: Law, own: CellLaw<V>, giver: Giver<V>, level: 
     let able = own.capacity * water;
     let wants = own.dissolution * giver.soft * (able - load).positive();
     // Not below the neighbour, though all of them take.
-    let wants = if law.published { wants } else { wants.min(ground.positive() * V::all(law.part())) };
-    let dug = wants * giver.exact;
-    Goes { water, load: load.min(able) + dug, settles: own.deposition * (load - able).positive(), dug }
+    let dug = if law.published { wants } else { wants.min(ground.positive() * V::all(law.part())) };
+    let goes = (load.min(able) + dug) * giver.has;
+    Goes { water, load: goes, settles: own.deposition * (load - able).positive(), dug, spared: wants - dug }
 }

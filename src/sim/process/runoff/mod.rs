@@ -21,7 +21,10 @@ mod tests;
 use bevy_reflect::{Reflect, structs::Struct};
 
 use self::{flow::Run, law::Law};
-use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
+use super::{
+    Context, Counts, Info, Mode, Process, Progress, Stage,
+    guard::{self, Acted, Guard, Guards},
+};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -112,6 +115,11 @@ const INFO: Info = Info {
     ],
 };
 
+const GUARDS: [Guard; 1] = [Guard {
+    name: "digging",
+    about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
+}];
+
 /// The process: parameters and counts.
 #[derive(Clone, Default)]
 pub struct Runoff {
@@ -120,6 +128,7 @@ pub struct Runoff {
     /// What the mask makes of them.
     pub factors: Factors,
     counts: Counts,
+    acted: [Acted; 1],
 }
 
 impl Runoff {
@@ -156,6 +165,7 @@ impl Process for Runoff {
         let area = terrain.cell_area();
         let (width, height, border) = (terrain.width(), terrain.height(), Border::of(terrain));
         if stage == 0 {
+            guard::begin(&mut self.acted);
             if (context.tick - 1).is_multiple_of(u64::from(self.params.interval.max(1))) {
                 let before = terrain.water.total();
                 let rain = self.params.rain;
@@ -190,6 +200,7 @@ impl Process for Runoff {
             let water = context.ledger.water.row(INFO.key);
             water.evaporated += band.evaporated * area;
             water.outflow += band.water_out * area;
+            self.counts.note(&mut self.acted, [band.spared]);
         }
         self.counts.substeps += 1;
         Progress::Done
@@ -201,6 +212,10 @@ impl Process for Runoff {
 
     fn counts(&self) -> Counts {
         self.counts
+    }
+
+    fn guards(&self) -> Guards {
+        guard::list(&GUARDS, &self.acted)
     }
 
     fn boxed_clone(&self) -> Box<dyn Process> {

@@ -18,7 +18,10 @@ mod tests;
 use bevy_reflect::{Reflect, structs::Struct};
 
 use self::{published::Fall, sliding::Slide};
-use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
+use super::{
+    Context, Counts, Info, Mode, Process, Progress, Stage,
+    guard::{self, Acted, Guard, Guards},
+};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -82,6 +85,11 @@ const INFO: Info = Info {
     }],
 };
 
+const GUARDS: [Guard; 1] = [Guard {
+    name: "rate",
+    about: "Ticks that cover more time than it takes until all is down that is too steep: no more falls in a tick.",
+}];
+
 /// The layers of a strip.
 const BEDROCK: usize = 0;
 const SAND: usize = 1;
@@ -94,6 +102,7 @@ pub struct Thermal {
     /// What the mask makes of them.
     pub factors: Factors,
     counts: Counts,
+    acted: [Acted; 1],
 }
 
 impl Thermal {
@@ -142,6 +151,8 @@ impl Process for Thermal {
                 with_vector_unit(Fall { strip, start, softness, steep })
             }),
         };
+        guard::begin(&mut self.acted);
+        self.counts.note(&mut self.acted, [u64::from(steep.cut || under.cut)]);
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
         for band in bands {
@@ -179,6 +190,10 @@ impl Process for Thermal {
         self.counts
     }
 
+    fn guards(&self) -> Guards {
+        guard::list(&GUARDS, &self.acted)
+    }
+
     fn boxed_clone(&self) -> Box<dyn Process> {
         Box::new(self.clone())
     }
@@ -203,8 +218,9 @@ struct Steep {
     /// Tangent of the talus angle of rock: per hardness, and at none; times the cell size.
     per_hardness: f32,
     bias: f32,
-    /// Share that crumbles, or slides as published, in a tick.
+    /// Share that crumbles, or slides as published, in a tick; and whether it would be more than all.
     share: f32,
+    cut: bool,
 }
 
 impl Steep {
@@ -216,6 +232,7 @@ impl Steep {
             per_hardness: params.talus_coefficient * size,
             bias: params.talus_bias * size,
             share: (params.rate * seconds).min(1.0),
+            cut: params.rate * seconds > 1.0,
         }
     }
 

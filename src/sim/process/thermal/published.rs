@@ -58,8 +58,11 @@ struct TalusRow<'a> {
     ground: Nine<'a>,
     talus: &'a [f32],
     softness: &'a [f32],
-    /// What a cell gives, per metre that the neighbours which get it lie lower, and in all.
-    out: [&'a mut [f32]; 2],
+    bedrock: &'a mut [f32],
+    sand: &'a mut [f32],
+    /// What a cell gives, per metre that the neighbours which get it lie lower.
+    out: &'a mut [f32],
+    given: &'a mut Tally,
 }
 
 impl Pair<1> for TalusRow<'_> {
@@ -79,10 +82,17 @@ impl RowKernel for TalusRow<'_> {
         let [beside, across] = lowest::<V>(self.ground, x);
         let most = V::load(self.ground[1][1], x) - beside.min(across);
         let gives = V::all(self.share) * V::load(self.softness, x) * most / all.max(V::all(f32::MIN_POSITIVE));
-        let gives = all.if_above(zero, gives, zero);
-        let [gives_out, goes_out] = &mut self.out;
-        gives.store(gives_out, x);
-        (gives * all).store(goes_out, x);
+        let goes = all.if_above(zero, gives * all, zero);
+        // What is given is sand as long as there is some. What the layers really lose goes, to the bit: the last digit of
+        // high rock is larger than what a step may move.
+        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
+        let from_sand = goes.min(old_sand);
+        let (bedrock, sand) = (old_bedrock - (goes - from_sand), old_sand - from_sand);
+        let given = (old_bedrock - bedrock) + (old_sand - sand);
+        bedrock.store(self.bedrock, x);
+        sand.store(self.sand, x);
+        (given / all.max(V::all(f32::MIN_POSITIVE))).store(self.out, x);
+        self.given.add(x, given);
     }
 }
 
@@ -90,18 +100,9 @@ struct FallRow<'a> {
     ground: Nine<'a>,
     talus: Nine<'a>,
     gives: Nine<'a>,
-    goes: &'a [f32],
     bedrock: &'a mut [f32],
-    sand: &'a mut [f32],
-    tallies: &'a mut Tallies,
-}
-
-/// What a row gives and gets, and what is lost in the last digit.
-#[derive(Default)]
-struct Tallies {
-    given: Tally,
-    got: Tally,
-    rounded: Tally,
+    got: &'a mut Tally,
+    rounded: &'a mut Tally,
 }
 
 impl Pair<1> for FallRow<'_> {
@@ -118,18 +119,12 @@ impl RowKernel for FallRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [comes] = around::<V, 1>(self, x);
-        let goes = V::load(self.goes, x);
-        // What is given is sand as long as there is some; what comes is part of the solid.
-        let (bedrock, sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
-        let from_sand = goes.min(sand);
-        let rock = comes - (goes - from_sand);
-        let new = bedrock + rock;
-        (sand - from_sand).store(self.sand, x);
+        // What comes is part of the solid, as far as the last digit of high rock holds it.
+        let bedrock = V::load(self.bedrock, x);
+        let new = bedrock + comes;
         new.store(self.bedrock, x);
-        self.tallies.given.add(x, goes);
-        self.tallies.got.add(x, comes);
-        // The last digit of high rock is larger than what a step may move.
-        self.tallies.rounded.add(x, rock - (new - bedrock));
+        self.got.add(x, new - bedrock);
+        self.rounded.add(x, comes - (new - bedrock));
     }
 }
 
@@ -141,9 +136,6 @@ pub(super) struct Fall<'a> {
     pub softness: &'a [f32],
     pub steep: Steep,
 }
-
-const GIVES: usize = 0;
-const GOES: usize = 1;
 
 impl Fall<'_> {
     /// What a cell gives depends on the rows around it, and what it gets on what those give.
@@ -159,10 +151,10 @@ impl Pass for Fall<'_> {
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
         let Border { width, height, edge } = border;
         let mut window: Window<2, 4> = Window::over(&strip, 2);
-        let mut giving: Ring<2, 3> = Ring::new(width, near.start);
+        let mut giving: Ring<1, 3> = Ring::new(width, near.start);
         let nothing = vec![0.0; width + 2];
-        let mut tallies = Tallies::default();
-        let mut sums = Sums::default();
+        let (mut given, mut got, mut rounded) = (Tally::default(), Tally::default(), Tally::default());
+        let mut out = 0.0;
         for y in own.start - 2..own.end {
             window.fill_to::<V>(y + 2, &Solid { strip: &strip, start, softness, steep });
             if near.contains(&(y + 1)) {
@@ -170,40 +162,40 @@ impl Pass for Fall<'_> {
                 let ground = nine(window.around(GROUND, next), width);
                 let talus = sides(window.row(TALUS, next), width)[1];
                 let softness = &softness[border.on_map(next) * width..][..width];
-                let [gives, goes] = giving.push();
-                let out = [&mut gives[..width], &mut goes[..width]];
-                over_row::<V>(width, TalusRow { share: 0.5 * steep.share, ground, talus, softness, out });
-                giving.close(edge, [[0.0; 2]; 2]);
+                let [gives] = giving.push();
+                let [bedrock, sand] = strip.rows_mut(next).map(|row| &mut row[..width]);
+                let (share, out, given) = (0.5 * steep.share, &mut gives[..width], &mut given);
+                let talus = TalusRow { share, ground, talus, softness, bedrock, sand, out, given: &mut *given };
+                over_row::<V>(width, talus);
+                given.end_row(own.contains(&next));
+                giving.close(edge, [[0.0]; 2]);
             }
             if !own.contains(&y) {
                 continue;
             }
             let (ground, talus) = (window.around(GROUND, y), window.around(TALUS, y));
-            let gives = giving.within(GIVES, y, border, &nothing);
-            let goes = sides(giving.row(GOES, y), width)[1];
-            let [bedrock, sand] = strip.rows_mut(y);
+            let gives = giving.within(0, y, border, &nothing);
+            let [bedrock, _] = strip.rows_mut(y);
             let fall = FallRow {
                 ground: nine(ground, width),
                 talus: nine(talus, width),
                 gives: nine(gives, width),
-                goes,
                 bedrock: &mut bedrock[..width],
-                sand: &mut sand[..width],
-                tallies: &mut tallies,
+                got: &mut got,
+                rounded: &mut rounded,
             };
             over_row::<V>(width, fall);
-            for tally in [&mut tallies.given, &mut tallies.got, &mut tallies.rounded] {
-                tally.end_row(true);
-            }
+            got.end_row(true);
+            rounded.end_row(true);
             if edge == Edge::Open {
                 for_border(y as usize, (width, height), |x, kind, side| {
                     let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);
                     if fall > talus[1][x + 1] * FARTHER[kind] {
-                        sums.out += f64::from(gives[1][x + 1] * fall);
+                        out += f64::from(gives[1][x + 1] * fall);
                     }
                 });
             }
         }
-        Sums { given: tallies.given.total(), got: tallies.got.total(), rounded: tallies.rounded.total(), ..sums }
+        Sums { given: given.total(), got: got.total(), rounded: rounded.total(), out, crumbled: 0.0 }
     }
 }

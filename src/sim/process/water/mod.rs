@@ -17,7 +17,10 @@ use bevy_reflect::structs::Struct;
 
 pub use self::params::{Capacity, Factors, Params};
 use self::sources::run_sources;
-use super::{Context, Counts, Info, Mode, Process, Progress, Stage};
+use super::{
+    Context, Counts, Info, Mode, Process, Progress, Stage,
+    guard::{self, Acted, Guard, Guards},
+};
 use crate::sim::{
     cells::Cells,
     grid::Grid,
@@ -59,6 +62,26 @@ const FILM: f32 = 0.01;
 /// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
 const FILM_SQUARE: f32 = 1e-6;
 
+const GUARDS: [Guard; 5] = [
+    Guard {
+        name: "steps",
+        about: "Steps that a tick was split into beyond the first, so that none is longer than is stable.",
+    },
+    Guard {
+        name: "slow ticks",
+        about: "Ticks that cover less time than they should, because the steps would be too many.",
+    },
+    Guard { name: "outflow", about: "Cells that gave less water than their surface drives, because no more is there." },
+    Guard {
+        name: "speed",
+        about: "Cells whose water counts as slower, because it would pass a cell in less than a step.",
+    },
+    Guard {
+        name: "digging",
+        about: "Cells that dug less than the law says, so that none comes to lie below its lowest neighbour.",
+    },
+];
+
 /// The process: parameters, fluxes, counts.
 #[derive(Clone, Default)]
 pub struct Water {
@@ -70,10 +93,8 @@ pub struct Water {
     /// Length of a step of this tick, in seconds, and how many are still to be taken.
     dt: f32,
     steps_left: u32,
-    /// Steps of the last tick, and the share of its time that they covered.
-    steps: u32,
-    pace: f32,
     counts: Counts,
+    acted: [Acted; 5],
 }
 
 /// What the two modes remember from step to step.
@@ -134,6 +155,10 @@ struct Sums {
     /// Of the published mode alone: what its transport loses, or makes.
     water_lost: f64,
     solid_lost: f64,
+    /// Cells whose outflow, speed or digging was limited.
+    held: u64,
+    too_fast: u64,
+    spared: u64,
 }
 
 impl std::ops::AddAssign for Sums {
@@ -146,23 +171,30 @@ impl std::ops::AddAssign for Sums {
         self.solid_out += other.solid_out;
         self.water_lost += other.water_lost;
         self.solid_lost += other.solid_lost;
+        self.held += other.held;
+        self.too_fast += other.too_fast;
+        self.spared += other.spared;
     }
 }
 
-/// What the rows of a strip take up, lay down, gain as rain and lose to the air.
+/// What the rows of a strip take up, lay down, gain as rain and lose to the air, and in how many of their cells a guard acted.
 #[derive(Default)]
 struct Tallies {
     eroded: Tally,
     laid: Tally,
     rained: Tally,
     dried: Tally,
+    held: Tally,
+    too_fast: Tally,
+    spared: Tally,
 }
 
 impl Tallies {
     /// Ends a row, which counts or is forgotten.
     #[inline(always)]
     fn end_row(&mut self, counts: bool) {
-        for tally in [&mut self.eroded, &mut self.laid, &mut self.rained, &mut self.dried] {
+        let Self { eroded, laid, rained, dried, held, too_fast, spared } = self;
+        for tally in [eroded, laid, rained, dried, held, too_fast, spared] {
             tally.end_row(counts);
         }
     }
@@ -174,6 +206,9 @@ impl Tallies {
             deposited: self.laid.total(),
             rained: self.rained.total(),
             evaporated: self.dried.total(),
+            held: self.held.total() as u64,
+            too_fast: self.too_fast.total() as u64,
+            spared: self.spared.total() as u64,
             ..Sums::default()
         }
     }
@@ -217,14 +252,12 @@ impl Process for Water {
                 };
                 let stable = self.largest_stable_dt(terrain);
                 let wanted = (whole / stable).ceil().max(1.0);
-                if wanted > MOST_STEPS as f32 {
-                    self.counts.guards += 1;
-                }
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
-                self.steps = self.steps_left;
+                let slow = u64::from(wanted > MOST_STEPS as f32);
+                guard::begin(&mut self.acted);
+                self.counts.note(&mut self.acted, [u64::from(self.steps_left - 1), slow, 0, 0, 0]);
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
-                self.pace = if whole > 0.0 { seconds / whole } else { 1.0 };
                 self.counts.seconds += f64::from(seconds);
                 let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
@@ -239,6 +272,7 @@ impl Process for Water {
             _ => {
                 let sums = self.work(terrain, Work::Whole);
                 book(context.ledger, sums, terrain.cell_area());
+                self.counts.note(&mut self.acted, [0, 0, sums.held, sums.too_fast, sums.spared]);
                 self.counts.substeps += 1;
                 self.steps_left -= 1;
                 if self.steps_left > 0 {
@@ -249,11 +283,8 @@ impl Process for Water {
         Progress::Done
     }
 
-    fn guard(&self) -> Option<String> {
-        let split = (self.steps > 1).then(|| format!("step split {} times", self.steps));
-        let slowed = (self.steps > 0 && self.pace < 0.999).then(|| format!("time slowed to {:.2}×", self.pace));
-        let told: Vec<String> = split.into_iter().chain(slowed).collect();
-        (!told.is_empty()).then(|| told.join(", "))
+    fn guards(&self) -> Guards {
+        guard::list(&GUARDS, &self.acted)
     }
 
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {

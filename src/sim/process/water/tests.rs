@@ -256,6 +256,36 @@ fn water_and_sediment_are_conserved_while_rain_cuts_a_valley() {
     }
 }
 
+/// Deep sand and high rock resolve less than what a step moves: what they can't take up stays in the water.
+#[test]
+fn the_ledger_closes_on_ground_whose_last_digit_is_coarse() {
+    for mode in [Mode::Default, Mode::Published] {
+        for capacity in [Capacity::Tilt, Capacity::Collision] {
+            for loose in [false, true] {
+                let mut terrain = valley(Edge::Wall);
+                terrain.bedrock.iter_mut().for_each(|height| *height += 4000.0);
+                if loose {
+                    std::mem::swap(&mut terrain.bedrock, &mut terrain.sand);
+                }
+                terrain.start = terrain.ground();
+                let params = Params { mode, capacity, pipe_area: 1.0, ..Params::default() };
+                let run = run(terrain, params, 300);
+                let moved = run.ledger.solid.sum(|row| row.moved);
+                let (residual, came) = (run.solid_residual(), run.ledger.water.sum(|row| row.inflow));
+                assert!(
+                    moved > 0.0 && residual.abs() <= 1e-5 * moved,
+                    "{mode:?} {capacity:?} {loose}: {residual} of {moved}"
+                );
+                assert!(
+                    run.water_residual().abs() <= 1e-5 * came,
+                    "{mode:?} {capacity:?} {loose}: {}",
+                    run.water_residual()
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
     let mut terrain = filled(64, 48, bumps, |x, _| if x < 30.0 { 2.0 } else { 1.6 });

@@ -30,7 +30,10 @@ pub use self::{
     params::{Law, Params, Spawn},
     weather::Weather,
 };
-use super::{Context, Counts, Info, Mode, Process, Progress, Stage, Track};
+use super::{
+    Context, Counts, Info, Mode, Process, Progress, Stage, Track,
+    guard::{self, Acted, Guard, Guards},
+};
 use crate::sim::{
     grid::Grid,
     masked::{Covered, factors},
@@ -66,6 +69,11 @@ const INFO: Info = Info {
     ],
 };
 
+const GUARDS: [Guard; 1] = [Guard {
+    name: "sharing",
+    about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
+}];
+
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
 const CELLS_PER_GRAIN: usize = 64;
 /// A wave of the cured law "boundary layer" is followed by so many rounds of sliding.
@@ -92,6 +100,7 @@ pub struct Wind {
     /// it after a wave is less than the last digit of one cell's sand.
     owed: f64,
     counts: Counts,
+    acted: [Acted; 1],
     tracks: Vec<Track>,
 }
 
@@ -163,6 +172,7 @@ impl Process for Wind {
         let progress = match stage {
             0 => {
                 self.begin(terrain, context.seed, context.tick);
+                guard::begin(&mut self.acted);
                 maps.touched.fill(0.0);
                 maps.passed.fill(0.0);
                 self.tracks.clear();
@@ -199,6 +209,10 @@ impl Process for Wind {
 
     fn counts(&self) -> Counts {
         self.counts
+    }
+
+    fn guards(&self) -> Guards {
+        guard::list(&GUARDS, &self.acted)
     }
 
     fn tracks(&self) -> &[Track] {
@@ -314,7 +328,7 @@ impl Wind {
             if overdrawn == 0 {
                 break outcome;
             }
-            self.counts.guards += overdrawn as u64;
+            self.counts.note(&mut self.acted, [overdrawn as u64]);
             attempt *= 2;
         };
         let Some(tallies) = self.tallies.first_mut() else { return };

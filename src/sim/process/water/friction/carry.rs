@@ -80,8 +80,9 @@ struct MoveRow<'a> {
     loads: [&'a [f32]; 4],
     /// Water and sediment after that, and the square of the speed.
     out: [&'a mut [f32]; 3],
-    /// What the water really gained by the rain.
+    /// What the water really gained by the rain, and where its speed is not believed.
     rained: &'a mut Tally,
+    too_fast: &'a mut Tally,
 }
 
 impl RowKernel for MoveRow<'_> {
@@ -116,7 +117,9 @@ impl RowKernel for MoveRow<'_> {
         let [water_out, suspended_out, speed_out] = &mut self.out;
         d.store(water_out, x);
         s.store(suspended_out, x);
-        (u * u + v * v).min(V::all(self.fastest)).store(speed_out, x);
+        let (speed, fastest) = (u * u + v * v, V::all(self.fastest));
+        speed.min(fastest).store(speed_out, x);
+        self.too_fast.add(x, speed.if_above(fastest, V::all(1.0), V::all(0.0)));
     }
 }
 
@@ -164,7 +167,8 @@ impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
         // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
         let room = (here - left.min(right).min(above.min(below))).positive();
         let want = lack.positive();
-        let loose = (want * (suspension / (one + suspension))).min(room);
+        let wanted = want * (suspension / (one + suspension));
+        let loose = wanted.min(room);
         let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         let from_sand = loose.min(old_sand);
@@ -173,17 +177,21 @@ impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
         let from_rock = (want * (rest * hard)).min(room - from_sand);
         // A cell that dries drops all that it carries.
         let settles = d.if_above(V::all(DRY), (-lack).positive() * (deposition / (one + deposition)), s);
-        // What the ground really lost, to the bit: the last digit of high rock is larger than what a step takes.
-        let bedrock = old_bedrock - from_rock;
-        let sand = (old_sand - from_sand) + settles;
-        let lost = (old_bedrock - bedrock) + (old_sand - sand);
+        // What the layers really lose and get, to the bit: their last digit may be larger than what a step moves. What they
+        // can't take up without getting more than there is stays in the water.
+        let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
+        let taken = (old_bedrock - bedrock) + (old_sand - left);
+        let sand = left + settles;
+        let sand = (sand - left).if_above(s, left, sand);
+        let settled = sand - left;
         let remains = d * stays;
         bedrock.store(bedrock_row, x);
         sand.store(sand_row, x);
         remains.store(water_row, x);
-        (s + lost).positive().store(suspended_row, x);
-        self.tallies.eroded.add(x, from_sand + (old_bedrock - bedrock));
-        self.tallies.laid.add(x, settles);
+        ((s - settled) + taken).store(suspended_row, x);
+        self.tallies.eroded.add(x, taken);
+        self.tallies.laid.add(x, settled);
+        self.tallies.spared.add(x, wanted.if_above(room, one, V::all(0.0)));
         self.tallies.dried.add(x, d - remains);
     }
 }
@@ -311,6 +319,7 @@ impl<'a> Carry<'a> {
             loads,
             out: [&mut moved_water[..width], &mut moved_sediment[..width], &mut speed[..width]],
             rained: &mut tallies.rained,
+            too_fast: &mut tallies.too_fast,
         };
         over_row::<V>(width, moves);
         let beds = BedRow::<MASKED> {

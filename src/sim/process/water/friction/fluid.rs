@@ -7,7 +7,7 @@ use crate::sim::{
         Fallen, Rain,
         surface::{SUSPENDED, WATER},
     },
-    stencil::{Border, Ring},
+    stencil::{Border, Ring, Tally},
     strip::Strip,
 };
 
@@ -20,6 +20,8 @@ pub(super) struct Fluid {
     rows: Ring<2, 3>,
     /// Both beyond an open border.
     beyond: [Vec<f32>; 2],
+    /// Cells that can't give as much.
+    pub held: Tally,
 }
 
 pub(super) const CONCENTRATION: usize = 0;
@@ -31,12 +33,19 @@ impl Fluid {
     /// Rows from `first` on; `share` is Δt/l.
     pub fn new(border: Border, first: isize, share: f32) -> Self {
         let beyond = BEYOND.map(|value| vec![value; border.width + 2]);
-        Self { border, share, rain: vec![0.0; border.width], rows: Ring::new(border.width, first), beyond }
+        Self {
+            border,
+            share,
+            rain: vec![0.0; border.width],
+            rows: Ring::new(border.width, first),
+            beyond,
+            held: Tally::default(),
+        }
     }
 
-    /// The next row, which is row `y`.
+    /// The next row, which is row `y`; what is limited is counted if the row `counts`.
     #[inline(always)]
-    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow<'_>) {
+    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow<'_>, counts: bool) {
         let width = self.border.width;
         let [concentration, limit] = self.rows.push();
         let rain = rain.fall(self.border.on_map(y), &mut self.rain);
@@ -44,7 +53,9 @@ impl Fluid {
         let (x, above, below) = (flow.x(y), flow.y(y), flow.y(y + 1));
         let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
         let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
-        over_row::<V>(width, FluidRow { share: self.share, layers, rain, faces, concentration, limit });
+        let held = &mut self.held;
+        over_row::<V>(width, FluidRow { share: self.share, layers, rain, faces, concentration, limit, held });
+        self.held.end_row(counts);
         self.rows.close(self.border.edge, [BEYOND; 2]);
     }
 
@@ -64,6 +75,7 @@ struct FluidRow<'a> {
     faces: [&'a [f32]; 4],
     concentration: &'a mut [f32],
     limit: &'a mut [f32],
+    held: &'a mut Tally,
 }
 
 impl RowKernel for FluidRow<'_> {
@@ -82,5 +94,6 @@ impl RowKernel for FluidRow<'_> {
         let one = V::all(1.0);
         (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
         wanted.if_above(fluid, fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);
+        self.held.add(x, wanted.if_above(fluid, one, V::all(0.0)));
     }
 }

@@ -222,7 +222,7 @@ impl Sweep<'_> {
             flow.along_row::<V, MASKED>(y + 1, &surface, &faces);
             flow.across_rows::<V, MASKED>(y + 2, &surface, &faces);
             if work == Work::Whole && near.contains(&(y + 1)) {
-                fluid.row::<V>(y + 1, &layers, &rain, &flow);
+                fluid.row::<V>(y + 1, &layers, &rain, &flow, own.contains(&(y + 1)));
             }
             if own.contains(&y) {
                 match work {
@@ -235,6 +235,6 @@ impl Sweep<'_> {
                 }
             }
         }
-        carry.sums()
+        Sums { held: fluid.held.total() as u64, ..carry.sums() }
     }
 }

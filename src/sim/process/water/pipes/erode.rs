@@ -72,8 +72,9 @@ struct FaceRow<'a> {
     outflow: [&'a [f32]; 4],
     /// Depth before and after the flow, and both velocities.
     out: [&'a mut [f32]; 4],
-    /// What the water really gained by the rain.
+    /// What the water really gained by the rain, and where its speed is not believed.
     rained: &'a mut Tally,
+    too_fast: &'a mut Tally,
 }
 
 impl RowKernel for FaceRow<'_> {
@@ -106,6 +107,8 @@ impl RowKernel for FaceRow<'_> {
         after.store(after_out, x);
         let u = ((come_left - go_left) + (go_right - come_right)) * scale;
         let v = ((come_above - go_above) + (go_below - come_below)) * scale;
+        let most = u.max(-u).max(v.max(-v));
+        self.too_fast.add(x, most.if_above(fastest, V::all(1.0), V::all(0.0)));
         u.min(fastest).max(-fastest).store(u_out, x);
         v.min(fastest).max(-fastest).store(v_out, x);
     }
@@ -174,18 +177,22 @@ impl RowKernel for ExchangeRow<'_> {
         let lack = V::load(self.capacity, x) - s;
         let taken = (V::all(bed.suspension) * soft * lack.positive()).min(depth);
         let surplus = (-lack).positive();
-        let settled = (V::all(bed.deposition) * surplus).min(s);
-        let settled = if bed.displacement { settled.min(depth) } else { settled };
+        let settled = V::all(bed.deposition) * surplus;
+        let most = if bed.displacement { s.min(depth) } else { s };
+        let settled = settled.min(most);
         // What is taken is sand as long as there is some; what is laid down is part of the solid. What high rock really
         // lost and got counts, to the bit: its last digit is larger than what a step takes.
         let from_sand = taken.min(old_sand);
         let dug = old_bedrock - (taken - from_sand);
-        let taken = from_sand + (old_bedrock - dug);
+        let sand = old_sand - from_sand;
+        let taken = (old_sand - sand) + (old_bedrock - dug);
+        // What it can't take up without getting more than there is stays in the water.
         let bedrock = dug + settled;
-        let settled = (bedrock - dug).min(s);
+        let bedrock = (bedrock - dug).if_above(most, dug, bedrock);
+        let settled = bedrock - dug;
         let displaced = V::all(if bed.displacement { 1.0 } else { 0.0 });
         bedrock.store(bedrock_row, x);
-        (old_sand - from_sand).store(sand_row, x);
+        sand.store(sand_row, x);
         ((s + taken) - settled).store(self.settled, x);
         let wet = (depth + displaced * (taken - settled)).positive();
         let stays = wet * V::all(bed.stays);
@@ -298,8 +305,8 @@ impl Erosion {
         let before = &mut self.before[..width];
         let water = &mut water[..width];
         let out = [&mut *before, &mut *depth, &mut *u, &mut *v];
-        let rained = &mut tallies.rained;
-        over_row::<V>(width, FaceRow { bed, water, rain, inflow, outflow, out, rained });
+        let Tallies { rained, too_fast, .. } = &mut *tallies;
+        over_row::<V>(width, FaceRow { bed, water, rain, inflow, outflow, out, rained, too_fast });
         let [ground_left, _, ground_right] = sides(ground, width);
         let [level_left, _, level_right] = sides(level, width);
         let ground = [ground_left, ground_right, sides(above, width)[1], sides(below, width)[1]];

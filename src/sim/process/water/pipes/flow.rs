@@ -3,6 +3,7 @@
 use crate::sim::{
     cells::{Cells, RowKernel},
     process::water::Fallen,
+    stencil::Tally,
 };
 
 /// Eqs 2 to 5 for a row of cells.
@@ -16,6 +17,8 @@ pub(super) struct FlowRow<'a> {
     pub water: &'a [f32],
     pub rained: Fallen<'a>,
     pub flux: [&'a mut [f32]; 4],
+    /// Cells that can't give as much.
+    pub held: &'a mut Tally,
 }
 
 impl RowKernel for FlowRow<'_> {
@@ -37,6 +40,7 @@ impl RowKernel for FlowRow<'_> {
         let out = (go_left + go_right) + (go_above + go_below);
         let there = (V::load(self.water, x) + self.rained.at::<V>(x)) * V::all(self.volume);
         let limit = out.if_above(there, there / out.max(V::all(f32::MIN_POSITIVE)), V::all(1.0));
+        self.held.add(x, out.if_above(there, V::all(1.0), V::all(0.0)));
         (go_left * limit).store(to_left, x);
         (go_right * limit).store(to_right, x);
         (go_above * limit).store(to_above, x);

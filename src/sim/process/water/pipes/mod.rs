@@ -28,7 +28,7 @@ use crate::sim::{
     cells::{Cells, Pass, over_row, with_vector_unit},
     grid::Grid,
     memory::{Memories, Memory},
-    stencil::{Border, Window, sides},
+    stencil::{Border, Tally, Window, sides},
     strip::{Strip, for_strips},
     terrain::{Edge, Terrain},
 };
@@ -170,7 +170,7 @@ impl Pass for Sweep<'_> {
         let mut surface: Window<2, 4> = Window::over(&layers, MARGIN as isize);
         let mut erosion = Erosion::new(border, own.start - 1, laws.bed, laws.push);
         let mut transport = Transport::new(border, laws.shift);
-        let mut rained = vec![0.0; width];
+        let (mut rained, mut held) = (vec![0.0; width], Tally::default());
         let (flows, erodes, carries) = match work {
             Work::Flow => (own.clone(), 0..0, 0..0),
             Work::Whole => (layers.reach(2), layers.reach(1), own.clone()),
@@ -188,7 +188,9 @@ impl Pass for Sweep<'_> {
                 let [to_left, to_right, to_above, to_below] = flux.rows_mut(y);
                 let flux =
                     [&mut to_left[..width], &mut to_right[..width], &mut to_above[..width], &mut to_below[..width]];
-                over_row::<V>(width, FlowRow { push: laws.push, volume: laws.volume, levels, water, rained, flux });
+                let (push, volume, held) = (laws.push, laws.volume, &mut held);
+                over_row::<V>(width, FlowRow { push, volume, levels, water, rained, flux, held: &mut *held });
+                held.end_row(own.contains(&y));
             }
             if erodes.contains(&(y + 1)) {
                 let rained = rain.fall(border.on_map(y + 1), &mut rained);
@@ -199,6 +201,6 @@ impl Pass for Sweep<'_> {
                 transport.row::<V>(y, &erosion.moved, suspended);
             }
         }
-        Sums { solid_lost: transport.lost(), ..erosion.sums() }
+        Sums { solid_lost: transport.lost(), held: held.total() as u64, ..erosion.sums() }
     }
 }
