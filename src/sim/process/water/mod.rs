@@ -37,7 +37,7 @@ const INFO: Info = Info {
     title: "Water",
     about: "Rain and springs flow downhill as rivers and lakes, cut their beds and lay down what they carry.",
     source: "Jákó & Tóth 2011 (virtual pipes); Bates et al. 2010 and de Almeida et al. 2012 (friction)",
-    bytes_per_cell: 48,
+    bytes_per_cell: 28,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
