@@ -113,12 +113,8 @@ fn report(session: &Session, seconds: f64) -> Value {
     let mut processes = Map::new();
     for slot in simulation.slots.iter().filter(|slot| slot.enabled) {
         let counts = slot.process.counts();
-        let guarded: Map<String, Value> = slot
-            .process
-            .guards()
-            .into_iter()
-            .map(|(guard, acted)| (guard.name.to_owned(), json!(acted.all)))
-            .collect();
+        let guarded: Map<String, Value> =
+            slot.process.guards().into_iter().map(|(guard, acted)| (guard.name.to_owned(), json!(acted.all))).collect();
         let row = json!({
             "seconds": slot.seconds, "substeps": counts.substeps, "guards": counts.guards, "guarded": guarded,
         });

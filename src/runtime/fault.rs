@@ -17,5 +17,8 @@ pub(super) fn stop_broken(
     transport.pause();
     timeline.bypass_change_detection().go_back(&mut live);
     revision.goes_on();
-    notices.tell(Level::Error, format!("{fault}. It is paused and stands where it was kept last, at tick {}.", live.ticks()));
+    notices.tell(
+        Level::Error,
+        format!("{fault}. It is paused and stands where it was kept last, at tick {}.", live.ticks()),
+    );
 }

@@ -112,7 +112,8 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     let simulation = &world.resource::<Live>().chosen().simulation;
     assert!(simulation.fault().is_none() && simulation.ticks() <= 3);
     assert!(simulation.terrain.bedrock.iter().all(|height| height.is_finite()));
-    let told: Vec<&Notice> = world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
+    let told: Vec<&Notice> =
+        world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].text.contains("broke the run in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
     app.world_mut().write_message(Command::Step(1));

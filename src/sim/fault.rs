@@ -29,7 +29,9 @@ impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} broke the run in tick {}: ", self.process, self.tick)?;
         match self.cell {
-            Some((layer, x, y)) => write!(out, "the {} of the cell in column {x}, row {y} grew beyond all numbers", layer.key())?,
+            Some((layer, x, y)) => {
+                write!(out, "the {} of the cell in column {x}, row {y} grew beyond all numbers", layer.key())?
+            }
             None => write!(out, "what it moved grew beyond all numbers")?,
         }
         write!(out, "; bring its parameters nearer to their defaults")
@@ -43,7 +45,9 @@ mod tests {
 
     #[test]
     fn a_run_stops_where_a_cell_is_no_number_and_says_who_when_and_where() {
-        for (key, title) in [("droplets", "Droplets"), ("runoff", "Runoff (1989)"), ("water", "Water"), ("thermal", "Slumping")] {
+        for (key, title) in
+            [("droplets", "Droplets"), ("runoff", "Runoff (1989)"), ("water", "Water"), ("thermal", "Slumping")]
+        {
             for mode in ["default", "published"] {
                 let ground = |x: usize, y: usize| 50.0 + ((x * 7 + y * 3) % 11) as f32;
                 let mut run = Simulation::new(Terrain::bare(Grid::from_fn(40, 36, ground), 1.0, Edge::Wall), 1);
@@ -58,7 +62,11 @@ mod tests {
                 let fault = run.fault().unwrap_or_else(|| panic!("{key} {mode} goes on"));
                 assert_eq!((fault.process, fault.tick), (title, 2));
                 assert!(matches!(fault.cell, Some((Layer::Bedrock, ..))), "{key} {mode}: {fault}");
-                assert!(fault.to_string().starts_with(&format!("{title} broke the run in tick 2: the bedrock of the cell in column ")));
+                assert!(
+                    fault
+                        .to_string()
+                        .starts_with(&format!("{title} broke the run in tick 2: the bedrock of the cell in column "))
+                );
                 let stopped = run.terrain.sand.clone();
                 run.tick();
                 assert!(run.between_ticks() && run.ticks() == 1 && run.terrain.sand == stopped, "{key} {mode} goes on");

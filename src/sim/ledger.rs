@@ -27,7 +27,9 @@ impl Row {
     /// Whether all of it are numbers.
     fn is_finite(&self) -> bool {
         let Self { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = self;
-        [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried].into_iter().all(|value| value.is_finite())
+        [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]
+            .into_iter()
+            .all(|value| value.is_finite())
     }
 }
 

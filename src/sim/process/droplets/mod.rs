@@ -26,7 +26,7 @@ use crate::{
     sim::{
         masked::{Covered, factors},
         memory::Memories,
-        real::Lanes,
+        real::{LANES, Lanes},
         rng::Stream,
         terrain::{Layer, Terrain},
     },
@@ -160,12 +160,18 @@ const GUARDS: [Guard; 5] = [
         about: "Steps that were cut short, so that no droplet moves farther than a cell; as published, ticks whose time step was \
                 cut to what is stable.",
     },
-    Guard { name: "digging", about: "Steps that dug less than the law says: a part of the droplet's own fall at most." },
+    Guard {
+        name: "digging",
+        about: "Steps that dug less than the law says: a part of the droplet's own fall at most.",
+    },
     Guard {
         name: "laying",
         about: "Steps that laid down less than the law says: the rise ahead or the step behind at most.",
     },
-    Guard { name: "banks", about: "Cells whose ground gave way because one stood too far above or below its neighbours." },
+    Guard {
+        name: "banks",
+        about: "Cells whose ground gave way because one stood too far above or below its neighbours.",
+    },
     Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
 ];
 
@@ -286,11 +292,13 @@ impl Droplets {
         let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
         let tracks = self.new_tracks();
         let covered = self.covered(context.terrain);
-        let outcome = cured::run(context.terrain, &self.params, covered.as_ref(), &mut droplets, tracks.as_ref());
+        let highest = highest(context.terrain);
+        let running = (&mut droplets, highest);
+        let outcome = cured::run(context.terrain, &self.params, covered.as_ref(), running, tracks.as_ref());
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
-        let laid = settling::settle(context.terrain, &droplets);
+        let laid = settling::settle(context.terrain, &droplets, highest);
         let (fallen, cells) = banks::collapse(context.terrain);
         let [short, cut, risen] = outcome.limited;
         self.counts.note(&mut self.acted, [short, cut, risen, cells, outcome.endless]);
@@ -323,7 +331,8 @@ impl Droplets {
             .collect();
         let before = terrain.bedrock.total() + terrain.sand.total();
         let tracks = self.new_tracks();
-        let outcome = wave::run(&mut ground, terrain.cell_size, law, droplets, tracks.as_ref());
+        let highest = highest(terrain);
+        let outcome = wave::run((&mut ground, highest), terrain.cell_size, law, droplets, tracks.as_ref());
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
@@ -344,6 +353,19 @@ impl Droplets {
         row.outflow += outcome.outflow * area;
         row.lost += (net - outcome.outflow) * area;
     }
+}
+
+/// The highest ground of a map, in metres.
+fn highest(terrain: &Terrain) -> f32 {
+    // As many side by side as a vector unit takes at once.
+    let mut most = [f32::NEG_INFINITY; 2 * LANES];
+    for (bedrock, sand) in terrain.bedrock.chunks(2 * LANES).zip(terrain.sand.chunks(2 * LANES)) {
+        for ((most, bedrock), sand) in most.iter_mut().zip(bedrock).zip(sand) {
+            let ground = bedrock + sand;
+            *most = if ground > *most { ground } else { *most };
+        }
+    }
+    most.into_iter().fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map; as much more or less where the mask

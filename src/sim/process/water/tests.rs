@@ -272,8 +272,15 @@ fn the_ledger_closes_on_ground_whose_last_digit_is_coarse() {
                 let run = run(terrain, params, 300);
                 let moved = run.ledger.solid.sum(|row| row.moved);
                 let (residual, came) = (run.solid_residual(), run.ledger.water.sum(|row| row.inflow));
-                assert!(moved > 0.0 && residual.abs() <= 1e-5 * moved, "{mode:?} {capacity:?} {loose}: {residual} of {moved}");
-                assert!(run.water_residual().abs() <= 1e-5 * came, "{mode:?} {capacity:?} {loose}: {}", run.water_residual());
+                assert!(
+                    moved > 0.0 && residual.abs() <= 1e-5 * moved,
+                    "{mode:?} {capacity:?} {loose}: {residual} of {moved}"
+                );
+                assert!(
+                    run.water_residual().abs() <= 1e-5 * came,
+                    "{mode:?} {capacity:?} {loose}: {}",
+                    run.water_residual()
+                );
             }
         }
     }

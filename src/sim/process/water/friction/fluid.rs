@@ -33,7 +33,14 @@ impl Fluid {
     /// Rows from `first` on; `share` is Δt/l.
     pub fn new(border: Border, first: isize, share: f32) -> Self {
         let beyond = BEYOND.map(|value| vec![value; border.width + 2]);
-        Self { border, share, rain: vec![0.0; border.width], rows: Ring::new(border.width, first), beyond, held: Tally::default() }
+        Self {
+            border,
+            share,
+            rain: vec![0.0; border.width],
+            rows: Ring::new(border.width, first),
+            beyond,
+            held: Tally::default(),
+        }
     }
 
     /// The next row, which is row `y`; what is limited is counted if the row `counts`.
