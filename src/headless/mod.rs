@@ -403,3 +403,20 @@ fn parse_length(text: &str) -> Result<f32, String> {
         .filter(|length: &f32| length.is_finite() && *length > 0.0)
         .ok_or("a length in metres, more than 0".into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_breaks_ends_with_a_sentence() {
+        let mut session = Session::open("round-hill", &heightmap::Options::default()).expect("built in");
+        session.simulation.terrain.bedrock[1000] = f32::NAN;
+        let start = Start { ticks: Some(3), ..Start::default() };
+        let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
+        assert_eq!(failure.code, 1);
+        for words in ["Droplets broke the run in tick 1: the bedrock of the cell in column ", "nothing was written"] {
+            assert!(failure.sentence.contains(words), "{}", failure.sentence);
+        }
+    }
+}

@@ -201,6 +201,16 @@ impl Cells for f32 {
     }
 }
 
+/// What layers hold when an amount is laid on them of which there is no more: where the last digit would make it more, they
+/// take the digit below. What they really got is the difference to before.
+#[inline(always)]
+pub fn laid_on<V: Cells>(layer: V, amount: V) -> V {
+    let laid = layer + amount;
+    // Between half a step of the last digit and one and a half.
+    let below = (laid - laid.max(-laid) * V::all(8e-8)).max(layer);
+    (laid - layer).if_above(amount, below, laid)
+}
+
 /// What is computed for every cell of a row. The methods of such kernels are `#[inline(always)]`, and so are the functions that
 /// they call: only then do they use the vector unit.
 pub trait RowKernel {
@@ -357,6 +367,18 @@ mod tests {
                 // SAFETY: the machine has it.
                 assert!(bits(unsafe { run_on(unit, all()) }) == single, "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn a_layer_never_gets_more_than_is_laid_on_it_and_never_a_digit_less_than_it_can() {
+        let mut stream = crate::sim::rng::Stream::new(4, "laid", 0);
+        for _ in 0..100_000 {
+            let layer = (stream.unit() - 0.3) * 10_f32.powf(8.0 * stream.unit() - 4.0);
+            let amount = 10_f32.powf(8.0 * stream.unit() - 7.0);
+            let laid = laid_on(layer, amount);
+            assert!(laid >= layer && laid - layer <= amount, "{layer} + {amount} = {laid}");
+            assert!(f64::from(laid.next_up()) > f64::from(layer) + f64::from(amount), "{layer} + {amount} = {laid}");
         }
     }
 

@@ -100,7 +100,8 @@ fn fault(run: &Simulation, start: f64) -> Option<String> {
         if row.carried < 0.0 {
             return Some(format!("{key}: {} m³ are on their way", row.carried));
         }
-        if row.lost < -1e-6 * row.moved || (row.lost != 0.0 && !published) {
+        // Published laws destroy solids, and some of them make them; the wind never makes any.
+        if row.lost != 0.0 && (!published || (*key == "wind" && row.lost < 0.0)) {
             return Some(format!("{key} lost {} m³", row.lost));
         }
     }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::sim::{
     grid::Grid,
     real::{Kernel, with_eight_lanes},
+    stencil::nine,
     terrain::Terrain,
 };
 
@@ -116,13 +117,10 @@ impl Kernel for Excess<'_> {
 /// What a cell gets from a neighbour (negative: gives), by what each of both gives to every neighbour and how high it stands.
 #[inline(always)]
 fn gets(own: (f32, f32), other: (f32, f32)) -> f32 {
-    let positive = |value: f32| if value > 0.0 { value } else { 0.0 };
-    let fall = other.1 - own.1;
-    let (down, up) = (positive(other.0) + positive(-own.0), positive(own.0) + positive(-other.0));
-    let (push, most) = if fall > 0.0 { (down, fall) } else { (up, -fall) };
-    let most = 0.125 * most;
-    let moves = if push < most { push } else { most };
-    if fall > 0.0 { moves } else { -moves }
+    let (flux, most) = (other.0 - own.0, 0.125 * (other.1 - own.1));
+    let (low, high) = if most > 0.0 { (0.0, most) } else { (most, 0.0) };
+    let flux = if flux > low { flux } else { low };
+    if high > flux { flux } else { high }
 }
 
 /// Adds up what the cells of a row get from their neighbours and give to them.
@@ -137,14 +135,16 @@ impl Kernel for Exchange<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let (gives, ground) = (self.gives.map(with_sides), self.ground.map(with_sides));
-        let inner = gives[1][1].len();
-        let change = &mut self.change[1..inner + 1];
+        let inner = self.change.len() - 2;
+        // All as long as the loop: so it needs no checks.
+        let [[nw, n, ne], [w, here, e], [sw, s, se]] = nine(self.gives, inner);
+        let [[z_nw, z_n, z_ne], [z_w, z, z_e], [z_sw, z_s, z_se]] = nine(self.ground, inner);
+        let change = &mut self.change[1..][..inner];
         for x in 0..inner {
-            let own = (gives[1][1][x], ground[1][1][x]);
-            let from = |row: usize, column: usize| gets(own, (gives[row][column][x], ground[row][column][x]));
-            let sides = (from(0, 1) + from(2, 1)) + (from(1, 0) + from(1, 2));
-            let corners = (from(0, 0) + from(2, 2)) + (from(0, 2) + from(2, 0));
+            let own = (here[x], z[x]);
+            let from = |gives: &[f32], ground: &[f32]| gets(own, (gives[x], ground[x]));
+            let sides = (from(n, z_n) + from(s, z_s)) + (from(w, z_w) + from(e, z_e));
+            let corners = (from(nw, z_nw) + from(se, z_se)) + (from(ne, z_ne) + from(sw, z_sw));
             change[x] += sides + corners;
         }
         // The outermost columns have neighbours on one side only; what lies beside them gives nothing.

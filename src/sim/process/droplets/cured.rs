@@ -11,8 +11,8 @@
 //!
 //! The droplet carries the mass M (metres times cells), so evaporation takes none of it. T is the published time step and
 //! L = shorter side / 256 cells, the published map's cell: so the same rain does the same work on every grid of a map. A
-//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind, and nothing above the highest
-//! ground that it came over. One that has found
+//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind; what comes to lie above the
+//! highest ground of the map, beside a cliff say, is taken off again and settles elsewhere. One that has found
 //! no lower ground for a while sits in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only
 //! an open edge takes sediment off the map, and there the border cells keep their height: the base level.
 //!
@@ -39,12 +39,12 @@ use crate::sim::{
 const GREATEST_CUT: f32 = 0.1;
 
 /// Runs droplets until each has ended, the first of them watched if there are `tracks`. Returns what they did and leaves
-/// in `droplets` those that hold sediment to be settled.
+/// in `droplets` those that hold sediment to be settled, and as one more what lies above the `highest` ground.
 pub fn run(
     terrain: &mut Terrain,
     params: &Params,
     covered: Option<&Covered<Params>>,
-    droplets: &mut Vec<Droplet>,
+    (droplets, highest): (&mut Vec<Droplet>, f32),
     tracks: Option<&Tracks>,
 ) -> Outcome {
     if tracks.is_some() {
@@ -70,10 +70,15 @@ pub fn run(
     droplets.sort_by_key(|droplet| droplet.y as u32);
     let bundles = droplets.chunks(LANES).map(Bundle::of).collect();
     swarm::run(&mut wave, &mut ground, bundles);
-    let (outcome, holding) = (wave.outcome, wave.holding);
+    let (mut outcome, mut holding) = (wave.outcome, wave.holding);
     for y in 0..height {
         let first = ground.index(0, y as i32);
-        for (x, cell) in ground.cells[first..first + width].iter().enumerate() {
+        for (x, cell) in ground.cells[first..first + width].iter_mut().enumerate() {
+            if cell.surface > highest {
+                let mass = cell.take(cell.surface - highest);
+                outcome.eroded += f64::from(mass);
+                holding.push(Droplet { mass, ..Droplet::at(x as f32 + 0.5, y as f32 + 0.5, 0.0) });
+            }
             (terrain.bedrock[y * width + x], terrain.sand[y * width + x]) = (cell.bedrock, cell.sand);
         }
     }
@@ -87,8 +92,6 @@ struct Note {
     x: Lanes,
     y: Lanes,
     amount: Lanes,
-    /// Above this height they lay nothing.
-    ceiling: Lanes,
 }
 
 /// The droplets of a wave.
@@ -150,13 +153,12 @@ impl Swarm for Wave<'_> {
             let (column, row) = (columns[lane], rows[lane]);
             let across = [weights_x[0].0[lane], weights_x[1].0[lane], weights_x[2].0[lane]];
             let down = [amount * weights_y[0].0[lane], amount * weights_y[1].0[lane], amount * weights_y[2].0[lane]];
-            let ceiling = note.ceiling.0[lane];
             let inner = column > 1 && row > 1 && column + 2 < self.width && row + 2 < self.height;
             given.0[lane] = if inner {
                 // SAFETY: the 3 × 3 cells lie on the map.
-                unsafe { change_inner(ground, (column, row), across, down, ceiling) }
+                unsafe { change_inner(ground, column, row, across, down) }
             } else {
-                self.change_at_border(ground, (column, row), across, down, ceiling)
+                self.change_at_border(ground, column, row, across, down)
             };
         }
         if let Some(bundle) = bundle {
@@ -178,8 +180,8 @@ impl Swarm for Wave<'_> {
         for bundle in &*bundles {
             self.outcome.eroded += bundle.account.eroded;
             self.outcome.deposited += bundle.account.deposited;
-            for (sum, limited) in self.outcome.limited.iter_mut().zip(bundle.limited) {
-                *sum += limited.into_iter().map(u64::from).sum::<u64>();
+            for (kind, sum) in self.outcome.limited.iter_mut().enumerate() {
+                *sum += bundle.limited.iter().map(|count| u64::from(count >> (8 * kind) & 0xff)).sum::<u64>();
             }
             for lane in 0..bundle.used {
                 let droplet = bundle.droplet(lane);
@@ -282,8 +284,7 @@ impl Wave<'_> {
         let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
-        bundle.highest = bundle.highest.max(here);
-        let mut note = Note { x: bundle.x, y: bundle.y, amount: zero, ceiling: bundle.highest };
+        let mut note = Note { x: bundle.x, y: bundle.y, amount: zero };
         // One that has ended stays where it ended: there its load settles.
         bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
         bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
@@ -305,11 +306,11 @@ impl Wave<'_> {
         let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-room));
         let acts = bundle.runs.without(left);
         note.amount = acts.choose(amount, zero);
-        for (count, limited) in bundle.limited.iter_mut().zip([short, digs.above(cut), (-room).above(lays)]) {
-            let limited = limited.and(acts);
-            for lane in 0..LANES {
-                count[lane] += limited.0[lane] & 1;
-            }
+        // A byte for each kind holds what comes between two repackings.
+        let (cut, risen) = (digs.above(cut), (-room).above(lays));
+        for lane in 0..LANES {
+            let limited = (short.0[lane] & 1) | (cut.0[lane] & 0x100) | (risen.0[lane] & 0x1_0000);
+            bundle.limited[lane] += limited & acts.0[lane];
         }
         bundle.behind = here;
         bundle.volume = match law.law {
@@ -332,14 +333,7 @@ impl Wave<'_> {
     }
 
     /// As [`change_inner`], for places at the border.
-    fn change_at_border(
-        &self,
-        ground: &mut Ground,
-        (column, row): (i32, i32),
-        across: [f32; 3],
-        down: [f32; 3],
-        ceiling: f32,
-    ) -> f32 {
+    fn change_at_border(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
         let place = |place: i32, side: i32| match self.edge {
             Edge::Wrap => Some(place.rem_euclid(side)),
             _ => (0..side).contains(&place).then_some(place),
@@ -365,7 +359,7 @@ impl Wave<'_> {
                     cell.surface = cell.bedrock + cell.sand;
                     taken[line] += (old_sand - cell.sand) + (old_bedrock - cell.bedrock);
                 } else {
-                    taken[line] += cell.take(amount, ceiling);
+                    taken[line] += cell.take(amount);
                 }
                 ground.refresh(x, y);
             }

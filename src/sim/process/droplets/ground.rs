@@ -20,13 +20,10 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Takes an amount off, sand first, or lays it down as sand, but nothing above the ceiling. Returns what was really taken.
+    /// Takes an amount off, sand first, or lays it down as sand. Returns what was really taken.
     #[inline(always)]
-    pub(super) fn take(&mut self, amount: f32, ceiling: f32) -> f32 {
+    pub(super) fn take(&mut self, amount: f32) -> f32 {
         let (bedrock, sand) = (self.bedrock, self.sand);
-        let above = self.surface - ceiling;
-        let most = if above < 0.0 { above } else { 0.0 };
-        let amount = if most > amount { most } else { amount };
         // Negative, what is laid down is all loose.
         let loose = if amount < sand { amount } else { sand };
         self.sand = sand - loose;
@@ -142,19 +139,13 @@ unsafe fn surfaces(cells: &[Cell], index: [i32; LANES]) -> [Lanes; 2] {
     out
 }
 
-/// Changes 3 × 3 cells, none of them at the border: `across` are the weights of columns, `down` the amounts of rows; nothing is
-/// laid above the `ceiling`. Returns what was taken, in metres times cells.
+/// Changes 3 × 3 cells, none of them at the border: `across` are the weights of columns, `down` the amounts of rows. Returns
+/// what was taken, in metres times cells.
 ///
 /// # Safety
 /// All of the cells lie on the map.
 #[inline(always)]
-pub(super) unsafe fn change_inner(
-    ground: &mut Ground,
-    (column, row): (i32, i32),
-    across: [f32; 3],
-    down: [f32; 3],
-    ceiling: f32,
-) -> f32 {
+pub(super) unsafe fn change_inner(ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
     let first = ground.index(column - 1, row - 1);
     let stride = ground.width as usize + 2;
     let mut taken = [0.0; 3];
@@ -162,7 +153,7 @@ pub(super) unsafe fn change_inner(
         for offset in 0..3 {
             // SAFETY: as promised by the caller.
             let cell = unsafe { ground.cells.get_unchecked_mut(first + line * stride + offset) };
-            taken[line] += cell.take(down[line] * across[offset], ceiling);
+            taken[line] += cell.take(down[line] * across[offset]);
         }
     }
     (taken[0] + taken[2]) + taken[1]

@@ -26,7 +26,7 @@ use crate::{
     sim::{
         masked::{Covered, factors},
         memory::Memories,
-        real::Lanes,
+        real::{LANES, Lanes},
         rng::Stream,
         terrain::{Layer, Terrain},
     },
@@ -294,11 +294,13 @@ impl Droplets {
         let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
         let tracks = self.new_tracks();
         let covered = self.covered(context.terrain);
-        let outcome = cured::run(context.terrain, &self.params, covered.as_ref(), &mut droplets, tracks.as_ref());
+        let highest = highest(context.terrain);
+        let running = (&mut droplets, highest);
+        let outcome = cured::run(context.terrain, &self.params, covered.as_ref(), running, tracks.as_ref());
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
-        let laid = settling::settle(context.terrain, &droplets);
+        let laid = settling::settle(context.terrain, &droplets, highest);
         let (fallen, cells) = banks::collapse(context.terrain);
         let [short, cut, risen] = outcome.limited;
         self.counts.note(&mut self.acted, [short, cut, risen, cells, outcome.endless]);
@@ -331,7 +333,8 @@ impl Droplets {
             .collect();
         let before = terrain.bedrock.total() + terrain.sand.total();
         let tracks = self.new_tracks();
-        let outcome = wave::run(&mut ground, terrain.cell_size, law, droplets, tracks.as_ref());
+        let highest = highest(terrain);
+        let outcome = wave::run((&mut ground, highest), terrain.cell_size, law, droplets, tracks.as_ref());
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
@@ -352,6 +355,19 @@ impl Droplets {
         row.outflow += outcome.outflow * area;
         row.lost += (net - outcome.outflow) * area;
     }
+}
+
+/// The highest ground of a map, in metres.
+fn highest(terrain: &Terrain) -> f32 {
+    // As many side by side as a vector unit takes at once.
+    let mut most = [f32::NEG_INFINITY; 2 * LANES];
+    for (bedrock, sand) in terrain.bedrock.chunks(2 * LANES).zip(terrain.sand.chunks(2 * LANES)) {
+        for ((most, bedrock), sand) in most.iter_mut().zip(bedrock).zip(sand) {
+            let ground = bedrock + sand;
+            *most = if ground > *most { ground } else { *most };
+        }
+    }
+    most.into_iter().fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map; as much more or less where the mask

@@ -18,7 +18,7 @@
 //!
 //! p in cells, v in cells per unit of time, z and s in metres. A droplet leaves in the outermost ring of cells and ends
 //! when its water is used up. What it carries then is lost, as is what evaporation does to the sediment: that is how
-//! it is published.
+//! it is published. What it would lay above the highest ground of the map is lost too: so that towers end.
 
 use super::Params;
 use crate::sim::real::Real;

@@ -12,31 +12,31 @@ const FAN_THICKNESS: f32 = 0.02;
 /// A load that is less than this part of the cell size and of the height is too little to look for a place for.
 const RESOLVED: f32 = 1e-6;
 
-/// Lays the load of every droplet down, one after the other, none of it above the highest ground that the droplet came over.
-/// Returns what was laid, in metres times cells.
-pub fn settle(terrain: &mut Terrain, droplets: &[Droplet]) -> f64 {
+/// Lays the load of every droplet down, one after the other, none of it above the `highest` ground. Returns what was laid,
+/// in metres times cells.
+pub fn settle(terrain: &mut Terrain, droplets: &[Droplet], highest: f32) -> f64 {
     let (mut all, mut window) = (0.0, Vec::new());
-    // What the layers could not resolve of the loads before goes with the next one.
+    // What even the cell where it ended can't resolve of a load goes with the next one.
     let mut rest = 0.0;
     let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
     for droplet in droplets {
-        let (x, y, ceiling) = (droplet.x as isize, droplet.y as isize, droplet.highest);
+        let (x, y) = (droplet.x as isize, droplet.y as isize);
         all += f64::from(droplet.mass);
         let mut load = rest + f64::from(droplet.mass);
         let rim = cells_around(terrain, x, y, REACH, &mut window);
-        load -= fill_up(terrain, &mut window, rim.min(ceiling), load);
-        load -= spread(terrain, x, y, load, ceiling, &fans);
+        load -= fill_up(terrain, &mut window, rim.min(highest), load);
+        load -= spread(terrain, x, y, load, highest, &fans);
         // Where walls stand around, a fan has no room: it goes farther away.
         let (mut reach, longest) = (WIDEST_FAN, terrain.width().max(terrain.height()) as isize);
-        while load > f64::from(RESOLVED * (terrain.cell_size + ceiling.abs())) && reach < 2 * longest {
+        while load > f64::from(RESOLVED * (terrain.cell_size + highest.abs())) && reach < 2 * longest {
             cells_around(terrain, x, y, reach + 1, &mut window);
-            load -= fill_up(terrain, &mut window, ceiling, load);
+            load -= fill_up(terrain, &mut window, highest, load);
             reach *= 2;
         }
+        load -= cell(terrain, x, y).map_or(0.0, |own| add(terrain, own, load));
         rest = load;
     }
-    let last = droplets.last().and_then(|droplet| cell(terrain, droplet.x as isize, droplet.y as isize));
-    all - rest + last.map_or(0.0, |last| add(terrain, last, rest))
+    all - rest
 }
 
 /// The cell at a place; outside, the one that stands for it, or none.

@@ -57,9 +57,15 @@ pub struct Outcome {
     pub steps: u64,
 }
 
-/// Runs droplets, given by their start, to their end on a ground in metres, the first of them watched if there are
-/// `tracks`.
-pub fn run<S>(ground: &mut Grid, cell_size: f32, law: &S, droplets: Vec<State<f32>>, tracks: Option<&Tracks>) -> Outcome
+/// Runs droplets, given by their start, to their end on a ground in metres whose `highest` cell is known, the first of them watched
+/// if there are `tracks`.
+pub fn run<S>(
+    (ground, highest): (&mut Grid, f32),
+    cell_size: f32,
+    law: &S,
+    droplets: Vec<State<f32>>,
+    tracks: Option<&Tracks>,
+) -> Outcome
 where
     S: Step<Lanes> + Send,
 {
@@ -69,8 +75,14 @@ where
     let mut droplets: Vec<(State<f32>, u32)> = droplets.into_iter().zip(numbers).collect();
     droplets.sort_by_key(|(droplet, _)| droplet.y as u32);
     let bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
-    let mut wave =
-        Wave { width: ground.width(), height: ground.height(), law: *law, outcome: Outcome::default(), tracks };
+    let mut wave = Wave {
+        width: ground.width(),
+        height: ground.height(),
+        highest,
+        law: *law,
+        outcome: Outcome::default(),
+        tracks,
+    };
     swarm::run(&mut wave, &mut cells, bundles);
     ground.iter_mut().zip(&cells).for_each(|(height, cell)| *height = cell[HEIGHT]);
     wave.outcome
@@ -167,6 +179,8 @@ impl Bundle {
 struct Wave<'a, S> {
     width: usize,
     height: usize,
+    /// The highest ground at the start: nothing is laid above it. What would be is lost.
+    highest: f32,
     law: S,
     outcome: Outcome,
     tracks: Option<&'a Tracks>,
@@ -218,7 +232,9 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
         for note in notes {
             for lane in 0..LANES {
                 // SAFETY: `cell_of` gives only cells of the map.
-                unsafe { ground.get_unchecked_mut(note.cells[lane] as usize)[HEIGHT] -= note.taken.0[lane] };
+                let height = unsafe { &mut ground.get_unchecked_mut(note.cells[lane] as usize)[HEIGHT] };
+                let changed = *height - note.taken.0[lane];
+                *height = if changed > self.highest { self.highest } else { changed };
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::sim::{
     around::{Pair, around_some, for_border, lowest, neighbour},
-    cells::{Cells, Pass, RowKernel, over_row},
+    cells::{Cells, Pass, RowKernel, laid_on, over_row},
     masked::{Covered, between},
     stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
     strip::Strip,
@@ -159,10 +159,8 @@ impl<const MASKED: bool, const EIGHT: bool> RowKernel for BedRow<'_, MASKED, EIG
         let from_sand = dug.min(old_sand);
         let (bedrock, sand) = (old_bedrock - (dug - from_sand), old_sand - from_sand);
         let dug = (old_bedrock - bedrock) + (old_sand - sand);
-        // What a layer really takes up, to the bit: its last digit may be larger than all that settles. Then nothing does.
         let bed = if law.published { bedrock } else { sand };
-        let laid = bed + settles;
-        let laid = (laid - bed).if_above(carried, bed, laid);
+        let laid = laid_on(bed, settles.min(carried));
         let settled = laid - bed;
         let (bedrock, sand) = if law.published { (laid, sand) } else { (bedrock, laid) };
         let has = (carried - settled) + dug;

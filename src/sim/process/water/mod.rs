@@ -62,7 +62,7 @@ const FILM: f32 = 0.01;
 /// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
 const FILM_SQUARE: f32 = 1e-6;
 
-const GUARDS: [Guard; 5] = [
+const GUARDS: [Guard; 4] = [
     Guard {
         name: "steps",
         about: "Steps that a tick was split into beyond the first, so that none is longer than is stable.",
@@ -72,10 +72,6 @@ const GUARDS: [Guard; 5] = [
         about: "Ticks that cover less time than they should, because the steps would be too many.",
     },
     Guard { name: "outflow", about: "Cells that gave less water than their surface drives, because no more is there." },
-    Guard {
-        name: "speed",
-        about: "Cells whose water counts as slower, because it would pass a cell in less than a step.",
-    },
     Guard {
         name: "digging",
         about: "Cells that dug less than the law says, so that none comes to lie below its lowest neighbour.",
@@ -94,7 +90,7 @@ pub struct Water {
     dt: f32,
     steps_left: u32,
     counts: Counts,
-    acted: [Acted; 5],
+    acted: [Acted; 4],
 }
 
 /// What the two modes remember from step to step.
@@ -155,9 +151,8 @@ struct Sums {
     /// Of the published mode alone: what its transport loses, or makes.
     water_lost: f64,
     solid_lost: f64,
-    /// Cells whose outflow, speed or digging was limited.
+    /// Cells whose outflow or digging was limited.
     held: u64,
-    too_fast: u64,
     spared: u64,
 }
 
@@ -172,7 +167,6 @@ impl std::ops::AddAssign for Sums {
         self.water_lost += other.water_lost;
         self.solid_lost += other.solid_lost;
         self.held += other.held;
-        self.too_fast += other.too_fast;
         self.spared += other.spared;
     }
 }
@@ -185,7 +179,6 @@ struct Tallies {
     rained: Tally,
     dried: Tally,
     held: Tally,
-    too_fast: Tally,
     spared: Tally,
 }
 
@@ -193,8 +186,8 @@ impl Tallies {
     /// Ends a row, which counts or is forgotten.
     #[inline(always)]
     fn end_row(&mut self, counts: bool) {
-        let Self { eroded, laid, rained, dried, held, too_fast, spared } = self;
-        for tally in [eroded, laid, rained, dried, held, too_fast, spared] {
+        let Self { eroded, laid, rained, dried, held, spared } = self;
+        for tally in [eroded, laid, rained, dried, held, spared] {
             tally.end_row(counts);
         }
     }
@@ -207,7 +200,6 @@ impl Tallies {
             rained: self.rained.total(),
             evaporated: self.dried.total(),
             held: self.held.total() as u64,
-            too_fast: self.too_fast.total() as u64,
             spared: self.spared.total() as u64,
             ..Sums::default()
         }
@@ -255,7 +247,7 @@ impl Process for Water {
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);
                 guard::begin(&mut self.acted);
-                self.counts.note(&mut self.acted, [u64::from(self.steps_left - 1), slow, 0, 0, 0]);
+                self.counts.note(&mut self.acted, [u64::from(self.steps_left - 1), slow, 0, 0]);
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
                 self.counts.seconds += f64::from(seconds);
@@ -272,7 +264,7 @@ impl Process for Water {
             _ => {
                 let sums = self.work(terrain, Work::Whole);
                 book(context.ledger, sums, terrain.cell_area());
-                self.counts.note(&mut self.acted, [0, 0, sums.held, sums.too_fast, sums.spared]);
+                self.counts.note(&mut self.acted, [0, 0, sums.held, sums.spared]);
                 self.counts.substeps += 1;
                 self.steps_left -= 1;
                 if self.steps_left > 0 {

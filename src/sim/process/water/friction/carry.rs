@@ -5,7 +5,7 @@ use super::{
     fluid::{CONCENTRATION, Fluid, LIMIT},
 };
 use crate::sim::{
-    cells::{Cells, RowKernel, over_row},
+    cells::{Cells, RowKernel, laid_on, over_row},
     masked::{Covered, between},
     process::water::{FILM_SQUARE, Fallen, Params, Rain, Sums, Tallies, surface::GROUND},
     stencil::{Border, Tally, Window, across, row_sum, sides},
@@ -80,9 +80,8 @@ struct MoveRow<'a> {
     loads: [&'a [f32]; 4],
     /// Water and sediment after that, and the square of the speed.
     out: [&'a mut [f32]; 3],
-    /// What the water really gained by the rain, and where its speed is not believed.
+    /// What the water really gained by the rain.
     rained: &'a mut Tally,
-    too_fast: &'a mut Tally,
 }
 
 impl RowKernel for MoveRow<'_> {
@@ -117,9 +116,7 @@ impl RowKernel for MoveRow<'_> {
         let [water_out, suspended_out, speed_out] = &mut self.out;
         d.store(water_out, x);
         s.store(suspended_out, x);
-        let (speed, fastest) = (u * u + v * v, V::all(self.fastest));
-        speed.min(fastest).store(speed_out, x);
-        self.too_fast.add(x, speed.if_above(fastest, V::all(1.0), V::all(0.0)));
+        (u * u + v * v).min(V::all(self.fastest)).store(speed_out, x);
     }
 }
 
@@ -181,8 +178,7 @@ impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
         // can't take up without getting more than there is stays in the water.
         let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
         let taken = (old_bedrock - bedrock) + (old_sand - left);
-        let sand = left + settles;
-        let sand = (sand - left).if_above(s, left, sand);
+        let sand = laid_on(left, settles);
         let settled = sand - left;
         let remains = d * stays;
         bedrock.store(bedrock_row, x);
@@ -319,7 +315,6 @@ impl<'a> Carry<'a> {
             loads,
             out: [&mut moved_water[..width], &mut moved_sediment[..width], &mut speed[..width]],
             rained: &mut tallies.rained,
-            too_fast: &mut tallies.too_fast,
         };
         over_row::<V>(width, moves);
         let beds = BedRow::<MASKED> {

@@ -2,7 +2,7 @@
 
 use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::sim::{
-    cells::{Cells, RowKernel, over_row},
+    cells::{Cells, RowKernel, laid_on, over_row},
     process::water::{
         Capacity, FILM_SQUARE, Fallen, Params, Sums, Tallies,
         surface::{GROUND, LEVEL},
@@ -72,9 +72,8 @@ struct FaceRow<'a> {
     outflow: [&'a [f32]; 4],
     /// Depth before and after the flow, and both velocities.
     out: [&'a mut [f32]; 4],
-    /// What the water really gained by the rain, and where its speed is not believed.
+    /// What the water really gained by the rain.
     rained: &'a mut Tally,
-    too_fast: &'a mut Tally,
 }
 
 impl RowKernel for FaceRow<'_> {
@@ -107,8 +106,6 @@ impl RowKernel for FaceRow<'_> {
         after.store(after_out, x);
         let u = ((come_left - go_left) + (go_right - come_right)) * scale;
         let v = ((come_above - go_above) + (go_below - come_below)) * scale;
-        let most = u.max(-u).max(v.max(-v));
-        self.too_fast.add(x, most.if_above(fastest, V::all(1.0), V::all(0.0)));
         u.min(fastest).max(-fastest).store(u_out, x);
         v.min(fastest).max(-fastest).store(v_out, x);
     }
@@ -186,9 +183,7 @@ impl RowKernel for ExchangeRow<'_> {
         let dug = old_bedrock - (taken - from_sand);
         let sand = old_sand - from_sand;
         let taken = (old_sand - sand) + (old_bedrock - dug);
-        // What it can't take up without getting more than there is stays in the water.
-        let bedrock = dug + settled;
-        let bedrock = (bedrock - dug).if_above(most, dug, bedrock);
+        let bedrock = laid_on(dug, settled);
         let settled = bedrock - dug;
         let displaced = V::all(if bed.displacement { 1.0 } else { 0.0 });
         bedrock.store(bedrock_row, x);
@@ -305,8 +300,8 @@ impl Erosion {
         let before = &mut self.before[..width];
         let water = &mut water[..width];
         let out = [&mut *before, &mut *depth, &mut *u, &mut *v];
-        let Tallies { rained, too_fast, .. } = &mut *tallies;
-        over_row::<V>(width, FaceRow { bed, water, rain, inflow, outflow, out, rained, too_fast });
+        let rained = &mut tallies.rained;
+        over_row::<V>(width, FaceRow { bed, water, rain, inflow, outflow, out, rained });
         let [ground_left, _, ground_right] = sides(ground, width);
         let [level_left, _, level_right] = sides(level, width);
         let ground = [ground_left, ground_right, sides(above, width)[1], sides(below, width)[1]];
