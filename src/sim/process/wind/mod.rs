@@ -51,7 +51,7 @@ const INFO: Info = Info {
     title: "Wind",
     about: "Wind lifts sand, carries it over crests and drops it behind them; it wears rock with what it carries.",
     source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001",
-    bytes_per_cell: 72,
+    bytes_per_cell: 82,
     bytes_per_cell_and_thread: 25,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand],
@@ -198,7 +198,7 @@ impl Process for Wind {
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         let mut kept = self.counts.memories();
-        kept.push(("rounding", Memory::Number(&mut self.owed)));
+        kept.push(("owed", Memory::Number(&mut self.owed)));
         let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
         let Maps { path, flux, abraded, .. } = self.spare.insert(maps);
         kept.extend(
@@ -349,6 +349,8 @@ impl Wind {
         row.moved += cells(outcome.lifted + outcome.dropped + 2 * outcome.worn) * area;
         row.outflow += cells(outcome.outflow) * area;
         row.lost += cells(outcome.lifted - outcome.dropped - outcome.outflow) * area;
+        // Grains have come to rest. Projects of earlier versions have here what rounding owed.
+        row.carried = 0.0;
     }
 
     /// Lets sand slide that lies too steep.
