@@ -1,18 +1,19 @@
 //! Undercut banks and needles give way where droplets have dug.
 //!
 //! A cell that stands farther than a share of its size above the mean of its eight neighbours gives what is too much to
-//! those that lie lower, in equal parts; one that lies as far below takes it from those that stand higher. Of the difference of
-//! a pair an eighth goes at most: so no cell rises above the highest around it, nor sinks below the lowest. All cells exchange at
-//! once, from the old ground; what one gives another gets, so nothing is lost, and no direction is preferred.
+//! them, in equal parts; one that lies as far below takes it from them. All cells exchange at once, from the old
+//! ground; what one gives another gets, so nothing is lost, and no direction is preferred. What a cell among steep ones gets above
+//! the highest ground of the map is taken off again, to settle elsewhere.
 
 use rayon::prelude::*;
 
 use crate::sim::{
     grid::Grid,
     real::{Kernel, with_eight_lanes},
-    stencil::nine,
     terrain::Terrain,
 };
+
+use super::bundle::Droplet;
 
 /// Farthest that a cell may stand above or below the mean of its neighbours, in cell sizes.
 const FARTHEST: f32 = 0.42;
@@ -23,11 +24,12 @@ const MOST_SWEEPS: usize = 16;
 /// Share of the excess that moves in a sweep: 8/9 would meet the limit at once, were the neighbours at rest.
 const SHARE: f32 = 0.6;
 
-/// Lets banks give way. Returns Σ|change of ground|, in metres times cells, and how many cells have changed.
-pub fn collapse(terrain: &mut Terrain) -> (f64, u64) {
+/// Lets banks give way. Returns Σ|change of ground|, in metres times cells, how many cells have changed, and what came to lie above
+/// the `highest` ground: it is to be settled.
+pub fn collapse(terrain: &mut Terrain, highest: f32) -> (f64, u64, Vec<Droplet>) {
     let (width, height) = (terrain.width(), terrain.height());
     if width < 3 || height < 3 {
-        return (0.0, 0);
+        return (0.0, 0, Vec::new());
     }
     let limit = FARTHEST * terrain.cell_size;
     let start = terrain.ground();
@@ -46,35 +48,37 @@ pub fn collapse(terrain: &mut Terrain) -> (f64, u64) {
         if excess.iter().copied().fold(0.0, f32::max) <= TOLERANCE * terrain.cell_size {
             break;
         }
-        let (all_gives, excess, old) = (&gives, &excess, &ground);
-        let rows = change.par_chunks_exact_mut(width).zip(&mut changed);
-        rows.enumerate().for_each(|(y, (change, changed))| {
+        let (all_gives, excess) = (&gives, &excess);
+        let rows = change.par_chunks_exact_mut(width).zip(ground.par_chunks_exact_mut(width));
+        rows.zip(&mut changed).enumerate().for_each(|(y, ((change, ground), changed))| {
             *changed = excess[around(y)].iter().any(|&excess| excess > 0.0);
-            if *changed {
-                // The outermost rows give nothing, and stand for what lies beyond them.
-                let near = [y.saturating_sub(1), y, (y + 1).min(height - 1)];
-                let [gives, ground] = [all_gives, old].map(|grid| near.map(|y| &grid[y * width..][..width]));
-                with_eight_lanes(Exchange { gives, ground, change });
+            if !*changed {
+                return;
             }
-        });
-        let rows =
-            ground.par_chunks_exact_mut(width).zip(change.par_chunks_exact(width)).zip(start.par_chunks_exact(width));
-        rows.zip(&changed).filter(|(_, changed)| **changed).for_each(|(((ground, change), start), _)| {
-            for ((ground, start), change) in ground.iter_mut().zip(start).zip(change) {
-                *ground = start + change;
-            }
+            // Nothing comes from outside, and the outermost rows give nothing: the first row stands for both.
+            let gives = [y.saturating_sub(1), y, if y + 1 == height { 0 } else { y + 1 }];
+            let gives = gives.map(|y| &all_gives[y * width..][..width]);
+            with_eight_lanes(Exchange { gives, change, ground, start: &start[y * width..][..width] });
         });
     }
     let layers = terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut());
-    let (mut fallen, mut cells) = (0.0, 0);
-    for ((bedrock, sand), &change) in layers.zip(change.iter()).filter(|(_, change)| **change != 0.0) {
+    let (mut fallen, mut cells, mut above) = (0.0, 0, Vec::new());
+    for (index, ((bedrock, sand), &change)) in
+        layers.zip(change.iter()).enumerate().filter(|(_, (_, change))| **change != 0.0)
+    {
         let missing = (*sand + change).min(0.0);
         *sand = (*sand + change).max(0.0);
         *bedrock += missing;
         fallen += f64::from(change.abs());
         cells += 1;
+        if *bedrock + *sand > highest {
+            let left = (*sand - (*bedrock + *sand - highest)).max(0.0);
+            let (x, y) = ((index % width) as f32 + 0.5, (index / width) as f32 + 0.5);
+            above.push(Droplet { mass: *sand - left, ..Droplet::at(x, y, 0.0) });
+            *sand = left;
+        }
     }
-    (fallen, cells)
+    (fallen, cells, above)
 }
 
 /// The inner cells of a row with their neighbours on both sides: the row without its last two, without its ends, without
@@ -114,20 +118,12 @@ impl Kernel for Excess<'_> {
     }
 }
 
-/// What a cell gets from a neighbour (negative: gives), by what each of both gives to every neighbour and how high it stands.
-#[inline(always)]
-fn gets(own: (f32, f32), other: (f32, f32)) -> f32 {
-    let (flux, most) = (other.0 - own.0, 0.125 * (other.1 - own.1));
-    let (low, high) = if most > 0.0 { (0.0, most) } else { (most, 0.0) };
-    let flux = if flux > low { flux } else { low };
-    if high > flux { flux } else { high }
-}
-
 /// Adds up what the cells of a row get from their neighbours and give to them.
 struct Exchange<'a> {
     gives: [&'a [f32]; 3],
-    ground: [&'a [f32]; 3],
     change: &'a mut [f32],
+    ground: &'a mut [f32],
+    start: &'a [f32],
 }
 
 impl Kernel for Exchange<'_> {
@@ -135,25 +131,21 @@ impl Kernel for Exchange<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let inner = self.change.len() - 2;
-        // All as long as the loop: so it needs no checks.
-        let [[nw, n, ne], [w, here, e], [sw, s, se]] = nine(self.gives, inner);
-        let [[z_nw, z_n, z_ne], [z_w, z, z_e], [z_sw, z_s, z_se]] = nine(self.ground, inner);
-        let change = &mut self.change[1..][..inner];
+        let [[nw, n, ne], [w, here, e], [sw, s, se]] = self.gives.map(with_sides);
+        let (inner, last) = (here.len(), self.change.len() - 1);
+        let change = &mut self.change[1..inner + 1];
         for x in 0..inner {
-            let own = (here[x], z[x]);
-            let from = |gives: &[f32], ground: &[f32]| gets(own, (gives[x], ground[x]));
-            let sides = (from(n, z_n) + from(s, z_s)) + (from(w, z_w) + from(e, z_e));
-            let corners = (from(nw, z_nw) + from(se, z_se)) + (from(ne, z_ne) + from(sw, z_sw));
-            change[x] += sides + corners;
+            let sides = (n[x] + s[x]) + (w[x] + e[x]);
+            let corners = (nw[x] + se[x]) + (ne[x] + sw[x]);
+            change[x] += (sides + corners) - 8.0 * here[x];
         }
-        // The outermost columns have neighbours on one side only; what lies beside them gives nothing.
-        let last = self.change.len() - 1;
+        // The outermost columns have neighbours on one side only, and give nothing.
+        let [above, middle, below] = self.gives;
         for (x, next) in [(0, 1), (last, last - 1)] {
-            let from = |row: usize| {
-                gets((self.gives[1][x], self.ground[1][x]), (self.gives[row][next], self.ground[row][next]))
-            };
-            self.change[x] += from(1) + (from(0) + from(2));
+            self.change[x] += middle[next] + (above[next] + below[next]);
+        }
+        for ((ground, start), change) in self.ground.iter_mut().zip(self.start).zip(&*self.change) {
+            *ground = start + change;
         }
     }
 }

@@ -301,7 +301,9 @@ impl Droplets {
             self.tracks = tracks.into_tracks();
         }
         let laid = settling::settle(context.terrain, &droplets, highest);
-        let (fallen, cells) = banks::collapse(context.terrain);
+        let (fallen, cells, above) = banks::collapse(context.terrain, highest);
+        // It was dug off there and is laid down here, neither of which is counted.
+        settling::settle(context.terrain, &above, highest);
         let [short, cut, risen] = outcome.limited;
         self.counts.note(&mut self.acted, [short, cut, risen, cells, outcome.endless]);
         self.counts.substeps += outcome.steps;

@@ -9,12 +9,16 @@ const REACH: isize = 3;
 const WIDEST_FAN: isize = 12;
 /// Thickness at the middle of a fan above which a wider one is chosen, in cell sizes.
 const FAN_THICKNESS: f32 = 0.02;
-/// A load that is less than this part of the cell size and of the height is too little to look for a place for.
-const RESOLVED: f32 = 1e-6;
+/// A load that is less than this part of the cell size and of the height, or than a few of the last digits of the sand, is too
+/// little to look for a place for.
+const RESOLVED: f32 = 1e-8;
+const DIGITS: f32 = 64.0 * f32::EPSILON;
 
 /// Lays the load of every droplet down, one after the other, none of it above the `highest` ground. Returns what was laid,
 /// in metres times cells.
 pub fn settle(terrain: &mut Terrain, droplets: &[Droplet], highest: f32) -> f64 {
+    // Two digits below it, so that rounding lifts nothing higher.
+    let highest = highest.next_down().next_down();
     let (mut all, mut window) = (0.0, Vec::new());
     // What even the cell where it ended can't resolve of a load goes with the next one.
     let mut rest = 0.0;
@@ -28,12 +32,15 @@ pub fn settle(terrain: &mut Terrain, droplets: &[Droplet], highest: f32) -> f64 
         load -= spread(terrain, x, y, load, highest, &fans);
         // Where walls stand around, a fan has no room: it goes farther away.
         let (mut reach, longest) = (WIDEST_FAN, terrain.width().max(terrain.height()) as isize);
-        while load > f64::from(RESOLVED * (terrain.cell_size + highest.abs())) && reach < 2 * longest {
+        let own = cell(terrain, x, y);
+        let sand = own.map_or(0.0, |own| terrain.sand[own]);
+        let resolved = f64::from(RESOLVED * (terrain.cell_size + highest.abs()) + DIGITS * sand);
+        while load > resolved && reach < 2 * longest {
             cells_around(terrain, x, y, reach + 1, &mut window);
             load -= fill_up(terrain, &mut window, highest, load);
             reach *= 2;
         }
-        load -= cell(terrain, x, y).map_or(0.0, |own| add(terrain, own, load));
+        load -= own.map_or(0.0, |own| add(terrain, own, load));
         rest = load;
     }
     all - rest
