@@ -104,7 +104,9 @@ pub fn preset(bytes: &[u8]) -> Outcome {
 /// The settings.
 pub fn settings(bytes: &[u8]) -> Outcome {
     let path = put("settings.ron", bytes);
-    said(Remembered::load(&path)).map(|remembered| drop(remembered.settings()))
+    said(Remembered::load(&path)).map(|remembered| {
+        let _ = remembered.settings();
+    })
 }
 
 /// A project with its timeline.

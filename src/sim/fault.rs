@@ -30,7 +30,7 @@ impl fmt::Display for Fault {
         write!(out, "{} broke the run in tick {}: ", self.process, self.tick)?;
         match self.cell {
             Some((layer, x, y)) => {
-                write!(out, "the {} of the cell in column {x}, row {y} grew beyond all numbers", layer.key())?
+                write!(out, "the {} of the cell in column {x}, row {y} grew beyond all numbers", layer.key())?;
             }
             None => write!(out, "what it moved grew beyond all numbers")?,
         }
