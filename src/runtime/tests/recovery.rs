@@ -66,6 +66,8 @@ fn all_of_a_long_stroke_is_kept() {
     let paint = |app: &mut App, height: f32| {
         let mut live = app.world_mut().resource_mut::<Live>();
         live.all_mut()[0].simulation.terrain.bedrock[5] = height;
+        // Longer than the setting asks for.
+        std::thread::sleep(Duration::from_millis(1));
         wait_for_jobs(app);
     };
     app.world_mut().resource_mut::<History>().begin_stroke("raise", 1);
