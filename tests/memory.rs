@@ -71,7 +71,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
             let mut session = session();
             set(&mut session, "terrain.generator", &generator);
             set(&mut session, "terrain.softness", &softness);
-            // Rain and mask as somebody painted them.
+            // Rain and mask, as if painted.
             session.simulation.terrain.rain = Some(Grid::filled(SIDE, SIDE, 0.5));
             session.simulation.terrain.mask = Some(Grid::filled(SIDE, SIDE, 0.5));
             let held = session.bytes_of_layers() as f64 / (SIDE * SIDE) as f64 + 8.0;

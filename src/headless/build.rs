@@ -15,7 +15,7 @@ use crate::{
     io::{
         Budget, Progress,
         export::{self, Export, Settings, Size, Subject},
-        output::{self, Output},
+        output::{self, Output, hex},
         session::Session,
     },
     sim::{ledger::Account, terrain::Layer},
@@ -100,9 +100,7 @@ impl Build {
             [only] => report(only, seconds),
             all => json!({"tiles": all.iter().map(|session| report(session, seconds)).collect::<Vec<_>>()}),
         };
-        let files = output.contents()?.into_iter();
-        report["files"] =
-            files.map(|(name, (bytes, hash))| (name, json!({"bytes": bytes, "hash": hex(hash)}))).collect();
+        report["files"] = output.contents()?;
         let text = format!("{report:#}\n");
         output.write(REPORT, |file| output::write(file, &text))?;
         if interrupted().load(Ordering::Relaxed) {
@@ -151,11 +149,6 @@ fn report(session: &Session, seconds: f64) -> Value {
         },
         "layers": layers,
     })
-}
-
-/// How a hash is written.
-fn hex(hash: u64) -> String {
-    format!("{hash:016x}")
 }
 
 /// An account in cubic metres.

@@ -1,7 +1,7 @@
-//! How much memory the program may take. Whoever is about to take much of it asks here first.
+//! How much memory the program may take. Code that is about to take much of it asks here first.
 //!
 //! What is asked for is held against what the program has in use at that moment, as the allocator counts it: runs, steps
-//! that can be undone, the timeline. So nobody keeps books. What a graphics driver takes for itself is not in it.
+//! that can be undone, the timeline. So no second bookkeeping is needed. What a graphics driver takes for itself is not in it.
 
 use std::{
     fmt,

@@ -8,13 +8,13 @@
 //! file is replaced, and the new one comes last. So a folder that has its index is whole, whenever a run was killed.
 
 use std::{
-    collections::BTreeMap,
     ffi::{OsStr, OsString},
     fs::{self, File},
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 
+use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::{Error, input};
@@ -23,6 +23,11 @@ use super::{Error, input};
 const PREFIX: &str = ".thalweg-";
 /// The file in a hidden folder that is locked as long as the folder is in use.
 const LOCK: &str = "thalweg.lock";
+
+/// A hash as it is written: 16 hexadecimal digits.
+pub fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}
 
 /// A set of files that are published together in one folder.
 #[derive(Debug)]
@@ -77,17 +82,17 @@ impl Output {
         Ok(names)
     }
 
-    /// What was written so far: by name, the number of bytes and their hash (XXH3, 64 bits).
+    /// What was written so far, as JSON: by name, the number of bytes and their hash (XXH3, 64 bits, in hexadecimal).
     ///
     /// # Errors
     /// A file cannot be read again.
-    pub fn contents(&self) -> Result<BTreeMap<String, (u64, u64)>, Error> {
-        let content = |name: &OsStr| -> io::Result<(u64, u64)> {
+    pub fn contents(&self) -> Result<Value, Error> {
+        let content = |name: &OsStr| -> io::Result<Value> {
             let mut file = File::open(self.staging.join(name))?;
-            let (mut count, mut hash, mut part) = (0, Xxh3Default::new(), vec![0; 1 << 18]);
+            let (mut count, mut hash, mut part) = (0_u64, Xxh3Default::new(), vec![0; 1 << 18]);
             loop {
                 match file.read(&mut part)? {
-                    0 => return Ok((count, hash.digest())),
+                    0 => return Ok(json!({"bytes": count, "hash": hex(hash.digest())})),
                     read => {
                         count += read as u64;
                         hash.update(&part[..read]);
@@ -344,7 +349,7 @@ mod tests {
             output.write(name, |file| put(file, name)).expect("it is writable");
         }
         let hash = xxhash_rust::xxh3::xxh3_64(b"a.txt");
-        assert_eq!(output.contents().expect("they are there")["a.txt"], (5, hash));
+        assert_eq!(output.contents().expect("they are there")["a.txt"], json!({"bytes": 5, "hash": hex(hash)}));
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let error = output.write("c.txt", |file| Err(Error::unwritable(&file.with_extension("json"), &full)));
         let error = error.expect_err("the disk is full").to_string();

@@ -1,4 +1,4 @@
-//! Where a run broke: a process made something that is no number, and the run stops before anybody uses it.
+//! Where a run broke: a process computed something that is not a finite number, and the run stops before the result is used.
 
 use std::fmt;
 
@@ -30,9 +30,9 @@ impl fmt::Display for Fault {
         write!(out, "{} broke the run in tick {}: ", self.process, self.tick)?;
         match self.cell {
             Some((layer, x, y)) => {
-                write!(out, "the {} of the cell in column {x}, row {y} grew beyond all numbers", layer.key())?;
+                write!(out, "the {} of the cell in column {x}, row {y} is no longer a finite number", layer.key())?;
             }
-            None => write!(out, "what it moved grew beyond all numbers")?,
+            None => write!(out, "what it moved is no longer a finite number")?,
         }
         write!(out, "; bring its parameters nearer to their defaults")
     }

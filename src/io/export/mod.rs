@@ -6,12 +6,14 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 pub use self::mesh::Print;
 use super::{
     Budget, Error, Progress,
     geo::Geo,
     hillshade::{color_map, hillshade, occlusion},
-    output::Output,
+    output::{self, Output},
     png::rgb8_bytes,
     session::Session,
     write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_rgb16, write_sidecar,
@@ -369,7 +371,8 @@ impl Export {
     }
 }
 
-/// Writes several maps into a folder, with a word before each name: all or none. Returns the files.
+/// Writes several maps into a folder, with a word before each name: all or none. The last is `files.json`, which names the
+/// others with their sizes and hashes: where it is, they are whole. Returns the files.
 ///
 /// # Errors
 /// A file cannot be written, or the work was cancelled; nothing is replaced then.
@@ -389,5 +392,7 @@ pub fn save_all(
         output.write(name, |file| export.write(subject, file, &Progress::default()))?;
         progress.done(index + 1, exports.len());
     }
-    output.publish(None)
+    let (index, files) = (format!("{before}files.json"), json!({"files": output.contents()?}));
+    output.write(&index, |file| output::write(file, format!("{files:#}\n")))?;
+    output.publish(Some(index.as_ref()))
 }

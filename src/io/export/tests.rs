@@ -99,6 +99,11 @@ fn a_set_is_written_whole_or_not_at_all() {
     let written = save_all(&exports, &subject, folder.path(), "hill-", &Progress::default());
     let written = written.unwrap_or_else(|error| panic!("{error}"));
     assert!(written.len() > exports.len() && written.iter().all(|path| path.exists()));
+    let (index, others) = written.split_last().expect("there are files");
+    assert!(index.ends_with("hill-files.json"));
+    let index = std::fs::read_to_string(index).expect("it is there");
+    let index: serde_json::Value = serde_json::from_str(&index).expect("it is JSON");
+    assert_eq!(index["files"].as_object().map(serde_json::Map::len), Some(others.len()));
     // A file of another format than its neighbours must not take their name.
     let names = |ending: &str| written.iter().filter(|path| path.extension().is_some_and(|own| own == ending)).count();
     assert_eq!((names("glb"), names("obj"), names("stl"), names("tif")), (1, 1, 1, 1));
