@@ -178,7 +178,7 @@ pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>
         let modified = fs::metadata(&path).and_then(|file| file.modified()).ok();
         let age =
             modified.and_then(|then| then.elapsed().ok()).map_or_else(String::new, |age| format!(" {}", ago(age)));
-        let text = format!("Thalweg ended unexpectedly{age}; the work of then was kept in {}.", path.display());
+        let text = format!("Thalweg ended unexpectedly{age}. The work was kept in {}.", path.display());
         let open = Command::Open(path.display().to_string(), Options::default());
         notices.ask(text, [("Open it", open), ("Throw it away", Command::ThrowAway(path))]);
     }
