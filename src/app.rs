@@ -7,7 +7,7 @@ use std::{
 };
 
 use bevy::{
-    app::ScheduleRunnerPlugin,
+    app::{ScheduleRunnerPlugin, TerminalCtrlCHandlerPlugin},
     asset::RenderAssetUsages,
     camera::RenderTarget,
     image::Image,
@@ -149,8 +149,10 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
     find_adapter()?;
     let mut app = off_screen(sessions, WINDOW, Viewpoint::default());
     app.insert_resource(Preferences::default());
+    let mut opening = false;
     loop {
         app.update();
+        opening &= app.world().resource::<Jobs>().count() > 0;
         // A finished map pauses once; here nobody is there to play on.
         app.world_mut().resource_mut::<Transport>().playing = true;
         if let Some(error) = pipeline_error(&app) {
@@ -158,14 +160,12 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
         }
         let world = app.world();
         let history_bytes = world.resource::<Timeline>().bytes() + world.resource::<History>().bytes();
-        match watch(Frame { sessions: world.resource::<Live>().all(), history_bytes }) {
+        match watch(Frame { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
             Next::GoOn => {}
             Next::Open(input, options) => {
                 app.world_mut().write_message(Command::Open(input, options));
                 app.update();
-                while app.world().resource::<Jobs>().count() > 0 {
-                    app.update();
-                }
+                opening = true;
             }
             Next::End => return Ok(()),
         }
@@ -205,7 +205,9 @@ pub fn off_screen(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint
     let mut app = App::new();
     let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
     let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
-    app.add_plugins(DefaultPlugins.set(windows).set(render).disable::<LogPlugin>().disable::<WinitPlugin>())
+    let engine = DefaultPlugins.set(windows).set(render).disable::<LogPlugin>().disable::<WinitPlugin>();
+    // Ctrl+C belongs to the command line: the engine would take it and wait for a loop that is not there.
+    app.add_plugins(engine.disable::<TerminalCtrlCHandlerPlugin>())
         .add_plugins(ScheduleRunnerPlugin::run_loop(Duration::ZERO));
     let mut target = Image::new_target_texture(width, height, TextureFormat::Rgba8UnormSrgb, None);
     target.texture_descriptor.usage |= TextureUsages::COPY_SRC;

@@ -311,6 +311,27 @@ fn ctrl_c_stops_a_run_and_leaves_no_file() {
 }
 
 #[test]
+fn ctrl_c_ends_a_soak_with_its_report() {
+    let folder = folder();
+    let child = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["soak", "round-hill", "--minutes", "30"])
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
+    assert!(told.success(), "it was no longer running");
+    let output = child.wait_with_output().expect("it ends");
+    let sentence = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{sentence}");
+    assert!(sentence.contains("Ctrl+C"), "{sentence}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    assert!(report["minutes"].as_f64().is_some_and(|minutes| minutes < 2.0), "{report}");
+}
+
+#[test]
 fn lists_are_complete_and_machine_readable() {
     let folder = folder();
     for (arguments, key) in [(["params", "--json"], "key"), (["scenes", "--json"], "name")] {

@@ -46,6 +46,8 @@ impl Soak {
         self,
         frames: impl FnOnce(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
     ) -> Result<(), Failure> {
+        // From here on Ctrl+C ends it with a report.
+        let _ = interrupted();
         let scenes = match &*self.scene {
             "all" => BUILT_IN.map(|(name, _)| name.to_owned()).to_vec(),
             _ => vec![self.scene],
@@ -80,7 +82,7 @@ fn open(scene: &str) -> Result<Vec<Session>, Failure> {
 fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure> {
     loop {
         sessions.iter_mut().for_each(|session| session.simulation.tick());
-        match watch(Frame { sessions: &sessions, history_bytes: 0 }) {
+        match watch(Frame { sessions: &sessions, history_bytes: 0, opening: false }) {
             Next::GoOn => {}
             Next::Open(scene, _) => sessions = open(&scene)?,
             Next::End => return Ok(()),
@@ -135,6 +137,9 @@ impl Log {
     }
 
     fn after(&mut self, frame: &Frame<'_>) -> Next {
+        if frame.opening {
+            return if interrupted().load(Ordering::Relaxed) { Next::End } else { Next::GoOn };
+        }
         let ended = Instant::now();
         self.start.get_or_insert(ended);
         let run = &frame.sessions[0].simulation;
@@ -297,7 +302,7 @@ mod tests {
         let mut opened = Vec::new();
         loop {
             sessions[0].simulation.tick();
-            match log.after(&Frame { sessions: &sessions, history_bytes: 7 }) {
+            match log.after(&Frame { sessions: &sessions, history_bytes: 7, opening: false }) {
                 Next::GoOn => {}
                 Next::Open(scene, _) => {
                     opened.push((scene, log.elapsed()));

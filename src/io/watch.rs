@@ -8,6 +8,8 @@ pub struct Frame<'a> {
     pub sessions: &'a [Session],
     /// Memory that undo and timeline hold, in bytes.
     pub history_bytes: usize,
+    /// Whether the scene that was asked for is still being opened, and the one before is seen.
+    pub opening: bool,
 }
 
 /// What is to come next.
