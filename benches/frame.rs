@@ -7,7 +7,8 @@ use std::time::Instant;
 use bevy::prelude::*;
 use thalweg::{
     app,
-    io::{heightmap::Options, scene},
+    io::scene,
+    model::origin::Options,
     runtime::{Live, Preferences, Timing, Transport},
     settings::{Quality, Settings},
     view::camera::Viewpoint,

@@ -8,11 +8,10 @@ use std::time::Instant;
 use thalweg::{
     io::{
         Progress,
-        heightmap::Options,
         project::{self, Project},
         scene,
-        snapshot::Unpacked,
     },
+    model::{origin::Options, state::Unpacked},
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         ray,

@@ -27,10 +27,10 @@ use crate::{
         self, Error,
         project::Project,
         scene::{DEFAULT, Picture},
-        session::Session,
         watch::{Frame, Next, Watch},
     },
     log,
+    model::session::Session,
     runtime::{
         self, Brushes, Command, Document, FreeView, History, Jobs, Level, Live, Notices, Preferences, SimSystems,
         Timeline, Transport,

@@ -4,7 +4,8 @@
 //!
 //! - [`params`]: what a parameter is; [`look`]: the parameters of light and colour
 //! - [`sim`]: terrain, processes, clock and ledger; knows nothing of windows and files
-//! - [`io`]: heightmaps, pictures, scene files and the sessions made from them; [`settings`]: what belongs to the person
+//! - [`model`]: a run and what it was made from
+//! - [`io`]: heightmaps, pictures, scene files and projects; [`settings`]: what belongs to the person
 //! - [`headless`]: the command line
 //! - [`runtime`]: the simulation in the app; [`view`] draws it, [`ui`] asks for changes, [`tools`] are the hand on the
 //!   ground; [`app`] puts them in order; [`log`]: what happened, for whoever looks into a fault; [`lines`]: where memory begins,
@@ -16,6 +17,7 @@ pub mod io;
 pub mod lines;
 pub mod log;
 pub mod look;
+pub mod model;
 pub mod params;
 pub mod runtime;
 pub mod settings;

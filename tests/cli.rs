@@ -345,27 +345,30 @@ fn lists_are_complete_and_machine_readable() {
 /// The arrows of the layout, read from the imports: nothing uses what stands above it.
 #[test]
 fn modules_are_used_in_one_direction_only() {
-    let allowed: [(&str, &[&str]); 13] = [
+    let allowed: [(&str, &[&str]); 14] = [
         ("lines", &[]),
         ("params", &[]),
         ("look", &["params"]),
         ("sim", &["params", "look"]),
-        ("io", &["lines", "params", "look", "sim"]),
-        ("headless", &["params", "look", "sim", "io"]),
+        ("model", &["params", "look", "sim"]),
+        ("io", &["lines", "params", "look", "sim", "model"]),
+        ("headless", &["params", "look", "sim", "model", "io"]),
         ("settings", &["params", "io"]),
         ("log", &["settings"]),
-        ("runtime", &["params", "look", "sim", "io", "settings"]),
-        ("view", &["params", "look", "sim", "io", "settings", "runtime"]),
-        ("ui", &["params", "look", "sim", "io", "settings", "runtime"]),
-        ("tools", &["params", "look", "sim", "io", "settings", "runtime"]),
-        ("app", &["params", "look", "sim", "io", "settings", "log", "runtime", "view", "ui", "tools"]),
+        ("runtime", &["params", "look", "sim", "model", "io", "settings"]),
+        ("view", &["params", "look", "sim", "model", "io", "settings", "runtime"]),
+        ("ui", &["params", "look", "sim", "model", "io", "settings", "runtime"]),
+        ("tools", &["params", "look", "sim", "model", "io", "settings", "runtime"]),
+        ("app", &["params", "look", "sim", "model", "io", "settings", "log", "runtime", "view", "ui", "tools"]),
     ];
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut seen = 0;
     for (module, below) in allowed {
         for file in files_of(&source, module) {
             seen += 1;
+            // A test may stand anywhere and use all.
             let text = fs::read_to_string(&file).expect("source is text");
+            let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
             for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
                 for (other, _) in allowed {
                     let uses = line.contains(&format!("crate::{other}"))

@@ -7,12 +7,15 @@ use thalweg::{
     io::{
         Budget, By, Progress,
         export::{self, Export, Settings, Subject},
-        heightmap::{self, Options},
+        heightmap,
         project::{self, Keyframes, Project},
-        session::{BYTES_PER_CELL, Session},
         write_asc, write_exr, write_png16, write_r32, write_sidecar,
     },
     lines::most_in_use,
+    model::{
+        origin::Options,
+        session::{BYTES_PER_CELL, Session},
+    },
     params::walk,
     sim::{grid::Grid, process::catalogue},
 };

@@ -12,12 +12,10 @@ use thalweg::{
     app,
     io::{
         Progress,
-        heightmap::Options,
         scene::{self, BUILT_IN},
-        session::Session,
     },
-    params::title,
-    params::{Value, walk},
+    model::{origin::Options, session::Session},
+    params::{Value, title, walk},
     runtime::{
         Before, Brushes, Command, Document, Held, History, Live, Notices, Overlay, Preferences, Record, Timeline,
         Timing, Touch, Transport, Workspace,

@@ -10,13 +10,8 @@ use std::{
 
 use tempfile::TempDir;
 use thalweg::{
-    io::{
-        Error,
-        heightmap::{self, Options},
-        preset::Preset,
-        project, scene,
-        session::Session,
-    },
+    io::{Error, heightmap, preset::Preset, project, scene},
+    model::{origin::Options, session::Session},
     settings::Remembered,
     sim::terrain::Layer,
 };

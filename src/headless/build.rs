@@ -16,8 +16,8 @@ use crate::{
         Budget, Progress,
         export::{self, Export, Settings, Size, Subject},
         output::{self, Output, hex},
-        session::Session,
     },
+    model::session::Session,
     sim::{ledger::Account, terrain::Layer},
 };
 

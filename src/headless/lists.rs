@@ -4,11 +4,8 @@ use serde_json::json;
 
 use super::{Failure, print};
 use crate::{
-    io::{
-        heightmap,
-        scene::{BUILT_IN, DEFAULT},
-        session::Session,
-    },
+    io::scene::{BUILT_IN, DEFAULT},
+    model::{origin::Options, session::Session},
     params::{Parameter, Value, walk},
     sim::Simulation,
 };
@@ -17,7 +14,7 @@ use crate::{
 pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (name, _) in BUILT_IN {
-        let session = Session::open(name, &heightmap::Options::default())?;
+        let session = Session::open(name, &Options::default())?;
         rows.push((name, session.title, session.about, session.ticks));
     }
     let text = if as_json {
@@ -34,7 +31,7 @@ pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
 
 /// Every parameter there is, at its default.
 fn all_parameters() -> Result<Vec<Parameter>, Failure> {
-    let mut session = Session::open(DEFAULT, &heightmap::Options::default())?;
+    let mut session = Session::open(DEFAULT, &Options::default())?;
     session.terrain = Default::default();
     session.look = Default::default();
     session.simulation.slots = Simulation::new(session.simulation.terrain.clone(), 1).slots;

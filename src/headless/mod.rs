@@ -20,11 +20,14 @@ use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
-        Budget, By, Error, escaped, heightmap,
+        Budget, By, Error, escaped,
         project::{self, Keyframes, Project},
-        scene::{self, DEFAULT, Picture, Role},
-        session::Session,
+        scene::{self, DEFAULT, Picture},
         watch::Watch,
+    },
+    model::{
+        origin::{Options, Role},
+        session::Session,
     },
     params::{ParamError, nearest},
     sim::vector_unit::VectorUnit,
@@ -227,7 +230,7 @@ fn open(
     let opened = match &file {
         Some(file) => project::open_whole(file)?,
         None => Project {
-            sessions: scene::open(input.as_deref().unwrap_or(DEFAULT), &heightmap::Options::default())?,
+            sessions: scene::open(input.as_deref().unwrap_or(DEFAULT), &Options::default())?,
             chosen: 0,
             camera: None,
             timeline: Keyframes::default(),
@@ -248,15 +251,11 @@ fn open(
 impl Start {
     /// Opens the input and applies all options to each of its runs.
     fn sessions(&self) -> Result<Vec<Session>, Failure> {
-        let options = heightmap::Options {
-            size: self.size,
-            cell_size: self.cell_size,
-            min_m: self.min_height,
-            max_m: self.max_height,
-        };
+        let options =
+            Options { size: self.size, cell_size: self.cell_size, min_m: self.min_height, max_m: self.max_height };
         options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
         let resumes = self.resumes();
-        if resumes && options != heightmap::Options::default() {
+        if resumes && options != Options::default() {
             return Err(Failure::bad_input(
                 "a project has its size and heights; leave --size, --cell-size and the heights out",
             ));
@@ -410,7 +409,7 @@ mod tests {
 
     #[test]
     fn a_run_that_breaks_ends_with_a_sentence() {
-        let mut session = Session::open("round-hill", &heightmap::Options::default()).expect("built in");
+        let mut session = Session::open("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
         let start = Start { ticks: Some(3), ..Start::default() };
         let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Failure, Start, parse_size};
-use crate::io::{Error, scene::Picture, session::Session};
+use crate::{
+    io::{Error, scene::Picture},
+    model::session::Session,
+};
 
 #[derive(Args)]
 pub(super) struct Shot {

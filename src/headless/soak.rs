@@ -14,11 +14,10 @@ use super::{Failure, interrupted, print};
 use crate::{
     io::{
         Progress,
-        heightmap::Options,
         scene::{self, BUILT_IN},
-        session::Session,
         watch::{Frame, Next, Watch},
     },
+    model::{origin::Options, session::Session},
     sim::ledger::Account,
 };
 

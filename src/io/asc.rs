@@ -7,12 +7,14 @@ use std::{
 
 use super::{
     Error, Progress,
-    geo::Geo,
     input::open,
     output,
     raster::{CellSize, Expected, Raster, Rows},
 };
-use crate::sim::{bounds::CELL_SIZE, grid::Grid};
+use crate::{
+    model::origin::Geo,
+    sim::{bounds::CELL_SIZE, grid::Grid},
+};
 
 /// The header lies within the first bytes; a file whose header is longer is none of this kind.
 const HEADER_BYTES: u64 = 4096;

@@ -3,20 +3,23 @@
 //! What the command line says wins over the sidecar, and the sidecar over the file. What nobody says is assumed, and a
 //! warning tells what was assumed and how to state it.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use super::{
-    Budget, Error, asc, exr,
-    geo::Geo,
-    input, png,
+    Budget, Error, asc, exr, input, png,
     raster::{Expected, Raster},
     raw,
-    scene::Role,
     sidecar::Sidecar,
 };
-use crate::sim::{
-    bounds::{CELL_SIZE, HEIGHT, Unfit},
-    grid::Grid,
+use crate::{
+    model::{
+        origin::{Heightmap, Options, Origin, Role},
+        session::Session,
+    },
+    sim::{
+        bounds::{CELL_SIZE, HEIGHT},
+        grid::Grid,
+    },
 };
 
 /// Shortest and longest side of a terrain, in cells.
@@ -26,38 +29,12 @@ const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Relief of an integer format where nobody states it, as a share of the shorter side: that of the published terrain.
 const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
 
-/// What the command line says of a heightmap.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
-    /// (columns, rows) of the result; also those of a raw file that has no sidecar.
-    pub size: Option<(usize, usize)>,
-    /// Side of a cell of the result, in metres.
-    pub cell_size: Option<f32>,
-    /// Height of the value 0 of an integer format, in metres.
-    pub min_m: Option<f32>,
-    /// Height of the largest value of an integer format, in metres.
-    pub max_m: Option<f32>,
-}
-
-/// A terrain's heights, as read from a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Heightmap {
-    /// Heights in metres, all finite; the first row is the northern one.
-    pub heights: Grid,
-    /// Side of a cell, in metres.
-    pub cell_size: f32,
-    /// Where on Earth it lies, if that is known.
-    pub geo: Option<Geo>,
-    /// What was assumed, filled or converted: a sentence each, with the file's name.
-    pub warnings: Vec<String>,
-}
-
 /// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32` or `.asc`, with its sidecar if there is one.
 ///
 /// # Errors
 /// One sentence, if the file or its sidecar cannot be used as the options ask, or if an option is out of range.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
-    options.check(path)?;
+    check(options, path)?;
     let expected = Expected {
         sidecar: Sidecar::of(path)?,
         size: options.size,
@@ -145,32 +122,42 @@ pub fn read_layer(path: &Path, size: (usize, usize), role: Role) -> Result<(Grid
     Ok((cells, with_name(path, warnings)))
 }
 
-impl Options {
-    fn check(&self, path: &Path) -> Result<(), Error> {
-        let (shortest, longest) = SIDES;
-        if let Some((width, height)) = self.size
-            && ![width, height].iter().all(|side| (shortest..=longest).contains(side))
-        {
-            let wrong = format!("it cannot have the size {width} × {height}");
-            return Err(Error::input(path, wrong, format!("each side of --size ranges from {shortest} to {longest}")));
-        }
-        self.check_numbers().map_err(|unfit| Error::unfit(path, unfit))
-    }
-
-    /// Checks cell size and heights, whatever is to be read.
+impl Session {
+    /// A map that starts as bare dry bedrock under the defaults, with droplets on.
     ///
     /// # Errors
-    /// One cannot be carried.
-    pub fn check_numbers(&self) -> Result<(), Unfit> {
-        let numbers = [
-            ("--cell-size", self.cell_size, CELL_SIZE),
-            ("--min-height", self.min_m, HEIGHT),
-            ("--max-height", self.max_m, HEIGHT),
-        ];
-        numbers
-            .into_iter()
-            .try_for_each(|(name, value, bounds)| value.map_or(Ok(()), |value| bounds.check(name, value)))
+    /// It needs more memory than may be used.
+    pub fn of_heightmap(name: &str, map: Heightmap, origin: Origin) -> Result<Self, Error> {
+        let mut session = Session::small(name, 1, origin);
+        session.set_heights(Arc::new(map));
+        session.enable(&["droplets"]);
+        Budget::present().ask(Path::new(&session.origin.input), session.wanted())?;
+        session.restart(1);
+        session.note_defaults();
+        Ok(session)
     }
+
+    /// Loads a map of sand, softness or rain. It takes effect at the next [`Self::restart`].
+    ///
+    /// # Errors
+    /// The file cannot be used as such a map; nothing is changed then.
+    pub fn load_map(&mut self, role: Role, path: &Path) -> Result<(), Error> {
+        let (grid, warnings) = read_layer(path, self.size(), role)?;
+        self.set_map(role, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;
+        self.warnings.extend(warnings);
+        Ok(())
+    }
+}
+
+fn check(options: &Options, path: &Path) -> Result<(), Error> {
+    let (shortest, longest) = SIDES;
+    if let Some((width, height)) = options.size
+        && ![width, height].iter().all(|side| (shortest..=longest).contains(side))
+    {
+        let wrong = format!("it cannot have the size {width} × {height}");
+        return Err(Error::input(path, wrong, format!("each side of --size ranges from {shortest} to {longest}")));
+    }
+    options.check_numbers().map_err(|unfit| Error::unfit(path, unfit))
 }
 
 fn load(path: &Path, expected: &Expected) -> Result<Raster, Error> {

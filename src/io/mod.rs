@@ -7,13 +7,10 @@
 
 mod asc;
 mod budget;
-mod command_line;
 mod embedded;
 pub mod export;
 mod exr;
-pub mod geo;
 pub mod heightmap;
-pub mod hillshade;
 pub mod input;
 pub mod keep;
 pub mod output;
@@ -24,10 +21,7 @@ pub mod project;
 mod raster;
 mod raw;
 pub mod scene;
-pub mod session;
-mod shaped;
 mod sidecar;
-pub mod snapshot;
 mod tiff;
 pub mod watch;
 

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, input, output, session::Session};
+use super::{Error, input, output};
+use crate::model::session::Session;
 
 /// Ending of their names.
 pub const ENDING: &str = "ron";
@@ -82,7 +83,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::io::heightmap::Options;
+    use crate::model::origin::Options;
 
     #[test]
     fn a_preset_comes_back_and_a_wrong_one_changes_nothing() {

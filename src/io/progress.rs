@@ -5,6 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
+use crate::model::session::Session;
+
 /// The share of some work that is done, from 0 to 1, and whether it is still wanted. Clones share it; who does not watch gives
 /// a new one away.
 #[derive(Clone, Debug, Default)]
@@ -36,5 +38,15 @@ impl PartialEq for Progress {
     /// The same work, not the same share.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Session {
+    /// Runs the ticks that have run when a window first shows the scene.
+    pub fn prepare(&mut self, progress: &Progress) {
+        for tick in 0..self.shown_from {
+            self.simulation.tick();
+            progress.done(tick as usize + 1, self.shown_from as usize);
+        }
     }
 }

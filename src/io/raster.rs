@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use super::{Budget, Error, geo::Geo, sidecar::Sidecar};
-use crate::sim::{bounds::Bounds, grid::Grid, resample::Resampler};
+use super::{Budget, Error, sidecar::Sidecar};
+use crate::{
+    model::origin::Geo,
+    sim::{bounds::Bounds, grid::Grid, resample::Resampler},
+};
 
 /// Longest side of a file that is opened at all, in cells; two such sides are 2^28 cells.
 const LONGEST_SIDE: u64 = 1 << 14;

@@ -11,18 +11,21 @@ use serde::{Deserialize, Serialize};
 use super::{
     Budget, Error, Progress,
     embedded::FOLDER,
-    heightmap::{self, Heightmap},
-    input,
+    heightmap, input,
     output::{self, Output},
     project,
-    session::{Origin, Session},
     sidecar::Sidecar,
     write_r32, write_sidecar,
 };
-use crate::sim::{
-    bounds::{Bounds, DEPTH, HEIGHT, RAIN, SHARE},
-    grid::Grid,
-    terrain::{Pool, Source},
+use crate::{
+    model::{
+        origin::{Heightmap, Options, Origin, Role, Tile},
+        session::Session,
+    },
+    sim::{
+        grid::Grid,
+        terrain::{Pool, Source},
+    },
 };
 
 /// The scenes compiled into the program: name and RON text.
@@ -110,23 +113,6 @@ fn is_zero(ticks: &u64) -> bool {
     *ticks == 0
 }
 
-/// One of several runs side by side: what sets it apart from the scene's others.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tile {
-    /// Its name in the picture.
-    pub title: String,
-    /// Its seed; without one, the scene's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// Processes that run in it; without, the scene's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enabled: Option<Vec<String>>,
-    /// Its parameters, over the scene's.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub set: BTreeMap<String, String>,
-}
-
 /// A picture to take of a scene.
 #[derive(Clone, Debug)]
 pub struct Picture {
@@ -144,7 +130,7 @@ pub struct Picture {
 ///
 /// # Errors
 /// One sentence, if there is no such scene or the file cannot be used.
-pub fn open(input: &str, options: &heightmap::Options) -> Result<Vec<Session>, Error> {
+pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
     let origin = Origin { input: input.to_owned(), options: options.clone(), ..Origin::default() };
     if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == input) {
         return parse(&Path::new(FOLDER).join(name), text)?.sessions(name, &Path::new(FOLDER).join(name), origin);
@@ -158,6 +144,17 @@ pub fn open(input: &str, options: &heightmap::Options) -> Result<Vec<Session>, E
         }
         None if !path.exists() => Err(Error::unknown_scene(input, &BUILT_IN.map(|(name, _)| name))),
         _ => Ok(vec![Session::of_heightmap(&stem, heightmap::read(path, options)?, origin)?]),
+    }
+}
+
+impl Session {
+    /// The first run of a scene, or the heightmap: see [`open`].
+    ///
+    /// # Errors
+    /// One sentence, if there is no such scene or the file cannot be used.
+    pub fn open(input: &str, options: &Options) -> Result<Self, Error> {
+        // A scene has at least one run.
+        open(input, options).map(|mut sessions| sessions.swap_remove(0))
     }
 }
 
@@ -240,59 +237,6 @@ impl Scene {
         session.sources = self.springs.clone();
         session.pools = self.pools.clone();
         Ok(session)
-    }
-}
-
-/// What a picture of numbers can be used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Role {
-    /// Heights: a new start on bare dry bedrock.
-    #[default]
-    Heights,
-    /// Thickness of loose sand on the bedrock.
-    Sand,
-    /// Softness of the bedrock.
-    Softness,
-    /// Where rain falls.
-    Rain,
-    /// Depth of water at the start.
-    Water,
-    /// Sediment in the water; scene files alone have it.
-    Suspended,
-}
-
-impl Role {
-    /// Those that a person may import, in the order in which they are offered.
-    pub const ALL: [Role; 5] = [Role::Heights, Role::Sand, Role::Softness, Role::Rain, Role::Water];
-
-    /// Name shown to the user.
-    pub fn title(self) -> &'static str {
-        match self {
-            Role::Heights => "Heights",
-            Role::Sand => "Sand",
-            Role::Softness => "Softness",
-            Role::Rain => "Rain",
-            Role::Water => "Water",
-            Role::Suspended => "Suspended sediment",
-        }
-    }
-
-    /// What the smallest and the largest value of an integer format stand for unless a sidecar states it.
-    pub fn range(self) -> (f32, f32) {
-        match self {
-            Role::Sand | Role::Water | Role::Suspended => (0.0, 10.0),
-            Role::Heights | Role::Softness | Role::Rain => (0.0, 1.0),
-        }
-    }
-
-    /// What a cell of it may hold.
-    pub fn bounds(self) -> Bounds {
-        match self {
-            Role::Heights => HEIGHT,
-            Role::Sand | Role::Water | Role::Suspended => DEPTH,
-            Role::Softness => SHARE,
-            Role::Rain => RAIN,
-        }
     }
 }
 

@@ -8,8 +8,8 @@ use tiff::{
     tags::Tag,
 };
 
-use super::{Error, geo::Geo, output};
-use crate::sim::grid::Grid;
+use super::{Error, output};
+use crate::{model::origin::Geo, sim::grid::Grid};
 
 /// Keys and values of GeoTIFF: kind of coordinates, that a cell is an area, and the ellipsoid.
 const MODEL_TYPE: u16 = 1024;

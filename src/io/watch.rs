@@ -1,6 +1,6 @@
 //! A run that is played frame by frame while something looks on, and says what is to come next.
 
-use super::{heightmap::Options, session::Session};
+use crate::model::{origin::Options, session::Session};
 
 /// What there is to see after a frame.
 pub struct Frame<'a> {

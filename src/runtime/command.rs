@@ -7,10 +7,9 @@ use bevy::prelude::*;
 use crate::{
     io::{
         export::{Export, Settings},
-        heightmap::Options,
         project::Camera,
-        scene::Role,
     },
+    model::origin::{Options, Role},
     params::Value,
     sim::{
         edit::{Combine, Tool},

@@ -12,11 +12,13 @@ use super::{
     Command, History, Jobs, Live, Notices, Preferences, Timeline,
     jobs::{Task, save},
 };
-use crate::io::{
-    Error, Progress,
-    heightmap::Options,
-    keep::{Keeper, left_behind},
-    project::{Camera, Keyframes, Project},
+use crate::{
+    io::{
+        Error, Progress,
+        keep::{Keeper, left_behind},
+        project::{Camera, Keyframes, Project},
+    },
+    model::origin::Options,
 };
 
 /// How many files are remembered.

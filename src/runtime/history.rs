@@ -9,7 +9,7 @@ use bevy::prelude::*;
 
 use super::{Live, state::State};
 use crate::{
-    io::session::Session,
+    model::session::Session,
     params::{Value, title, walk, write},
     sim::{edit::Patch, terrain::Source},
 };

@@ -16,12 +16,13 @@ use crate::{
     io::{
         Budget, Error, Progress,
         export::{self, Export, Settings, Subject},
-        heightmap::{self, Heightmap, Options},
-        output,
+        heightmap, output,
         project::{self, Keyframes, Project},
-        scene::{self, Role},
-        session::{Origin, Session},
-        write_rgb8,
+        scene, write_rgb8,
+    },
+    model::{
+        origin::{Heightmap, Options, Origin, Role},
+        session::Session,
     },
     settings::picture_folder,
     sim::{edit::Tool, grid::Grid},
@@ -329,7 +330,7 @@ pub(super) fn finish(
                 let all = changed.all_mut().iter_mut();
                 let set = all.map(|session| {
                     session.note_shape();
-                    session.set_map(role, &path, map.clone())?;
+                    session.set_map(role, &path, map.clone()).map_err(|unfit| Error::unfit(&path, unfit))?;
                     session.warnings = warnings.clone();
                     session.restart(session.simulation.seed());
                     Ok(())

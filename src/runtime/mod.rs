@@ -35,7 +35,8 @@ pub use self::{
     timeline::{Mark, Timeline},
 };
 use crate::{
-    io::{Budget, By, session::Session},
+    io::{Budget, By},
+    model::session::Session,
     settings::{Remembered, Settings},
     sim::process::catalogue,
 };

@@ -9,7 +9,8 @@ use super::{
     jobs::Task,
 };
 use crate::{
-    io::{Budget, preset::Preset, session::Session},
+    io::{Budget, preset::Preset},
+    model::session::Session,
     params::{self, Value, write},
 };
 

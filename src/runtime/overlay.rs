@@ -5,7 +5,7 @@ use colorgrad::Gradient;
 
 use super::{Brushes, Command, Live, Revision};
 use crate::{
-    io::session::Session,
+    model::session::Session,
     sim::{
         edit::Tool,
         grid::Grid,

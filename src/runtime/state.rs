@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Live;
 use crate::{
-    io::snapshot::{Snapshot, Unpacked},
+    model::state::{Snapshot, Unpacked},
     sim::{Simulation, grid::Grid, terrain::Terrain},
 };
 

@@ -1,9 +1,6 @@
 use self::recovery::{keeping, kept};
 use super::*;
-use crate::{
-    io::{heightmap::Options, project},
-    params::Value,
-};
+use crate::{io::project, model::origin::Options, params::Value};
 
 fn app() -> App {
     let mut app = App::new();
@@ -220,8 +217,8 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
         Command::Open(path(&scene), Options::default()),
         Command::Open(path(folder.path()), Options::default()),
         Command::Open("no-such-scene".to_owned(), Options::default()),
-        Command::Load(crate::io::scene::Role::Heights, broken.clone(), Options::default()),
-        Command::Load(crate::io::scene::Role::Rain, broken.clone(), Options::default()),
+        Command::Load(crate::model::origin::Role::Heights, broken.clone(), Options::default()),
+        Command::Load(crate::model::origin::Role::Rain, broken.clone(), Options::default()),
         Command::SaveMap("height", folder.path().join("map.jpg")),
         Command::SaveScene(folder.path().join("broken.png/inside.ron")),
     ] {
@@ -249,7 +246,7 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     app.world_mut().write_message(Command::SaveMap("height", path.clone()));
     app.update();
     until_done(&mut app);
-    app.world_mut().write_message(Command::Load(crate::io::scene::Role::Heights, path, Options::default()));
+    app.world_mut().write_message(Command::Load(crate::model::origin::Role::Heights, path, Options::default()));
     app.update();
     until_done(&mut app);
     let live = app.world().resource::<Live>();

@@ -8,7 +8,7 @@ use super::{
     Command, Deadline, FrameBudget, History, Level, Live, Notices, Revision, SimTick, TICKS_PER_SECOND, Timing,
     Transport, smoothed, timeline,
 };
-use crate::io::session::Session;
+use crate::model::session::Session;
 
 /// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
 pub(super) fn run_due(world: &mut World) {

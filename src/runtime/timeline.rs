@@ -10,9 +10,9 @@ use std::{
 use bevy::prelude::*;
 
 use super::{BUDGET, Command, History, Live, Revision, Transport};
-use crate::io::{
-    project,
-    snapshot::{Snapshot, Unpacked},
+use crate::{
+    io::project,
+    model::state::{Snapshot, Unpacked},
 };
 
 /// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.

@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 
 use crate::{
-    io::session::Session,
+    model::session::Session,
     runtime::{BrushCursor, Brushes, Command, Held, History, Level, Live, Notices, Revision, Ring, Touch},
     sim::{
         edit::{Brush, Dab, Patch, Stroke, Tool},
@@ -180,7 +180,7 @@ fn meant(held: Tool, keys: Held) -> (Tool, bool) {
 mod tests {
     use super::*;
     use crate::{
-        io::heightmap::Options,
+        model::origin::Options,
         params::Value,
         runtime::{self, Transport},
         sim::terrain::Terrain,

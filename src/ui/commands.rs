@@ -8,9 +8,9 @@ use egui_phosphor::regular as icon;
 use crate::{
     io::{
         export,
-        heightmap::Options,
-        scene::{BUILT_IN, Role, Scene},
+        scene::{BUILT_IN, Scene},
     },
+    model::origin::{Options, Role},
     runtime::{Before, Command, Workspace},
     sim::{edit::Tool, quantity::Quantity},
 };

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use bevy_egui::egui::{self, Align2, RichText};
 
 use crate::{
-    io::{
-        export::{self, Export, PRESETS, Print, Settings, Size},
-        session::Session,
-    },
+    io::export::{self, Export, PRESETS, Print, Settings, Size},
+    model::session::Session,
     params::title,
     runtime::Command,
 };

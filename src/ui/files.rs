@@ -9,11 +9,11 @@ use egui_file_dialog::FileDialog;
 use super::export::ExportDialog;
 use crate::{
     io::{
-        export,
-        heightmap::Options,
-        preset,
+        export, preset,
         project::{ENDING, is_project},
-        scene::Role,
+    },
+    model::{
+        origin::{Options, Role},
         session::Session,
     },
     runtime::{Command, Level, Notices, Preferences},

@@ -20,8 +20,8 @@ use super::{
     transport::{status_ui, transport_ui},
 };
 use crate::{
-    io::heightmap::Options,
     look::{Look, WaterLook},
+    model::origin::Options,
     params::{self, Parameter, Value, walk},
     runtime::{Command, Workspace},
     sim::{

@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{State, group::group_ui};
-use crate::{io::scene::Role, runtime::Command, sim::generate::TerrainParams};
+use crate::{model::origin::Role, runtime::Command, sim::generate::TerrainParams};
 
 /// Sizes that are offered, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];

@@ -4,8 +4,8 @@ use bevy::{prelude::*, render::render_resource::ShaderType};
 
 use super::SIDE;
 use crate::{
-    io::session::Session,
     look::Look,
+    model::session::Session,
     runtime::Ring,
     sim::{
         edit::{Brush, Tool},
@@ -203,7 +203,7 @@ pub(super) fn foot(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{heightmap::Options, scene};
+    use crate::{io::scene, model::origin::Options};
 
     #[test]
     fn ten_blocks_stand_in_two_rows_apart_and_within_the_circle_of_one() {

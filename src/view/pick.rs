@@ -143,8 +143,8 @@ fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Opt
 mod tests {
     use super::*;
     use crate::{
-        io::{heightmap::Options, session::Session},
         look::Look,
+        model::{origin::Options, session::Session},
         view::numbers::Layout,
     };
 

@@ -14,7 +14,7 @@ use bevy::{
 
 use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, variant::Variant};
 use crate::{
-    io::session::Session,
+    model::session::Session,
     runtime::{Before, Live, Revision, Shown, Transport},
     sim::{Slot, process::Track},
 };

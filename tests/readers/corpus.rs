@@ -7,14 +7,11 @@ use std::{fs, io::Read, path::Path, sync::Arc};
 use thalweg::{
     io::{
         Progress,
-        heightmap::Options,
         preset::Preset,
         project::{self, Keyframe, Keyframes, Project},
-        scene,
-        session::Session,
-        snapshot::Unpacked,
-        write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar,
+        scene, write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar,
     },
+    model::{origin::Options, session::Session, state::Unpacked},
     settings::{Remembered, Settings, Theme},
     sim::grid::Grid,
 };

@@ -1,5 +1,6 @@
 //! Results: what there is to save of a terrain, in which formats, and how it is written.
 
+pub mod hillshade;
 mod mesh;
 #[cfg(test)]
 mod tests;
@@ -11,16 +12,15 @@ use serde_json::json;
 pub use self::mesh::Print;
 use super::{
     Budget, Error, Progress,
-    geo::Geo,
-    hillshade::{color_map, hillshade, occlusion},
     output::{self, Output},
     png::rgb8_bytes,
-    session::Session,
     write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_rgb16, write_sidecar,
     write_tiff,
 };
 use crate::{
+    io::export::hillshade::{color_map, hillshade, occlusion},
     look::Look,
+    model::{origin::Geo, session::Session},
     params::nearest,
     sim::{
         analysis,

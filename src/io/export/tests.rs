@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::{
-    io::heightmap::{self, Options},
-    sim::terrain::Edge,
-};
+use crate::{io::heightmap, model::origin::Options, sim::terrain::Edge};
 
 fn subject(terrain: Terrain) -> Subject {
     Subject { terrain, look: Look::default(), geo: None, print: Print::default() }

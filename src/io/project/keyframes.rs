@@ -13,10 +13,8 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::Sim
 
 use super::{LONGEST_SIDE, MOST_RUNS, damaged, manifest::Books, read, text};
 use crate::{
-    io::{
-        Budget, Error, input,
-        snapshot::{LAYERS, Packed, Snapshot},
-    },
+    io::{Budget, Error, input},
+    model::state::{LAYERS, Packed, Snapshot},
     params::kebab,
     sim::{
         bounds::{Bounds, CELL_SIZE, DEPTH, HEIGHT, KEPT, RAIN, SHARE, TICK},

@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::layers_of;
 use crate::{
-    io::{
-        geo::Geo,
-        heightmap::{Heightmap, Options},
-        scene::{Role, Tile},
-        session::{BYTES_PER_CELL, Maps, Origin, Session},
+    model::{
+        origin::{Geo, Heightmap, Options, Origin, Role, Tile},
+        session::{BYTES_PER_CELL, Maps, Session},
     },
     sim::{
         bounds::{CELL_SIZE, TICK, VOLUME},

@@ -19,19 +19,19 @@ use std::{
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
 use self::manifest::{FORMAT, Head, Manifest, Run};
-use super::{
-    Budget, Error, Progress,
-    heightmap::Heightmap,
-    hillshade::hillshade,
-    input, output,
-    png::rgb8_bytes,
-    session::{Maps, Session},
-};
-use crate::sim::{
-    bounds::{Bounds, DEPTH, HEIGHT, KEPT, RAIN, SHARE, Unfit},
-    grid::Grid,
-    memory::Memory,
-    terrain::Terrain,
+use super::{Budget, Error, Progress, input, output, png::rgb8_bytes};
+use crate::{
+    io::export::hillshade::hillshade,
+    model::{
+        origin::Heightmap,
+        session::{Maps, Session},
+    },
+    sim::{
+        bounds::{Bounds, DEPTH, HEIGHT, KEPT, RAIN, SHARE, Unfit},
+        grid::Grid,
+        memory::Memory,
+        terrain::Terrain,
+    },
 };
 
 pub use self::{

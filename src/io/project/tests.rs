@@ -7,7 +7,11 @@ use std::{
 
 use super::*;
 use crate::{
-    io::{geo::Geo, heightmap::Options, scene, snapshot::Unpacked},
+    io::scene,
+    model::{
+        origin::{Geo, Options},
+        state::Unpacked,
+    },
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         rng::Stream,

@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::Progress;
-use crate::{look::Look, sim::grid::Grid};
+use crate::{io::Progress, look::Look, sim::grid::Grid};
 
 /// Radii, in cells, at which hollows look around for what hides the sky.
 const OPENNESS_RADII: [isize; 4] = [1, 2, 5, 12];

@@ -10,7 +10,7 @@ use crate::{
 
 /// A terrain as a hand had shaped it before the first tick.
 #[derive(Debug)]
-pub(super) struct Shaped {
+pub struct Shaped {
     recipe: Recipe,
     /// All layers but rain and mask, which are kept in any case.
     terrain: Terrain,
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// The terrain to start from with this seed, if a hand has shaped it.
-    pub(super) fn shaped_start(&self, seed: u64) -> Option<Terrain> {
+    pub fn shaped_start(&self, seed: u64) -> Option<Terrain> {
         let shaped = self.shaped.as_ref().filter(|shaped| shaped.recipe == Recipe::of(self, seed))?;
         let rain = self.maps.rain.as_ref();
         let rain = rain.map(|map| map.resampled(shaped.terrain.width(), shaped.terrain.height()));
@@ -90,13 +90,13 @@ impl Session {
     }
 
     /// The terrain to start from again with the present seed and parameters, if a hand has shaped it.
-    pub(super) fn shape(&self) -> Option<&Terrain> {
+    pub fn shape(&self) -> Option<&Terrain> {
         let shaped = self.shaped.as_ref()?;
         (shaped.recipe == Recipe::of(self, self.simulation.seed())).then_some(&shaped.terrain)
     }
 
     /// Takes such a terrain over.
-    pub(super) fn set_shape(&mut self, terrain: Terrain) {
+    pub fn set_shape(&mut self, terrain: Terrain) {
         let recipe = Recipe::of(self, self.simulation.seed());
         self.shaped = Some(Arc::new(Shaped { recipe, terrain }));
     }
@@ -108,10 +108,9 @@ mod tests {
     use crate::{
         io::{
             Progress,
-            heightmap::Options,
             project::{self, Project},
-            snapshot::Unpacked,
         },
+        model::{origin::Options, state::Unpacked},
         sim::terrain::Edge,
     };
 

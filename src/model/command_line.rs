@@ -1,8 +1,8 @@
 //! The command that makes a session's run without a window.
 
 use super::{
-    scene::Role,
-    session::{Origin, Session},
+    origin::{Origin, Role},
+    session::Session,
 };
 use crate::sim::Slot;
 
@@ -62,11 +62,11 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::heightmap;
+    use crate::model::origin::Options;
 
     #[test]
     fn the_command_line_names_what_was_changed_and_nothing_else() {
-        let mut session = Session::open("round-hill", &heightmap::Options::default()).expect("built in");
+        let mut session = Session::open("round-hill", &Options::default()).expect("built in");
         assert_eq!(
             session.command_line(),
             "thalweg build round-hill --seed 1 --ticks 0 --enable droplets --out thalweg-out"

@@ -1,14 +1,9 @@
 //! A run together with what it started from, so that it can be started again, saved and told to others.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{
-    Budget, Error, Progress, heightmap,
-    scene::{self, Role, Tile},
+    origin::{Heightmap, Options, Origin, Role, Tile},
     shaped::Shaped,
 };
 use crate::{
@@ -102,7 +97,7 @@ pub struct Session {
     /// How the water looks.
     pub water_look: WaterLook,
     /// The imported map, if the terrain is not generated.
-    pub heightmap: Option<Arc<heightmap::Heightmap>>,
+    pub heightmap: Option<Arc<Heightmap>>,
     /// Imported layers, which stand for the generated ones.
     pub maps: Maps,
     /// Springs and drains of the start.
@@ -118,54 +113,16 @@ pub struct Session {
     /// Where it came from.
     pub origin: Origin,
     /// What a hand had shaped before the first tick.
-    pub(super) shaped: Option<Arc<Shaped>>,
+    pub(crate) shaped: Option<Arc<Shaped>>,
     /// Every parameter as it was opened.
     pub(super) opened_with: BTreeMap<String, Value>,
     /// Springs and drains as they were opened.
     opened_sources: Vec<Source>,
 }
 
-/// Where a session came from: what a command line or a scene file must name to make it again.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Origin {
-    /// Built-in scene, scene file or heightmap, as it was named.
-    pub input: String,
-    /// How it was read.
-    pub options: heightmap::Options,
-    /// Maps that were loaded over it.
-    pub maps: Vec<(Role, PathBuf)>,
-    /// Whether layers were changed by hand since.
-    pub edited: bool,
-    /// How far its seed lies above that of the first of several runs side by side.
-    pub seeds_before: u64,
-}
-
 impl Session {
-    /// The first run of a scene, or the heightmap: see [`scene::open`].
-    ///
-    /// # Errors
-    /// One sentence, if there is no such scene or the file cannot be used.
-    pub fn open(input: &str, options: &heightmap::Options) -> Result<Self, Error> {
-        // A scene has at least one run.
-        scene::open(input, options).map(|mut sessions| sessions.swap_remove(0))
-    }
-
-    /// A map that starts as bare dry bedrock under the defaults, with droplets on.
-    ///
-    /// # Errors
-    /// It needs more memory than may be used.
-    pub fn of_heightmap(name: &str, map: heightmap::Heightmap, origin: Origin) -> Result<Self, Error> {
-        let mut session = Self::small(name, 1, origin);
-        session.set_heights(Arc::new(map));
-        session.enable(&["droplets"]);
-        Budget::present().ask(Path::new(&session.origin.input), session.wanted())?;
-        session.restart(1);
-        session.note_defaults();
-        Ok(session)
-    }
-
     /// Takes an imported map for the generated heights. It takes effect at the next [`Self::restart`].
-    pub(super) fn set_heights(&mut self, map: Arc<heightmap::Heightmap>) {
+    pub fn set_heights(&mut self, map: Arc<Heightmap>) {
         self.warnings.clone_from(&map.warnings);
         self.terrain.width = map.heights.width() as u32;
         self.terrain.height = map.heights.height() as u32;
@@ -174,7 +131,7 @@ impl Session {
     }
 
     /// One of the defaults on a terrain of a single cell, until it gets its own.
-    pub(super) fn small(name: &str, seed: u64, origin: Origin) -> Self {
+    pub fn small(name: &str, seed: u64, origin: Origin) -> Self {
         let terrain = one_cell();
         Self {
             name: name.to_owned(),
@@ -200,7 +157,7 @@ impl Session {
     }
 
     /// Another size keeps the map's extent, unless the cell size is given too.
-    pub(super) fn apply_size(&mut self, options: &heightmap::Options) {
+    pub fn apply_size(&mut self, options: &Options) {
         if let Some((width, height)) = options.size {
             self.terrain.cell_size *= self.terrain.width.min(self.terrain.height) as f32 / width.min(height) as f32;
             self.terrain.width = width as u32;
@@ -221,7 +178,7 @@ impl Session {
     }
 
     /// Columns and rows that it has when it is started again.
-    fn size(&self) -> (usize, usize) {
+    pub fn size(&self) -> (usize, usize) {
         match &self.heightmap {
             Some(map) => (map.heights.width(), map.heights.height()),
             None => (self.terrain.width as usize, self.terrain.height as usize),
@@ -336,14 +293,6 @@ impl Session {
         }
     }
 
-    /// Runs the ticks that have run when a window first shows the scene.
-    pub fn prepare(&mut self, progress: &Progress) {
-        for tick in 0..self.shown_from {
-            self.simulation.tick();
-            progress.done(tick as usize + 1, self.shown_from as usize);
-        }
-    }
-
     /// Starts the run again from its first terrain, as a hand had shaped it if [`Self::note_shape`] has seen that, keeping all parameters and switches, and rain and
     /// mask as they were painted.
     pub fn restart(&mut self, seed: u64) {
@@ -369,32 +318,23 @@ impl Session {
         terrain.rain.is_some() && terrain.rain != loaded
     }
 
-    /// Loads a map of sand, softness or rain. It takes effect at the next [`Self::restart`].
-    ///
-    /// # Errors
-    /// The file cannot be used as such a map; nothing is changed then.
-    pub fn load_map(&mut self, role: Role, path: &Path) -> Result<(), Error> {
-        let (grid, warnings) = heightmap::read_layer(path, self.size(), role)?;
-        self.set_map(role, path, grid)?;
-        self.warnings.extend(warnings);
-        Ok(())
-    }
-
     /// Takes a map that was read from `path`. It takes effect at the next [`Self::restart`].
     ///
     /// # Errors
     /// Its values make no sense as such a map; nothing is changed then.
-    pub fn set_map(&mut self, role: Role, path: &Path, grid: Grid) -> Result<(), Error> {
+    pub fn set_map(&mut self, role: Role, path: &Path, grid: Grid) -> Result<(), Unfit> {
         let mut maps = self.maps.clone();
         match role {
-            Role::Heights => return Err(Error::input(path, "it is not heights that are asked for", "open it instead")),
+            Role::Heights => {
+                return Err(Unfit { wrong: "it holds heights".into(), right: "open it instead".into() });
+            }
             Role::Sand => maps.sand = Some(grid),
             Role::Softness => maps.softness = Some(grid),
             Role::Rain => maps.rain = Some(grid),
             Role::Water => maps.water = Some(grid),
             Role::Suspended => maps.suspended = Some(grid),
         }
-        maps.check().map_err(|unfit| Error::unfit(path, unfit))?;
+        maps.check()?;
         self.maps = maps;
         if role != Role::Rain {
             self.forget_shape();
@@ -409,13 +349,13 @@ impl Session {
     }
 
     /// Remembers every parameter as it is now as the one that the session was opened with.
-    pub(super) fn note_defaults(&mut self) {
+    pub fn note_defaults(&mut self) {
         self.opened_with = self.parameters();
         self.opened_sources.clone_from(&self.sources);
     }
 
     /// Every parameter by path, as it is written on the command line.
-    pub(super) fn all_parameters(&self) -> BTreeMap<String, String> {
+    pub fn all_parameters(&self) -> BTreeMap<String, String> {
         self.parameters().into_iter().map(|(path, value)| (path, value.to_string())).collect()
     }
 
@@ -424,7 +364,7 @@ impl Session {
     }
 
     /// The parameters that differ from the program's defaults, as a scene file has them.
-    pub(super) fn changed_parameters(&self) -> BTreeMap<String, String> {
+    pub fn changed_parameters(&self) -> BTreeMap<String, String> {
         self.different_from(&Self::small("", 0, Origin::default()).parameters())
     }
 
@@ -453,9 +393,8 @@ mod tests {
 
     #[test]
     fn maps_follow_the_size_of_the_terrain() {
-        let mut session =
-            Session::open("round-hill", &heightmap::Options { size: Some((64, 64)), ..Default::default() })
-                .expect("built in");
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).expect("built in");
         for role in [Role::Sand, Role::Softness, Role::Rain] {
             session.set_map(role, Path::new("map.r32"), Grid::filled(64, 64, 0.5)).expect("it makes sense");
         }

@@ -91,31 +91,31 @@ impl Unpacked {
 }
 
 /// Layers of a snapshot, of which rain and mask may be missing.
-pub(super) const LAYERS: usize = 8;
+pub const LAYERS: usize = 8;
 
 /// A packed session.
 #[derive(Debug)]
 pub struct Snapshot {
-    pub(super) size: (usize, usize),
-    pub(super) cell_size: f32,
-    pub(super) edge: Edge,
+    pub(crate) size: (usize, usize),
+    pub(crate) cell_size: f32,
+    pub(crate) edge: Edge,
     /// Bedrock, sand, water, suspended, softness, start, rain, mask.
-    pub(super) layers: [Option<Packed>; LAYERS],
-    pub(super) sources: Vec<Source>,
-    pub(super) ledger: Ledger,
-    pub(super) seed: u64,
-    pub(super) tick: u64,
+    pub(crate) layers: [Option<Packed>; LAYERS],
+    pub(crate) sources: Vec<Source>,
+    pub(crate) ledger: Ledger,
+    pub(crate) seed: u64,
+    pub(crate) tick: u64,
     /// Whether layers had been changed by hand, and the start as a hand had shaped it.
-    pub(super) edited: bool,
-    pub(super) shaped: Option<Arc<Shaped>>,
+    pub(crate) edited: bool,
+    pub(crate) shaped: Option<Arc<Shaped>>,
     /// Whether each process is on, and whether it keeps off what is masked.
-    pub(super) enabled: Vec<[bool; 2]>,
-    pub(super) parameters: BTreeMap<String, String>,
+    pub(crate) enabled: Vec<[bool; 2]>,
+    pub(crate) parameters: BTreeMap<String, String>,
     /// Processes that kept something.
-    pub(super) kept: Vec<&'static str>,
-    pub(super) cells: Vec<Packed>,
-    pub(super) numbers: Vec<f64>,
-    pub(super) counts: Vec<u64>,
+    pub(crate) kept: Vec<&'static str>,
+    pub(crate) cells: Vec<Packed>,
+    pub(crate) numbers: Vec<f64>,
+    pub(crate) counts: Vec<u64>,
 }
 
 impl Snapshot {
@@ -190,9 +190,9 @@ impl Snapshot {
 
 /// Numbers, compressed without loss.
 #[derive(Debug)]
-pub(super) struct Packed {
-    pub(super) count: usize,
-    pub(super) bytes: Vec<u8>,
+pub struct Packed {
+    pub(crate) count: usize,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Packed {
@@ -215,7 +215,7 @@ impl Packed {
     }
 
     /// What is wrong with one that was read from a file, if anything is.
-    pub(super) fn check(&self, bounds: Bounds) -> Result<(), String> {
+    pub fn check(&self, bounds: Bounds) -> Result<(), String> {
         match lz4_flex::decompress(&self.bytes, 4 * self.count) {
             Ok(planes) if planes.len() == 4 * self.count => {}
             _ => return Err("cannot be unpacked".to_owned()),
@@ -243,7 +243,7 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{heightmap::Options, scene};
+    use crate::{io::scene, model::origin::Options};
 
     #[test]
     fn every_bit_survives_packing_and_smooth_ground_gets_small() {

@@ -1,0 +1,9 @@
+//! A run and what it was made from: the session that the window, the command line and project files share.
+//!
+//! It knows nothing of files: [`io`](crate::io) reads what a session is made of, and writes it down.
+
+pub mod command_line;
+pub mod origin;
+pub mod session;
+mod shaped;
+pub mod state;
