@@ -21,7 +21,12 @@ use thalweg::{
         Timing, Touch, Transport, Workspace,
     },
     settings::{Quality, Settings},
-    sim::{edit::Tool, quantity::Quantity, statistics::Statistics, terrain::Source},
+    sim::{
+        edit::Tool,
+        quantity::Quantity,
+        statistics::Statistics,
+        terrain::{Layer, Source},
+    },
     ui::{
         Kept, State, UiVisible,
         group::group_ui,
@@ -510,7 +515,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     };
     let water = growth(&mut app, point);
     // Under an overlay no water is drawn.
-    app.world_mut().write_message(Command::ShowOverlay(Some(Quantity::Depth)));
+    app.world_mut().write_message(Command::ShowOverlay(Some(Quantity::Layer(Layer::Water))));
     app.world_mut().write_message(Command::ToggleArrows);
     let overlay = growth(&mut app, point);
     eprintln!("600 frames grew by {plain:.1} MB, {water:.1} with ring and water, {overlay:.1} with overlay and arrows");

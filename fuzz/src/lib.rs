@@ -13,7 +13,6 @@ use thalweg::{
     io::{Error, heightmap, preset::Preset, project, scene},
     model::{origin::Options, session::Session},
     settings::Remembered,
-    sim::terrain::Layer,
 };
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
@@ -150,8 +149,8 @@ fn read_heights(path: &Path) -> Outcome {
 fn healthy(sessions: Vec<Session>) -> Outcome {
     for session in sessions {
         let terrain = &session.simulation.terrain;
-        for layer in Layer::ALL {
-            let numbers = terrain.layer(layer).iter().all(|value| value.is_finite());
+        for (layer, grid) in terrain.layers() {
+            let numbers = grid.iter().all(|value| value.is_finite());
             assert!(numbers, "{} holds what is no number", layer.key());
         }
         assert!(terrain.cell_size.is_finite() && terrain.cell_size > 0.0, "cells of {} m", terrain.cell_size);

@@ -18,7 +18,7 @@ use crate::{
         output::{self, Output, hex},
     },
     model::session::Session,
-    sim::{ledger::Account, terrain::Layer},
+    sim::ledger::Account,
 };
 
 /// What is written unless `--save` says otherwise.
@@ -125,8 +125,7 @@ fn report(session: &Session, seconds: f64) -> Value {
         processes.insert(slot.key().to_owned(), row);
     }
     let mut layers = Map::new();
-    for layer in Layer::ALL {
-        let grid = terrain.layer(layer);
+    for (layer, grid) in terrain.layers() {
         let (min, max) = grid.min_max();
         let bytes: Vec<u8> = grid.iter().flat_map(|value| value.to_le_bytes()).collect();
         let row = json!({"min": min, "max": max, "hash": hex(xxh3_64(&bytes))});

@@ -16,7 +16,7 @@ use std::{
     },
 };
 
-use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use clap::{Arg, ArgMatches, Args, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
@@ -25,12 +25,9 @@ use crate::{
         scene::{self, DEFAULT, Picture},
         watch::Watch,
     },
-    model::{
-        origin::{Options, Role},
-        session::Session,
-    },
+    model::{origin::Options, session::Session},
     params::{ParamError, nearest},
-    sim::vector_unit::VectorUnit,
+    sim::{terrain::Layer, vector_unit::VectorUnit},
 };
 
 /// Interactive terrain sandbox: droplets shape one shared terrain, live in a window or without one.
@@ -108,21 +105,47 @@ struct Start {
     /// Start with a sand layer of this thickness, in metres
     #[arg(long, value_name = "M")]
     sand: Option<f32>,
-    /// Sand thickness from a map: integer formats cover 0 to 10 m unless their sidecar says otherwise
-    #[arg(long, value_name = "FILE")]
-    sand_map: Option<PathBuf>,
-    /// Softness of the bedrock from a map, 0 (hard) to 1 (soft)
-    #[arg(long, value_name = "FILE")]
-    softness_map: Option<PathBuf>,
-    /// Where rain falls, from a map: twice the value is twice the rain
-    #[arg(long, value_name = "FILE")]
-    rain_map: Option<PathBuf>,
-    /// Depth of water at the start from a map: integer formats cover 0 to 10 m unless their sidecar says otherwise
-    #[arg(long, value_name = "FILE")]
-    water_map: Option<PathBuf>,
+    #[command(flatten)]
+    maps: LayerMaps,
     /// Threads to use; results don't depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+}
+
+/// Files of layers, with an option for each layer that has one.
+#[derive(Default)]
+struct LayerMaps(Vec<(Layer, PathBuf)>);
+
+impl LayerMaps {
+    /// Layers with their options and what these say of themselves.
+    fn options() -> impl Iterator<Item = (Layer, &'static str, &'static str)> {
+        Layer::imports().filter_map(|(layer, import)| import.option.map(|(name, help)| (layer, name, help)))
+    }
+}
+
+impl FromArgMatches for LayerMaps {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |(layer, name, _)| Some((layer, matches.get_one::<PathBuf>(name)?.clone()));
+        Ok(Self(Self::options().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for LayerMaps {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        Self::options().fold(command, |command, (_, name, help)| {
+            command
+                .arg(Arg::new(name).long(name).help(help).value_name("FILE").value_parser(clap::value_parser!(PathBuf)))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
 }
 
 /// Why the program ends without having done what it was asked for: a sentence and an exit code.
@@ -322,21 +345,13 @@ impl Start {
                 slot.enabled = false;
             }
         }
-        let maps = [
-            (Role::Sand, &self.sand_map),
-            (Role::Softness, &self.softness_map),
-            (Role::Rain, &self.rain_map),
-            (Role::Water, &self.water_map),
-        ];
-        for (role, file) in maps {
-            if let Some(path) = file {
-                session.load_map(role, path)?;
-            }
+        for (layer, file) in &self.maps.0 {
+            session.load_map(*layer, file)?;
         }
         // A project goes on where it stopped, unless something asks for another start.
         let restarts =
             self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
-        if restarts || maps.iter().any(|(_, file)| file.is_some()) || !self.resumes() {
+        if restarts || !self.maps.0.is_empty() || !self.resumes() {
             Budget::present().ask(Path::new(&session.name), session.wanted())?;
             session.restart(seed);
         }

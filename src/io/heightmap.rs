@@ -13,12 +13,13 @@ use super::{
 };
 use crate::{
     model::{
-        origin::{Heightmap, Options, Origin, Role},
+        origin::{Heightmap, Options, Origin},
         session::Session,
     },
     sim::{
         bounds::{CELL_SIZE, HEIGHT},
         grid::Grid,
+        terrain::Layer,
     },
 };
 
@@ -94,23 +95,23 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     Ok(Heightmap { heights: cells, cell_size, geo, warnings: with_name(path, warnings) })
 }
 
-/// Reads a map of sand, softness, rain or water and resamples it to `size` (columns, rows). The values of integer formats
-/// span the role's range unless a sidecar states min_m and max_m; those of other formats are taken as they are.
+/// Reads a map of a layer and resamples it to `size` (columns, rows). The values of integer formats
+/// span the range of its import unless a sidecar states min_m and max_m; those of other formats are taken as they are.
 ///
 /// Returns the map and the warnings, a sentence each.
 ///
 /// # Errors
 /// One sentence, if the file or its sidecar cannot be used.
-pub fn read_layer(path: &Path, size: (usize, usize), role: Role) -> Result<(Grid, Vec<String>), Error> {
+pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Grid, Vec<String>), Error> {
     let expected = Expected {
         sidecar: Sidecar::of(path)?,
         size: Some(size),
         sides: SIDES,
-        bounds: role.bounds(),
+        bounds: layer.row().bounds,
         budget: Budget::present(),
     };
     let Raster { mut cells, full_scale, warnings, .. } = load(path, &expected)?;
-    let range = role.range();
+    let range = layer.row().import.map_or((0.0, 1.0), |import| import.range);
     if let Some(full_scale) = full_scale {
         let (min, max) = (expected.sidecar.min_m.unwrap_or(range.0), expected.sidecar.max_m.unwrap_or(range.1));
         if min > max {
@@ -137,13 +138,13 @@ impl Session {
         Ok(session)
     }
 
-    /// Loads a map of sand, softness or rain. It takes effect at the next [`Self::restart`].
+    /// Loads a map of a layer. It takes effect at the next [`Self::restart`].
     ///
     /// # Errors
     /// The file cannot be used as such a map; nothing is changed then.
-    pub fn load_map(&mut self, role: Role, path: &Path) -> Result<(), Error> {
-        let (grid, warnings) = read_layer(path, self.size(), role)?;
-        self.set_map(role, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;
+    pub fn load_map(&mut self, layer: Layer, path: &Path) -> Result<(), Error> {
+        let (grid, warnings) = read_layer(path, self.size(), layer)?;
+        self.set_map(layer, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;
         self.warnings.extend(warnings);
         Ok(())
     }

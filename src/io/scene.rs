@@ -19,13 +19,10 @@ use super::{
 };
 use crate::{
     model::{
-        origin::{Heightmap, Options, Origin, Role, Tile},
+        origin::{Heightmap, Options, Origin, Tile},
         session::Session,
     },
-    sim::{
-        grid::Grid,
-        terrain::{Pool, Source},
-    },
+    sim::terrain::{Layer, Pool, Source},
 };
 
 /// The scenes compiled into the program: name and RON text.
@@ -62,7 +59,6 @@ pub const DEFAULT: &str = BUILT_IN[0].0;
 
 /// A scene file. Parameters that it does not set keep their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Scene {
     /// Name shown to the user.
     pub title: String,
@@ -80,24 +76,10 @@ pub struct Scene {
     /// Parameters by path, values as they are written on the command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// A heightmap to start from instead of the terrain generator; relative to the scene file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub heightmap: String,
-    /// A map of sand thickness, in metres; relative to the scene file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub sand_map: String,
-    /// A map of softness; relative to the scene file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub softness_map: String,
-    /// A map of where rain falls; relative to the scene file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub rain_map: String,
-    /// A map of the water's depth at the start, in metres; relative to the scene file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub water_map: String,
-    /// A map of the sediment in it; relative to the scene file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub suspended_map: String,
+    /// Files of layers to start from, relative to the scene file: `heightmap` instead of the terrain generator's heights, and
+    /// `sand_map` and the like.
+    #[serde(skip)]
+    pub maps: BTreeMap<Layer, String>,
     /// Springs, and drains whose rate is negative.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub springs: Vec<Source>,
@@ -158,8 +140,27 @@ impl Session {
     }
 }
 
+/// Fields of a scene file besides those of layers.
+const FIELDS: [&str; 10] =
+    ["title", "about", "seed", "ticks", "shown_from", "enabled", "set", "springs", "pools", "tiles"];
+
 fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
-    ron::from_str(text).map_err(|error| Error::bad_scene(path, &error.to_string()))
+    let bad = |error: ron::error::SpannedError| Error::bad_scene(path, &error.to_string());
+    let mut scene: Scene = ron::from_str(text).map_err(bad)?;
+    // Which files of layers there can be stands in the table of layers, which a derive cannot read.
+    let ron::Value::Map(fields) = ron::from_str(text).map_err(bad)? else { return Ok(scene) };
+    for (field, value) in fields {
+        let field: String = field.into_rust().unwrap_or_default();
+        match Layer::imports().find(|(_, import)| import.field == field) {
+            Some((layer, _)) => {
+                let file = value.into_rust().map_err(|error| Error::bad_scene(path, &format!("{field}: {error}")))?;
+                scene.maps.insert(layer, file);
+            }
+            None if FIELDS.contains(&&*field) => {}
+            None => return Err(Error::bad_scene(path, &format!("there is no field \"{field}\""))),
+        }
+    }
+    Ok(scene)
 }
 
 impl Scene {
@@ -167,27 +168,19 @@ impl Scene {
     fn sessions(&self, name: &str, path: &Path, origin: Origin) -> Result<Vec<Session>, Error> {
         let only = [Tile::default()];
         let tiles = if self.tiles.is_empty() { &only[..] } else { &self.tiles };
-        let heights = if self.heightmap.is_empty() {
-            None
-        } else {
-            Some(Arc::new(heightmap::read(&path.with_file_name(&self.heightmap), &origin.options)?))
+        let heights = match self.maps.get(&Layer::Bedrock) {
+            Some(file) => Some(Arc::new(heightmap::read(&path.with_file_name(file), &origin.options)?)),
+            None => None,
         };
         let session = |tile| self.session(tile, name, path, origin.clone(), heights.clone());
         let mut sessions = tiles.iter().map(session).collect::<Result<Vec<_>, _>>()?;
-        let maps = [
-            (Role::Sand, &self.sand_map),
-            (Role::Softness, &self.softness_map),
-            (Role::Rain, &self.rain_map),
-            (Role::Water, &self.water_map),
-            (Role::Suspended, &self.suspended_map),
-        ];
-        let maps: Vec<_> = maps.into_iter().filter(|(_, file)| !file.is_empty()).collect();
+        let maps: Vec<_> = self.maps.iter().filter(|(layer, _)| **layer != Layer::Bedrock).collect();
         // For all of them together, before the first one is made.
         let bytes = |session: &Session| session.wanted() + session.bytes_of_maps(maps.len());
         Budget::present().ask(path, sessions.iter().map(bytes).sum())?;
         for session in &mut sessions {
-            for (role, file) in &maps {
-                session.load_map(*role, &path.with_file_name(file))?;
+            for (layer, file) in &maps {
+                session.load_map(**layer, &path.with_file_name(file))?;
             }
             session.restart(session.simulation.seed());
             session.note_defaults();
@@ -269,33 +262,29 @@ pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), E
         for path in ["terrain.sand", "terrain.width", "terrain.height", "terrain.cell_size"] {
             scene.set.remove(path);
         }
-        let write = |layer: &str, grid: &Grid| -> Result<String, Error> {
-            let name = format!("{stem}.{layer}.r32");
+        // Pools lie in the layers now, too.
+        scene.pools.clear();
+        for (layer, grid) in terrain.layers() {
+            let (least, most) = grid.min_max();
+            let empty = (least, most) == (layer.row().empty, layer.row().empty) && layer != Layer::Bedrock;
+            if layer.row().import.is_none() || empty {
+                continue;
+            }
+            let name = format!("{stem}.{}.r32", layer.key());
             output.write(&name, |file| {
                 write_r32(file, grid, progress)?;
                 write_sidecar(&Sidecar::beside(file), grid, terrain.cell_size)
             })?;
-            Ok(name)
-        };
-        scene.heightmap = write("bedrock", &terrain.bedrock)?;
-        scene.sand_map = write("sand", &terrain.sand)?;
-        scene.softness_map = write("softness", &terrain.softness)?;
-        if let Some(rain) = &terrain.rain {
-            scene.rain_map = write("rain", rain)?;
-        }
-        // Pools lie in the layers now, too.
-        scene.pools.clear();
-        if terrain.water.min_max().1 > 0.0 {
-            scene.water_map = write("water", &terrain.water)?;
-        }
-        if terrain.suspended.min_max().1 > 0.0 {
-            scene.suspended_map = write("suspended", &terrain.suspended)?;
+            scene.maps.insert(layer, name);
         }
     }
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
     let text = ron::ser::to_string_pretty(&scene, pretty)
         .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
-    output.write(file, |file| output::write(file, text + "\n"))?;
+    let files =
+        scene.maps.iter().filter_map(|(layer, file)| Some(format!("    {}: {file:?},\n", layer.row().import?.field)));
+    let text = format!("{}{})\n", text.trim_end_matches(')'), files.collect::<String>());
+    output.write(file, |file| output::write(file, text))?;
     output.publish(Some(file)).map(drop)
 }
 

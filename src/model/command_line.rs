@@ -1,9 +1,6 @@
 //! The command that makes a session's run without a window.
 
-use super::{
-    origin::{Origin, Role},
-    session::Session,
-};
+use super::{origin::Origin, session::Session};
 use crate::sim::Slot;
 
 impl Session {
@@ -24,16 +21,10 @@ impl Session {
                 option(name, metres.to_string());
             }
         }
-        for (role, path) in maps {
-            let name = match role {
-                Role::Heights => continue,
-                Role::Sand => "--sand-map",
-                Role::Softness => "--softness-map",
-                Role::Rain => "--rain-map",
-                Role::Water => "--water-map",
-                Role::Suspended => continue,
-            };
-            option(name, path.display().to_string());
+        for (layer, path) in maps {
+            if let Some((name, _)) = layer.row().import.and_then(|import| import.option) {
+                option(&format!("--{name}"), path.display().to_string());
+            }
         }
         for (path, value) in self.different_from(&self.opened_with) {
             option("--set", format!("{path}={value}"));

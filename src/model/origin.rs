@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::sim::{
-    bounds::{Bounds, CELL_SIZE, DEPTH, EARTH, HEIGHT, RAIN, SHARE, Unfit},
+    bounds::{CELL_SIZE, EARTH, HEIGHT, Unfit},
     grid::Grid,
+    terrain::Layer,
 };
 
 /// Where on Earth a map lies, in the units of its own coordinates.
@@ -89,7 +90,7 @@ pub struct Origin {
     /// How it was read.
     pub options: Options,
     /// Maps that were loaded over it.
-    pub maps: Vec<(Role, PathBuf)>,
+    pub maps: Vec<(Layer, PathBuf)>,
     /// Whether layers were changed by hand since.
     pub edited: bool,
     /// How far its seed lies above that of the first of several runs side by side.
@@ -111,57 +112,4 @@ pub struct Tile {
     /// Its parameters, over the scene's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-}
-
-/// What a picture of numbers can be used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Role {
-    /// Heights: a new start on bare dry bedrock.
-    #[default]
-    Heights,
-    /// Thickness of loose sand on the bedrock.
-    Sand,
-    /// Softness of the bedrock.
-    Softness,
-    /// Where rain falls.
-    Rain,
-    /// Depth of water at the start.
-    Water,
-    /// Sediment in the water; scene files alone have it.
-    Suspended,
-}
-
-impl Role {
-    /// Those that a person may import, in the order in which they are offered.
-    pub const ALL: [Role; 5] = [Role::Heights, Role::Sand, Role::Softness, Role::Rain, Role::Water];
-
-    /// Name shown to the user.
-    pub fn title(self) -> &'static str {
-        match self {
-            Role::Heights => "Heights",
-            Role::Sand => "Sand",
-            Role::Softness => "Softness",
-            Role::Rain => "Rain",
-            Role::Water => "Water",
-            Role::Suspended => "Suspended sediment",
-        }
-    }
-
-    /// What the smallest and the largest value of an integer format stand for unless a sidecar states it.
-    pub fn range(self) -> (f32, f32) {
-        match self {
-            Role::Sand | Role::Water | Role::Suspended => (0.0, 10.0),
-            Role::Heights | Role::Softness | Role::Rain => (0.0, 1.0),
-        }
-    }
-
-    /// What a cell of it may hold.
-    pub fn bounds(self) -> Bounds {
-        match self {
-            Role::Heights => HEIGHT,
-            Role::Sand | Role::Water | Role::Suspended => DEPTH,
-            Role::Softness => SHARE,
-            Role::Rain => RAIN,
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{
-    origin::{Heightmap, Options, Origin, Role, Tile},
+    origin::{Heightmap, Options, Origin, Tile},
     shaped::Shaped,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         bounds::Unfit,
         generate::{TerrainParams, generate},
         grid::Grid,
-        terrain::{Edge, Pool, Source, Terrain},
+        terrain::{Edge, Layer, Pool, Source, Terrain},
     },
 };
 
@@ -29,52 +29,24 @@ fn one_cell() -> Terrain {
     Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Edge::default())
 }
 
-/// Imported layers, each of the terrain's size.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Maps {
-    /// Thickness of sand, in metres.
-    pub sand: Option<Grid>,
-    /// Softness of the bedrock, 0 to 1.
-    pub softness: Option<Grid>,
-    /// Where rain falls, in any unit: only the shares count.
-    pub rain: Option<Grid>,
-    /// Depth of water at the start, in metres.
-    pub water: Option<Grid>,
-    /// Sediment in it, as the thickness in metres that it would have if settled.
-    pub suspended: Option<Grid>,
+/// Layers that a person paints over the map.
+fn painted_layers() -> impl Iterator<Item = Layer> {
+    Layer::ALL.iter().copied().filter(|layer| layer.row().painted)
 }
 
-impl Maps {
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        let Self { sand, softness, rain, water, suspended } = self;
-        [sand, softness, rain, water, suspended].into_iter().flatten().count()
+/// Checks that a map has values that make sense as this layer.
+///
+/// # Errors
+/// One sentence: which layer, what is wrong, what would be right.
+pub fn check_map(layer: Layer, map: &Grid) -> Result<(), Unfit> {
+    let (name, bounds) = (layer.key(), layer.row().bounds);
+    let (least, most) = map.min_max();
+    bounds.check(format_args!("the least value of the {name} map"), least)?;
+    bounds.check(format_args!("the largest value of the {name} map"), most)?;
+    if layer == Layer::Rain && most <= 0.0 {
+        return Err(Unfit { wrong: "the rain map has no rain".into(), right: "rain falls somewhere".into() });
     }
-
-    /// Checks that every layer has values that make sense.
-    ///
-    /// # Errors
-    /// One sentence: which layer, what is wrong, what would be right.
-    pub fn check(&self) -> Result<(), Unfit> {
-        let Self { sand, softness, rain, water, suspended } = self;
-        for (name, map, role) in [
-            ("sand", sand, Role::Sand),
-            ("softness", softness, Role::Softness),
-            ("rain", rain, Role::Rain),
-            ("water", water, Role::Water),
-            ("suspended", suspended, Role::Suspended),
-        ] {
-            let (least, most) = map.as_ref().map_or((0.0, 0.0), |map| map.min_max());
-            role.bounds().check(format_args!("the least value of the {name} map"), least)?;
-            role.bounds().check(format_args!("the largest value of the {name} map"), most)?;
-        }
-        match rain {
-            Some(rain) if rain.min_max().1 <= 0.0 => {
-                Err(Unfit { wrong: "the rain map has no rain".into(), right: "rain falls somewhere".into() })
-            }
-            _ => Ok(()),
-        }
-    }
+    Ok(())
 }
 
 /// A simulation together with what it started from, so that it can be started again.
@@ -98,8 +70,8 @@ pub struct Session {
     pub water_look: WaterLook,
     /// The imported map, if the terrain is not generated.
     pub heightmap: Option<Arc<Heightmap>>,
-    /// Imported layers, which stand for the generated ones.
-    pub maps: Maps,
+    /// Imported layers, which stand for the generated ones, each of any size.
+    pub maps: BTreeMap<Layer, Grid>,
     /// Springs and drains of the start.
     pub sources: Vec<Source>,
     /// Still water at the start.
@@ -144,7 +116,7 @@ impl Session {
             look: Look::default(),
             water_look: WaterLook::default(),
             heightmap: None,
-            maps: Maps::default(),
+            maps: BTreeMap::new(),
             sources: Vec::new(),
             pools: Vec::new(),
             warnings: Vec::new(),
@@ -196,7 +168,7 @@ impl Session {
         let (width, height) = self.size();
         let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
         let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(self.simulation.threads())).sum::<usize>();
-        (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.count())
+        (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.len())
     }
 
     /// The same without what its layers take now.
@@ -261,25 +233,13 @@ impl Session {
             }
         };
         // Maps are fitted to the size that the terrain has now.
-        let fitted = |map: &Grid| map.resampled(terrain.width(), terrain.height());
-        let (sand, softness) = (self.maps.sand.as_ref().map(fitted), self.maps.softness.as_ref().map(fitted));
-        let fluid = [&self.maps.water, &self.maps.suspended].map(|map| map.as_ref().map(fitted));
-        terrain.rain = self.maps.rain.as_ref().map(fitted);
-        terrain.sources = self.sources.clone();
-        if let Some(sand) = sand {
-            terrain.sand = sand;
+        for (&layer, map) in &self.maps {
+            terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
+        }
+        if self.maps.contains_key(&Layer::Sand) {
             terrain.start = terrain.ground();
         }
-        if let Some(softness) = softness {
-            terrain.softness = softness;
-        }
-        let [water, suspended] = fluid;
-        if let Some(water) = water {
-            terrain.water = water;
-        }
-        if let Some(suspended) = suspended {
-            terrain.suspended = suspended;
-        }
+        terrain.sources = self.sources.clone();
         self.pools.iter().for_each(|pool| terrain.fill(pool));
         terrain
     }
@@ -293,58 +253,49 @@ impl Session {
         }
     }
 
-    /// Starts the run again from its first terrain, as a hand had shaped it if [`Self::note_shape`] has seen that, keeping all parameters and switches, and rain and
-    /// mask as they were painted.
+    /// Starts the run again from its first terrain, as a hand had shaped it if [`Self::note_shape`] has seen that, keeping all parameters and switches, and what
+    /// was painted.
     pub fn restart(&mut self, seed: u64) {
         let shaped = self.shaped_start(seed);
         self.origin.edited = shaped.is_some();
-        let painted = self.paints_rain();
+        let painted: Vec<Layer> = painted_layers().filter(|&layer| self.paints(layer)).collect();
         // What was need not be held beside what will be.
-        let Terrain { rain, mask, .. } = std::mem::replace(&mut self.simulation.terrain, one_cell());
+        let mut before = std::mem::replace(&mut self.simulation.terrain, one_cell());
+        let mut taken = |layer| std::mem::replace(before.layer_mut(layer), Grid::filled(0, 0, 0.0));
+        let painted: Vec<(Layer, Grid)> = painted.into_iter().map(|layer| (layer, taken(layer))).collect();
+        drop(before);
         let mut terrain = shaped.unwrap_or_else(|| self.start_terrain(seed));
-        let fitted = |map: Grid| map.resampled(terrain.width(), terrain.height());
-        let (rain, mask) = (rain.filter(|_| painted).map(fitted), mask.map(fitted));
-        terrain.mask = mask;
-        if painted {
-            terrain.rain = rain;
+        for (layer, grid) in painted {
+            terrain.set_layer(layer, Some(grid.resampled(terrain.width(), terrain.height())));
         }
         self.simulation.restart(terrain, seed);
     }
 
-    /// Whether rain falls otherwise than the loaded map says.
-    pub(super) fn paints_rain(&self) -> bool {
+    /// Whether a painted layer is there and is not as it was loaded.
+    fn paints(&self, layer: Layer) -> bool {
         let terrain = &self.simulation.terrain;
-        let loaded = self.maps.rain.as_ref().map(|map| map.resampled(terrain.width(), terrain.height()));
-        terrain.rain.is_some() && terrain.rain != loaded
+        let loaded = || self.maps.get(&layer).map(|map| map.resampled(terrain.width(), terrain.height()));
+        terrain.layer(layer).is_some_and(|now| Some(now) != loaded().as_ref())
     }
 
     /// Takes a map that was read from `path`. It takes effect at the next [`Self::restart`].
     ///
     /// # Errors
     /// Its values make no sense as such a map; nothing is changed then.
-    pub fn set_map(&mut self, role: Role, path: &Path, grid: Grid) -> Result<(), Unfit> {
-        let mut maps = self.maps.clone();
-        match role {
-            Role::Heights => {
-                return Err(Unfit { wrong: "it holds heights".into(), right: "open it instead".into() });
-            }
-            Role::Sand => maps.sand = Some(grid),
-            Role::Softness => maps.softness = Some(grid),
-            Role::Rain => maps.rain = Some(grid),
-            Role::Water => maps.water = Some(grid),
-            Role::Suspended => maps.suspended = Some(grid),
+    pub fn set_map(&mut self, layer: Layer, path: &Path, grid: Grid) -> Result<(), Unfit> {
+        if layer == Layer::Bedrock {
+            return Err(Unfit { wrong: "it holds heights".into(), right: "open it instead".into() });
         }
-        maps.check()?;
-        self.maps = maps;
-        if role != Role::Rain {
+        check_map(layer, &grid)?;
+        self.maps.insert(layer, grid);
+        if layer.row().painted {
+            // It takes the place of what was painted.
+            self.simulation.terrain.set_layer(layer, None);
+        } else {
             self.forget_shape();
         }
-        if role == Role::Rain {
-            // It takes the place of what was painted.
-            self.simulation.terrain.rain = None;
-        }
-        self.origin.maps.retain(|(other, _)| *other != role);
-        self.origin.maps.push((role, path.to_owned()));
+        self.origin.maps.retain(|(other, _)| *other != layer);
+        self.origin.maps.push((layer, path.to_owned()));
         Ok(())
     }
 
@@ -376,13 +327,13 @@ impl Session {
     /// Whether its generator, parameters and seed alone make the layers as they are now.
     pub fn generates_its_state(&self) -> bool {
         let untouched = self.simulation.ticks() == 0 && self.simulation.between_ticks() && !self.origin.edited;
-        let painted = self.simulation.terrain.rain.is_some() || self.simulation.terrain.mask.is_some();
-        untouched && !painted && self.heightmap.is_none() && self.maps == Maps::default()
+        let painted = painted_layers().any(|layer| self.simulation.terrain.layer(layer).is_some());
+        untouched && !painted && self.heightmap.is_none() && self.maps.is_empty()
     }
 
     /// Whether something was done by hand that [`Self::command_line`] does not tell.
     pub fn did_by_hand(&self) -> bool {
-        let painted = self.simulation.terrain.mask.is_some() || self.paints_rain();
+        let painted = painted_layers().any(|layer| self.paints(layer));
         self.origin.edited || painted || self.sources != self.opened_sources
     }
 }
@@ -395,8 +346,8 @@ mod tests {
     fn maps_follow_the_size_of_the_terrain() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let mut session = Session::open("round-hill", &options).expect("built in");
-        for role in [Role::Sand, Role::Softness, Role::Rain] {
-            session.set_map(role, Path::new("map.r32"), Grid::filled(64, 64, 0.5)).expect("it makes sense");
+        for layer in [Layer::Sand, Layer::Softness, Layer::Rain] {
+            session.set_map(layer, Path::new("map.r32"), Grid::filled(64, 64, 0.5)).expect("it makes sense");
         }
         for side in [96, 32] {
             session.terrain.resize(side);

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use super::session::Session;
 use crate::{
     params::{walk, write},
-    sim::{generate::TerrainParams, grid::Grid, terrain::Terrain},
+    sim::{
+        generate::TerrainParams,
+        terrain::{Layer, Terrain},
+    },
 };
 
 /// A terrain as a hand had shaped it before the first tick.
 #[derive(Debug)]
 pub struct Shaped {
     recipe: Recipe,
-    /// All layers but rain and mask, which are kept in any case.
+    /// All layers that can be shaped.
     terrain: Terrain,
 }
 
@@ -23,10 +26,9 @@ struct Recipe {
     params: TerrainParams,
 }
 
-/// What of a terrain can be shaped.
-fn layers(terrain: &Terrain) -> [&Grid; 6] {
-    let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
-    [bedrock, sand, water, suspended, softness, start]
+/// Layers that can be shaped; what is painted is kept in any case.
+fn shaped(layer: Layer) -> bool {
+    !layer.row().painted
 }
 
 impl Recipe {
@@ -57,21 +59,12 @@ impl Session {
             return;
         }
         let now = &simulation.terrain;
-        if self.shape().is_some_and(|shape| layers(shape) == layers(now)) {
+        let same = |shape: &Terrain| shape.layers().eq(now.layers().filter(|(layer, _)| shaped(*layer)));
+        if self.shape().is_some_and(same) {
             return;
         }
-        let terrain = Terrain {
-            bedrock: now.bedrock.clone(),
-            sand: now.sand.clone(),
-            water: now.water.clone(),
-            suspended: now.suspended.clone(),
-            softness: now.softness.clone(),
-            start: now.start.clone(),
-            rain: None,
-            mask: None,
-            sources: Vec::new(),
-            ..*now
-        };
+        let layers = |layer| now.layer(layer).filter(|_| shaped(layer)).cloned();
+        let terrain = Terrain::of((now.width(), now.height()), (now.cell_size, now.edge), layers);
         self.set_shape(terrain);
     }
 
@@ -83,10 +76,12 @@ impl Session {
     /// The terrain to start from with this seed, if a hand has shaped it.
     pub fn shaped_start(&self, seed: u64) -> Option<Terrain> {
         let shaped = self.shaped.as_ref().filter(|shaped| shaped.recipe == Recipe::of(self, seed))?;
-        let rain = self.maps.rain.as_ref();
-        let rain = rain.map(|map| map.resampled(shaped.terrain.width(), shaped.terrain.height()));
-        let (sources, edge) = (self.sources.clone(), self.terrain.edge);
-        Some(Terrain { sources, rain, edge, ..shaped.terrain.clone() })
+        let mut terrain = shaped.terrain.clone();
+        (terrain.sources, terrain.edge) = (self.sources.clone(), self.terrain.edge);
+        for (&layer, map) in self.maps.iter().filter(|(layer, _)| layer.row().painted) {
+            terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
+        }
+        Some(terrain)
     }
 
     /// The terrain to start from again with the present seed and parameters, if a hand has shaped it.

@@ -8,7 +8,7 @@ use crate::sim::{
     grid::Grid,
     ledger::Ledger,
     memory::Memory,
-    terrain::{Edge, Source, Terrain},
+    terrain::{Edge, Layer, Source, Terrain},
 };
 
 /// A copy of what a session is, taken fast; packing it is the slow part.
@@ -59,21 +59,12 @@ impl Unpacked {
     /// Packs it.
     pub fn pack(self) -> Snapshot {
         let terrain = &self.terrain;
-        let layers = [
-            Some(&terrain.bedrock),
-            Some(&terrain.sand),
-            Some(&terrain.water),
-            Some(&terrain.suspended),
-            Some(&terrain.softness),
-            Some(&terrain.start),
-            terrain.rain.as_ref(),
-            terrain.mask.as_ref(),
-        ];
+        let layers = terrain.layers().map(|(layer, grid)| (layer, Packed::of(grid))).collect();
         Snapshot {
             size: (terrain.width(), terrain.height()),
             cell_size: terrain.cell_size,
             edge: terrain.edge,
-            layers: layers.map(|layer| layer.map(|layer| Packed::of(layer))),
+            layers,
             sources: self.terrain.sources,
             ledger: self.ledger,
             seed: self.seed,
@@ -90,17 +81,13 @@ impl Unpacked {
     }
 }
 
-/// Layers of a snapshot, of which rain and mask may be missing.
-pub const LAYERS: usize = 8;
-
 /// A packed session.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) size: (usize, usize),
     pub(crate) cell_size: f32,
     pub(crate) edge: Edge,
-    /// Bedrock, sand, water, suspended, softness, start, rain, mask.
-    pub(crate) layers: [Option<Packed>; LAYERS],
+    pub(crate) layers: BTreeMap<Layer, Packed>,
     pub(crate) sources: Vec<Source>,
     pub(crate) ledger: Ledger,
     pub(crate) seed: u64,
@@ -126,7 +113,7 @@ impl Snapshot {
 
     /// Memory that it takes.
     pub fn bytes(&self) -> usize {
-        let packed = self.layers.iter().flatten().chain(&self.cells);
+        let packed = self.layers.values().chain(&self.cells);
         packed.map(|packed| packed.bytes.len()).sum::<usize>() + 64 * self.parameters.len() + 1024
     }
 
@@ -138,23 +125,9 @@ impl Snapshot {
         }
         session.terrain.cell_size = self.cell_size;
         let (width, height) = self.size;
-        let grid = |packed: &Packed| Grid::from_cells(width, height, packed.unpack());
-        let [bedrock, sand, water, suspended, softness, start, rain, mask] =
-            self.layers.each_ref().map(|layer| layer.as_ref().map(grid));
-        let empty = || Grid::filled(width, height, 0.0);
-        let terrain = Terrain {
-            bedrock: bedrock.unwrap_or_else(empty),
-            sand: sand.unwrap_or_else(empty),
-            water: water.unwrap_or_else(empty),
-            suspended: suspended.unwrap_or_else(empty),
-            softness: softness.unwrap_or_else(empty),
-            start: start.unwrap_or_else(empty),
-            rain,
-            mask,
-            sources: self.sources.clone(),
-            cell_size: self.cell_size,
-            edge: self.edge,
-        };
+        let layer = |layer| Some(Grid::from_cells(width, height, self.layers.get(&layer)?.unpack()));
+        let mut terrain = Terrain::of(self.size, (self.cell_size, self.edge), layer);
+        terrain.sources.clone_from(&self.sources);
         session.sources.clone_from(&self.sources);
         session.origin.edited = self.edited;
         session.shaped.clone_from(&self.shaped);

@@ -9,12 +9,12 @@ use crate::{
         export::{Export, Settings},
         project::Camera,
     },
-    model::origin::{Options, Role},
+    model::origin::Options,
     params::Value,
     sim::{
         edit::{Combine, Tool},
         quantity::Quantity,
-        terrain::Source,
+        terrain::{Layer, Source},
     },
 };
 
@@ -102,7 +102,7 @@ pub enum Command {
     /// Opens a scene by name, a scene file or a heightmap.
     Open(String, Options),
     /// Loads heights or a map into the present sessions.
-    Load(Role, PathBuf, Options),
+    Load(Layer, PathBuf, Options),
     /// Writes a map of the chosen session; the name's ending tells the format.
     SaveMap(&'static str, PathBuf),
     /// Writes the chosen session as a scene file.
@@ -168,9 +168,9 @@ pub enum Command {
     /// Asks for a file to open.
     AskOpen,
     /// Asks for a file to import as heights or as another map.
-    AskImport(Role),
+    AskImport(Layer),
     /// Asks how a file that was chosen or dropped is to be imported.
-    AskHow(Role, PathBuf),
+    AskHow(Layer, PathBuf),
     /// Asks where to save a map.
     AskSaveMap(&'static str),
     /// Asks where to save the scene.

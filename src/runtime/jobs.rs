@@ -21,18 +21,18 @@ use crate::{
         scene, write_rgb8,
     },
     model::{
-        origin::{Heightmap, Options, Origin, Role},
+        origin::{Heightmap, Options, Origin},
         session::Session,
     },
     settings::picture_folder,
-    sim::{edit::Tool, grid::Grid},
+    sim::{edit::Tool, grid::Grid, terrain::Layer},
 };
 
 /// What is to be done.
 pub(super) enum Task {
     Open(String, Options),
     /// Fits a map of sand, softness or rain to (columns, rows).
-    Load(Role, PathBuf, Options, (usize, usize)),
+    Load(Layer, PathBuf, Options, (usize, usize)),
     /// A heightmap for the stamp.
     Stamp(PathBuf),
     SaveMap(&'static str, PathBuf, Box<Session>),
@@ -54,7 +54,7 @@ enum Outcome {
     /// Heights that replace the present terrain.
     Heights(PathBuf, Options, Heightmap),
     /// A map of sand, softness or rain, and warnings.
-    Map(Role, PathBuf, Grid, Vec<String>),
+    Map(Layer, PathBuf, Grid, Vec<String>),
     /// A relief from 0 to 1, and what it is called.
     Stamp(String, Grid),
     /// A project that replaces the present sessions, and its file.
@@ -108,7 +108,9 @@ impl Jobs {
     pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", name(Path::new(input))),
-            Task::Load(role, path, ..) => format!("Loading {} as {} …", name(path), role.title().to_lowercase()),
+            Task::Load(layer, path, ..) => {
+                format!("Loading {} as {} …", name(path), layer.import_title().to_lowercase())
+            }
             Task::Stamp(path) => format!("Loading {} for the stamp …", name(path)),
             Task::SaveMap(map, path, ..) => format!("Saving {map} as {} …", name(path)),
             Task::Export(folder, ..) => format!("Writing into {} …", folder.display()),
@@ -148,13 +150,13 @@ impl Task {
                 sessions.iter_mut().for_each(|session| session.prepare(progress));
                 Ok(Outcome::Sessions(format!("opened {}", name(Path::new(&input))), sessions))
             }
-            Self::Load(Role::Heights, path, options, _) => {
+            Self::Load(Layer::Bedrock, path, options, _) => {
                 let map = heightmap::read(&path, &options)?;
                 Ok(Outcome::Heights(path, options, map))
             }
-            Self::Load(role, path, _, size) => {
-                let (map, warnings) = heightmap::read_layer(&path, size, role)?;
-                Ok(Outcome::Map(role, path, map, warnings))
+            Self::Load(layer, path, _, size) => {
+                let (map, warnings) = heightmap::read_layer(&path, size, layer)?;
+                Ok(Outcome::Map(layer, path, map, warnings))
             }
             Self::Stamp(path) => {
                 let map = heightmap::read(&path, &Options::default())?;
@@ -319,7 +321,7 @@ pub(super) fn finish(
                 let label = format!("loaded heights from {}", name(&path));
                 on_heights(&path, options, map, live.chosen()).map(|session| (label, Live::new(vec![session])))
             }
-            Outcome::Map(role, path, map, warnings) => {
+            Outcome::Map(layer, path, map, warnings) => {
                 // The runs as they are stay beside the new ones until undo has packed them.
                 let bytes = live.all().iter().map(Session::bytes).sum();
                 if let Err(error) = Budget::present().ask(&path, bytes) {
@@ -330,12 +332,12 @@ pub(super) fn finish(
                 let all = changed.all_mut().iter_mut();
                 let set = all.map(|session| {
                     session.note_shape();
-                    session.set_map(role, &path, map.clone()).map_err(|unfit| Error::unfit(&path, unfit))?;
+                    session.set_map(layer, &path, map.clone()).map_err(|unfit| Error::unfit(&path, unfit))?;
                     session.warnings = warnings.clone();
                     session.restart(session.simulation.seed());
                     Ok(())
                 });
-                let label = format!("loaded {} from {}", role.title().to_lowercase(), name(&path));
+                let label = format!("loaded {} from {}", layer.import_title().to_lowercase(), name(&path));
                 set.collect::<Result<(), Error>>().map(|()| (label, changed))
             }
             Outcome::Stamp(name, relief) => {

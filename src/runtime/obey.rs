@@ -164,10 +164,10 @@ pub(super) fn obey(
             Command::Open(input, options) => {
                 jobs.start(&mut notices, Task::Open(input.clone(), options.clone()));
             }
-            Command::Load(role, path, options) => {
+            Command::Load(layer, path, options) => {
                 let terrain = &live.chosen().simulation.terrain;
                 let size = (terrain.width(), terrain.height());
-                jobs.start(&mut notices, Task::Load(*role, path.clone(), options.clone(), size));
+                jobs.start(&mut notices, Task::Load(*layer, path.clone(), options.clone(), size));
             }
             Command::SaveMap(map, path) => {
                 jobs.start(&mut notices, Task::SaveMap(map, path.clone(), Box::new(live.chosen().clone())));
@@ -302,7 +302,7 @@ fn bytes(live: &Live, change: impl Fn(&mut Session)) -> u64 {
     let changed = live.all().iter().map(|session| {
         let mut outline = session.outline();
         change(&mut outline);
-        outline.bytes() + outline.bytes_of_maps(session.maps.count())
+        outline.bytes() + outline.bytes_of_maps(session.maps.len())
     });
     changed.sum()
 }

@@ -10,6 +10,7 @@ use crate::{
         edit::Tool,
         grid::Grid,
         quantity::{Quantity, Scale},
+        terrain::Layer,
     },
 };
 
@@ -102,7 +103,8 @@ pub(super) fn obey(mut commands: MessageReader<Command>, mut overlay: ResMut<Ove
         match command {
             Command::ShowOverlay(quantity) => overlay.show(*quantity),
             Command::ToggleOverlay => {
-                let wanted = if overlay.shown.is_some() { None } else { overlay.before.or(Some(Quantity::ALL[0])) };
+                let wanted =
+                    if overlay.shown.is_some() { None } else { overlay.before.or(Some(Quantity::Layer(Layer::Water))) };
                 overlay.show(wanted);
             }
             Command::ToggleArrows => overlay.arrows = !overlay.arrows,
@@ -117,9 +119,9 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
         return;
     }
     let painted = brushes.held.and_then(|tool| match tool {
-        Tool::Rain => Some(Quantity::Rain),
-        Tool::Hardness => Some(Quantity::Softness),
-        Tool::Mask => Some(Quantity::Mask),
+        Tool::Rain => Some(Quantity::Layer(Layer::Rain)),
+        Tool::Hardness => Some(Quantity::Layer(Layer::Softness)),
+        Tool::Mask => Some(Quantity::Layer(Layer::Mask)),
         _ => None,
     });
     if let Some((brought, before)) = overlay.brought.take()

@@ -1,6 +1,6 @@
 use self::recovery::{keeping, kept};
 use super::*;
-use crate::{io::project, model::origin::Options, params::Value};
+use crate::{io::project, model::origin::Options, params::Value, sim::terrain::Layer};
 
 fn app() -> App {
     let mut app = App::new();
@@ -217,8 +217,8 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
         Command::Open(path(&scene), Options::default()),
         Command::Open(path(folder.path()), Options::default()),
         Command::Open("no-such-scene".to_owned(), Options::default()),
-        Command::Load(crate::model::origin::Role::Heights, broken.clone(), Options::default()),
-        Command::Load(crate::model::origin::Role::Rain, broken.clone(), Options::default()),
+        Command::Load(Layer::Bedrock, broken.clone(), Options::default()),
+        Command::Load(Layer::Rain, broken.clone(), Options::default()),
         Command::SaveMap("height", folder.path().join("map.jpg")),
         Command::SaveScene(folder.path().join("broken.png/inside.ron")),
     ] {
@@ -246,7 +246,7 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     app.world_mut().write_message(Command::SaveMap("height", path.clone()));
     app.update();
     until_done(&mut app);
-    app.world_mut().write_message(Command::Load(crate::model::origin::Role::Heights, path, Options::default()));
+    app.world_mut().write_message(Command::Load(Layer::Bedrock, path, Options::default()));
     app.update();
     until_done(&mut app);
     let live = app.world().resource::<Live>();
@@ -425,5 +425,6 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     assert!(project.sessions[0].simulation.terrain == wanted);
 }
 
+mod layers;
 mod recovery;
 mod timeline;

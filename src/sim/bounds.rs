@@ -58,6 +58,11 @@ impl From<Unfit> for String {
 }
 
 impl Bounds {
+    /// Whether it can be less than zero.
+    pub fn is_signed(&self) -> bool {
+        self.min < 0.0
+    }
+
     /// Whether a number can be carried; one that is infinite or no number cannot.
     pub fn admit(&self, value: impl Into<f64>) -> bool {
         (self.min..=self.max).contains(&value.into())
@@ -107,7 +112,7 @@ mod tests {
         Simulation,
         grid::Grid,
         process::catalogue,
-        terrain::{Edge, Layer, Terrain},
+        terrain::{Edge, Terrain},
     };
 
     #[test]
@@ -138,8 +143,8 @@ mod tests {
                 let mut simulation = Simulation::new(terrain, 1);
                 simulation.slot_mut(key).expect("it is in the catalogue").enabled = true;
                 (0..3).for_each(|_| simulation.tick());
-                for layer in Layer::ALL {
-                    let finite = simulation.terrain.layer(layer).iter().all(|value| value.is_finite());
+                for (layer, grid) in simulation.terrain.layers() {
+                    let finite = grid.iter().all(|value| value.is_finite());
                     assert!(finite, "{key} with cells of {cell_size} m: {}", layer.key());
                 }
             }

@@ -18,8 +18,8 @@ pub struct Fault {
 impl Fault {
     /// The first cell of a terrain that holds no finite number.
     pub fn broken_cell(terrain: &Terrain) -> Option<(Layer, usize, usize)> {
-        Layer::ALL.into_iter().find_map(|layer| {
-            let place = terrain.layer(layer).iter().position(|value| !value.is_finite())?;
+        terrain.layers().find_map(|(layer, grid)| {
+            let place = grid.iter().position(|value| !value.is_finite())?;
             Some((layer, place % terrain.width(), place / terrain.width()))
         })
     }

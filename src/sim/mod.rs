@@ -38,7 +38,7 @@ use grid::Grid;
 use ledger::Ledger;
 use memory::Memory;
 use process::{Context, Counts, Process, Progress, catalogue};
-use terrain::Terrain;
+use terrain::{Layer, Terrain};
 
 /// A process with its switch and the time it has taken.
 pub struct Slot {
@@ -50,8 +50,8 @@ pub struct Slot {
     pub limited: bool,
     /// Wall time spent in it since the start, in seconds.
     pub seconds: f64,
-    /// Bedrock and sand before its part of the present tick, if it is limited.
-    before: Option<[Grid; 2]>,
+    /// What it must leave alone under the mask, before its part of the present tick, if it is limited.
+    before: Option<Vec<(Layer, Grid)>>,
 }
 
 impl Slot {
@@ -279,7 +279,7 @@ impl Simulation {
         }
         let started = Instant::now();
         if slot.limited && slot.before.is_none() && self.terrain.mask.is_some() {
-            slot.before = Some([self.terrain.bedrock.clone(), self.terrain.sand.clone()]);
+            slot.before = Some(edit::masked(&self.terrain));
         }
         let mut context = Context {
             terrain: &mut self.terrain,

@@ -1,36 +1,26 @@
 //! Quantities that can be seen over the ground: what they are called, in which unit, and how they are found.
 
-use super::{Simulation, grid::Grid, process::wind::Weather};
+use super::{Simulation, grid::Grid, process::wind::Weather, terrain::Layer};
 
 /// What can be shown over the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Depth of the water.
-    Depth,
+    /// A layer of the terrain.
+    Layer(Layer),
     /// Speed of the water.
     Speed,
-    /// Sediment that the water carries.
-    Suspended,
     /// Water that passes a metre of width.
     Discharge,
-    /// Softness of the bedrock.
-    Softness,
     /// How much higher the ground lies than at the start.
     Change,
     /// Slope, as a multiple of the slope at which the ground would slide or crumble.
     Steepness,
-    /// Thickness of the sand.
-    Sand,
     /// How often the wind's grains touch the ground.
     WindPath,
     /// Sand that the wind carries over a cell.
     WindFlux,
     /// Rock that the wind has worn off.
     Abrasion,
-    /// Where rain falls.
-    Rain,
-    /// What brushes leave alone.
-    Mask,
 }
 
 /// Which colours a quantity needs.
@@ -45,84 +35,70 @@ pub enum Scale {
 }
 
 impl Quantity {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Quantity; 13] = [
-        Quantity::Depth,
-        Quantity::Speed,
-        Quantity::Suspended,
-        Quantity::Discharge,
-        Quantity::Softness,
-        Quantity::Change,
-        Quantity::Steepness,
-        Quantity::Sand,
-        Quantity::WindPath,
-        Quantity::WindFlux,
-        Quantity::Abrasion,
-        Quantity::Rain,
-        Quantity::Mask,
-    ];
+    /// All of them, in the order in which they are offered: layers, then what is found from them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let shown = Layer::ALL.iter().filter(|layer| layer.row().overlay.is_some());
+        shown.map(|&layer| Self::Layer(layer)).chain([
+            Self::Speed,
+            Self::Discharge,
+            Self::Change,
+            Self::Steepness,
+            Self::WindPath,
+            Self::WindFlux,
+            Self::Abrasion,
+        ])
+    }
 
     /// Name shown to the user.
     pub fn title(self) -> &'static str {
-        match self {
-            Quantity::Depth => "Depth of water",
-            Quantity::Speed => "Speed of water",
-            Quantity::Suspended => "Suspended sediment",
-            Quantity::Discharge => "Discharge, averaged",
-            Quantity::Softness => "Softness",
-            Quantity::Change => "Change since the start",
-            Quantity::Steepness => "Slope against talus",
-            Quantity::Sand => "Thickness of sand",
-            Quantity::WindPath => "Wind path, averaged",
-            Quantity::WindFlux => "Sand in the wind, averaged",
-            Quantity::Abrasion => "Abrasion so far",
-            Quantity::Rain => "Rain map",
-            Quantity::Mask => "Mask",
-        }
+        self.words().0
     }
 
     /// Its unit; empty for a ratio.
     pub fn unit(self) -> &'static str {
-        match self {
-            Quantity::Depth | Quantity::Suspended | Quantity::Change | Quantity::Sand | Quantity::Abrasion => "m",
-            Quantity::Speed => "m/s",
-            Quantity::Discharge => "m²/s",
-            Quantity::WindFlux => "m/tick",
-            Quantity::Rain => "× mean",
-            Quantity::Softness | Quantity::Steepness | Quantity::WindPath | Quantity::Mask => "",
-        }
+        self.words().1
     }
 
     /// What it tells, in a sentence.
     pub fn about(self) -> &'static str {
-        match self {
-            Quantity::Depth => "How deep the water stands.",
-            Quantity::Speed => "How fast the water flows.",
-            Quantity::Suspended => "Sediment in the water, as the thickness that it would have if it settled.",
-            Quantity::Discharge => "Water that passes a metre of width, averaged over the last fifty ticks or so.",
-            Quantity::Softness => "How easily bedrock erodes: 0 is hard, 1 is soft.",
-            Quantity::Change => "How much higher or lower the ground lies than at the start.",
-            Quantity::Steepness => "Above 1 the ground slides or crumbles.",
-            Quantity::Sand => "How thick loose sand lies on the rock.",
-            Quantity::WindPath => "Share of the last hundred ticks or so in which a grain of wind touched the ground.",
-            Quantity::WindFlux => {
-                "Sand that grains of wind carry over a cell in a tick, as the thickness it would have there; averaged."
-            }
-            Quantity::Abrasion => "Rock that carried sand has worn off since the start.",
-            Quantity::Rain => "How much rain falls, as a multiple of the rain everywhere.",
-            Quantity::Mask => "What brushes leave alone: 1 wholly, 0 not at all.",
-        }
+        self.words().2
     }
 
     /// Which colours it needs.
     pub fn scale(self) -> Scale {
         match self {
-            Quantity::Depth | Quantity::Speed | Quantity::Suspended | Quantity::Discharge => Scale::FromZero,
-            Quantity::Sand | Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => Scale::FromZero,
+            Quantity::Layer(layer) => layer.row().overlay.unwrap_or(Scale::FromZero),
             Quantity::Change => Scale::AroundZero,
-            Quantity::Softness | Quantity::Mask => Scale::UpTo(1.0),
-            Quantity::Rain => Scale::UpTo(5.0),
             Quantity::Steepness => Scale::UpTo(2.0),
+            _ => Scale::FromZero,
+        }
+    }
+
+    /// Title, unit and what it tells.
+    fn words(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Quantity::Layer(layer) => (layer.row().title, layer.row().unit, layer.row().about),
+            Quantity::Speed => ("Speed of water", "m/s", "How fast the water flows."),
+            Quantity::Discharge => (
+                "Discharge, averaged",
+                "m²/s",
+                "Water that passes a metre of width, averaged over the last fifty ticks or so.",
+            ),
+            Quantity::Change => {
+                ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
+            }
+            Quantity::Steepness => ("Slope against talus", "", "Above 1 the ground slides or crumbles."),
+            Quantity::WindPath => (
+                "Wind path, averaged",
+                "",
+                "Share of the last hundred ticks or so in which a grain of wind touched the ground.",
+            ),
+            Quantity::WindFlux => (
+                "Sand in the wind, averaged",
+                "m/tick",
+                "Sand that grains of wind carry over a cell in a tick, as the thickness it would have there; averaged.",
+            ),
+            Quantity::Abrasion => ("Abrasion so far", "m", "Rock that carried sand has worn off since the start."),
         }
     }
 }
@@ -149,12 +125,7 @@ impl Simulation {
             u.iter().zip(v.iter()).map(|(u, v)| u.hypot(*v)).collect::<Vec<f32>>()
         };
         let cells = match quantity {
-            Quantity::Depth => return terrain.water.clone(),
-            Quantity::Suspended => return terrain.suspended.clone(),
-            Quantity::Softness => return terrain.softness.clone(),
-            Quantity::Sand => return terrain.sand.clone(),
-            Quantity::Rain => return terrain.rain.clone().unwrap_or_else(|| Grid::filled(width, height, 1.0)),
-            Quantity::Mask => return terrain.mask.clone().unwrap_or_else(|| Grid::filled(width, height, 0.0)),
+            Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
             Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => {
                 let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
                 return kept.cloned().unwrap_or_else(|| Grid::filled(width, height, 0.0));

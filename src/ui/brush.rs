@@ -15,6 +15,7 @@ use crate::{
     sim::{
         edit::{Brush, Combine, Selection, Tool},
         quantity::Quantity,
+        terrain::Layer,
     },
 };
 
@@ -155,8 +156,8 @@ pub fn mask_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
         button(ui, "Paint", Command::Hold(Some(Tool::Mask)));
         button(ui, "Invert", Command::InvertMask);
         button(ui, "Clear", Command::ClearMask);
-        let shown = state.overlay.shown == Some(Quantity::Mask);
-        let wanted = if shown { None } else { Some(Quantity::Mask) };
+        let shown = state.overlay.shown == Some(Quantity::Layer(Layer::Mask));
+        let wanted = if shown { None } else { Some(Quantity::Layer(Layer::Mask)) };
         button(ui, if shown { "Hide" } else { "Show" }, Command::ShowOverlay(wanted));
     });
     asked

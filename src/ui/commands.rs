@@ -10,9 +10,9 @@ use crate::{
         export,
         scene::{BUILT_IN, Scene},
     },
-    model::origin::{Options, Role},
+    model::origin::Options,
     runtime::{Before, Command, Workspace},
-    sim::{edit::Tool, quantity::Quantity},
+    sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
 
 use super::brush::tool_icon;
@@ -106,12 +106,12 @@ fn build() -> Vec<Entry> {
         &[(CTRL, Key::O)],
         Command::AskOpen,
     );
-    for role in Role::ALL {
-        let title = match role {
-            Role::Heights => "-Import heights…".to_owned(),
-            _ => format!("Import {} map…", role.title().to_lowercase()),
+    for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
+        let title = match layer {
+            Layer::Bedrock => "-Import heights…".to_owned(),
+            _ => format!("Import {} map…", import.title.to_lowercase()),
         };
-        add(File, icon::DOWNLOAD_SIMPLE, &title, import_help(role), &[], Command::AskImport(role));
+        add(File, icon::DOWNLOAD_SIMPLE, &title, import.about, &[], Command::AskImport(layer));
     }
     let save =
         (icon::FLOPPY_DISK, "Save scene as…", "Writes the present state as a scene file with its layers beside it.");
@@ -210,7 +210,7 @@ fn build() -> Vec<Entry> {
     add(View, icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], Command::ToggleArrows);
     let map = "A small map of the wind's ways beside that of the sand.";
     add(View, icon::WIND, "Wind map", map, &[], Command::ToggleWindMap);
-    for quantity in Quantity::ALL {
+    for quantity in Quantity::all() {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
         add(View, icon::GRADIENT, &title, quantity.about(), &[], Command::ShowOverlay(Some(quantity)));
     }
@@ -238,17 +238,6 @@ fn build() -> Vec<Entry> {
     add(Help, icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], Command::TogglePalette);
     add(Help, icon::INFO, "About Thalweg", "Version, graphics, and where files are kept.", &[], Command::ToggleAbout);
     all
-}
-
-fn import_help(role: Role) -> &'static str {
-    match role {
-        Role::Heights => "Puts a heightmap in the place of the terrain; light and processes stay.",
-        Role::Sand => "Lays sand as thick as a map says, and starts again.",
-        Role::Softness => "Makes the bedrock as soft as a map says, and starts again.",
-        Role::Rain => "Lets rain fall where a map says, and starts again.",
-        Role::Water => "Fills in water as deep as a map says, and starts again.",
-        Role::Suspended => "Puts sediment into the water, and starts again.",
-    }
 }
 
 /// What a key asks for; modifiers must be exactly those of the table.

@@ -12,11 +12,9 @@ use crate::{
         export, preset,
         project::{ENDING, is_project},
     },
-    model::{
-        origin::{Options, Role},
-        session::Session,
-    },
+    model::{origin::Options, session::Session},
     runtime::{Command, Level, Notices, Preferences},
+    sim::terrain::Layer,
 };
 
 /// Endings of files that hold heights or another map.
@@ -26,7 +24,7 @@ const MAP_ENDINGS: [&str; 5] = ["png", "exr", "r16", "r32", "asc"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Open,
-    Import(Role),
+    Import(Layer),
     Stamp,
     ExportFolder,
     SavePreset(Option<&'static str>),
@@ -39,7 +37,7 @@ enum Purpose {
 /// How a map is to be read, while the user decides.
 #[derive(Clone, Debug)]
 struct Import {
-    role: Role,
+    layer: Layer,
     path: PathBuf,
     resample: bool,
     size: (usize, usize),
@@ -69,7 +67,7 @@ impl Files {
         let terrain = &session.simulation.terrain;
         let purpose = match command {
             Command::AskOpen => Purpose::Open,
-            Command::AskImport(role) => Purpose::Import(*role),
+            Command::AskImport(layer) => Purpose::Import(*layer),
             Command::AskStamp => Purpose::Stamp,
             Command::AskSavePreset(group) => Purpose::SavePreset(*group),
             Command::AskLoadPreset => Purpose::LoadPreset,
@@ -82,9 +80,9 @@ impl Files {
             Command::AskSaveScene => Purpose::SaveScene,
             Command::AskSaveProject => Purpose::SaveProject,
             Command::Save if file.is_none() => Purpose::SaveProject,
-            Command::AskHow(role, path) => {
+            Command::AskHow(layer, path) => {
                 self.import = Some(Import {
-                    role: *role,
+                    layer: *layer,
                     path: path.clone(),
                     resample: false,
                     size: (terrain.width(), terrain.height()),
@@ -111,8 +109,8 @@ impl Files {
                     .add_file_filter_extensions("Projects, scenes and heightmaps", all)
                     .default_file_filter("Projects, scenes and heightmaps")
             }
-            Purpose::Import(role) => dialog
-                .title(&format!("Import: {}", role.title().to_lowercase()))
+            Purpose::Import(layer) => dialog
+                .title(&format!("Import: {}", layer.import_title().to_lowercase()))
                 .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
                 .default_file_filter("Maps"),
             Purpose::Stamp => dialog
@@ -180,7 +178,7 @@ impl Files {
                 }
                 commands.extend(match *purpose {
                     Purpose::Open => Some(Command::Open(path.display().to_string(), Options::default())),
-                    Purpose::Import(role) => Some(Command::AskHow(role, path)),
+                    Purpose::Import(layer) => Some(Command::AskHow(layer, path)),
                     Purpose::Stamp => Some(Command::LoadStamp(path)),
                     Purpose::ExportFolder => None,
                     Purpose::SavePreset(group) => {
@@ -214,7 +212,7 @@ impl Files {
         if let Some(import) = &mut self.import {
             match import_ui(context, import) {
                 Some(true) => {
-                    commands.push(Command::Load(import.role, import.path.clone(), import.options()));
+                    commands.push(Command::Load(import.layer, import.path.clone(), import.options()));
                     self.import = None;
                 }
                 Some(false) => self.import = None,
@@ -227,7 +225,7 @@ impl Files {
 
 impl Import {
     fn options(&self) -> Options {
-        let heights = self.role == Role::Heights;
+        let heights = self.layer == Layer::Bedrock;
         Options {
             size: (heights && self.resample).then_some(self.size),
             cell_size: (heights && self.state_cell).then_some(self.cell_size),
@@ -250,16 +248,16 @@ fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
             ui.horizontal(|ui| {
                 let label = ui.label("Use it as");
                 egui::ComboBox::from_id_salt("role")
-                    .selected_text(import.role.title())
+                    .selected_text(import.layer.import_title())
                     .show_ui(ui, |ui| {
-                        for role in Role::ALL {
-                            ui.selectable_value(&mut import.role, role, role.title());
+                        for (layer, import_row) in Layer::imports().filter(|(_, import)| import.offered) {
+                            ui.selectable_value(&mut import.layer, layer, import_row.title);
                         }
                     })
                     .response
                     .labelled_by(label.id);
             });
-            if import.role == Role::Heights {
+            if import.layer == Layer::Bedrock {
                 ui.label(
                     RichText::new("What is not stated here comes from the file beside it, then from the file.").weak(),
                 );
@@ -347,7 +345,7 @@ pub(super) fn take_dropped_files(
             commands.write(Command::Open(path.display().to_string(), Options::default()));
         }
         [path] => {
-            commands.write(Command::AskHow(Role::Heights, path.clone()));
+            commands.write(Command::AskHow(Layer::Bedrock, path.clone()));
         }
         _ => {
             notices.tell(
@@ -382,7 +380,7 @@ mod tests {
         let scene = dropped(&[Path::new("/maps/mine.ron")]);
         assert_eq!(scene, (vec![Command::Open("/maps/mine.ron".to_owned(), Options::default())], vec![]));
         let map = dropped(&[Path::new("/maps/height.png")]);
-        assert_eq!(map, (vec![Command::AskHow(Role::Heights, "/maps/height.png".into())], vec![]));
+        assert_eq!(map, (vec![Command::AskHow(Layer::Bedrock, "/maps/height.png".into())], vec![]));
     }
 
     #[test]

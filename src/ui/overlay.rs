@@ -15,7 +15,7 @@ pub fn overlay_ui(ui: &mut Ui, overlay: &Overlay) -> Vec<Command> {
     let mut commands = Vec::new();
     let title = |quantity: Option<Quantity>| quantity.map_or("Ground", Quantity::title);
     egui::ComboBox::from_id_salt("overlay").width(200.0).selected_text(title(overlay.shown)).show_ui(ui, |ui| {
-        for quantity in std::iter::once(None).chain(Quantity::ALL.map(Some)) {
+        for quantity in std::iter::once(None).chain(Quantity::all().map(Some)) {
             let about = quantity.map_or("The ground as it looks.", Quantity::about);
             let label = ui.selectable_label(overlay.shown == quantity, title(quantity));
             if label.on_hover_text(about).clicked() {

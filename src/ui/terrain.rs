@@ -4,7 +4,10 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{State, group::group_ui};
-use crate::{model::origin::Role, runtime::Command, sim::generate::TerrainParams};
+use crate::{
+    runtime::Command,
+    sim::{generate::TerrainParams, terrain::Layer},
+};
 
 /// Sizes that are offered, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
@@ -46,9 +49,9 @@ pub fn terrain_ui(ui: &mut Ui, state: &State<'_>, sheet: &mut f32, main_only: bo
     }
     ui.horizontal_wrapped(|ui| {
         ui.label("Import");
-        for role in Role::ALL {
-            if ui.button(format!("{}…", role.title())).clicked() {
-                commands.push(Command::AskImport(role));
+        for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
+            if ui.button(format!("{}…", import.title)).clicked() {
+                commands.push(Command::AskImport(layer));
             }
         }
     });

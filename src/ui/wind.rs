@@ -9,6 +9,7 @@ use crate::{
     sim::{
         grid::Grid,
         quantity::{Quantity, Scale},
+        terrain::Layer,
     },
 };
 
@@ -124,7 +125,7 @@ pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, ope
     let session = state.live.chosen();
     let now = (session.simulation.ticks(), session.simulation.seed());
     if state.live.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
-        let pictures = [Quantity::WindPath, Quantity::Sand];
+        let pictures = [Quantity::WindPath, Quantity::Layer(Layer::Sand)];
         let pictures = pictures.map(|quantity| picture(&session.simulation.quantity(quantity)));
         map.pictures = Some((pictures, now.0, now.1));
     }

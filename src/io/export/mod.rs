@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// What can be saved besides the layers: name, and what it is.
-const OTHERS: [(&str, &str); 14] = [
+const OTHERS: [(&str, &str); 13] = [
     ("height", "Height of the ground, in metres."),
     ("change", "How much higher the ground lies than at the start, in metres."),
     ("hillshade", "The ground seen from above, lit and coloured as in the window."),
@@ -43,7 +43,6 @@ const OTHERS: [(&str, &str); 14] = [
     ("hardness", "Hardness of the bedrock: 0 is soft, 1 is hard."),
     ("wetness", "How wet the ground is by its shape: logarithm of the area above, over the slope."),
     ("occlusion", "Share of the sky that the ground sees."),
-    ("mask", "What brushes leave alone."),
     ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print."),
 ];
 
@@ -56,14 +55,14 @@ const MESHES: &[&str] = &["glb", "obj", "stl"];
 
 /// The names of all that can be saved.
 pub fn maps() -> Vec<&'static str> {
-    OTHERS.into_iter().map(|(name, _)| name).chain(Layer::ALL.map(Layer::key)).collect()
+    let layers = Layer::ALL.iter().filter(|layer| layer.row().exported).map(|layer| layer.key());
+    OTHERS.into_iter().map(|(name, _)| name).chain(layers).collect()
 }
 
 /// What it is that has this name, in a sentence.
-pub fn about(map: &str) -> String {
-    let layer = || Layer::ALL.into_iter().find(|layer| layer.key() == map);
-    let other = OTHERS.into_iter().find(|(name, _)| *name == map).map(|(_, about)| about.to_owned());
-    other.or_else(|| layer().map(|layer| format!("The layer {}, in its own unit.", layer.key()))).unwrap_or_default()
+pub fn about(map: &str) -> &'static str {
+    let other = OTHERS.into_iter().find(|(name, _)| *name == map).map(|(_, about)| about);
+    other.or_else(|| Layer::of_key(map).map(|layer| layer.row().about)).unwrap_or_default()
 }
 
 /// The formats of a map, as endings of names; the first is the usual one.
@@ -332,8 +331,8 @@ impl Export {
     }
 
     fn grid(self, terrain: &Terrain, look: &Look) -> Grid {
-        if let Some(layer) = Layer::ALL.into_iter().find(|layer| layer.key() == self.map) {
-            return terrain.layer(layer).clone();
+        if let Some(layer) = Layer::of_key(self.map) {
+            return terrain.layer_or_empty(layer);
         }
         let (width, height) = (terrain.width(), terrain.height());
         match self.map {
@@ -350,7 +349,6 @@ impl Export {
                 Grid::from_cells(width, height, terrain.softness.iter().map(|softness| 1.0 - softness).collect())
             }
             "occlusion" => occlusion(&terrain.ground(), look.vertical_exaggeration / terrain.cell_size),
-            "mask" => terrain.mask.clone().unwrap_or_else(|| Grid::filled(width, height, 0.0)),
             _ => terrain.ground(),
         }
     }

@@ -8,7 +8,10 @@ use std::{
 use tempfile::TempDir;
 
 use super::*;
-use crate::io::{Progress, write_exr, write_png16, write_r32};
+use crate::{
+    io::{Progress, write_exr, write_png16, write_r32},
+    sim::terrain::Layer,
+};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -165,14 +168,14 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
     let path = folder.path().join("rain.png");
     let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
     write_png16(&path, &ramp, (0.0, 7.0), &Progress::default()).expect("it is writable");
-    let (layer, warnings) = read_layer(&path, (40, 36), Role::Water).expect("it is good");
+    let (layer, warnings) = read_layer(&path, (40, 36), Layer::Water).expect("it is good");
     assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 10.0), 0));
     fs::write(folder.path().join("rain.json"), r#"{"min_m": 1, "max_m": 3}"#).expect("it is writable");
-    let (layer, _) = read_layer(&path, (40, 36), Role::Rain).expect("it is good");
+    let (layer, _) = read_layer(&path, (40, 36), Layer::Rain).expect("it is good");
     assert_eq!(layer.min_max(), (1.0, 3.0));
     let path = folder.path().join("sand.exr");
     write_exr(&path, &ramp, &Progress::default()).expect("it is writable");
-    let (layer, _) = read_layer(&path, (8, 8), Role::Sand).expect("it is good");
+    let (layer, _) = read_layer(&path, (8, 8), Layer::Sand).expect("it is good");
     assert_eq!(layer, ramp);
 }
 
@@ -247,9 +250,9 @@ fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
         let text = message(read(&sample("jacksboro.png"), &options));
         assert!(text.contains("jacksboro.png: --") && text.contains("lies between"), "{text}");
     }
-    for (role, value) in [(Role::Sand, 3.4e38), (Role::Softness, 1e30), (Role::Rain, 1e30), (Role::Water, -1.0)] {
+    for (layer, value) in [(Layer::Sand, 3.4e38), (Layer::Softness, 1e30), (Layer::Rain, 1e30), (Layer::Water, -1.0)] {
         write_r32(&at("map.r32"), &with(value), &Progress::default()).expect("it is writable");
-        let text = read_layer(&at("map.r32"), (40, 36), role).expect_err("it cannot be carried").to_string();
+        let text = read_layer(&at("map.r32"), (40, 36), layer).expect_err("it cannot be carried").to_string();
         assert!(text.contains("lies between"), "{text}");
     }
 }

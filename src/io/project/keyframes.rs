@@ -14,13 +14,13 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::Sim
 use super::{LONGEST_SIDE, MOST_RUNS, damaged, manifest::Books, read, text};
 use crate::{
     io::{Budget, Error, input},
-    model::state::{LAYERS, Packed, Snapshot},
+    model::state::{Packed, Snapshot},
     params::kebab,
     sim::{
-        bounds::{Bounds, CELL_SIZE, DEPTH, HEIGHT, KEPT, RAIN, SHARE, TICK},
+        bounds::{Bounds, CELL_SIZE, KEPT, TICK},
         ledger::Ledger,
         process::catalogue,
-        terrain::{Edge, Source},
+        terrain::{Edge, Layer, Source},
     },
 };
 
@@ -30,10 +30,6 @@ const MOST: usize = 10_000;
 const MOST_MAPS: usize = 64;
 /// Longest `timeline.ron`, in bytes: every keyframe has all parameters.
 const LONGEST: u64 = 256 << 20;
-/// Layers that every run has; the others are rain and mask.
-const ALWAYS: usize = 6;
-/// What a cell of each layer may hold, in the order of the snapshot.
-const BOUNDS: [Bounds; LAYERS] = [HEIGHT, DEPTH, DEPTH, DEPTH, SHARE, HEIGHT, RAIN, SHARE];
 
 /// A state of all runs side by side.
 #[derive(Clone, Debug)]
@@ -86,7 +82,7 @@ struct Run {
     solid: Books,
     water: Books,
     /// Which of the layers there are, in the order of the snapshot.
-    layers: [bool; LAYERS],
+    layers: Vec<bool>,
     /// Processes that kept something, the lengths of their maps, and their numbers.
     kept: Vec<String>,
     cells: Vec<usize>,
@@ -114,7 +110,7 @@ impl Run {
             sources: snapshot.sources.clone(),
             solid: Books::of(&snapshot.ledger.solid),
             water: Books::of(&snapshot.ledger.water),
-            layers: snapshot.layers.each_ref().map(Option::is_some),
+            layers: Layer::ALL.iter().map(|layer| snapshot.layers.contains_key(layer)).collect(),
             kept: snapshot.kept.iter().map(|key| (*key).to_owned()).collect(),
             cells: snapshot.cells.iter().map(|packed| packed.count).collect(),
             numbers: snapshot.numbers.clone(),
@@ -135,7 +131,8 @@ impl Run {
             |key: &String| keys().find(|known| known == key).ok_or_else(|| format!("there is no process \"{key}\""));
         let has = |list: &[String], key: &str| list.iter().any(|other| other == key);
         let mut maps = maps.into_iter();
-        let layers = self.layers.map(|there| if there { maps.next() } else { None });
+        let there: Vec<Layer> = self.there().collect();
+        let layers = there.into_iter().zip(&mut maps).collect();
         Ok(Snapshot {
             size: self.size,
             cell_size: self.cell_size,
@@ -156,6 +153,11 @@ impl Run {
         })
     }
 
+    /// The layers that it has.
+    fn there(&self) -> impl Iterator<Item = Layer> {
+        Layer::ALL.iter().zip(&self.layers).filter(|(_, there)| **there).map(|(layer, _)| *layer)
+    }
+
     /// How many numbers each of its maps has.
     fn lengths(&self) -> Result<Vec<usize>, String> {
         let (width, height) = self.size;
@@ -166,13 +168,10 @@ impl Run {
         TICK.check("its tick", self.tick as f64)?;
         // What a process keeps lies in cells or on their faces, of which there are at most two more in a row.
         let most = (width + 2) * (height + 2);
-        if self.layers[..ALWAYS].contains(&false) {
-            return Err("a layer is missing".to_owned());
-        }
         if self.cells.len() > MOST_MAPS || self.cells.iter().any(|&count| count > most) {
             return Err("its processes keep more than they can".to_owned());
         }
-        let layers = self.layers.iter().filter(|there| **there).map(|_| width * height);
+        let layers = self.there().map(|_| width * height);
         Ok(layers.chain(self.cells.iter().copied()).collect())
     }
 }
@@ -202,7 +201,7 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     for frame in &keyframes.frames {
         for (run, snapshot) in frame.snapshots.iter().enumerate() {
-            let maps = snapshot.layers.iter().flatten().chain(&snapshot.cells);
+            let maps = snapshot.layers.values().chain(&snapshot.cells);
             for (map, packed) in maps.enumerate() {
                 archive.start_file(file_of(frame.id, run, map), options)?;
                 archive.write_all(&packed.bytes)?;
@@ -243,9 +242,9 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
         Budget::present().ask(path, 4 * (all + 2 * largest.unwrap_or(&0)) as u64)?;
         let snapshots = runs.into_iter().zip(lengths).enumerate().map(|(index, (run, lengths))| {
             let maps = lengths.into_iter().enumerate();
-            let there: Vec<usize> = (0..LAYERS).filter(|&layer| run.layers[layer]).collect();
+            let there: Vec<Layer> = run.there().collect();
             let maps = maps.map(|(map, count)| {
-                let bounds = there.get(map).map_or(KEPT, |&layer| BOUNDS[layer]);
+                let bounds = there.get(map).map_or(KEPT, |layer| layer.row().bounds);
                 take_up(path, &mut archive, &file_of(id, index, map), count, bounds)
             });
             let maps = maps.collect::<Result<_, _>>()?;

@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::layers_of;
 use crate::{
     model::{
-        origin::{Geo, Heightmap, Options, Origin, Role, Tile},
-        session::{BYTES_PER_CELL, Maps, Session},
+        origin::{Geo, Heightmap, Options, Origin, Tile},
+        session::{BYTES_PER_CELL, Session},
     },
     sim::{
         bounds::{CELL_SIZE, TICK, VOLUME},
+        grid::Grid,
         ledger::{Account, Ledger, Row},
         memory::Memory,
         process::catalogue,
-        terrain::{Pool, Source, Terrain},
+        terrain::{Layer, Pool, Source, Terrain},
     },
 };
 
@@ -199,7 +200,7 @@ impl Run {
                 cell_size: options.cell_size,
                 min_m: options.min_m,
                 max_m: options.max_m,
-                maps: maps.into_iter().map(|(role, path)| (role.title().to_owned(), path)).collect(),
+                maps: maps.into_iter().map(|(layer, path)| (layer.import_title().to_owned(), path)).collect(),
                 edited,
                 seeds_before,
             },
@@ -216,19 +217,18 @@ impl Run {
     pub fn session(
         self,
         mut terrain: Terrain,
-        maps: Maps,
+        maps: BTreeMap<Layer, Grid>,
         heightmap: Option<Arc<Heightmap>>,
     ) -> Result<Session, String> {
         CELL_SIZE.check("the side of its cells", self.cell_size)?;
         TICK.check("its tick", self.tick as f64)?;
         self.geo.map_or(Ok(()), |geo| geo.check())?;
         let From { input, size, cell_size, min_m, max_m, maps: loaded, edited, seeds_before } = self.origin;
-        let role =
-            |title: &str| [&Role::ALL[..], &[Role::Suspended]].concat().into_iter().find(|role| role.title() == title);
+        let layer = |title: &str| Layer::imports().find(|(_, import)| import.title == title);
         let origin = Origin {
             input,
             options: Options { size, cell_size, min_m, max_m },
-            maps: loaded.into_iter().filter_map(|(title, path)| Some((role(&title)?, path))).collect(),
+            maps: loaded.into_iter().filter_map(|(title, path)| Some((layer(&title)?.0, path))).collect(),
             edited,
             seeds_before,
         };

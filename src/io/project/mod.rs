@@ -24,13 +24,13 @@ use crate::{
     io::export::hillshade::hillshade,
     model::{
         origin::Heightmap,
-        session::{Maps, Session},
+        session::{Session, check_map},
     },
     sim::{
-        bounds::{Bounds, DEPTH, HEIGHT, KEPT, RAIN, SHARE, Unfit},
+        bounds::{Bounds, KEPT, Unfit},
         grid::Grid,
         memory::Memory,
-        terrain::Terrain,
+        terrain::{Layer, Terrain},
     },
 };
 
@@ -245,39 +245,20 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
         let cells = numbers(path, archive, &file_of(index, name), *size, bounds)?;
         grids.insert(name.clone(), Grid::from_cells(size[0], size[1], cells));
     }
-    let mut layer = |name: &str| -> Result<Grid, Error> {
-        grids.remove(name).ok_or_else(|| damaged(path, &format!("its layer {name} is missing")))
+    let mut layers = |prefix: &str| -> Terrain {
+        let layer = |layer: Layer| grids.remove(&format!("{prefix}{}", layer.key()));
+        Terrain::of((run.size[0], run.size[1]), (run.cell_size, Default::default()), layer)
     };
-    let mut layers = |prefix: &str| -> Result<Terrain, Error> {
-        let mut layer = |name: &str| layer(&format!("{prefix}{name}"));
-        Ok(Terrain {
-            bedrock: layer("bedrock")?,
-            sand: layer("sand")?,
-            water: layer("water")?,
-            suspended: layer("suspended")?,
-            softness: layer("softness")?,
-            start: layer("start")?,
-            rain: None,
-            mask: None,
-            sources: Vec::new(),
-            cell_size: run.cell_size,
-            edge: Default::default(),
-        })
-    };
-    let mut terrain = layers("")?;
-    let shape = if run.grids.contains_key("shaped bedrock") { Some(layers("shaped ")?) } else { None };
-    terrain.rain = if run.grids.contains_key("rain") { Some(layer("rain")?) } else { None };
-    terrain.mask = if run.grids.contains_key("mask") { Some(layer("mask")?) } else { None };
-    let mut map = |name: &str| grids.remove(&format!("begin {name}"));
-    let maps = Maps {
-        sand: map("sand"),
-        softness: map("softness"),
-        rain: map("rain"),
-        water: map("water"),
-        suspended: map("suspended"),
-    };
-    maps.check().map_err(|unfit| Error::unfit(path, unfit))?;
-    let heights = map("heights");
+    // A project from before a layer was invented lacks it, but there is none without ground.
+    for name in ["bedrock", "start"].into_iter().filter(|name| !run.grids.contains_key(*name)) {
+        return Err(damaged(path, &format!("its layer {name} is missing")));
+    }
+    let terrain = layers("");
+    let shape = run.grids.contains_key("shaped bedrock").then(|| layers("shaped "));
+    let heights = grids.remove("begin heights");
+    let map = |layer: Layer| Some((layer, grids.remove(&format!("begin {}", layer.key()))?));
+    let maps: BTreeMap<Layer, Grid> = Layer::ALL.iter().copied().filter_map(map).collect();
+    maps.iter().try_for_each(|(layer, map)| check_map(*layer, map)).map_err(|unfit| Error::unfit(path, unfit))?;
     let (cell_size, geo) = (run.cell_size, run.geo);
     let heightmap = heights.map(|heights| Arc::new(Heightmap { heights, cell_size, geo, warnings: vec![] }));
     let (values, counts, kept) = (run.numbers.clone(), run.counts.clone(), run.kept.clone());
@@ -306,44 +287,19 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
 
 /// What a cell of a map of this name may hold; `None` if [`layers_of`] knows no such map.
 fn bounds_of(name: &str) -> Option<Bounds> {
-    match name {
-        "bedrock" | "start" | "begin heights" | "shaped bedrock" | "shaped start" => Some(HEIGHT),
-        "sand" | "begin sand" | "shaped sand" => Some(DEPTH),
-        "water" | "begin water" | "shaped water" => Some(DEPTH),
-        "suspended" | "begin suspended" | "shaped suspended" => Some(DEPTH),
-        "softness" | "begin softness" | "shaped softness" | "mask" => Some(SHARE),
-        "rain" | "begin rain" => Some(RAIN),
-        _ => None,
-    }
+    let layer = name.strip_prefix("begin ").or(name.strip_prefix("shaped ")).unwrap_or(name);
+    let layer = if name == "begin heights" { Some(Layer::Bedrock) } else { Layer::of_key(layer) };
+    layer.map(|layer| layer.row().bounds)
 }
 
 /// All maps of a session, by name: the layers, and what it begins with if it is started again.
 fn layers_of(session: &Session) -> Vec<(String, &Grid)> {
-    let terrain = &session.simulation.terrain;
-    let shape = session.shape();
-    let layers = [
-        ("bedrock", Some(&terrain.bedrock)),
-        ("sand", Some(&terrain.sand)),
-        ("water", Some(&terrain.water)),
-        ("suspended", Some(&terrain.suspended)),
-        ("softness", Some(&terrain.softness)),
-        ("start", Some(&terrain.start)),
-        ("rain", terrain.rain.as_ref()),
-        ("mask", terrain.mask.as_ref()),
-        ("begin heights", session.heightmap.as_ref().map(|map| &map.heights)),
-        ("begin sand", session.maps.sand.as_ref()),
-        ("begin softness", session.maps.softness.as_ref()),
-        ("begin rain", session.maps.rain.as_ref()),
-        ("begin water", session.maps.water.as_ref()),
-        ("begin suspended", session.maps.suspended.as_ref()),
-        ("shaped bedrock", shape.map(|shape| &shape.bedrock)),
-        ("shaped sand", shape.map(|shape| &shape.sand)),
-        ("shaped water", shape.map(|shape| &shape.water)),
-        ("shaped suspended", shape.map(|shape| &shape.suspended)),
-        ("shaped softness", shape.map(|shape| &shape.softness)),
-        ("shaped start", shape.map(|shape| &shape.start)),
-    ];
-    layers.into_iter().filter_map(|(name, grid)| Some((name.to_owned(), grid?))).collect()
+    let layers = session.simulation.terrain.layers().map(|(layer, grid)| (layer.key().to_owned(), grid));
+    let heights = session.heightmap.iter().map(|map| ("begin heights".to_owned(), &map.heights));
+    let maps = session.maps.iter().map(|(layer, grid)| (format!("begin {}", layer.key()), grid));
+    let shape = session.shape().into_iter().flat_map(Terrain::layers);
+    let shape = shape.map(|(layer, grid)| (format!("shaped {}", layer.key()), grid));
+    layers.chain(heights).chain(maps).chain(shape).collect()
 }
 
 fn file_of(index: usize, name: &str) -> String {

@@ -15,7 +15,7 @@ use crate::{
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         rng::Stream,
-        terrain::Source,
+        terrain::{Layer, Source},
     },
 };
 
@@ -36,7 +36,7 @@ fn eventful(side: usize) -> Project {
         for (path, value) in [("water.rain_rate", "0.01"), ("droplets.per_tick", "37"), ("wind.gusts", "0.3")] {
             session.set(path, value).unwrap_or_else(|error| panic!("{error}"));
         }
-        session.maps.sand = Some(Grid::filled(side, side, 0.7));
+        session.maps.insert(Layer::Sand, Grid::filled(side, side, 0.7));
         session.set_sources(vec![Source { place: [0.3, 0.4], radius: 9.0, rate: 3.5, ticks: Some((4, 30)) }]);
         session.restart(11);
         session.simulation.terrain.mask = Some(Grid::from_fn(side, side, |x, _| if x < 9 { 1.0 } else { 0.25 }));

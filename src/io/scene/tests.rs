@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::model::origin::Options;
+use crate::{model::origin::Options, sim::grid::Grid};
 
 #[test]
 fn every_built_in_scene_opens_and_is_what_its_file_says() {

@@ -2,7 +2,7 @@
 
 use bevy_reflect::Reflect;
 
-use super::Field;
+use crate::sim::terrain::Layer;
 use crate::{
     params::{choice, knob},
     sim::terrain::Terrain,
@@ -112,13 +112,13 @@ impl Tool {
         }
     }
 
-    /// What of the terrain it changes.
-    pub fn writes(self) -> &'static [Field] {
+    /// Layers that it changes.
+    pub fn writes(self) -> &'static [Layer] {
         match self {
-            Self::Rain => &[Field::Rain],
-            Self::Hardness => &[Field::Softness],
-            Self::Mask => &[Field::Mask],
-            _ => &[Field::Bedrock, Field::Sand],
+            Self::Rain => &[Layer::Rain],
+            Self::Hardness => &[Layer::Softness],
+            Self::Mask => &[Layer::Mask],
+            _ => &[Layer::Bedrock, Layer::Sand],
         }
     }
 

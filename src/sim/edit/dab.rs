@@ -165,9 +165,9 @@ fn paint(
     approach: f32,
     aim: f32,
 ) -> f64 {
-    let [field] = *tool.writes() else { return 0.0 };
+    let [layer] = *tool.writes() else { return 0.0 };
     let mask = if tool == Tool::Mask { None } else { terrain.mask.take() };
-    area.paint(field.of(terrain), mask.as_ref(), weigh, |spot, value| {
+    area.paint(terrain.layer_mut(layer), mask.as_ref(), weigh, |spot, value| {
         *value += approach * spot.weight * (aim - *value);
     });
     if tool != Tool::Mask {

@@ -12,25 +12,37 @@ mod tests;
 pub use self::{
     brush::{Brush, Falloff, Tool},
     dab::Dab,
-    patch::{Field, Patch},
+    patch::Patch,
     select::{By, Combine, Selection},
     stroke::Stroke,
 };
-use super::{Simulation, grid::Grid, terrain::Terrain};
+use super::{
+    Simulation,
+    grid::Grid,
+    terrain::{Layer, Matter, Terrain},
+};
 
-/// Makes bedrock and sand what they were before wherever the mask covers them. Returns by how much the ground grew, in metres
-/// times cells.
-pub(super) fn hold_back(terrain: &mut Terrain, before: &[Grid; 2]) -> f64 {
-    let Some(mask) = &terrain.mask else { return 0.0 };
+/// The layers that a process which keeps off the mask leaves alone there.
+pub(super) fn masked(terrain: &Terrain) -> Vec<(Layer, Grid)> {
+    terrain.layers().filter(|(layer, _)| layer.row().masked).map(|(layer, grid)| (layer, grid.clone())).collect()
+}
+
+/// Makes these layers what they were before wherever the mask covers them. Returns by how much the ground grew, in metres times
+/// cells.
+pub(super) fn hold_back(terrain: &mut Terrain, before: &[(Layer, Grid)]) -> f64 {
+    let Some(mask) = terrain.mask.take() else { return 0.0 };
     let mut grown = 0.0;
-    for (layer, before) in [&mut terrain.bedrock, &mut terrain.sand].into_iter().zip(before) {
-        for ((now, before), mask) in layer.iter_mut().zip(before.iter()).zip(mask.iter()) {
+    for (layer, before) in before {
+        for ((now, before), mask) in terrain.layer_mut(*layer).iter_mut().zip(before.iter()).zip(mask.iter()) {
             // Exact where the mask holds all or nothing.
             let held = mask * before + (1.0 - mask) * *now;
-            grown += f64::from(held) - f64::from(*now);
+            if layer.row().matter == Matter::Solid {
+                grown += f64::from(held) - f64::from(*now);
+            }
             *now = held;
         }
     }
+    terrain.mask = Some(mask);
     grown
 }
 

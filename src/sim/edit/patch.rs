@@ -3,44 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::area::Area;
-use crate::sim::{grid::Grid, terrain::Terrain};
+use crate::sim::{
+    grid::Grid,
+    terrain::{Layer, Matter, Terrain},
+};
 
 /// Side of a tile, in cells.
 const TILE: usize = 64;
 
-/// What brushes change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Field {
-    /// Solid ground.
-    Bedrock,
-    /// Loose material.
-    Sand,
-    /// Softness of the bedrock.
-    Softness,
-    /// Where rain falls.
-    Rain,
-    /// What brushes leave alone.
-    Mask,
-}
-
-impl Field {
-    /// Its values, which come into being with the first stroke where the terrain has none.
-    pub(super) fn of(self, terrain: &mut Terrain) -> &mut Grid {
-        let (width, height) = (terrain.width(), terrain.height());
-        match self {
-            Self::Bedrock => &mut terrain.bedrock,
-            Self::Sand => &mut terrain.sand,
-            Self::Softness => &mut terrain.softness,
-            Self::Rain => terrain.rain.get_or_insert_with(|| Grid::filled(width, height, 1.0)),
-            Self::Mask => terrain.mask.get_or_insert_with(|| Grid::filled(width, height, 0.0)),
-        }
-    }
-}
-
 /// Tiles of layers as they were before a stroke.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patch {
-    tiles: BTreeMap<(Field, usize, usize), Vec<f32>>,
+    tiles: BTreeMap<(Layer, usize, usize), Vec<f32>>,
 }
 
 impl Patch {
@@ -55,19 +29,19 @@ impl Patch {
     }
 
     /// Keeps what is about to be changed, unless it was kept before.
-    pub(super) fn keep(&mut self, terrain: &mut Terrain, fields: &[Field], area: &Area) {
+    pub(super) fn keep(&mut self, terrain: &mut Terrain, layers: &[Layer], area: &Area) {
         let tiles = |cells: &[super::area::Line]| {
             let mut tiles: Vec<usize> = cells.iter().map(|line| line.index / TILE).collect();
             tiles.dedup();
             tiles
         };
         let (rows, columns) = (tiles(&area.rows), tiles(&area.columns));
-        for &field in fields {
-            let grid = field.of(terrain);
+        for &layer in layers {
+            let grid = terrain.layer_mut(layer);
             for &row in &rows {
                 for &column in &columns {
                     self.tiles
-                        .entry((field, row, column))
+                        .entry((layer, row, column))
                         .or_insert_with(|| spans(grid, row, column).flat_map(|span| grid[span].to_vec()).collect());
                 }
             }
@@ -77,9 +51,9 @@ impl Patch {
     /// Exchanges what it keeps for what is there. Returns by how much the ground grew, in metres times cells.
     pub(super) fn exchange(&mut self, terrain: &mut Terrain) -> f64 {
         let mut grown = 0.0;
-        for ((field, row, column), cells) in &mut self.tiles {
-            let grid = field.of(terrain);
-            let solid = matches!(field, Field::Bedrock | Field::Sand);
+        for ((layer, row, column), cells) in &mut self.tiles {
+            let grid = terrain.layer_mut(*layer);
+            let solid = layer.row().matter == Matter::Solid;
             let mut kept = cells.iter_mut();
             for span in spans(grid, *row, *column) {
                 for (cell, kept) in grid[span].iter_mut().zip(&mut kept) {

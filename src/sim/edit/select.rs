@@ -2,10 +2,14 @@
 
 use bevy_reflect::Reflect;
 
-use super::{Field, Patch, area::Area};
+use super::{Patch, area::Area};
 use crate::{
     params::{choice, knob},
-    sim::{analysis, grid::Grid, terrain::Terrain},
+    sim::{
+        analysis,
+        grid::Grid,
+        terrain::{Layer, Terrain},
+    },
 };
 
 const OURS: &str = "ours";
@@ -112,8 +116,8 @@ impl Combine {
 fn change(terrain: &mut Terrain, patch: &mut Patch, change: impl Fn(usize, f32) -> f32) {
     let middle = [terrain.width(), terrain.height()].map(|count| 0.5 * (count as f32 - 1.0));
     let area = Area::new(terrain, middle, terrain.width().max(terrain.height()) as f32);
-    patch.keep(terrain, &[Field::Mask], &area);
-    let mask = Field::Mask.of(terrain);
+    patch.keep(terrain, &[Layer::Mask], &area);
+    let mask = terrain.layer_mut(Layer::Mask);
     mask.iter_mut().enumerate().for_each(|(index, value)| *value = change(index, *value));
 }
 

@@ -82,8 +82,9 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
             assert!((simulation.ledger.solid.edits - grown).abs() < 1e-6 * grown.abs().max(1.0), "{tool:?}");
             assert!(simulation.solid_residual().abs() < 1e-5, "{tool:?}: {}", simulation.solid_residual());
             let mut changed = simulation.terrain.clone();
-            let layers =
-                |terrain: &mut Terrain| tool.writes().iter().map(|field| field.of(terrain).clone()).collect::<Vec<_>>();
+            let layers = |terrain: &mut Terrain| {
+                tool.writes().iter().map(|field| terrain.layer_or_empty(*field)).collect::<Vec<_>>()
+            };
             let (now, then) = (layers(&mut changed), layers(&mut before.terrain.clone()));
             assert!(now.iter().all(|grid| grid.iter().all(|value| value.is_finite())), "{tool:?}");
             // To paint what is there already, or to free what was never held, changes nothing.
@@ -219,7 +220,7 @@ fn what_the_mask_holds_is_left_alone() {
     for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Mask) {
         let mut simulation = ground(Edge::Open);
         let layer = |simulation: &mut Simulation| match *tool.writes() {
-            [field] => field.of(&mut simulation.terrain).clone(),
+            [layer] => simulation.terrain.layer_or_empty(layer),
             _ => simulation.terrain.ground(),
         };
         simulation.terrain.mask = Some(Grid::from_fn(SIDE, SIDE, |x, _| if x < 32 { 1.0 } else { 0.0 }));

@@ -1,8 +1,11 @@
-//! The shared terrain: five layers over one grid, and the maps that go with them.
+//! The shared terrain: layers over one grid, springs, and what happens at the border.
+
+mod layers;
 
 use bevy_reflect::Reflect;
 use serde::{Deserialize, Serialize};
 
+pub use self::layers::{Import, Layer, Matter, Row, Terrain};
 use super::{
     bounds::{self, Unfit},
     grid::Grid,
@@ -18,37 +21,6 @@ pub enum Edge {
     Open,
     /// Periodic: what leaves on one side comes in on the other.
     Wrap,
-}
-
-/// The layers that processes read and write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Layer {
-    /// Solid ground, in metres; does not move by itself.
-    Bedrock,
-    /// Loose material on top of it, thickness in metres.
-    Sand,
-    /// Depth of standing or flowing water, in metres.
-    Water,
-    /// Sediment carried by the water, as the thickness in metres that it would have if settled.
-    Suspended,
-    /// How easily bedrock erodes: 0 = hard, 1 = soft, 0.5 = neutral.
-    Softness,
-}
-
-impl Layer {
-    /// All five, in the order in which they are saved.
-    pub const ALL: [Layer; 5] = [Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness];
-
-    /// The name used on the command line and in reports.
-    pub fn key(self) -> &'static str {
-        match self {
-            Layer::Bedrock => "bedrock",
-            Layer::Sand => "sand",
-            Layer::Water => "water",
-            Layer::Suspended => "suspended",
-            Layer::Softness => "softness",
-        }
-    }
 }
 
 /// A spring, or a drain where its rate is negative.
@@ -114,68 +86,32 @@ impl Pool {
     }
 }
 
-/// The terrain that all processes share. All layers have the same size; see [`Layer`] for their units.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Terrain {
-    /// Solid ground.
-    pub bedrock: Grid,
-    /// Loose material on the bedrock.
-    pub sand: Grid,
-    /// Water on the ground.
-    pub water: Grid,
-    /// Sediment in the water.
-    pub suspended: Grid,
-    /// Softness of the bedrock.
-    pub softness: Grid,
-    /// Where rain falls, as a share of the mean; `None` means everywhere alike.
-    pub rain: Option<Grid>,
-    /// What brushes leave alone, from 0 to 1; `None` means nothing.
-    pub mask: Option<Grid>,
-    /// Springs and drains.
-    pub sources: Vec<Source>,
-    /// The ground (bedrock + sand) as it was at the start: the base level beyond open edges and what "change" is measured from.
-    pub start: Grid,
-    /// Side of a cell, in metres.
-    pub cell_size: f32,
-    /// What happens at the border.
-    pub edge: Edge,
-}
-
 impl Terrain {
     /// Bare dry bedrock of neutral softness; heights and cell size in metres.
     pub fn bare(heights: Grid, cell_size: f32, edge: Edge) -> Self {
-        let (width, height) = (heights.width(), heights.height());
-        let empty = Grid::filled(width, height, 0.0);
-        Self {
-            start: heights.clone(),
-            bedrock: heights,
-            sand: empty.clone(),
-            water: empty.clone(),
-            suspended: empty,
-            softness: Grid::filled(width, height, 0.5),
-            rain: None,
-            mask: None,
-            sources: Vec::new(),
-            cell_size,
-            edge,
-        }
+        let size = (heights.width(), heights.height());
+        Self::of(size, (cell_size, edge), |layer| match layer {
+            Layer::Bedrock | Layer::Start => Some(heights.clone()),
+            _ => None,
+        })
     }
 
-    /// The terrain with every map changed in the same way; cell size, edge and springs stay.
+    /// The terrain with every layer changed in the same way; cell size, edge and springs stay.
     pub fn map(&self, change: impl Fn(&Grid) -> Grid) -> Self {
-        Self {
-            bedrock: change(&self.bedrock),
-            sand: change(&self.sand),
-            water: change(&self.water),
-            suspended: change(&self.suspended),
-            softness: change(&self.softness),
-            rain: self.rain.as_ref().map(&change),
-            mask: self.mask.as_ref().map(&change),
-            start: change(&self.start),
-            sources: self.sources.clone(),
-            cell_size: self.cell_size,
-            edge: self.edge,
-        }
+        let changed = |layer| self.layer(layer).map(&change);
+        let sources = self.sources.clone();
+        Self { sources, ..Self::of((self.width(), self.height()), (self.cell_size, self.edge), changed) }
+    }
+
+    /// The layers that it has.
+    pub fn layers(&self) -> impl Iterator<Item = (Layer, &Grid)> {
+        Layer::ALL.iter().filter_map(|&layer| Some((layer, self.layer(layer)?)))
+    }
+
+    /// A copy of the layer; an empty one if the terrain lacks it.
+    pub fn layer_or_empty(&self, layer: Layer) -> Grid {
+        let empty = || Grid::filled(self.width(), self.height(), layer.row().empty);
+        self.layer(layer).cloned().unwrap_or_else(empty)
     }
 
     /// Number of columns.
@@ -193,17 +129,6 @@ impl Terrain {
         f64::from(self.cell_size) * f64::from(self.cell_size)
     }
 
-    /// The layer of that name.
-    pub fn layer(&self, layer: Layer) -> &Grid {
-        match layer {
-            Layer::Bedrock => &self.bedrock,
-            Layer::Sand => &self.sand,
-            Layer::Water => &self.water,
-            Layer::Suspended => &self.suspended,
-            Layer::Softness => &self.softness,
-        }
-    }
-
     /// Height of the ground surface, bedrock + sand, in metres.
     pub fn ground(&self) -> Grid {
         let cells = self.bedrock.iter().zip(self.sand.iter()).map(|(bedrock, sand)| bedrock + sand).collect();
@@ -218,12 +143,17 @@ impl Terrain {
 
     /// Bedrock, sand and suspended sediment together, in cubic metres.
     pub fn solid_volume(&self) -> f64 {
-        (self.bedrock.total() + self.sand.total() + self.suspended.total()) * self.cell_area()
+        self.volume(Matter::Solid)
     }
 
     /// Water on the ground, in cubic metres.
     pub fn water_volume(&self) -> f64 {
-        self.water.total() * self.cell_area()
+        self.volume(Matter::Water)
+    }
+
+    fn volume(&self, matter: Matter) -> f64 {
+        let layers = self.layers().filter(|(layer, _)| layer.row().matter == matter);
+        layers.map(|(_, grid)| grid.total()).sum::<f64>() * self.cell_area()
     }
 
     /// Fills a pool: what lies lower than its level is under water up to it.

@@ -1,0 +1,55 @@
+use super::*;
+use crate::{
+    io::{
+        Progress,
+        export::{self, Export, Settings, Subject},
+        project::{self, Project},
+    },
+    sim::{grid::Grid, quantity::Quantity},
+};
+
+/// The table of layers has a row for tests, and nothing else in the program knows of it.
+#[test]
+fn a_layer_of_the_table_is_saved_taken_back_exported_and_shown() {
+    let mut app = app();
+    let trial = Grid::from_fn(64, 64, |x, y| ((x * 7 + y) % 64) as f32 / 64.0);
+    let layer = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.layer(Layer::Trial).cloned();
+    let put = |app: &mut App, grid: Option<Grid>| {
+        app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.terrain.set_layer(Layer::Trial, grid);
+    };
+    app.update();
+    put(&mut app, Some(trial.clone()));
+
+    // An undo step.
+    app.world_mut().write_message(Command::SpreadSand(1.0));
+    app.update();
+    put(&mut app, None);
+    app.world_mut().write_message(Command::Undo);
+    app.update();
+    assert_eq!(layer(&app), Some(trial.clone()));
+    // What is painted stays when the run starts again.
+    app.world_mut().write_message(Command::Restart);
+    app.update();
+    assert_eq!(layer(&app), Some(trial.clone()));
+
+    // A project, and an export.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let sessions = app.world().resource::<Live>().all().to_vec();
+    let export = Export::new("trial", "r32").expect("it is a map");
+    let subject = Subject::new(&sessions[0], Settings::default(), &[export]).expect("it is small");
+    export.write(&subject, &folder.path().join("trial.r32"), &Progress::default()).expect("there is room");
+    let written = std::fs::read(folder.path().join("trial.r32")).expect("it is there");
+    assert_eq!(written, trial.iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>());
+    assert_eq!(export::about("trial"), Layer::Trial.row().about);
+    let mut project = Project { sessions, chosen: 0, camera: None, timeline: project::Keyframes::default() };
+    project::save(&mut project, &path, &Progress::default()).expect("there is room");
+    let opened = project::open(&path).expect("it is whole").sessions.remove(0);
+    assert_eq!(opened.simulation.terrain.layer(Layer::Trial), Some(&trial));
+
+    // An overlay.
+    let shown = Quantity::all().find(|quantity| quantity.title() == "Trial").expect("it is offered");
+    app.world_mut().write_message(Command::ShowOverlay(Some(shown)));
+    app.update();
+    assert_eq!(app.world().resource::<Overlay>().values, [trial]);
+}
