@@ -11,7 +11,10 @@ use thalweg::{
         project::{self, Project},
         scene,
     },
-    model::{origin::Options, state::Unpacked},
+    model::{
+        origin::Options,
+        state::{Copied, State},
+    },
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         ray,
@@ -70,11 +73,11 @@ fn main() {
                 tool.title()
             );
         }
-        let copied = median(|| drop(std::hint::black_box(Unpacked::of(session))));
+        let copied = median(|| drop(std::hint::black_box(Copied::copied(session))));
         let begun = Instant::now();
-        let packed = Unpacked::of(session).pack();
+        let packed = State::packed(session);
         let packing = begun.elapsed().as_secs_f64() * 1e3 - copied;
-        let restored = median(|| packed.restore(session));
+        let restored = median(|| packed.restore(session).expect("it is its own"));
         let megabytes = packed.bytes() as f64 / f64::from(1 << 20);
         println!(
             "  keyframe: copy {copied:.1} ms, pack beside the frames {packing:.1} ms, go back {restored:.1} ms, {megabytes:.1} MiB"

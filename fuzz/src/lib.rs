@@ -45,7 +45,7 @@ const SMALL: Options = Options { size: Some((32, 32)), cell_size: None, min_m: N
 /// A whole project of 32 × 32 cells with a timeline.
 pub const PROJECT: &[u8] = include_bytes!("../../tests/data/readers/project/good-wadi");
 /// The map of its timeline that [`keyframe`] replaces.
-pub const KEYFRAME: &str = "timeline/0/run-1/1.lz4";
+pub const KEYFRAME: &str = "timeline/0/run-1/bedrock.lz4";
 
 /// A 16-bit or 8-bit picture of heights.
 pub fn png(bytes: &[u8]) -> Outcome {
@@ -119,13 +119,12 @@ pub fn timeline(bytes: &[u8]) -> Outcome {
     thread_local!(static SESSION: Session = Session::open("wadi", &SMALL).expect("it is built in"));
     let path = put("work.thalweg", &with("timeline.ron", bytes));
     let timeline = said(project::keyframes(&path))?;
-    let snapshots = timeline.frames.iter().flat_map(|frame| frame.snapshots.iter());
-    let restored = snapshots.map(|snapshot| {
+    let states = timeline.frames.iter().flat_map(|frame| frame.states.iter());
+    let restored = states.map(|state| {
         let mut session = SESSION.with(Session::clone);
-        snapshot.restore(&mut session);
-        session
+        state.restore(&mut session).map(|()| session)
     });
-    healthy(restored.collect())
+    healthy(restored.collect::<Result<_, _>>()?)
 }
 
 /// A packed map of the timeline of an otherwise good project.

@@ -159,7 +159,7 @@ fn account(account: &Account, now: f64) -> Value {
             "inflow": row.inflow,
             "evaporated": row.evaporated, "lost": row.lost, "carried": row.carried,
         });
-        rows.insert((*key).to_owned(), row);
+        rows.insert(key.to_string(), row);
     }
     json!({
         "start": account.start, "end": now, "moved": account.sum(|row| row.moved), "processes": rows,

@@ -4,6 +4,7 @@
 
 pub mod command_line;
 pub mod origin;
+pub mod packed;
 pub mod session;
 mod shaped;
 pub mod state;

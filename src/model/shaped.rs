@@ -105,7 +105,7 @@ mod tests {
             Progress,
             project::{self, Project},
         },
-        model::{origin::Options, state::Unpacked},
+        model::{origin::Options, state::State},
         sim::terrain::Edge,
     };
 
@@ -180,18 +180,18 @@ mod tests {
     #[test]
     fn a_snapshot_brings_its_own_start_back() {
         let mut session = session();
-        let bare = Unpacked::of(&mut session).pack();
+        let bare = State::packed(&mut session);
         shape(&mut session, 7.0);
         let shaped = session.simulation.terrain.clone();
         ticks(&mut session);
-        let run_on = Unpacked::of(&mut session).pack();
+        let run_on = State::packed(&mut session);
         session.forget_shape();
         session.restart(1);
         assert!(session.simulation.terrain != shaped);
-        run_on.restore(&mut session);
+        run_on.restore(&mut session).expect("it is its own");
         session.restart(1);
         assert!(session.simulation.terrain == shaped && session.origin.edited);
-        bare.restore(&mut session);
+        bare.restore(&mut session).expect("it is its own");
         ticks(&mut session);
         session.restart(1);
         assert!(session.simulation.terrain != shaped && session.generates_its_state());

@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Live, state::State};
+use super::{Live, state::Moment};
 use crate::{
     model::session::Session,
     params::{Value, title, walk, write},
@@ -31,7 +31,7 @@ enum Change {
     /// What a stroke changed in every session; good as long as no tick has run since.
     Stroke(Vec<Patch>),
     /// Everything.
-    State(State),
+    State(Moment),
 }
 
 #[derive(Clone)]
@@ -136,7 +136,7 @@ impl History {
             if let Change::Stroke(patches) = &mut list[place].change {
                 exchange_patches(&mut before, patches);
             }
-            list[place].change = Change::State(State::new(before));
+            list[place].change = Change::State(Moment::new(before));
         }
         self.keep_to_budget();
     }
@@ -175,7 +175,7 @@ impl History {
 
     /// Remembers everything before it is replaced.
     pub(super) fn before_state(&mut self, live: &Live, label: &str) {
-        self.push(label, false, || Change::State(State::new(live.clone())));
+        self.push(label, false, || Change::State(Moment::new(live.clone())));
     }
 
     /// What is dragged goes on as long as the button is held.
@@ -261,7 +261,7 @@ impl Step {
                 }
                 (Change::Switches(now), false)
             }
-            Change::State(state) => (Change::State(State::new(std::mem::replace(live, state.live()))), true),
+            Change::State(state) => (Change::State(Moment::new(std::mem::replace(live, state.live()))), true),
         };
         (Self { label, change }, replaced)
     }

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bevy::log::error;
+
 use super::Live;
 use crate::{
-    model::state::{Snapshot, Unpacked},
+    model::{session::Session, state::State},
     sim::{Simulation, grid::Grid, terrain::Terrain},
 };
 
@@ -13,7 +15,7 @@ const USUAL: usize = 20;
 
 /// A state of all sessions. Copies share it.
 #[derive(Clone)]
-pub(super) struct State {
+pub(super) struct Moment {
     kept: Arc<Mutex<Kept>>,
     cells: usize,
 }
@@ -21,10 +23,10 @@ pub(super) struct State {
 struct Kept {
     /// The sessions; when their simulations are packed, these are empty.
     live: Box<Live>,
-    packed: Option<Vec<Snapshot>>,
+    packed: Option<Vec<State>>,
 }
 
-impl State {
+impl Moment {
     /// Keeps a state, and has it packed.
     pub(super) fn new(live: Live) -> Self {
         let cells = live.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
@@ -39,9 +41,8 @@ impl State {
     pub(super) fn live(&self) -> Live {
         let kept = self.lock();
         let mut live = (*kept.live).clone();
-        for (session, snapshot) in live.all_mut().iter_mut().zip(kept.packed.iter().flatten()) {
-            snapshot.restore(session);
-            session.simulation.watched = true;
+        for (session, state) in live.all_mut().iter_mut().zip(kept.packed.iter().flatten()) {
+            restore(session, state);
         }
         live
     }
@@ -50,7 +51,7 @@ impl State {
     pub(super) fn bytes(&self) -> usize {
         let kept = self.kept.try_lock();
         match kept.as_ref().map(|kept| &kept.packed) {
-            Ok(Some(snapshots)) => snapshots.iter().map(Snapshot::bytes).sum(),
+            Ok(Some(states)) => states.iter().map(State::bytes).sum(),
             _ => self.cells * USUAL,
         }
     }
@@ -65,11 +66,19 @@ impl Kept {
     fn pack(&mut self) {
         // A tick that had begun is finished: a snapshot lies between two.
         self.live.finish_tick();
-        let snapshots = self.live.all_mut().iter_mut().map(|session| Unpacked::of(session).pack()).collect();
+        let states = self.live.all_mut().iter_mut().map(State::packed).collect();
         for session in self.live.all_mut() {
             let nothing = Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Default::default());
             session.simulation = Simulation::new(nothing, session.simulation.seed());
         }
-        self.packed = Some(snapshots);
+        self.packed = Some(states);
     }
+}
+
+/// Makes a session what it was. A state of ours is never refused.
+pub(super) fn restore(session: &mut Session, state: &State) {
+    if let Err(wrong) = state.restore(session) {
+        error!("a state could not be taken up: {wrong}");
+    }
+    session.simulation.watched = true;
 }

@@ -9,10 +9,10 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{BUDGET, Command, History, Live, Revision, Transport};
+use super::{BUDGET, Command, History, Live, Revision, Transport, state::restore};
 use crate::{
     io::project,
-    model::state::{Snapshot, Unpacked},
+    model::state::{Copied, State},
 };
 
 /// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
@@ -34,15 +34,14 @@ pub struct Keyframe {
     /// The work that it is a state of.
     work: u64,
     bytes: usize,
-    snapshots: Arc<Vec<Snapshot>>,
+    states: Arc<Vec<State>>,
 }
 
 impl Keyframe {
     /// Makes all sessions what they were.
     fn restore(&self, live: &mut Live) {
-        for (session, snapshot) in live.all_mut().iter_mut().zip(self.snapshots.iter()) {
-            snapshot.restore(session);
-            session.simulation.watched = true;
+        for (session, state) in live.all_mut().iter_mut().zip(self.states.iter()) {
+            restore(session, state);
         }
     }
 }
@@ -54,7 +53,7 @@ struct Packing {
     parent: Option<u64>,
     tick: u64,
     work: u64,
-    handle: JoinHandle<Vec<Snapshot>>,
+    handle: JoinHandle<Vec<State>>,
 }
 
 /// Where a keyframe stands in the bar.
@@ -156,11 +155,11 @@ impl Timeline {
         let ids: Vec<u64> = saved.frames.iter().map(|frame| frame.id).collect();
         let first = self.next;
         let renumbered = |id: u64| ids.iter().zip(first..).find(|(other, _)| **other == id).map(|(_, new)| new);
-        for project::Keyframe { id, parent, snapshots } in saved.frames {
-            let bytes = snapshots.iter().map(Snapshot::bytes).sum();
-            let tick = snapshots.first().map_or(0, Snapshot::tick);
+        for project::Keyframe { id, parent, states } in saved.frames {
+            let bytes = states.iter().map(State::bytes).sum();
+            let tick = states.first().map_or(0, State::tick);
             let (id, parent) = (renumbered(id).unwrap_or_default(), parent.and_then(renumbered));
-            self.frames.push(Keyframe { id, parent, tick, work, bytes, snapshots });
+            self.frames.push(Keyframe { id, parent, tick, work, bytes, states });
         }
         self.next += ids.len() as u64;
         self.here = saved.here.and_then(renumbered);
@@ -171,7 +170,7 @@ impl Timeline {
         let frames = self.own().map(|frame| project::Keyframe {
             id: frame.id,
             parent: frame.parent.filter(|parent| self.find(*parent).is_some()),
-            snapshots: frame.snapshots.clone(),
+            states: frame.states.clone(),
         });
         let packing = self.packing.as_ref().filter(|packing| self.here == Some(packing.id));
         let here = packing.map_or(self.here, |packing| packing.parent);
@@ -184,7 +183,7 @@ impl Timeline {
         self.collect(true);
         self.start = start;
         while let Some(frame) = self.here.and_then(|id| self.find(id)) {
-            if frame.tick <= live.ticks() && frame.snapshots.len() == live.all().len() {
+            if frame.tick <= live.ticks() && frame.states.len() == live.all().len() {
                 break;
             }
             self.here = frame.parent;
@@ -195,7 +194,7 @@ impl Timeline {
     /// Makes all sessions what they were at the last keyframe on their way, or at their start if there is none.
     pub(super) fn go_back(&mut self, live: &mut Live) {
         self.collect(true);
-        let frame = self.here.and_then(|id| self.find(id)).filter(|frame| frame.snapshots.len() == live.all().len());
+        let frame = self.here.and_then(|id| self.find(id)).filter(|frame| frame.states.len() == live.all().len());
         match frame {
             Some(frame) => frame.restore(live),
             None => live.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed())),
@@ -212,9 +211,9 @@ impl Timeline {
     fn take(&mut self, live: &mut Live, changes: u64) {
         self.collect(true);
         let begun = Instant::now();
-        let unpacked: Vec<Unpacked> = live.all_mut().iter_mut().map(Unpacked::of).collect();
+        let unpacked: Vec<Copied> = live.all_mut().iter_mut().map(Copied::copied).collect();
         self.cost = begun.elapsed();
-        let pack = move || unpacked.into_iter().map(Unpacked::pack).collect();
+        let pack = move || unpacked.into_iter().map(Copied::pack).collect();
         if let Ok(handle) = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack) {
             let (work, tick) = (live.work(), live.ticks());
             self.packing = Some(Packing { id: self.next, parent: self.here, tick, work, handle });
@@ -230,9 +229,9 @@ impl Timeline {
             return;
         }
         let Some(Packing { id, parent, tick, work, handle }) = self.packing.take() else { return };
-        if let Ok(snapshots) = handle.join() {
-            let bytes = snapshots.iter().map(Snapshot::bytes).sum();
-            self.frames.push(Keyframe { id, parent, tick, work, bytes, snapshots: Arc::new(snapshots) });
+        if let Ok(states) = handle.join() {
+            let bytes = states.iter().map(State::bytes).sum();
+            self.frames.push(Keyframe { id, parent, tick, work, bytes, states: Arc::new(states) });
         } else if self.here == Some(id) {
             // It broke off: what comes next goes on from the one before.
             self.here = parent;
@@ -327,7 +326,7 @@ pub(super) fn obey(
         timeline.take(&mut live, history.changes());
         timeline.collect(true);
     }
-    let Some(frame) = timeline.find(id).filter(|frame| frame.snapshots.len() == live.all().len()) else { return };
+    let Some(frame) = timeline.find(id).filter(|frame| frame.states.len() == live.all().len()) else { return };
     // Strokes of the present can't be taken back one by one from another time.
     history.seal(&live);
     let kind = |live: &Live| {

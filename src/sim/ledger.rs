@@ -1,9 +1,14 @@
 //! Where every cubic metre went.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::{Deserialize, Serialize};
+
+use super::{bounds::VOLUME, process::catalogue};
 
 /// What one process did, all in cubic metres and summed in f64.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f64; 8]", into = "[f64; 8]")]
 pub struct Row {
     /// Σ|change of ground|, counting every single transfer.
     pub moved: f64,
@@ -23,31 +28,52 @@ pub struct Row {
     pub carried: f64,
 }
 
-impl Row {
-    /// Whether all of it are numbers.
-    fn is_finite(&self) -> bool {
-        let Self { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = self;
+impl From<[f64; 8]> for Row {
+    fn from([moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]: [f64; 8]) -> Self {
+        Self { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried }
+    }
+}
+
+impl From<Row> for [f64; 8] {
+    fn from(row: Row) -> Self {
+        let Row { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = row;
         [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]
-            .into_iter()
-            .all(|value| value.is_finite())
     }
 }
 
 /// One substance: what there was, what came and went.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
     /// Volume at the start.
     pub start: f64,
     /// Volume added (or, negative, removed) by hand since.
     pub edits: f64,
     /// What each process did, by its key.
-    pub rows: BTreeMap<&'static str, Row>,
+    pub rows: BTreeMap<Cow<'static, str>, Row>,
 }
 
 impl Account {
     /// The row of a process.
     pub fn row(&mut self, process: &'static str) -> &mut Row {
-        self.rows.entry(process).or_default()
+        self.rows.entry(Cow::Borrowed(process)).or_default()
+    }
+
+    /// Checks that it can be carried, and that there are such processes.
+    ///
+    /// # Errors
+    /// One sentence: what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        VOLUME.check("its ledger's volume at the start", self.start)?;
+        VOLUME.check("its ledger's volume of edits", self.edits)?;
+        let processes = catalogue();
+        for (key, row) in &self.rows {
+            if !processes.iter().any(|process| process.info().key == key) {
+                return Err(format!("its ledger has a process \"{key}\", which there is not"));
+            }
+            let name = format!("a volume of {key} in its ledger");
+            <[f64; 8]>::from(*row).into_iter().try_for_each(|volume| VOLUME.check(&name, volume))?;
+        }
+        Ok(())
     }
 
     /// The sum over all processes of one column.
@@ -76,7 +102,10 @@ pub struct Ledger {
 impl Ledger {
     /// Whether all that a process has done are numbers.
     pub fn is_finite(&self, process: &str) -> bool {
-        [&self.solid, &self.water].into_iter().filter_map(|account| account.rows.get(process)).all(Row::is_finite)
+        [&self.solid, &self.water]
+            .into_iter()
+            .filter_map(|account| account.rows.get(process))
+            .all(|row| <[f64; 8]>::from(*row).into_iter().all(f64::is_finite))
     }
 }
 

@@ -11,7 +11,7 @@ use thalweg::{
         project::{self, Keyframe, Keyframes, Project},
         scene, write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar,
     },
-    model::{origin::Options, session::Session, state::Unpacked},
+    model::{origin::Options, session::Session, state::State},
     settings::{Remembered, Settings, Theme},
     sim::grid::Grid,
 };
@@ -50,8 +50,8 @@ fn work_with_timeline() -> Project {
     let mut timeline = Keyframes::default();
     for (id, parent) in [(0, None), (1, Some(0))] {
         (0..3).for_each(|_| session.simulation.tick());
-        let snapshots = Arc::new(vec![Unpacked::of(&mut session).pack()]);
-        timeline.frames.push(Keyframe { id, parent, snapshots });
+        let states = Arc::new(vec![State::packed(&mut session)]);
+        timeline.frames.push(Keyframe { id, parent, states });
     }
     timeline.here = Some(1);
     Project { sessions: vec![session], chosen: 0, camera: None, timeline }
@@ -182,7 +182,7 @@ fn the_stored_files_are_written_anew() {
     };
     let (manifest, timeline, keyframe) = (part("manifest.ron"), part("timeline.ron"), part(KEYFRAME));
     put("manifest", "good", &manifest);
-    put("manifest", "bad-newer", &replaced(&manifest, "format: 2", "format: 9"));
+    put("manifest", "bad-newer", &replaced(&manifest, "format: 3", "format: 9"));
     put("manifest", "bad-size", &replaced(&manifest, "size: (32, 32)", "size: (4096, 4096)"));
     put("manifest", "bad-process", &replaced(&manifest, "\"thermal\"", "\"thermos\""));
     put("timeline", "good", &timeline);

@@ -1,9 +1,8 @@
 //! The timeline in a project: `timeline.ron` says which keyframes there are and what is no map in them, and
-//! `timeline/ID/run-N/K.lz4` are their maps, packed as they lie in memory.
+//! `timeline/ID/run-N/NAME.lz4` are their maps, packed as they lie in memory.
 
 use std::{
-    collections::BTreeMap,
-    io::{Read, Seek, Write},
+    io::{Seek, Write},
     path::Path,
     sync::Arc,
 };
@@ -11,23 +10,18 @@ use std::{
 use serde::{Deserialize, Serialize};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use super::{LONGEST_SIDE, MOST_RUNS, damaged, manifest::Books, read, text};
+use super::{
+    LONGEST_MANIFEST, LONGEST_SIDE, MOST_RUNS, PACKED, damaged, folder_of,
+    manifest::{FORMAT, Head},
+    packed, positional, put_maps, text,
+};
 use crate::{
     io::{Budget, Error, input},
-    model::state::{Packed, Snapshot},
-    params::kebab,
-    sim::{
-        bounds::{Bounds, CELL_SIZE, KEPT, TICK},
-        ledger::Ledger,
-        process::catalogue,
-        terrain::{Edge, Layer, Source},
-    },
+    model::state::{Facts, State, bounds_of},
 };
 
 /// Most keyframes that are read.
 const MOST: usize = 10_000;
-/// Most maps of a run of a keyframe besides its layers.
-const MOST_MAPS: usize = 64;
 /// Longest `timeline.ron`, in bytes: every keyframe has all parameters.
 const LONGEST: u64 = 256 << 20;
 
@@ -39,7 +33,7 @@ pub struct Keyframe {
     /// The number of the one that it was run on from.
     pub parent: Option<u64>,
     /// The runs.
-    pub snapshots: Arc<Vec<Snapshot>>,
+    pub states: Arc<Vec<State>>,
 }
 
 /// Keyframes, each after its parent.
@@ -51,133 +45,22 @@ pub struct Keyframes {
     pub here: Option<u64>,
 }
 
-/// What `timeline.ron` says.
+/// What `timeline.ron` says, with the facts of a run in the form `F`.
 #[derive(Serialize, Deserialize)]
-struct Manifest {
+struct Manifest<F> {
     here: Option<u64>,
-    frames: Vec<Frame>,
+    frames: Vec<Frame<F>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Frame {
+struct Frame<F> {
     id: u64,
     parent: Option<u64>,
-    runs: Vec<Run>,
+    runs: Vec<F>,
 }
 
-/// What is no map in a snapshot.
-#[derive(Serialize, Deserialize)]
-struct Run {
-    size: (usize, usize),
-    cell_size: f32,
-    edge: String,
-    seed: u64,
-    tick: u64,
-    #[serde(default)]
-    edited: bool,
-    enabled: Vec<String>,
-    limited: Vec<String>,
-    set: BTreeMap<String, String>,
-    sources: Vec<Source>,
-    solid: Books,
-    water: Books,
-    /// Which of the layers there are, in the order of the snapshot.
-    layers: Vec<bool>,
-    /// Processes that kept something, the lengths of their maps, and their numbers.
-    kept: Vec<String>,
-    cells: Vec<usize>,
-    numbers: Vec<f64>,
-    counts: Vec<u64>,
-}
-
-impl Run {
-    fn of(snapshot: &Snapshot) -> Self {
-        let keys = || catalogue().into_iter().map(|process| process.info().key);
-        let those = |which: usize| {
-            let flags = keys().zip(&snapshot.enabled).filter(|(_, flags)| flags[which]);
-            flags.map(|(key, _)| key.to_owned()).collect()
-        };
-        Self {
-            size: snapshot.size,
-            cell_size: snapshot.cell_size,
-            edge: kebab(&format!("{:?}", snapshot.edge)),
-            seed: snapshot.seed,
-            tick: snapshot.tick,
-            edited: snapshot.edited,
-            enabled: those(0),
-            limited: those(1),
-            set: snapshot.parameters.clone(),
-            sources: snapshot.sources.clone(),
-            solid: Books::of(&snapshot.ledger.solid),
-            water: Books::of(&snapshot.ledger.water),
-            layers: Layer::ALL.iter().map(|layer| snapshot.layers.contains_key(layer)).collect(),
-            kept: snapshot.kept.iter().map(|key| (*key).to_owned()).collect(),
-            cells: snapshot.cells.iter().map(|packed| packed.count).collect(),
-            numbers: snapshot.numbers.clone(),
-            counts: snapshot.counts.clone(),
-        }
-    }
-
-    /// The snapshot with these maps: the layers that there are, then what processes keep.
-    fn snapshot(self, maps: Vec<Packed>) -> Result<Snapshot, String> {
-        let edge =
-            [Edge::Wall, Edge::Open, Edge::Wrap].into_iter().find(|edge| kebab(&format!("{edge:?}")) == self.edge);
-        let edge = edge.ok_or_else(|| format!("its edge is \"{}\"", self.edge))?;
-        self.sources.iter().try_for_each(Source::check)?;
-        self.numbers.iter().try_for_each(|&number| KEPT.check("a number that a process keeps", number))?;
-        let slots = catalogue();
-        let keys = || slots.iter().map(|process| process.info().key);
-        let known =
-            |key: &String| keys().find(|known| known == key).ok_or_else(|| format!("there is no process \"{key}\""));
-        let has = |list: &[String], key: &str| list.iter().any(|other| other == key);
-        let mut maps = maps.into_iter();
-        let there: Vec<Layer> = self.there().collect();
-        let layers = there.into_iter().zip(&mut maps).collect();
-        Ok(Snapshot {
-            size: self.size,
-            cell_size: self.cell_size,
-            edge,
-            layers,
-            sources: self.sources,
-            ledger: Ledger { solid: self.solid.account()?, water: self.water.account()? },
-            seed: self.seed,
-            tick: self.tick,
-            edited: self.edited,
-            shaped: None,
-            enabled: keys().map(|key| [has(&self.enabled, key), has(&self.limited, key)]).collect(),
-            parameters: self.set,
-            kept: self.kept.iter().map(known).collect::<Result<_, _>>()?,
-            cells: maps.collect(),
-            numbers: self.numbers,
-            counts: self.counts,
-        })
-    }
-
-    /// The layers that it has.
-    fn there(&self) -> impl Iterator<Item = Layer> {
-        Layer::ALL.iter().zip(&self.layers).filter(|(_, there)| **there).map(|(layer, _)| *layer)
-    }
-
-    /// How many numbers each of its maps has.
-    fn lengths(&self) -> Result<Vec<usize>, String> {
-        let (width, height) = self.size;
-        if width == 0 || height == 0 || width > LONGEST_SIDE || height > LONGEST_SIDE {
-            return Err(format!("it has {width} × {height} cells"));
-        }
-        CELL_SIZE.check("the side of its cells", self.cell_size)?;
-        TICK.check("its tick", self.tick as f64)?;
-        // What a process keeps lies in cells or on their faces, of which there are at most two more in a row.
-        let most = (width + 2) * (height + 2);
-        if self.cells.len() > MOST_MAPS || self.cells.iter().any(|&count| count > most) {
-            return Err("its processes keep more than they can".to_owned());
-        }
-        let layers = self.there().map(|_| width * height);
-        Ok(layers.chain(self.cells.iter().copied()).collect())
-    }
-}
-
-fn file_of(id: u64, run: usize, map: usize) -> String {
-    format!("timeline/{id}/run-{}/{}.lz4", run + 1, map + 1)
+fn folder(id: u64, run: usize) -> String {
+    format!("timeline/{id}/{}", folder_of(run))
 }
 
 /// Writes keyframes into an archive; nothing if there are none.
@@ -188,7 +71,7 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
     let frame = |frame: &Keyframe| Frame {
         id: frame.id,
         parent: frame.parent,
-        runs: frame.snapshots.iter().map(Run::of).collect(),
+        runs: frame.states.iter().map(|state| state.facts.clone()).collect(),
     };
     let manifest = Manifest { here: keyframes.here, frames: keyframes.frames.iter().map(frame).collect() };
     let text = ron::to_string(&manifest).map_err(|error| ZipError::Io(std::io::Error::other(error)))?;
@@ -197,15 +80,9 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
     }
     archive.start_file("timeline.ron", SimpleFileOptions::default().compression_method(CompressionMethod::Deflated))?;
     archive.write_all(text.as_bytes())?;
-    // They are packed already.
-    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     for frame in &keyframes.frames {
-        for (run, snapshot) in frame.snapshots.iter().enumerate() {
-            let maps = snapshot.layers.values().chain(&snapshot.cells);
-            for (map, packed) in maps.enumerate() {
-                archive.start_file(file_of(frame.id, run, map), options)?;
-                archive.write_all(&packed.bytes)?;
-            }
+        for (run, state) in frame.states.iter().enumerate() {
+            put_maps(archive, &folder(frame.id, run), &state.maps)?;
         }
     }
     Ok(())
@@ -221,9 +98,39 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     if archive.index_for_name("timeline.ron").is_none() {
         return Ok(Keyframes::default());
     }
-    let text = text(path, &mut archive, "timeline.ron", LONGEST)?;
     let wrong = |what: String| damaged(path, &format!("its timeline is damaged ({what})"));
-    let manifest: Manifest = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let head = text(path, &mut archive, "manifest.ron", LONGEST_MANIFEST)?;
+    let head: Head = ron::from_str(&head).map_err(|error| wrong(error.to_string()))?;
+    let text = text(path, &mut archive, "timeline.ron", LONGEST)?;
+    if head.format < FORMAT {
+        let manifest = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        return of(path, manifest, |run: positional::Run, id, index| {
+            run.state(path, &mut archive, &folder(id, index), wrong)
+        });
+    }
+    let manifest = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    of(path, manifest, |facts: Facts, id, index| {
+        let (folder, most) = (format!("{}/", folder(id, index)), most_numbers(facts.size).map_err(wrong)?);
+        facts.check().map_err(wrong)?;
+        // As if packing had not made them smaller, and one unpacked.
+        let name = |file: &str| Some(file.strip_prefix(&folder)?.strip_suffix(PACKED)?.strip_suffix('.')?.to_owned());
+        let names: Vec<String> = archive.file_names().filter_map(|file| name(&file.ok()?)).collect();
+        Budget::present().ask(path, (4 * most * (names.len() + 2)) as u64)?;
+        let maps = names.into_iter().map(|name| {
+            let packed = packed(path, &mut archive, &format!("{folder}{name}.{PACKED}"), most, bounds_of(&name))?;
+            Ok((name, packed))
+        });
+        Ok(State { facts, maps: maps.collect::<Result<_, Error>>()?, shaped: None })
+    })
+}
+
+/// The keyframes of a manifest, with the state of each run as `state` finds it from its facts, keyframe and place.
+fn of<F>(
+    path: &Path,
+    manifest: Manifest<F>,
+    mut state: impl FnMut(F, u64, usize) -> Result<State, Error>,
+) -> Result<Keyframes, Error> {
+    let wrong = |what: String| damaged(path, &format!("its timeline is damaged ({what})"));
     if manifest.frames.len() > MOST {
         return Err(wrong(format!("it has {} keyframes", manifest.frames.len())));
     }
@@ -236,37 +143,18 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
         if runs.len() > MOST_RUNS {
             return Err(wrong(format!("keyframe {id} has {} runs", runs.len())));
         }
-        let lengths = runs.iter().map(Run::lengths).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-        // All maps of the keyframe, as if packing had not made them smaller, and the largest one unpacked.
-        let (all, largest) = (lengths.iter().flatten().sum::<usize>(), lengths.iter().flatten().max());
-        Budget::present().ask(path, 4 * (all + 2 * largest.unwrap_or(&0)) as u64)?;
-        let snapshots = runs.into_iter().zip(lengths).enumerate().map(|(index, (run, lengths))| {
-            let maps = lengths.into_iter().enumerate();
-            let there: Vec<Layer> = run.there().collect();
-            let maps = maps.map(|(map, count)| {
-                let bounds = there.get(map).map_or(KEPT, |layer| layer.row().bounds);
-                take_up(path, &mut archive, &file_of(id, index, map), count, bounds)
-            });
-            let maps = maps.collect::<Result<_, _>>()?;
-            run.snapshot(maps).map_err(wrong)
-        });
-        let snapshots = Arc::new(snapshots.collect::<Result<Vec<_>, _>>()?);
-        frames.push(Keyframe { id, parent, snapshots });
+        let states = runs.into_iter().enumerate().map(|(index, run)| state(run, id, index));
+        frames.push(Keyframe { id, parent, states: Arc::new(states.collect::<Result<_, Error>>()?) });
     }
     let here = manifest.here.filter(|here| frames.iter().any(|frame| frame.id == *here));
     Ok(Keyframes { frames, here })
 }
 
-/// A packed map of so many numbers, each between these bounds.
-fn take_up(
-    path: &Path,
-    archive: &mut ZipArchive<impl Read + Seek>,
-    name: &str,
-    count: usize,
-    bounds: Bounds,
-) -> Result<Packed, Error> {
-    let most = lz4_flex::block::get_maximum_output_size(4 * count) as u64;
-    let packed = Packed { count, bytes: read(path, archive, name, most)? };
-    packed.check(bounds).map_err(|wrong| damaged(path, &format!("{name} in it {wrong}")))?;
-    Ok(packed)
+/// The most numbers that a map of a run of this size can have: one for each cell or face, of which there are at most two more
+/// in a row.
+pub(super) fn most_numbers([width, height]: [usize; 2]) -> Result<usize, String> {
+    if width == 0 || height == 0 || width > LONGEST_SIDE || height > LONGEST_SIDE {
+        return Err(format!("it has {width} × {height} cells"));
+    }
+    Ok((width + 2) * (height + 2))
 }

@@ -1,27 +1,24 @@
 //! What a project's manifest says.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf};
 
+use ron::Value;
 use serde::{Deserialize, Serialize};
 
-use super::layers_of;
 use crate::{
     model::{
-        origin::{Geo, Heightmap, Options, Origin, Tile},
+        origin::{Geo, Options, Origin, Tile},
         session::{BYTES_PER_CELL, Session},
+        state::Facts,
     },
     sim::{
-        bounds::{CELL_SIZE, TICK, VOLUME},
-        grid::Grid,
-        ledger::{Account, Ledger, Row},
-        memory::Memory,
         process::catalogue,
-        terrain::{Layer, Pool, Source, Terrain},
+        terrain::{Layer, Pool},
     },
 };
 
 /// The format that is written. It goes up when a program that knows the last one would misread the new one.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
 /// What every manifest says, whatever else a newer one does.
 #[derive(Deserialize)]
@@ -62,10 +59,51 @@ pub(super) struct Manifest {
 
 impl Manifest {
     /// Reads the manifest of any format up to [`FORMAT`].
-    pub fn of(text: &str) -> Result<Self, ron::error::SpannedError> {
-        // Format 1 is the first. What a later one changes is brought up to date here.
-        ron::from_str(text)
+    pub fn of(text: &str, format: u32) -> Result<Self, String> {
+        if format == FORMAT {
+            return ron::from_str(text).map_err(|error| error.to_string());
+        }
+        let mut manifest: Value = ron::from_str(text).map_err(|error| error.to_string())?;
+        runs_of(&mut manifest).into_iter().flatten().for_each(state_apart);
+        manifest.into_rust().map_err(|error| error.to_string())
     }
+}
+
+/// The runs of a manifest.
+fn runs_of(manifest: &mut Value) -> Option<&mut Vec<Value>> {
+    let Value::Map(fields) = manifest else { return None };
+    match fields.get_mut(&Value::String("runs".to_owned())) {
+        Some(Value::Seq(runs)) => Some(runs),
+        _ => None,
+    }
+}
+
+/// In formats 1 and 2 the facts of the state stood among those of the run, and whether it was edited in its origin.
+fn state_apart(run: &mut Value) {
+    const FACTS: [&str; 13] = [
+        "seed",
+        "tick",
+        "size",
+        "cell_size",
+        "enabled",
+        "limited",
+        "set",
+        "sources",
+        "solid",
+        "water",
+        "kept",
+        "numbers",
+        "counts",
+    ];
+    let Value::Map(fields) = run else { return };
+    let key = |name: &str| Value::String(name.to_owned());
+    let mut state: ron::Map = FACTS.iter().filter_map(|name| Some((key(name), fields.remove(&key(name))?))).collect();
+    if let Some(Value::Map(origin)) = fields.get_mut(&key("origin"))
+        && let Some(edited) = origin.remove(&key("edited"))
+    {
+        state.insert(key("edited"), edited);
+    }
+    fields.insert(key("state"), Value::Map(state));
 }
 
 /// One of the runs side by side.
@@ -74,34 +112,17 @@ pub(super) struct Run {
     name: String,
     title: String,
     about: String,
-    seed: u64,
-    tick: u64,
     /// Ticks of the finished scene.
     ticks: u64,
-    pub size: [usize; 2],
-    pub cell_size: f32,
     /// Where on Earth the imported map lies.
     pub geo: Option<Geo>,
-    enabled: Vec<String>,
-    /// Processes that keep off what is masked.
-    limited: Vec<String>,
-    /// Every parameter, by path.
-    set: BTreeMap<String, String>,
-    sources: Vec<Source>,
-    /// Springs and still water at the start.
-    begin_sources: Vec<Source>,
+    /// Still water at the start.
     pools: Vec<Pool>,
     tile: Option<Tile>,
     origin: From,
-    solid: Books,
-    water: Books,
-    /// Columns and rows of every map.
+    /// Columns and rows of the maps that it begins with if it is started again. In formats 1 and 2 of all maps.
     pub grids: BTreeMap<String, [usize; 2]>,
-    /// Processes that keep something.
-    pub kept: Vec<String>,
-    /// What they keep that is no map.
-    pub numbers: BTreeMap<String, f64>,
-    pub counts: BTreeMap<String, u64>,
+    pub state: Facts,
 }
 
 /// What the run was made from: see [`Origin`].
@@ -113,85 +134,34 @@ struct From {
     min_m: Option<f32>,
     max_m: Option<f32>,
     maps: Vec<(String, PathBuf)>,
-    edited: bool,
     seeds_before: u64,
-}
-
-/// An account of the ledger: see [`Account`].
-#[derive(Serialize, Deserialize)]
-pub(super) struct Books {
-    start: f64,
-    edits: f64,
-    /// Moved, eroded, deposited, outflow, lost, inflow, evaporated, carried.
-    rows: BTreeMap<String, [f64; 8]>,
-}
-
-impl Books {
-    pub fn of(account: &Account) -> Self {
-        let row = |row: &Row| {
-            let Row { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried } = *row;
-            [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried]
-        };
-        let rows = account.rows.iter().map(|(key, kept)| ((*key).to_owned(), row(kept))).collect();
-        Self { start: account.start, edits: account.edits, rows }
-    }
-
-    pub fn account(&self) -> Result<Account, String> {
-        let mut account = Account { start: self.start, edits: self.edits, ..Account::default() };
-        VOLUME.check("its ledger's volume at the start", self.start)?;
-        VOLUME.check("its ledger's volume of edits", self.edits)?;
-        let processes = catalogue();
-        for (key, kept) in &self.rows {
-            let known = processes.iter().map(|process| process.info().key).find(|known| known == key);
-            let known = known.ok_or_else(|| format!("its ledger has a process \"{key}\", which there is not"))?;
-            let name = format!("a volume of {known} in its ledger");
-            kept.iter().try_for_each(|&volume| VOLUME.check(&name, volume))?;
-            let [moved, eroded, deposited, outflow, lost, inflow, evaporated, carried] = *kept;
-            *account.row(known) = Row { moved, eroded, deposited, outflow, lost, inflow, evaporated, carried };
-        }
-        Ok(account)
-    }
 }
 
 impl Run {
     /// Memory that it will take, in bytes.
     pub fn bytes(&self) -> u64 {
         let cells = |[width, height]: [usize; 2]| width as u64 * height as u64;
-        let begins = self.grids.iter().filter(|(name, _)| name.starts_with("begin "));
-        let runs = |key: &str| self.enabled.iter().chain(&self.kept).any(|other| other == key);
+        let runs = |key: &str| self.state.enabled.iter().chain(&self.state.kept).any(|other| other == key);
         let processes = catalogue().into_iter().map(|process| *process.info()).filter(|info| runs(info.key));
         let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(rayon::current_num_threads())).sum::<usize>();
-        cells(self.size) * bytes as u64 + begins.map(|(_, size)| 4 * cells(*size)).sum::<u64>()
+        cells(self.state.size) * bytes as u64 + self.begins().map(|(_, size)| 4 * cells(size)).sum::<u64>()
     }
 
-    pub fn of(session: &mut Session) -> Self {
-        let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
-        let kept = session.simulation.with_memories();
-        for (name, memory) in session.simulation.memories(&kept) {
-            match memory {
-                Memory::Number(number) => drop(numbers.insert(name, *number)),
-                Memory::Count(count) => drop(counts.insert(name, *count)),
-                Memory::Cells(_) => {}
-            }
-        }
-        let simulation = &session.simulation;
-        let terrain = &simulation.terrain;
-        let Origin { input, options, maps, edited, seeds_before } = session.origin.clone();
+    /// The maps that it begins with if it is started again, and their sizes.
+    pub fn begins(&self) -> impl Iterator<Item = (&str, [usize; 2])> {
+        let begins = self.grids.iter().filter(|(name, _)| name.starts_with("begin ") || name.starts_with("shaped "));
+        begins.map(|(name, size)| (&**name, *size))
+    }
+
+    /// What there is to say of a session in this state, with maps of these sizes to begin with.
+    pub fn of(session: &Session, state: Facts, grids: BTreeMap<String, [usize; 2]>) -> Self {
+        let Origin { input, options, maps, seeds_before, edited: _ } = session.origin.clone();
         Self {
             name: session.name.clone(),
             title: session.title.clone(),
             about: session.about.clone(),
-            seed: simulation.seed(),
-            tick: simulation.ticks(),
             ticks: session.ticks,
-            size: [terrain.width(), terrain.height()],
-            cell_size: terrain.cell_size,
             geo: session.heightmap.as_ref().and_then(|map| map.geo),
-            enabled: simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key().to_owned()).collect(),
-            limited: simulation.slots.iter().filter(|slot| slot.limited).map(|slot| slot.key().to_owned()).collect(),
-            set: session.all_parameters(),
-            sources: terrain.sources.clone(),
-            begin_sources: session.sources.clone(),
             pools: session.pools.clone(),
             tile: session.tile.clone(),
             origin: From {
@@ -201,67 +171,32 @@ impl Run {
                 min_m: options.min_m,
                 max_m: options.max_m,
                 maps: maps.into_iter().map(|(layer, path)| (layer.import_title().to_owned(), path)).collect(),
-                edited,
                 seeds_before,
             },
-            solid: Books::of(&simulation.ledger.solid),
-            water: Books::of(&simulation.ledger.water),
-            grids: layers_of(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()])).collect(),
-            kept: kept.into_iter().map(str::to_owned).collect(),
-            numbers,
-            counts,
+            grids,
+            state,
         }
     }
 
-    /// The session on these layers. What processes keep is not in it yet.
-    pub fn session(
-        self,
-        mut terrain: Terrain,
-        maps: BTreeMap<Layer, Grid>,
-        heightmap: Option<Arc<Heightmap>>,
-    ) -> Result<Session, String> {
-        CELL_SIZE.check("the side of its cells", self.cell_size)?;
-        TICK.check("its tick", self.tick as f64)?;
+    /// The session, without layers and maps.
+    pub fn session(&self) -> Result<Session, String> {
         self.geo.map_or(Ok(()), |geo| geo.check())?;
-        let From { input, size, cell_size, min_m, max_m, maps: loaded, edited, seeds_before } = self.origin;
+        self.pools.iter().try_for_each(Pool::check)?;
+        let From { input, size, cell_size, min_m, max_m, maps, seeds_before } = &self.origin;
         let layer = |title: &str| Layer::imports().find(|(_, import)| import.title == title);
         let origin = Origin {
-            input,
-            options: Options { size, cell_size, min_m, max_m },
-            maps: loaded.into_iter().filter_map(|(title, path)| Some((layer(&title)?.0, path))).collect(),
-            edited,
-            seeds_before,
+            input: input.clone(),
+            options: Options { size: *size, cell_size: *cell_size, min_m: *min_m, max_m: *max_m },
+            maps: maps.iter().filter_map(|(title, path)| Some((layer(title)?.0, path.clone()))).collect(),
+            edited: false,
+            seeds_before: *seeds_before,
         };
-        let mut session = Session::small(&self.name, self.seed, origin);
-        // Of an imported map any size of cells will do, more than the generators offer.
-        for (path, value) in self.set.iter().filter(|(path, _)| *path != "terrain.cell_size") {
-            session.set(path, value).map_err(|error| error.to_string())?;
-        }
-        session.terrain.cell_size = self.cell_size;
-        let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
-        if let Some(unknown) = session.enable(&names) {
-            return Err(format!("there is no process \"{unknown}\""));
-        }
-        for slot in &mut session.simulation.slots {
-            slot.limited = self.limited.iter().any(|key| key == slot.key());
-        }
-        self.sources.iter().chain(&self.begin_sources).try_for_each(Source::check)?;
-        self.pools.iter().try_for_each(Pool::check)?;
-        terrain.sources = self.sources;
-        terrain.edge = session.terrain.edge;
-        session.simulation.restart(terrain, self.seed);
-        session.simulation.set_ticks(self.tick);
-        let solid = self.solid.account()?;
-        let water = self.water.account()?;
-        session.simulation.ledger = Ledger { solid, water };
-        session.title = self.title;
-        session.about = self.about;
+        let mut session = Session::small(&self.name, self.state.seed, origin);
+        session.title.clone_from(&self.title);
+        session.about.clone_from(&self.about);
         session.ticks = self.ticks;
-        session.sources = self.begin_sources;
-        session.pools = self.pools;
-        session.tile = self.tile;
-        session.maps = maps;
-        session.heightmap = heightmap;
+        session.pools.clone_from(&self.pools);
+        session.tile.clone_from(&self.tile);
         Ok(session)
     }
 }

@@ -1,11 +1,13 @@
 //! Projects: a run with everything that it needs to go on, in one file.
 //!
-//! A `.thalweg` file is a zip archive: `manifest.ron` says what there is, `run-N/NAME.r32` are layers and what
-//! processes keep, as raw little-endian numbers of 32 bits, and `thumbnail.png` is for the eye. A project that is opened and
-//! run on gives the same bits as if it had never been closed.
+//! A `.thalweg` file is a zip archive: `manifest.ron` says what there is, `run-N/NAME.lz4` are layers and what
+//! processes keep, packed as they are for undo ([`Packed`]), and `thumbnail.png` is for the eye. A project that is opened and
+//! run on gives the same bits as if it had never been closed. In formats 1 and 2 the maps of a run are `run-N/NAME.r32`: raw
+//! little-endian numbers of 32 bits.
 
 mod keyframes;
 mod manifest;
+mod positional;
 #[cfg(test)]
 mod tests;
 
@@ -24,12 +26,13 @@ use crate::{
     io::export::hillshade::hillshade,
     model::{
         origin::Heightmap,
+        packed::Packed,
         session::{Session, check_map},
+        state::{State, bounds_of},
     },
     sim::{
-        bounds::{Bounds, KEPT, Unfit},
+        bounds::{Bounds, Unfit},
         grid::Grid,
-        memory::Memory,
         terrain::{Layer, Terrain},
     },
 };
@@ -41,6 +44,8 @@ pub use self::{
 
 /// Ending of a project's name.
 pub const ENDING: &str = "thalweg";
+/// Ending of the names of packed maps in the archive.
+const PACKED: &str = "lz4";
 /// Longest manifest, in bytes.
 const LONGEST_MANIFEST: u64 = 16 << 20;
 /// Most runs side by side.
@@ -79,12 +84,17 @@ pub fn is_project(path: &Path) -> bool {
 /// If a run is in the middle of a tick.
 pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(), Error> {
     assert!(project.sessions.iter().all(|session| session.simulation.between_ticks()), "a tick is saved whole");
+    let states: Vec<State> = project.sessions.iter_mut().map(State::packed).collect();
+    let run = |(session, state): (&Session, &State)| {
+        let sizes = begins_of(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()]));
+        Run::of(session, state.facts.clone(), sizes.collect())
+    };
     let manifest = Manifest {
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         chosen: project.chosen,
         camera: project.camera,
-        runs: project.sessions.iter_mut().map(Run::of).collect(),
+        runs: project.sessions.iter().zip(&states).map(run).collect(),
     };
     let text = ron::ser::to_string_pretty(&manifest, ron::ser::PrettyConfig::new())
         .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
@@ -104,18 +114,12 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
             };
             put("manifest.ron", text.as_bytes())?;
             put("thumbnail.png", &thumbnail)?;
-            let count = project.sessions.len();
-            for (index, session) in project.sessions.iter_mut().enumerate() {
-                for (name, cells) in layers_of(session) {
-                    put(&file_of(index, &name), &bytes_of(cells))?;
-                }
-                let kept = session.simulation.with_memories();
-                for (name, memory) in session.simulation.memories(&kept) {
-                    if let Memory::Cells(cells) = memory {
-                        put(&file_of(index, &name), &bytes_of(cells))?;
-                    }
-                }
-                progress.done(index + 1, count);
+            for (index, (session, state)) in project.sessions.iter().zip(&states).enumerate() {
+                let folder = folder_of(index);
+                put_maps(&mut archive, &folder, &state.maps)?;
+                let begins = begins_of(session).into_iter().map(|(name, grid)| (name, Packed::of(grid)));
+                put_maps(&mut archive, &folder, &begins.collect())?;
+                progress.done(index + 1, states.len());
             }
             keyframes::put(&mut archive, &project.timeline)?;
             archive.finish().map(drop)
@@ -138,7 +142,8 @@ pub fn open(path: &Path) -> Result<Project, Error> {
         let wrong = format!("it was written by Thalweg {}, which is newer than this one", head.program);
         return Err(Error::input(path, wrong, "open it with that version or a later one"));
     }
-    let manifest = Manifest::of(&text).map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))?;
+    let manifest = Manifest::of(&text, head.format)
+        .map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))?;
     if manifest.runs.is_empty() || manifest.runs.len() > MOST_RUNS {
         return Err(damaged(path, &format!("it has {} runs, where there are 1 to {MOST_RUNS}", manifest.runs.len())));
     }
@@ -161,9 +166,9 @@ pub fn open_whole(path: &Path) -> Result<Project, Error> {
         Ok(mut timeline) => {
             // One start is kept for all of them.
             for frame in &mut timeline.frames {
-                let snapshots = Arc::get_mut(&mut frame.snapshots).into_iter().flatten();
-                for (snapshot, session) in snapshots.zip(&project.sessions) {
-                    snapshot.shaped.clone_from(&session.shaped);
+                let states = Arc::get_mut(&mut frame.states).into_iter().flatten();
+                for (state, session) in states.zip(&project.sessions) {
+                    state.shaped.clone_from(&session.shaped);
                 }
             }
             project.timeline = timeline;
@@ -179,7 +184,7 @@ fn damaged(path: &Path, wrong: &str) -> Error {
 
 /// Checks that a run has no other maps than a session can have, and of what size they are.
 fn check_sizes(path: &Path, run: &Run) -> Result<(), Error> {
-    for (name, size) in std::iter::once(("", &run.size)).chain(run.grids.iter().map(|(name, size)| (&**name, size))) {
+    for (name, size) in std::iter::once(("", run.state.size)).chain(run.begins()) {
         let refuse = |wrong: &str, right: String| {
             let [width, height] = size;
             Err(Error::input(path, format!("its map {name} {wrong} ({width} × {height} cells)"), right))
@@ -187,11 +192,8 @@ fn check_sizes(path: &Path, run: &Run) -> Result<(), Error> {
         if size.iter().any(|side| !(1..=LONGEST_SIDE).contains(side)) {
             return refuse("is empty or too large", format!("a side has 1 to {LONGEST_SIDE} cells"));
         }
-        if !name.is_empty() && bounds_of(name).is_none() {
+        if !name.is_empty() && begins_with(name).is_none() {
             return refuse("is none that a run can have", "a file that Thalweg wrote is needed".to_owned());
-        }
-        if !name.starts_with("begin ") && *size != run.size {
-            return refuse("has another size than the run", "all layers have the same size".to_owned());
         }
     }
     Ok(())
@@ -218,96 +220,139 @@ fn read(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, name: &str, mos
     Ok(bytes)
 }
 
-/// Numbers of the archive, as many as there must be, each between these bounds.
-fn numbers(
+/// Writes maps into a folder of the archive.
+fn put_maps(
+    archive: &mut ZipWriter<impl Write + Seek>,
+    folder: &str,
+    maps: &BTreeMap<String, Packed>,
+) -> Result<(), ZipError> {
+    // They are packed already.
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, packed) in maps {
+        archive.start_file(format!("{folder}/{name}.{PACKED}"), options)?;
+        archive.write_all(packed.bytes())?;
+    }
+    Ok(())
+}
+
+/// A map of the archive of at most so many numbers, each between these bounds; `None` if there is none of this name.
+fn map(
     path: &Path,
     archive: &mut ZipArchive<impl Read + Seek>,
-    name: &str,
-    [width, height]: [usize; 2],
+    (folder, name): (&str, &str),
+    most: usize,
     bounds: Bounds,
-) -> Result<Vec<f32>, Error> {
-    let count = width * height;
-    let bytes = read(path, archive, name, 4 * count as u64)?;
-    let numbers: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-    if numbers.len() != count {
-        return Err(damaged(path, &format!("{name} in it has {} numbers, where {count} are needed", numbers.len())));
+) -> Result<Option<Vec<f32>>, Error> {
+    let file = format!("{folder}/{name}.{PACKED}");
+    if archive.index_for_name(&file).is_some() {
+        return Ok(Some(packed(path, archive, &file, most, bounds)?.unpack()));
     }
-    let unfit = |unfit: Unfit| Error::input(path, format!("in its map {name} {}", unfit.wrong), unfit.right);
-    bounds.check_cells(&numbers, width, 0).map_err(unfit)?;
-    Ok(numbers)
+    let file = format!("{folder}/{}.r32", name.replace(' ', "-"));
+    if archive.index_for_name(&file).is_none() {
+        return Ok(None);
+    }
+    let bytes = read(path, archive, &file, 4 * most as u64)?;
+    let numbers: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    let unfit = |unfit: Unfit| Error::input(path, format!("in its map {file} {}", unfit.wrong), unfit.right);
+    bounds.check_cells(&numbers, most.max(1), 0).map_err(unfit)?;
+    Ok(Some(numbers))
+}
+
+/// A packed map of the archive.
+fn packed(
+    path: &Path,
+    archive: &mut ZipArchive<impl Read + Seek>,
+    file: &str,
+    most: usize,
+    bounds: Bounds,
+) -> Result<Packed, Error> {
+    let bytes = read(path, archive, file, Packed::longest(most))?;
+    Packed::read(bytes, most, bounds).map_err(|wrong| damaged(path, &format!("{file} in it {wrong}")))
 }
 
 /// The session of a run.
 fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize, run: Run) -> Result<Session, Error> {
-    let mut grids = BTreeMap::new();
-    for (name, size) in &run.grids {
-        let Some(bounds) = bounds_of(name) else { continue };
-        let cells = numbers(path, archive, &file_of(index, name), *size, bounds)?;
-        grids.insert(name.clone(), Grid::from_cells(size[0], size[1], cells));
-    }
-    let mut layers = |prefix: &str| -> Terrain {
-        let layer = |layer: Layer| grids.remove(&format!("{prefix}{}", layer.key()));
-        Terrain::of((run.size[0], run.size[1]), (run.cell_size, Default::default()), layer)
-    };
-    // A project from before a layer was invented lacks it, but there is none without ground.
-    for name in ["bedrock", "start"].into_iter().filter(|name| !run.grids.contains_key(*name)) {
-        return Err(damaged(path, &format!("its layer {name} is missing")));
-    }
-    let terrain = layers("");
-    let shape = run.grids.contains_key("shaped bedrock").then(|| layers("shaped "));
-    let heights = grids.remove("begin heights");
-    let map = |layer: Layer| Some((layer, grids.remove(&format!("begin {}", layer.key()))?));
-    let maps: BTreeMap<Layer, Grid> = Layer::ALL.iter().copied().filter_map(map).collect();
-    maps.iter().try_for_each(|(layer, map)| check_map(*layer, map)).map_err(|unfit| Error::unfit(path, unfit))?;
-    let (cell_size, geo) = (run.cell_size, run.geo);
-    let heightmap = heights.map(|heights| Arc::new(Heightmap { heights, cell_size, geo, warnings: vec![] }));
-    let (values, counts, kept) = (run.numbers.clone(), run.counts.clone(), run.kept.clone());
-    let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
-    let mut session = run.session(terrain, maps, heightmap).map_err(|wrong| damaged(path, &wrong))?;
-    if let Some(shape) = shape {
-        session.set_shape(Terrain { edge: session.terrain.edge, ..shape });
-    }
-    for (name, memory) in session.simulation.memories(&kept) {
-        let missing = || damaged(path, &format!("{name} in it is missing"));
-        match memory {
-            Memory::Number(number) => {
-                *number = *values.get(&name).ok_or_else(missing)?;
-                KEPT.check(&name, *number).map_err(|unfit| Error::unfit(path, unfit))?;
+    let folder = folder_of(index);
+    let wrong = |wrong: String| damaged(path, &wrong);
+    let mut session = run.session().map_err(wrong)?;
+    let mut shape = BTreeMap::new();
+    for (name, [width, height]) in run.begins() {
+        let Some((begins, layer)) = begins_with(name) else { continue };
+        let cells = map(path, archive, (&folder, name), width * height, layer.row().bounds)?;
+        let cells = cells.filter(|cells| cells.len() == width * height);
+        let cells = cells.ok_or_else(|| wrong(format!("its map {name} is missing, or not of its size")))?;
+        let grid = Grid::from_cells(width, height, cells);
+        match begins {
+            Begins::Shaped => drop(shape.insert(layer, grid)),
+            Begins::Loaded => {
+                check_map(layer, &grid).map_err(|unfit| Error::unfit(path, unfit))?;
+                session.maps.insert(layer, grid);
             }
-            Memory::Count(count) => *count = *counts.get(&name).ok_or_else(missing)?,
-            Memory::Cells(cells) => {
-                let size = [cells.len(), 1];
-                cells.copy_from_slice(&numbers(path, archive, &file_of(index, &name), size, KEPT)?);
+            Begins::Heights => {
+                let (cell_size, geo) = (run.state.cell_size, run.geo);
+                session.heightmap = Some(Arc::new(Heightmap { heights: grid, cell_size, geo, warnings: vec![] }));
             }
         }
+    }
+    // What a process keeps lies in cells or on their faces, of which there is at most one more in a row.
+    let [width, height] = run.state.size;
+    let most = (width + 2) * (height + 2);
+    let maps = |name: &str| map(path, archive, (&folder, name), most, bounds_of(name)).map_err(Refused::File);
+    run.state.restore(&mut session, maps).map_err(|refused| match refused {
+        Refused::File(error) => error,
+        Refused::State(sentence) => wrong(sentence),
+    })?;
+    if let Some(size) = shape.get(&Layer::Bedrock).map(|grid| (grid.width(), grid.height())) {
+        let cells = (run.state.cell_size, session.terrain.edge);
+        session.set_shape(Terrain::of(size, cells, |layer| shape.remove(&layer)));
     }
     session.note_defaults();
     Ok(session)
 }
 
-/// What a cell of a map of this name may hold; `None` if [`layers_of`] knows no such map.
-fn bounds_of(name: &str) -> Option<Bounds> {
-    let layer = name.strip_prefix("begin ").or(name.strip_prefix("shaped ")).unwrap_or(name);
-    let layer = if name == "begin heights" { Some(Layer::Bedrock) } else { Layer::of_key(layer) };
-    layer.map(|layer| layer.row().bounds)
+/// Why a state could not be taken up.
+enum Refused {
+    File(Error),
+    State(String),
 }
 
-/// All maps of a session, by name: the layers, and what it begins with if it is started again.
-fn layers_of(session: &Session) -> Vec<(String, &Grid)> {
-    let layers = session.simulation.terrain.layers().map(|(layer, grid)| (layer.key().to_owned(), grid));
+impl From<String> for Refused {
+    fn from(sentence: String) -> Self {
+        Self::State(sentence)
+    }
+}
+
+/// What a run begins with if it is started again.
+#[derive(Clone, Copy)]
+enum Begins {
+    /// The heights of a heightmap.
+    Heights,
+    /// A layer that was loaded.
+    Loaded,
+    /// A layer as it was shaped by hand.
+    Shaped,
+}
+
+/// What the map of this name is.
+fn begins_with(name: &str) -> Option<(Begins, Layer)> {
+    match name.split_once(' ')? {
+        ("begin", "heights") => Some((Begins::Heights, Layer::Bedrock)),
+        ("begin", layer) => Some((Begins::Loaded, Layer::of_key(layer)?)),
+        ("shaped", layer) => Some((Begins::Shaped, Layer::of_key(layer)?)),
+        _ => None,
+    }
+}
+
+/// The maps that a session begins with if it is started again, by name.
+fn begins_of(session: &Session) -> Vec<(String, &Grid)> {
     let heights = session.heightmap.iter().map(|map| ("begin heights".to_owned(), &map.heights));
     let maps = session.maps.iter().map(|(layer, grid)| (format!("begin {}", layer.key()), grid));
     let shape = session.shape().into_iter().flat_map(Terrain::layers);
-    let shape = shape.map(|(layer, grid)| (format!("shaped {}", layer.key()), grid));
-    layers.chain(heights).chain(maps).chain(shape).collect()
+    heights.chain(maps).chain(shape.map(|(layer, grid)| (format!("shaped {}", layer.key()), grid))).collect()
 }
 
-fn file_of(index: usize, name: &str) -> String {
-    format!("run-{}/{}.r32", index + 1, name.replace(' ', "-"))
-}
-
-fn bytes_of(cells: &[f32]) -> Vec<u8> {
-    cells.iter().flat_map(|cell| cell.to_le_bytes()).collect()
+fn folder_of(run: usize) -> String {
+    format!("run-{}", run + 1)
 }
 
 /// A small picture of the first run, as the bytes of a PNG that becomes part of `staged`.

@@ -8,10 +8,12 @@ use std::{
 use super::*;
 use crate::{
     io::scene,
+    model::packed::Packed,
     model::{
         origin::{Geo, Options},
-        state::Unpacked,
+        state::State,
     },
+    sim::{bounds::KEPT, memory::Memory},
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         rng::Stream,
@@ -212,8 +214,8 @@ fn assert_flips_are_noticed(whole: &[u8], places: Vec<usize>, wanted: &[(Terrain
 fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
     let mut project = eventful(32);
     let frame = |project: &mut Project, id: u64, parent: Option<u64>| {
-        let snapshots = project.sessions.iter_mut().map(|session| Unpacked::of(session).pack()).collect();
-        project.timeline.frames.push(Keyframe { id, parent, snapshots: Arc::new(snapshots) });
+        let states = project.sessions.iter_mut().map(State::packed).collect();
+        project.timeline.frames.push(Keyframe { id, parent, states: Arc::new(states) });
     };
     frame(&mut project, 3, None);
     project.sessions.iter_mut().for_each(|session| (0..4).for_each(|_| session.simulation.tick()));
@@ -231,8 +233,8 @@ fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
         assert!(state(restored) == state(session), "the work itself");
     }
     let wanted: Vec<_> = project.sessions.iter_mut().map(state).collect();
-    for (session, snapshot) in again.sessions.iter_mut().zip(timeline.frames[0].snapshots.iter()) {
-        snapshot.restore(session);
+    for (session, state) in again.sessions.iter_mut().zip(timeline.frames[0].states.iter()) {
+        state.restore(session).expect("it was just saved");
         assert_eq!(session.simulation.ticks(), 10);
         (0..4).for_each(|_| session.simulation.tick());
     }
@@ -246,8 +248,8 @@ fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
         ("timeline.ron", |bytes| {
             String::from_utf8(bytes).expect("text").replacen("(32,32)", "(99,99)", 1).into_bytes()
         }),
-        ("timeline/5/run-1/2.lz4", |bytes| bytes[..bytes.len() / 2].to_vec()),
-        ("timeline/5/run-2/1.lz4", |_| vec![0; 1 << 22]),
+        ("timeline/5/run-1/sand.lz4", |bytes| bytes[..bytes.len() / 2].to_vec()),
+        ("timeline/5/run-2/bedrock.lz4", |_| vec![0; 1 << 22]),
     ] {
         let bytes = with(&path, name, change);
         fs::write(&path, bytes).expect("it is writable");
@@ -317,7 +319,7 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         }))
         .expect("it is refused")
     };
-    let newer = manifest("format: 2", "format: 3,\n    invented: \"later\"");
+    let newer = manifest("format: 3", "format: 4,\n    invented: \"later\"");
     assert!(newer.contains("it was written by Thalweg 0.1.0, which is newer than this one; open it with"), "{newer}");
     for (from, to, said) in [
         ("size: (32, 32)", "size: (40000, 40000)", "a side has 1 to 4096 cells"),
@@ -330,19 +332,19 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("\"droplets.per_tick\": \"37\"", "\"droplets.per_tick\": \"-37\"", "droplets.per_tick cannot be -37"),
         ("\"water.rain_rate\"", "\"water.rein_rate\"", "there is no parameter \"water.rein_rate\""),
         ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
-        ("\"sand\": (32, 32)", "\"sand\": (32, 31)", "its map sand has another size than the run (32 × 31 cells)"),
+        ("size: (32, 32)", "size: (32, 31)", "its map bedrock has 1024 numbers, where 992 are needed"),
         (
-            "\"sand\": (32, 32)",
-            "\"junk\": (4096, 4096), \"sand\": (32, 32)",
-            "its map junk is none that a run can have",
+            "\"begin sand\": (32, 32)",
+            "\"begin junk\": (4096, 4096), \"begin sand\": (32, 32)",
+            "its map begin junk is none that a run can have",
         ),
     ] {
         let told = manifest(from, to);
         assert!(told.contains(said), "{told}");
     }
     let began = Instant::now();
-    let bomb = refused(&with(&path, "run-1/sand.r32", |_| vec![0; 300 << 20])).expect("it is refused");
-    assert!(bomb.contains("run-1/sand.r32 in it is longer than it can be"), "{bomb}");
+    let bomb = refused(&with(&path, "run-1/sand.lz4", |_| vec![0; 300 << 20])).expect("it is refused");
+    assert!(bomb.contains("run-1/sand.lz4 in it is longer than it can be"), "{bomb}");
     println!("a bomb is refused after {:.1} s", began.elapsed().as_secs_f64());
     for (map, value, said) in [
         ("water", f32::NAN, "is NaN; a thickness or depth lies between 0 and"),
@@ -350,15 +352,17 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("sand", 3.4e38, "is 3.4e38; a thickness or depth"),
         ("bedrock", 3.4e38, "is 3.4e38; a height lies between"),
         ("softness", 1e30, "is 1e30; softness or cover lies between 0 and 1"),
-        ("water/flow-x", 1e35, "is 1e35; what a process keeps lies between"),
+        ("water/flow x", 1e35, "is 1e35; what a process keeps lies between"),
     ] {
-        let name = format!("run-2/{map}.r32");
-        let told = refused(&with(&path, &name, |mut bytes| {
-            bytes[8..12].copy_from_slice(&value.to_le_bytes());
-            bytes
+        let name = format!("run-2/{map}.lz4");
+        let told = refused(&with(&path, &name, |bytes| {
+            let mut cells = Packed::read(bytes, 4096, KEPT).expect("it is sound").unpack();
+            cells[2] = value;
+            Packed::of(&cells).bytes().to_vec()
         }));
         let told = told.expect("it is refused");
-        let place = format!("in its map {name} the value in column 2, row 0 (counted from 0) {said}");
+        let place =
+            format!("{name} in it has values that make no sense: the value in column 2, row 0 (counted from 0) {said}");
         assert!(told.contains(&place), "{told}");
     }
 }
@@ -429,6 +433,27 @@ fn a_project_of_the_first_format_still_opens_and_goes_on() {
     (0..5).for_each(|_| simulation.tick());
     let terrain = &simulation.terrain;
     let layers = [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended];
-    let bytes: Vec<u8> = layers.into_iter().flat_map(|layer| bytes_of(layer)).collect();
+    let bytes: Vec<u8> =
+        layers.into_iter().flat_map(|layer| layer.iter().flat_map(|cell| cell.to_le_bytes())).collect();
     assert_eq!(xxhash_rust::xxh3::xxh3_64(&bytes), FORMAT_1_AFTER);
+}
+
+#[test]
+fn a_project_of_the_second_format_opens_with_its_timeline() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format-2.thalweg");
+    let mut project = open_whole(&path).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].warnings.is_empty(), "{:?}", project.sessions[0].warnings);
+    let timeline = std::mem::take(&mut project.timeline);
+    assert_eq!(
+        timeline.frames.iter().map(|frame| (frame.id, frame.parent)).collect::<Vec<_>>(),
+        [(0, None), (1, Some(0))]
+    );
+    assert_eq!((timeline.here, project.sessions[0].simulation.ticks()), (Some(1), 6));
+    let wanted = state(&mut project.sessions[0]);
+    // The last keyframe was taken when the work was saved.
+    for (place, ticks) in [(0, 3), (1, 6)] {
+        timeline.frames[place].states[0].restore(&mut project.sessions[0]).expect("it is sound");
+        assert_eq!(project.sessions[0].simulation.ticks(), ticks);
+        assert_eq!(state(&mut project.sessions[0]) == wanted, ticks == 6);
+    }
 }
