@@ -1,9 +1,11 @@
 //! Numbers, compressed without loss.
 
+use std::fmt;
+
 use crate::sim::bounds::Bounds;
 
 /// Numbers, compressed without loss: their count, as a whole number of 32 bits (little-endian), then one LZ4 block.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Packed(Vec<u8>);
 
 /// Bytes of the count.
@@ -74,12 +76,18 @@ impl Packed {
     }
 
     /// How many numbers there are.
-    fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.first_chunk().map_or(0, |count| u32::from_le_bytes(*count) as usize)
     }
 
     fn planes(&self) -> Option<Vec<u8>> {
         lz4_flex::decompress(&self.0[COUNT..], 4 * self.count()).ok()
+    }
+}
+
+impl fmt::Debug for Packed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Packed({} numbers in {} bytes)", self.count(), self.0.len())
     }
 }
 

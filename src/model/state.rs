@@ -40,6 +40,8 @@ pub struct Facts {
     pub solid: Account,
     /// See `solid`.
     pub water: Account,
+    /// Names of the maps: layers by their keys, and what processes keep by process and name.
+    pub maps: Vec<String>,
     /// Processes that keep something from tick to tick.
     pub kept: Vec<String>,
     /// What they keep that is no map, by process and name.
@@ -48,13 +50,12 @@ pub struct Facts {
     pub counts: BTreeMap<String, u64>,
 }
 
-/// A state: its facts, and its maps by name in the form `M`. Layers are called by their keys, what processes keep by process
-/// and name.
+/// A state: its facts, and its maps by name in the form `M`.
 #[derive(Clone, Debug)]
 pub struct State<M = Packed> {
     /// What is no map.
     pub facts: Facts,
-    /// Layers, and maps that processes keep.
+    /// The maps that the facts name.
     pub maps: BTreeMap<String, M>,
     /// The start as it had been shaped by hand.
     pub shaped: Option<Arc<Shaped>>,
@@ -94,6 +95,7 @@ impl<M> State<M> {
             sources: terrain.sources.clone(),
             solid: simulation.ledger.solid.clone(),
             water: simulation.ledger.water.clone(),
+            maps: maps.keys().cloned().collect(),
             kept: kept.into_iter().map(str::to_owned).collect(),
             numbers,
             counts,
@@ -148,9 +150,11 @@ pub fn bounds_of(map: &str) -> Bounds {
 }
 
 impl Facts {
-    /// Cells of a layer.
-    pub fn cells(&self) -> usize {
-        self.size[0] * self.size[1]
+    /// Numbers of a map of this name; of what a process keeps the most that it can have. That lies in cells or on their faces,
+    /// of which there are at most two more in a row.
+    pub fn numbers_of(&self, map: &str) -> usize {
+        let [width, height] = self.size;
+        if Layer::of_key(map).is_some() { width * height } else { (width + 2) * (height + 2) }
     }
 
     /// Checks everything that needs no map.
@@ -171,6 +175,12 @@ impl Facts {
         self.sources.iter().try_for_each(Source::check)?;
         self.numbers.iter().try_for_each(|(name, &number)| KEPT.check(name, number))?;
         [&self.solid, &self.water].into_iter().try_for_each(Account::check)?;
+        // A layer that was invented later may be missing, but there is no terrain without ground.
+        for layer in
+            [Layer::Bedrock, Layer::Start].into_iter().filter(|layer| !self.maps.iter().any(|map| map == layer.key()))
+        {
+            return Err(format!("its layer {} is missing", layer.key()));
+        }
         // Of an imported map any size of cells will do, more than the generators offer.
         for (path, value) in self.set.iter().filter(|(path, _)| *path != "terrain.cell_size") {
             session.set(path, value).map_err(|error| error.to_string())?;
@@ -203,18 +213,10 @@ impl Facts {
             if found == wanted { Ok(cells) } else { Err(wrong()) }
         };
         let mut layers = BTreeMap::new();
-        for layer in Layer::ALL {
-            match map(layer.key())? {
-                Some(cells) => {
-                    let cells = sized(layer.key(), cells, width * height)?;
-                    layers.insert(*layer, Grid::from_cells(width, height, cells));
-                }
-                // One that was invented later is empty, but there is no terrain without ground.
-                None if [Layer::Bedrock, Layer::Start].contains(layer) => {
-                    return Err(format!("its layer {} is missing", layer.key()).into());
-                }
-                None => {}
-            }
+        for name in &self.maps {
+            let Some(layer) = Layer::of_key(name) else { continue };
+            let cells = map(name)?.ok_or_else(|| format!("its layer {name} is missing"))?;
+            layers.insert(layer, Grid::from_cells(width, height, sized(name, cells, width * height)?));
         }
         let edge = session.terrain.edge;
         let mut terrain = Terrain::of((width, height), (self.cell_size, edge), |layer| layers.remove(&layer));

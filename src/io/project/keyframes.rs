@@ -18,6 +18,7 @@ use super::{
 use crate::{
     io::{Budget, Error, input},
     model::state::{Facts, State, bounds_of},
+    sim::terrain::Layer,
 };
 
 /// Most keyframes that are read.
@@ -110,17 +111,21 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     }
     let manifest = ron::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     of(path, manifest, |facts: Facts, id, index| {
-        let (folder, most) = (format!("{}/", folder(id, index)), most_numbers(facts.size).map_err(wrong)?);
-        facts.check().map_err(wrong)?;
+        check_size(facts.size).and_then(|()| facts.check()).map_err(wrong)?;
         // As if packing had not made them smaller, and one unpacked.
-        let name = |file: &str| Some(file.strip_prefix(&folder)?.strip_suffix(PACKED)?.strip_suffix('.')?.to_owned());
-        let names: Vec<String> = archive.file_names().filter_map(|file| name(&file.ok()?)).collect();
-        Budget::present().ask(path, (4 * most * (names.len() + 2)) as u64)?;
-        let maps = names.into_iter().map(|name| {
-            let packed = packed(path, &mut archive, &format!("{folder}{name}.{PACKED}"), most, bounds_of(&name))?;
-            Ok((name, packed))
+        let numbers: usize = facts.maps.iter().map(|name| facts.numbers_of(name)).sum();
+        Budget::present().ask(path, 4 * (numbers + 2 * facts.numbers_of("")) as u64)?;
+        let maps = facts.maps.iter().map(|name| {
+            let most = facts.numbers_of(name);
+            let file = format!("{}/{name}.{PACKED}", folder(id, index));
+            let packed = packed(path, &mut archive, &file, most, bounds_of(name))?;
+            if Layer::of_key(name).is_some() && packed.count() != most {
+                return Err(wrong(format!("its map {name} has {} numbers, where {most} are needed", packed.count())));
+            }
+            Ok((name.clone(), packed))
         });
-        Ok(State { facts, maps: maps.collect::<Result<_, Error>>()?, shaped: None })
+        let maps = maps.collect::<Result<_, Error>>()?;
+        Ok(State { facts, maps, shaped: None })
     })
 }
 
@@ -150,11 +155,9 @@ fn of<F>(
     Ok(Keyframes { frames, here })
 }
 
-/// The most numbers that a map of a run of this size can have: one for each cell or face, of which there are at most two more
-/// in a row.
-pub(super) fn most_numbers([width, height]: [usize; 2]) -> Result<usize, String> {
-    if width == 0 || height == 0 || width > LONGEST_SIDE || height > LONGEST_SIDE {
-        return Err(format!("it has {width} × {height} cells"));
-    }
-    Ok((width + 2) * (height + 2))
+/// Checks the size of a run.
+pub(super) fn check_size([width, height]: [usize; 2]) -> Result<(), String> {
+    let sides = 1..=LONGEST_SIDE;
+    let fits = sides.contains(&width) && sides.contains(&height);
+    if fits { Ok(()) } else { Err(format!("it has {width} × {height} cells")) }
 }

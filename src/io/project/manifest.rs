@@ -103,6 +103,12 @@ fn state_apart(run: &mut Value) {
     {
         state.insert(key("edited"), edited);
     }
+    // All maps stood in one list.
+    if let Some(Value::Map(grids)) = fields.get(&key("grids")) {
+        let begins = |name: &str| name.starts_with("begin ") || name.starts_with("shaped ");
+        let layers = grids.keys().filter(|name| matches!(name, Value::String(name) if !begins(name)));
+        state.insert(key("maps"), Value::Seq(layers.cloned().collect()));
+    }
     fields.insert(key("state"), Value::Map(state));
 }
 

@@ -294,10 +294,9 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
             }
         }
     }
-    // What a process keeps lies in cells or on their faces, of which there is at most one more in a row.
-    let [width, height] = run.state.size;
-    let most = (width + 2) * (height + 2);
-    let maps = |name: &str| map(path, archive, (&folder, name), most, bounds_of(name)).map_err(Refused::File);
+    let maps = |name: &str| {
+        map(path, archive, (&folder, name), run.state.numbers_of(name), bounds_of(name)).map_err(Refused::File)
+    };
     run.state.restore(&mut session, maps).map_err(|refused| match refused {
         Refused::File(error) => error,
         Refused::State(sentence) => wrong(sentence),

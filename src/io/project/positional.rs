@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 use zip::ZipArchive;
 
-use super::{damaged, keyframes::most_numbers, read};
+use super::{damaged, keyframes::check_size, read};
 use crate::{
     io::Error,
     model::{
@@ -73,6 +73,9 @@ impl Run {
         wrong: impl Fn(String) -> Error,
     ) -> Result<State, Error> {
         let Self { size, cell_size, seed, tick, edited, enabled, limited, set, sources, solid, water, kept, .. } = self;
+        let layers: Vec<Layer> =
+            LAYERS.into_iter().zip(self.layers).filter(|(_, there)| *there).map(|(layer, _)| layer).collect();
+        let maps = layers.iter().map(|layer| layer.key().to_owned()).collect();
         let (numbers, counts) = Default::default();
         let mut facts = Facts {
             seed,
@@ -86,18 +89,19 @@ impl Run {
             sources,
             solid,
             water,
+            maps,
             kept,
             numbers,
             counts,
         };
-        let most = most_numbers(size).map_err(&wrong)?;
+        check_size(size).map_err(&wrong)?;
+        let most = facts.numbers_of("");
         if self.cells.len() > MOST_MAPS || self.cells.iter().any(|&count| count > most) {
             return Err(wrong("its processes keep more than they can".to_owned()));
         }
         facts.check().map_err(&wrong)?;
-        let layers = LAYERS.into_iter().zip(self.layers).filter(|(_, there)| *there);
         let mut names: Vec<(Option<String>, usize)> =
-            layers.map(|(layer, _)| (Some(layer.key().to_owned()), size[0] * size[1])).collect();
+            layers.iter().map(|layer| (Some(layer.key().to_owned()), size[0] * size[1])).collect();
         let told = Names::of(&facts, self.cells.len()).map_err(&wrong)?;
         names.extend(told.maps.into_iter().zip(&self.cells).map(|(name, count)| (name, *count)));
         facts.numbers = told.numbers.into_iter().zip(self.numbers).collect();
@@ -111,6 +115,7 @@ impl Run {
             let packed = Packed::read(bytes, count, bounds_of(&name));
             maps.insert(name, packed.map_err(|wrong| damaged(path, &format!("{file} in it {wrong}")))?);
         }
+        facts.maps = maps.keys().cloned().collect();
         Ok(State { facts, maps, shaped: None })
     }
 }
@@ -155,7 +160,8 @@ mod tests {
     fn what_the_published_water_kept_in_format_1_is_passed_over() {
         let set = BTreeMap::from([("water.mode".to_owned(), "published".to_owned())]);
         let kept = ["water", "wind"].map(str::to_owned).to_vec();
-        let facts = Facts { set, kept, cell_size: 1.0, ..Facts::default() };
+        let maps = ["bedrock", "start"].map(str::to_owned).to_vec();
+        let facts = Facts { set, kept, maps, cell_size: 1.0, ..Facts::default() };
         let present = Names::of(&facts, 0).expect("it is sound").maps;
         let last = present.iter().position(|name| name.as_deref() == Some("water/flux below")).expect("it is kept");
         assert!(present.len() > last + 2, "another process keeps maps behind the water's: {present:?}");
