@@ -159,6 +159,9 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
             return Err(format!("the graphics driver refuses a shader: {error}"));
         }
         let world = app.world();
+        if let Some(notice) = world.resource::<Notices>().shown().find(|notice| notice.level == Level::Error) {
+            return Err(notice.text.trim_end_matches('.').to_owned());
+        }
         let history_bytes = world.resource::<Timeline>().bytes() + world.resource::<History>().bytes();
         match watch(Frame { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
             Next::GoOn => {}

@@ -374,10 +374,9 @@ impl Start {
             bar.set_style(style);
         }
         for _ in 0..ticks {
-            sessions.iter_mut().for_each(|session| session.simulation.tick());
-            if let Some(fault) = sessions.iter().find_map(|session| session.simulation.fault()) {
+            if let Err(failure) = tick(sessions) {
                 bar.abandon();
-                return Err(Failure::while_running(format!("{fault}; nothing was written")));
+                return Err(failure);
             }
             bar.inc(1);
             if interrupted.load(Ordering::Relaxed) {
@@ -388,6 +387,15 @@ impl Start {
         bar.finish_and_clear();
         Ok(())
     }
+}
+
+/// Runs a tick of every session.
+fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
+    sessions.iter_mut().try_for_each(|session| {
+        session.simulation.tick();
+        let broken = |fault| Err(Failure::while_running(format!("{fault}; nothing was written")));
+        session.simulation.fault().map_or(Ok(()), broken)
+    })
 }
 
 /// A flag that Ctrl+C sets. The first call takes the signal over.

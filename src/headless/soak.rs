@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::{Failure, interrupted, print};
+use super::{Failure, interrupted, print, tick};
 use crate::{
     io::{
         Progress,
@@ -80,7 +80,7 @@ fn open(scene: &str) -> Result<Vec<Session>, Failure> {
 /// Plays sessions without drawing them: a tick is a frame.
 fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure> {
     loop {
-        sessions.iter_mut().for_each(|session| session.simulation.tick());
+        tick(&mut sessions)?;
         match watch(Frame { sessions: &sessions, history_bytes: 0, opening: false }) {
             Next::GoOn => {}
             Next::Open(scene, _) => sessions = open(&scene)?,

@@ -38,6 +38,8 @@ pub struct Document {
     /// The count of changes and the tick at which it was last kept, saved or opened, and when that was last looked at.
     kept: (u64, u64),
     kept_at: Instant,
+    /// Whether it is to be kept before that is due.
+    keeps_now: bool,
     /// Where the work is kept: in the last place. The others hold what it has taken the place of.
     keepers: Vec<Keeper>,
     /// Work that breakdowns left behind and that is still to be offered, the newest last.
@@ -53,6 +55,7 @@ impl Default for Document {
             saved: Some(0),
             kept: (0, 0),
             kept_at: Instant::now(),
+            keeps_now: false,
             keepers: Vec::new(),
             left_behind: Vec::new(),
             leaves: false,
@@ -107,6 +110,11 @@ impl Document {
     /// Takes what was there after so many changes and ticks as kept.
     pub(super) fn is_kept(&mut self, now: (u64, u64)) {
         self.kept = now;
+    }
+
+    /// Has the work kept at the end of this frame.
+    pub(super) fn keep_now(&mut self) {
+        self.keeps_now = true;
     }
 
     /// Whether the program is to end now that it is saved.
@@ -230,7 +238,7 @@ pub(super) fn keep(
     let risky = commands.read().any(|command| matches!(command, Command::Open(..) | Command::Load(..)));
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
-    if !(due || risky) {
+    if !(due || risky || std::mem::take(&mut document.keeps_now)) {
         return;
     }
     document.kept_at = Instant::now();

@@ -1,8 +1,8 @@
-//! A run that broke is shown and paused, and goes back to the last state that was kept.
+//! A run that broke is shown and paused, goes back to the last state that was kept, and is saved there.
 
 use bevy::prelude::*;
 
-use super::{Level, Live, Notices, Revision, Timeline, Transport};
+use super::{Document, Level, Live, Notices, Revision, Timeline, Transport};
 
 /// Looks whether a tick broke a run.
 pub(super) fn stop_broken(
@@ -10,13 +10,14 @@ pub(super) fn stop_broken(
     mut timeline: ResMut<Timeline>,
     mut transport: ResMut<Transport>,
     mut revision: ResMut<Revision>,
+    mut document: ResMut<Document>,
     mut notices: ResMut<Notices>,
 ) {
-    let fault = live.all().iter().find_map(|session| session.simulation.fault().cloned());
-    let Some(fault) = fault else { return };
+    let Some(fault) = live.fault().cloned() else { return };
     transport.pause();
     timeline.bypass_change_detection().go_back(&mut live);
     revision.goes_on();
+    document.keep_now();
     notices.tell(
         Level::Error,
         format!("{fault}. It is paused and stands where it was kept last, at tick {}.", live.ticks()),

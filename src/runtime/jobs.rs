@@ -167,7 +167,7 @@ impl Task {
                 Ok(Outcome::Stamp(name(&path), relief))
             }
             Self::SaveMap(map, path, mut session) => {
-                finish_tick(&mut session);
+                finish_tick(&mut session, &path)?;
                 let ending = path.extension().unwrap_or_default().to_string_lossy();
                 let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
                 let subject = Subject::new(&session, Settings::default(), &exports)?;
@@ -175,7 +175,7 @@ impl Task {
                 Ok(Outcome::Written(path))
             }
             Self::Export(folder, before, exports, settings, mut session) => {
-                finish_tick(&mut session);
+                finish_tick(&mut session, &folder)?;
                 let subject = Subject::new(&session, settings, &exports)?;
                 let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
                 Ok(Outcome::Exported(folder, written.len()))
@@ -194,7 +194,7 @@ impl Task {
                 Ok(Outcome::Kept(now))
             }
             Self::SaveScene(path, mut session) => {
-                finish_tick(&mut session);
+                finish_tick(&mut session, &path)?;
                 scene::save(&session, &path, progress)?;
                 Ok(Outcome::Written(path))
             }
@@ -202,16 +202,18 @@ impl Task {
     }
 }
 
-/// What is saved is the state between two ticks.
-fn finish_tick(session: &mut Session) {
+/// What is saved is the state between two ticks, and not that of a run that breaks there.
+fn finish_tick(session: &mut Session, path: &Path) -> Result<(), Error> {
     if !session.simulation.between_ticks() {
         session.simulation.tick();
     }
+    let fault = session.simulation.fault();
+    fault.map_or(Ok(()), |fault| Err(Error::output(path, fault.to_string(), "go back and save what was before")))
 }
 
 /// Writes a project as it is after the present tick.
 pub(super) fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(), Error> {
-    project.sessions.iter_mut().for_each(finish_tick);
+    project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))?;
     project::save(project, path, progress)
 }
 

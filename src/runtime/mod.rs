@@ -38,7 +38,7 @@ use crate::{
     io::{Budget, By},
     model::session::Session,
     settings::{Remembered, Settings},
-    sim::process::catalogue,
+    sim::{fault::Fault, process::catalogue},
 };
 
 /// Ticks per second at speed 1.
@@ -112,6 +112,11 @@ impl Live {
         for session in self.sessions.iter_mut().filter(|session| !session.simulation.between_ticks()) {
             session.simulation.tick();
         }
+    }
+
+    /// Where a session broke, if one did.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.sessions.iter().find_map(|session| session.simulation.fault())
     }
 
     /// Ticks that every session has finished.

@@ -1,6 +1,6 @@
 use self::recovery::{keeping, kept};
 use super::*;
-use crate::{io::project, model::origin::Options, params::Value, sim::terrain::Layer};
+use crate::{io::project, model::origin::Options, params::Value, sim::{grid::Grid, terrain::Layer}};
 
 fn app() -> App {
     let mut app = App::new();
@@ -124,6 +124,33 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     app.world_mut().write_message(Command::Step(1));
     update_until_quiet(&mut app);
     assert!(app.world().resource::<Live>().chosen().simulation.fault().is_none());
+}
+
+#[test]
+fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut app = keeping(folder.path());
+    app.world_mut().write_message(Command::SpreadSand(2.0));
+    app.world_mut().write_message(Command::Step(3));
+    update_until_quiet(&mut app);
+    for session in app.world_mut().resource_mut::<Live>().all_mut() {
+        assert!(session.simulation.slots.iter().any(|slot| slot.key() == "droplets" && slot.enabled));
+        session.simulation.terrain.softness = Grid::filled(1, 1, 0.5);
+    }
+    assert!(kept(folder.path()).is_empty(), "it was not due");
+    app.world_mut().write_message(Command::Step(1));
+    update_until_quiet(&mut app);
+    wait_for_jobs(&mut app);
+    let simulation = &app.world().resource::<Live>().chosen().simulation;
+    assert!(simulation.fault().is_none() && simulation.terrain.sand.iter().any(|sand| *sand > 0.0));
+    let notices = app.world().resource::<Notices>();
+    let told: Vec<&str> =
+        notices.shown().filter(|notice| notice.level == Level::Error).map(|notice| &*notice.text).collect();
+    let [text] = told[..] else { panic!("{told:?}") };
+    assert!(text.starts_with("Droplets broke the run in tick 4: a mistake in the program (index out of"), "{text}");
+    let [path] = &kept(folder.path())[..] else { panic!("it is saved") };
+    let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
+    assert!(project.sessions[0].simulation.terrain == simulation.terrain);
 }
 
 #[test]

@@ -207,9 +207,12 @@ impl Timeline {
         self.here.is_some() && self.changes != changes && self.taken.elapsed() > REST
     }
 
-    /// Copies the sessions and has the copy packed beside the frames.
+    /// Copies the sessions and has the copy packed beside the frames; a run that broke is no state to go back to.
     fn take(&mut self, live: &mut Live, changes: u64) {
         self.collect(true);
+        if live.fault().is_some() {
+            return;
+        }
         let begun = Instant::now();
         let unpacked: Vec<Copied> = live.all_mut().iter_mut().map(Copied::copied).collect();
         self.cost = begun.elapsed();

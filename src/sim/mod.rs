@@ -28,12 +28,16 @@ pub mod team;
 pub mod terrain;
 pub mod vector_unit;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Instant,
+};
 
 use rayon::ThreadPool;
 
 use crate::params::{Group, GroupMut, Value, walk};
-use fault::Fault;
+use fault::{Cause, Fault};
 use grid::Grid;
 use ledger::Ledger;
 use memory::Memory;
@@ -289,25 +293,30 @@ impl Simulation {
             watched: self.watched,
             stepwise: self.stepwise,
         };
-        let progress = match &self.pool {
-            Some(pool) => pool.install(|| slot.process.step(cursor.stage, &mut context)),
-            None => slot.process.step(cursor.stage, &mut context),
-        };
+        // What a panic leaves half done is not used: a run that broke goes on from another state, with new processes.
+        let mut step = || slot.process.step(cursor.stage, &mut context);
+        let outcome = catch_unwind(AssertUnwindSafe(|| match &self.pool {
+            Some(pool) => pool.install(step),
+            None => step(),
+        }));
         slot.seconds += started.elapsed().as_secs_f64();
-        // Every process books what the layers really changed by, so that a cell that is no number makes the sum none.
-        if !self.ledger.is_finite(slot.key()) {
-            let (process, cell) = (slot.process.info().title, Fault::broken_cell(&self.terrain));
-            self.fault = Some(Fault { process, tick: self.tick + 1, cell });
-            self.cursor = None;
-            return true;
-        }
-        match progress {
-            Progress::Again => return false,
-            Progress::From(stage) => {
+        let outcome = match outcome {
+            // Every process books what the layers really changed by, so that a cell that is no number makes the sum none.
+            Ok(_) if !self.ledger.is_finite(slot.key()) => Err(Cause::not_finite(&self.terrain)),
+            outcome => outcome.map_err(|payload| Cause::panic(&*payload)),
+        };
+        match outcome {
+            Ok(Progress::Done) => {}
+            Ok(Progress::Again) => return false,
+            Ok(Progress::From(stage)) => {
                 self.cursor = Some(Cursor { process, stage });
                 return false;
             }
-            Progress::Done => {}
+            Err(cause) => {
+                self.fault = Some(Fault { process: slot.process.info().title, tick: self.tick + 1, cause });
+                self.cursor = None;
+                return true;
+            }
         }
         let finished = cursor.stage + 1 == slot.process.info().stages.len();
         if finished && let Some(before) = slot.before.take() {

@@ -6,6 +6,7 @@
 use std::{
     cell::UnsafeCell,
     ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -35,8 +36,18 @@ impl Member<'_> {
     }
 
     /// Waits until every member has come here. What others wrote before is then visible.
+    ///
+    /// If another member has panicked, this one unwinds too: the other will never come.
     pub fn wait(&self) {
         self.barrier.wait(self.size);
+    }
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.barrier.poison();
+        }
     }
 }
 
@@ -51,15 +62,30 @@ struct Barrier {
 #[repr(align(128))]
 struct OwnLine(AtomicUsize);
 
+/// Set in the phase once a member has panicked.
+const POISONED: usize = 1 << (usize::BITS - 1);
+
+/// What members unwind with because another one has panicked.
+struct OtherPanicked;
+
 impl Barrier {
     fn wait(&self, size: usize) {
         if size == 1 {
             return;
         }
         let phase = self.phase.0.load(Ordering::Acquire);
+        if phase & POISONED == 0 {
+            self.wait_for_next(phase, size);
+        }
+        if self.phase.0.load(Ordering::Acquire) & POISONED != 0 {
+            resume_unwind(Box::new(OtherPanicked));
+        }
+    }
+
+    fn wait_for_next(&self, phase: usize, size: usize) {
         if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == size {
             self.arrived.0.store(0, Ordering::Relaxed);
-            self.phase.0.store(phase + 1, Ordering::Release);
+            self.phase.0.fetch_add(1, Ordering::Release);
             return;
         }
         let mut spins = 0_u32;
@@ -73,19 +99,29 @@ impl Barrier {
             }
         }
     }
+
+    fn poison(&self) {
+        self.phase.0.fetch_or(POISONED, Ordering::Release);
+    }
 }
 
 /// Runs `work` on `size` threads at once, the calling one among them, and returns when all are done.
+///
+/// # Panics
+/// If a member panics: the others leave at their next wait, and the panic goes on in the calling thread.
 pub fn run(size: usize, work: impl Fn(Member<'_>) + Sync) {
     let barrier = Barrier::default();
-    let member = |index| Member { index, size, barrier: &barrier };
-    std::thread::scope(|scope| {
-        for index in 1..size {
-            let (work, member) = (&work, &member);
-            scope.spawn(move || work(member(index)));
-        }
-        work(member(0));
+    let member = |index| catch_unwind(AssertUnwindSafe(|| work(Member { index, size, barrier: &barrier })));
+    let ends = std::thread::scope(|scope| {
+        let member = &member;
+        let others: Vec<_> = (1..size).map(|index| scope.spawn(move || member(index))).collect();
+        let own = member(0);
+        let others = others.into_iter().map(|other| other.join().and_then(|end| end));
+        others.chain([own]).collect::<Vec<_>>()
     });
+    if let Some(panic) = ends.into_iter().filter_map(Result::err).find(|panic| !panic.is::<OtherPanicked>()) {
+        resume_unwind(panic);
+    }
 }
 
 /// A slice that several threads read and write, each place by one thread between two waits.
@@ -175,8 +211,19 @@ impl<'a, T> Shared<'a, T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// What work that is to panic says, found out with a time limit: without one, a thread that never ends would keep the
+    /// test from failing.
+    pub(crate) fn said_within_a_minute(work: impl FnOnce() + Send + 'static) -> String {
+        let (tell, hear) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tell.send(catch_unwind(AssertUnwindSafe(work))));
+        let end = hear.recv_timeout(std::time::Duration::from_secs(60)).expect("it hangs");
+        let panic = end.expect_err("it panics");
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).expect("it has a text")
+    }
 
     #[test]
     fn every_member_sees_what_the_others_wrote_before_the_wait() {
@@ -196,6 +243,23 @@ mod tests {
                     member.wait();
                 }
             });
+        }
+    }
+
+    #[test]
+    fn when_a_member_panics_the_others_leave_and_the_panic_goes_on() {
+        for size in [2, 4] {
+            for (member, round) in [(0, 0), (size - 1, 7)] {
+                let said = said_within_a_minute(move || {
+                    run(size, |own| {
+                        for now in 0..20 {
+                            assert!((own.index(), now) != (member, round), "member {member} broke");
+                            own.wait();
+                        }
+                    });
+                });
+                assert_eq!(said, format!("member {member} broke"), "{size} members");
+            }
         }
     }
 }

@@ -86,6 +86,7 @@ fn random_run(keys: &[&str], number: u64, ticks: usize) -> (Simulation, f64, Str
     }
     let start = run.terrain.solid_volume();
     (0..ticks).for_each(|_| run.tick());
+    assert_eq!(run.fault(), None, "{said}");
     (run, start, said)
 }
 

@@ -76,6 +76,7 @@ fn run(terrain: &Terrain, key: &str, settings: &[(String, String)], ticks: usize
         set(&mut simulation, path, value);
     }
     (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
     simulation
 }
 

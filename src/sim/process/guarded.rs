@@ -16,6 +16,7 @@ fn acted(key: &str, guard: &str, terrain: &Terrain, settings: Settings<'_>) -> u
         set(&mut run, &format!("{key}.{name}"), value);
     }
     (0..5).for_each(|_| run.tick());
+    assert_eq!(run.fault(), None, "{key}");
     let process = &run.slot_mut(key).expect("it is in the catalogue").process;
     let guards = process.guards();
     assert_eq!(guards.iter().map(|(_, acted)| acted.all).sum::<u64>(), process.counts().guards, "{key}");

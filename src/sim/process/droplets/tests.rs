@@ -7,6 +7,7 @@ use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
     grid::Grid,
+    team::tests::said_within_a_minute,
     terrain::Edge,
 };
 
@@ -60,6 +61,55 @@ fn two_hundred_in_f32_agree_with_the_reference_statistically() {
     assert!((loss(&ours) / loss(&theirs) - 1.0).abs() <= 0.05, "{} against {}", loss(&ours), loss(&theirs));
 }
 
+/// The published law, but for droplets that come to a row where it panics.
+#[derive(Clone, Copy)]
+struct Breaks(MassTransfer<Lanes>, f32);
+
+impl Step<Lanes> for Breaks {
+    const AT_ARRIVAL: bool = false;
+
+    fn drive(&self, normal: [Lanes; 3]) -> [Lanes; 2] {
+        self.0.drive(normal)
+    }
+
+    fn travel(&self, droplet: &mut State<Lanes>, drive: [Lanes; 2]) {
+        self.0.travel(droplet, drive);
+        assert!(droplet.y.0[0] < self.1, "a droplet came too far");
+    }
+
+    fn exchange(&self, droplet: &mut State<Lanes>, left: Lanes, reached: Lanes) -> Lanes {
+        self.0.exchange(droplet, left, reached)
+    }
+
+    fn cargo(&self, droplet: &State<Lanes>) -> Lanes {
+        self.0.cargo(droplet)
+    }
+
+    fn remaining(&self, droplet: &State<Lanes>) -> Lanes {
+        self.0.remaining(droplet)
+    }
+}
+
+#[test]
+fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
+    for threads in [2, 4] {
+        // Each thread has the droplets of some rows, the last thread those of the last rows.
+        for row in [0.0, 110.0] {
+            let said = said_within_a_minute(move || {
+                let pool =
+                    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+                let terrain = perlin(128, 1);
+                let law = Breaks(MassTransfer::new(&Params::default()), row);
+                let start = |index: usize| State::at((index % 100) as f32 + 10.5, (index / 8 % 120) as f32 + 4.5, 1.0);
+                let droplets = (0..960).map(start).collect();
+                let ground = (&mut terrain.ground(), f32::INFINITY);
+                pool.install(|| wave::run(ground, terrain.cell_size, &law, droplets, None));
+            });
+            assert_eq!(said, "a droplet came too far", "{threads} threads, row {row}");
+        }
+    }
+}
+
 fn perlin(side: u32, seed: u64) -> Terrain {
     let params = TerrainParams::default();
     let cell_size = params.cell_size * params.width as f32 / side as f32;
@@ -75,6 +125,7 @@ fn erode(terrain: &Terrain, params: &Params, ticks: usize, seed: u64) -> Simulat
         slot.enabled = true;
     }
     (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
     simulation
 }
 

@@ -9,6 +9,7 @@ fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
     slot.process = Box::new(Runoff::new(params));
     slot.enabled = true;
     (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
     simulation
 }
 

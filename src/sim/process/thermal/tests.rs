@@ -7,6 +7,7 @@ fn run(terrain: Terrain, params: Params, ticks: usize) -> Terrain {
     slot.process = Box::new(Thermal::new(params));
     slot.enabled = true;
     (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
     simulation.terrain
 }
 

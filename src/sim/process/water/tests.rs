@@ -22,6 +22,7 @@ fn simulation(terrain: Terrain, params: Params) -> Simulation {
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
     let mut simulation = simulation(terrain, params);
     (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
     simulation
 }
 

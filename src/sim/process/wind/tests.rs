@@ -80,6 +80,7 @@ fn blow(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
         slot.enabled = true;
     }
     (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
     simulation
 }
 
