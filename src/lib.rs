@@ -8,13 +8,13 @@
 //! - [`io`]: heightmaps, pictures, scene files and projects; [`settings`]: what belongs to the person
 //! - [`headless`]: the command line
 //! - [`runtime`]: the simulation in the app; [`view`] draws it, [`ui`] asks for changes, [`tools`] are the hand on the
-//!   ground; [`app`] puts them in order; [`log`]: what happened, for whoever looks into a fault; [`lines`]: where memory begins,
-//!   and how much is in use
+//!   ground; [`app`] puts them in order; [`log`]: what happened, for whoever looks into a fault;
+//!   [`allocator`]: how much memory is in use
 
+pub mod allocator;
 pub mod app;
 pub mod headless;
 pub mod io;
-pub mod lines;
 pub mod log;
 pub mod look;
 pub mod model;

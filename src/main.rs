@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use thalweg::{app, headless};
+use thalweg::{allocator::Counting, app, headless};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     headless::run(headless::Graphics { window: app::open_window, picture: app::shot, frames: app::play })

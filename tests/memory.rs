@@ -4,6 +4,7 @@
 use std::{path::Path, sync::Arc};
 
 use thalweg::{
+    allocator::{Counting, most_in_use},
     io::{
         Budget, By, Progress,
         export::{self, Export, Settings, Subject},
@@ -11,7 +12,6 @@ use thalweg::{
         project::{self, Keyframes, Project},
         write_asc, write_exr, write_png16, write_r32, write_sidecar,
     },
-    lines::most_in_use,
     model::{
         origin::Options,
         session::{BYTES_PER_CELL, Session},
@@ -19,6 +19,9 @@ use thalweg::{
     params::walk,
     sim::{grid::Grid, process::catalogue},
 };
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 const SIDE: usize = 256;
 

@@ -188,7 +188,7 @@ fn ticks(terrain: &Terrain, mode: Mode, most: usize, pool: &Arc<rayon::ThreadPoo
 fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     let law = MassTransfer::<f32>::new(&Params::default());
     let (width, height) = (terrain.width(), terrain.height());
-    let mut ground = terrain.ground().into_cells();
+    let mut ground = terrain.ground();
     let mut stream = Stream::new(1, "bench", 0);
     let started = Instant::now();
     let (mut steps, mut droplets) = (0, 0);

@@ -328,7 +328,7 @@ mod tests {
     fn a_grid_in_metres_is_read_row_by_row() {
         let text = "NCOLS 3\r\nnrows 2\r\nxllcorner 500000\r\nyllcorner 4e6\r\ncellsize 30\r\n1 2 3\r\n4 5.5 -6e1\r\n";
         let read = read_text(text).expect("it is a grid");
-        assert_eq!(read.cells, Grid::from_cells(3, 2, vec![1.0, 2.0, 3.0, 4.0, 5.5, -60.0]));
+        assert_eq!(read.cells, Grid::from_cells(3, 2, [1.0, 2.0, 3.0, 4.0, 5.5, -60.0]));
         let size = read.cell_size.expect("it is stated");
         assert_eq!((size.metres, size.warning, read.warnings.len()), (30.0, None, 0));
     }

@@ -16,7 +16,7 @@ use std::{
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::Error;
-use crate::lines::in_use;
+use crate::allocator::in_use;
 
 /// Memory that the program may take, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -120,7 +120,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let map = folder.path().join("hills.png");
         assert_eq!(Sidecar::of(&map).expect("it may be missing"), Sidecar::default());
-        let heights = Grid::from_cells(3, 2, vec![-3.25, 0.0, 1076.4, 1.0, 2.0, 3.0]);
+        let heights = Grid::from_cells(3, 2, [-3.25, 0.0, 1076.4, 1.0, 2.0, 3.0]);
         write_sidecar(&Sidecar::beside(&map), &heights, 0.1).expect("it is writable");
         let read = Sidecar::of(&map).expect("it was just written");
         assert_eq!((read.width, read.height, read.cell_size_m), (Some(3), Some(2), Some(0.1)));

@@ -1,6 +1,11 @@
 use self::recovery::{keeping, kept};
 use super::*;
-use crate::{io::project, model::origin::Options, params::Value, sim::{grid::Grid, terrain::Layer}};
+use crate::{
+    io::project,
+    model::origin::Options,
+    params::Value,
+    sim::{grid::Grid, terrain::Layer},
+};
 
 fn app() -> App {
     let mut app = App::new();

@@ -28,11 +28,11 @@ fn slopes(ground: &Grid, terrain: &Terrain, x: usize, y: usize) -> [f32; 2] {
 
 fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
     let width = ground.width();
-    let mut cells = vec![0.0; ground.len()];
-    cells.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+    let mut grid = Grid::filled(width, ground.height(), 0.0);
+    grid.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
         row.iter_mut().enumerate().for_each(|(x, cell)| *cell = value(x, y));
     });
-    Grid::from_cells(width, ground.height(), cells)
+    grid
 }
 
 /// Angle of the ground, in degrees.
@@ -94,7 +94,7 @@ fn passing(terrain: &Terrain) -> Grid {
             water[to] += here * share / whole;
         }
     }
-    Grid::from_cells(ground.width(), ground.height(), water.into_iter().map(|water| water as f32).collect())
+    Grid::from_values(ground.width(), ground.height(), water.into_iter().map(|water| water as f32))
 }
 
 /// Natural logarithm of the number of cells whose water passes.
@@ -133,10 +133,10 @@ pub fn resized(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
     let grows = width > terrain.width() && height > terrain.height();
     let fit = |grid: &Grid| grid.resampled(width, height);
     let smooth = |grid: &Grid| if grows { enlarged(grid, width, height) } else { fit(grid) };
-    let (ground, sand) = (smooth(&terrain.ground()), fit(&terrain.sand));
-    let bedrock = ground.iter().zip(sand.iter()).map(|(ground, sand)| ground - sand).collect();
+    let (mut bedrock, sand) = (smooth(&terrain.ground()), fit(&terrain.sand));
+    bedrock.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground -= sand);
     Terrain {
-        bedrock: Grid::from_cells(width, height, bedrock),
+        bedrock,
         start: smooth(&terrain.start),
         cell_size: terrain.cell_size * terrain.width() as f32 / width as f32,
         ..terrain.map(fit)
@@ -154,8 +154,8 @@ fn enlarged(grid: &Grid, width: usize, height: usize) -> Grid {
         (first, weights)
     };
     let columns: Vec<_> = (0..width).map(|x| weights(x, grid.width(), width)).collect();
-    let mut cells = vec![0.0; width * height];
-    cells.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+    let mut enlarged = Grid::filled(width, height, 0.0);
+    enlarged.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
         let (first_row, down) = weights(y, grid.height(), height);
         for (cell, (first, across)) in row.iter_mut().zip(&columns) {
             *cell = (0..4)
@@ -166,7 +166,7 @@ fn enlarged(grid: &Grid, width: usize, height: usize) -> Grid {
                 .sum();
         }
     });
-    Grid::from_cells(width, height, cells)
+    enlarged
 }
 
 #[cfg(test)]

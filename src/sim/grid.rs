@@ -2,37 +2,50 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::resample::Resampler;
+use super::{aligned::Aligned, resample::Resampler};
 
 /// Row-major values of `width × height` cells: `cells[y * width + x]`, x along columns, y along rows.
 ///
-/// A grid dereferences to the slice of its cells.
+/// A grid dereferences to the slice of its cells, which begins at a cache line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grid<T = f32> {
+pub struct Grid {
     width: usize,
     height: usize,
-    cells: Vec<T>,
+    cells: Aligned,
 }
 
-impl<T: Copy> Grid<T> {
+impl Grid {
     /// Every cell holds `value`.
-    pub fn filled(width: usize, height: usize, value: T) -> Self {
-        Self { width, height, cells: vec![value; width * height] }
+    pub fn filled(width: usize, height: usize, value: f32) -> Self {
+        Self { width, height, cells: Aligned::filled(width * height, value) }
     }
 
-    /// Takes over row-major cells.
+    /// Copies row-major cells.
     ///
     /// # Panics
     /// If the number of cells is not `width * height`.
-    pub fn from_cells(width: usize, height: usize, cells: Vec<T>) -> Self {
-        assert_eq!(cells.len(), width * height, "a grid of {width} × {height} needs as many cells");
-        Self { width, height, cells }
+    pub fn from_cells(width: usize, height: usize, cells: impl AsRef<[f32]>) -> Self {
+        let cells = cells.as_ref();
+        let mut grid = Self::filled(width, height, 0.0);
+        assert_eq!(cells.len(), grid.len(), "a grid of {width} × {height} needs as many cells");
+        grid.copy_from_slice(cells);
+        grid
     }
 
     /// Computes every cell from its column and row.
-    pub fn from_fn(width: usize, height: usize, mut value: impl FnMut(usize, usize) -> T) -> Self {
-        let cells = (0..width * height).map(|index| value(index % width, index / width)).collect();
-        Self { width, height, cells }
+    pub fn from_fn(width: usize, height: usize, mut value: impl FnMut(usize, usize) -> f32) -> Self {
+        let mut grid = Self::filled(width, height, 0.0);
+        for (y, row) in grid.chunks_exact_mut(width.max(1)).enumerate() {
+            row.iter_mut().enumerate().for_each(|(x, cell)| *cell = value(x, y));
+        }
+        grid
+    }
+
+    /// Row-major cells, one after the other; those that don't come are 0.
+    pub fn from_values(width: usize, height: usize, values: impl IntoIterator<Item = f32>) -> Self {
+        let mut grid = Self::filled(width, height, 0.0);
+        grid.iter_mut().zip(values).for_each(|(cell, value)| *cell = value);
+        grid
     }
 
     /// Number of columns.
@@ -51,24 +64,17 @@ impl<T: Copy> Grid<T> {
     }
 
     /// The value of a cell.
-    pub fn at(&self, x: usize, y: usize) -> T {
+    pub fn at(&self, x: usize, y: usize) -> f32 {
         self.cells[y * self.width + x]
     }
 
     /// The value of the cell nearest to (x, y), which may lie outside.
-    pub fn clamped(&self, x: isize, y: isize) -> T {
+    pub fn clamped(&self, x: isize, y: isize) -> f32 {
         let x = x.clamp(0, self.width as isize - 1) as usize;
         let y = y.clamp(0, self.height as isize - 1) as usize;
         self.at(x, y)
     }
 
-    /// The cells as a vector.
-    pub fn into_cells(self) -> Vec<T> {
-        self.cells
-    }
-}
-
-impl Grid<f32> {
     /// Smallest and largest value; (0, 0) for a grid without cells, and no numbers if one of the cells holds none.
     pub fn min_max(&self) -> (f32, f32) {
         if self.cells.is_empty() {
@@ -113,16 +119,16 @@ impl Grid<f32> {
     }
 }
 
-impl<T> Deref for Grid<T> {
-    type Target = [T];
+impl Deref for Grid {
+    type Target = [f32];
 
-    fn deref(&self) -> &[T] {
+    fn deref(&self) -> &[f32] {
         &self.cells
     }
 }
 
-impl<T> DerefMut for Grid<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
+impl DerefMut for Grid {
+    fn deref_mut(&mut self) -> &mut [f32] {
         &mut self.cells
     }
 }
@@ -133,7 +139,7 @@ mod tests {
 
     #[test]
     fn bilinear_meets_the_cells_and_the_middle_between_them() {
-        let grid = Grid::from_cells(2, 2, vec![0.0, 1.0, 2.0, 3.0]);
+        let grid = Grid::from_cells(2, 2, [0.0, 1.0, 2.0, 3.0]);
         assert_eq!(grid.bilinear(1.0, 0.0), 1.0);
         assert_eq!(grid.bilinear(0.5, 0.5), 1.5);
         assert_eq!(grid.bilinear(-4.0, 9.0), 2.0);
@@ -155,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_not_left_out_of_smallest_and_largest() {
-        assert_eq!(Grid::from_cells(3, 1, vec![2.0, -1.0, f32::INFINITY]).min_max(), (-1.0, f32::INFINITY));
+        assert_eq!(Grid::from_cells(3, 1, [2.0, -1.0, f32::INFINITY]).min_max(), (-1.0, f32::INFINITY));
         for place in 0..3 {
             let mut grid = Grid::filled(3, 1, 4.0);
             grid[place] = f32::NAN;

@@ -3,6 +3,7 @@
 //! It knows nothing of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and
 //! in a benchmark; several can live side by side.
 
+pub mod aligned;
 pub mod analysis;
 pub mod around;
 pub mod bounds;

@@ -16,7 +16,9 @@ pub struct Resampler {
     come: usize,
     /// Sums of the row that is being made.
     sums: Vec<f64>,
-    made: Vec<f32>,
+    made: Grid,
+    /// Rows of it that are made.
+    count: usize,
 }
 
 impl Resampler {
@@ -28,7 +30,8 @@ impl Resampler {
             last: VecDeque::new(),
             come: 0,
             sums: vec![0.0; to.0],
-            made: Vec::with_capacity(to.0 * to.1),
+            made: Grid::filled(to.0, to.1, 0.0),
+            count: 0,
         }
     }
 
@@ -51,12 +54,11 @@ impl Resampler {
         assert_eq!(row.len(), self.columns.side.from, "a row has as many cells as the map has columns");
         self.last.push_back(self.columns.resampled(row));
         self.come += 1;
-        let mut next = self.next_row();
-        while self.made.len() < self.columns.side.to * self.rows.to && self.rows.covered(next).end <= self.come {
-            self.make(next);
-            next += 1;
+        while self.count < self.rows.to && self.rows.covered(self.count).end <= self.come {
+            self.make(self.count);
+            self.count += 1;
         }
-        let first = self.rows.covered(next).start;
+        let first = self.rows.covered(self.count).start;
         while self.come - self.last.len() < first && self.last.pop_front().is_some() {}
     }
 
@@ -65,11 +67,8 @@ impl Resampler {
     /// # Panics
     /// If not all rows have come.
     pub fn finish(self) -> Grid {
-        Grid::from_cells(self.columns.side.to, self.rows.to, self.made)
-    }
-
-    fn next_row(&self) -> usize {
-        self.made.len() / self.columns.side.to.max(1)
+        assert_eq!(self.count, self.rows.to, "all rows have come");
+        self.made
     }
 
     fn make(&mut self, index: usize) {
@@ -85,7 +84,9 @@ impl Resampler {
             }
         }
         let scale = self.rows.scale();
-        self.made.extend(self.sums.iter().map(|sum| (sum / scale) as f32));
+        let width = self.columns.side.to;
+        let row = &mut self.made[index * width..][..width];
+        row.iter_mut().zip(&self.sums).for_each(|(cell, sum)| *cell = (sum / scale) as f32);
     }
 }
 

@@ -81,8 +81,7 @@ mod tests {
 
     #[test]
     fn an_even_slope_has_one_angle_and_a_straight_hypsometric_curve() {
-        let cells = (0..64 * 64).map(|index| (index % 64) as f32 * 2.0).collect();
-        let terrain = Terrain::bare(Grid::from_cells(64, 64, cells), 2.0, Edge::Open);
+        let terrain = Terrain::bare(Grid::from_fn(64, 64, |x, _| x as f32 * 2.0), 2.0, Edge::Open);
         let found = Statistics::of(&terrain);
         assert!((found.slope - 45.0).abs() < 1e-4, "{}", found.slope);
         assert_eq!((found.pits, found.cut_and_fill), (0, (0.0, 0.0)));

@@ -8,6 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{
+    aligned::Aligned,
     cells::{Cells, MOST},
     strip::Strip,
     terrain::{Edge, Terrain},
@@ -91,7 +92,7 @@ const PAD: usize = MOST - 1;
 
 /// Several quantities of the last few rows, with a cell beyond either end: cell x stands at x + 1.
 pub struct Ring<const Q: usize, const ROWS: usize> {
-    rows: [[Vec<f32>; Q]; ROWS],
+    rows: [[Aligned; Q]; ROWS],
     width: usize,
     /// The row that came last.
     last: isize,
@@ -100,7 +101,7 @@ pub struct Ring<const Q: usize, const ROWS: usize> {
 impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
     /// A ring whose first row will be `first`.
     pub fn new(width: usize, first: isize) -> Self {
-        let empty = || std::array::from_fn(|_| vec![0.0; PAD + width + 2]);
+        let empty = || std::array::from_fn(|_| Aligned::filled(PAD + width + 2, 0.0));
         Self { rows: std::array::from_fn(|_| empty()), width, last: first - 1 }
     }
 

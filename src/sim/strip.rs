@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{stencil::Border, terrain::Edge};
+use super::{aligned::Aligned, stencil::Border, terrain::Edge};
 
 /// Rows in a strip of a map of so many: many enough that few are computed twice, few enough that several threads have work.
 /// Sums depend on it, so it must not follow the number of threads.
@@ -30,7 +30,7 @@ pub struct Strip<'a, const LAYERS: usize> {
 struct Part<'a> {
     own: &'a mut [f32],
     /// Copies of the rows above the strip, then of those below it.
-    around: Vec<f32>,
+    around: Aligned,
     /// Number of values in a row.
     stride: usize,
 }
@@ -122,7 +122,7 @@ pub fn for_strips<'a, const LAYERS: usize, T: Send>(
     let bands: Vec<Range<usize>> = (0..height).step_by(rows).map(|first| first..(first + rows).min(height)).collect();
     // All copies are made before anything changes.
     let before = layers.each_ref().map(|(layer, stride)| (&**layer, *stride));
-    let copies: Vec<[Vec<f32>; LAYERS]> = bands
+    let copies: Vec<[Aligned; LAYERS]> = bands
         .par_iter()
         .map(|band| before.map(|(layer, stride)| rows_around(border, layer, stride, band.clone(), margin)))
         .collect();
@@ -146,9 +146,9 @@ pub fn for_strips<'a, const LAYERS: usize, T: Send>(
 }
 
 /// Copies of the rows above a band and of those below it; zeros where the map has none.
-fn rows_around(border: Border, layer: &[f32], stride: usize, band: Range<usize>, margin: usize) -> Vec<f32> {
+fn rows_around(border: Border, layer: &[f32], stride: usize, band: Range<usize>, margin: usize) -> Aligned {
     let Border { height, edge, .. } = border;
-    let mut copies = vec![0.0; 2 * margin * stride];
+    let mut copies = Aligned::filled(2 * margin * stride, 0.0);
     for (row, copy) in copies.chunks_exact_mut(stride).enumerate() {
         let y = if row < margin { band.start + row } else { band.end + row } as isize - margin as isize;
         let y = if edge == Edge::Wrap { y.rem_euclid(height as isize) } else { y };

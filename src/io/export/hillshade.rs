@@ -75,13 +75,13 @@ pub fn color_map(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
 /// Share of the sky that every cell sees; `steepness` is one over the side of a cell, times the exaggeration of heights.
 pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
     let (width, height) = (ground.width(), ground.height());
-    let mut cells = vec![0.0; ground.len()];
-    cells.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+    let mut open = Grid::filled(width, height, 0.0);
+    open.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
         for (x, cell) in row.iter_mut().enumerate() {
             *cell = openness(|dx, dy| ground.clamped(x as isize + dx, y as isize + dy), steepness);
         }
     });
-    Grid::from_cells(width, height, cells)
+    open
 }
 
 /// Linear light that ground of this steepness throws back, under sand of so many cells' thickness.

@@ -337,17 +337,15 @@ impl Export {
         let (width, height) = (terrain.width(), terrain.height());
         match self.map {
             "change" => {
-                let cells = terrain.ground().iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect();
-                Grid::from_cells(width, height, cells)
+                let (now, start) = (terrain.ground(), &terrain.start);
+                Grid::from_values(width, height, now.iter().zip(start.iter()).map(|(now, start)| now - start))
             }
             "slope" => analysis::slope(terrain),
             "flow" => analysis::flow(terrain),
             "wear" => analysis::changed(terrain, false),
             "deposits" => analysis::changed(terrain, true),
             "wetness" => analysis::wetness(terrain),
-            "hardness" => {
-                Grid::from_cells(width, height, terrain.softness.iter().map(|softness| 1.0 - softness).collect())
-            }
+            "hardness" => Grid::from_values(width, height, terrain.softness.iter().map(|softness| 1.0 - softness)),
             "occlusion" => occlusion(&terrain.ground(), look.vertical_exaggeration / terrain.cell_size),
             _ => terrain.ground(),
         }

@@ -27,8 +27,8 @@ fn written(file: (&str, &str), subject: &Subject) -> (tempfile::TempDir, PathBuf
 #[test]
 fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let cells = (0..40 * 32).map(|index| (index * 7 % 113) as f32 * 0.5).collect();
-    let terrain = Terrain::bare(Grid::from_cells(40, 32, cells), 3.0, Edge::Open);
+    let cells = (0..40 * 32).map(|index| (index * 7 % 113) as f32 * 0.5);
+    let terrain = Terrain::bare(Grid::from_values(40, 32, cells), 3.0, Edge::Open);
     for format in ["png", "exr", "r16", "r32", "asc"] {
         let path = folder.path().join(format!("map-{format}.{format}"));
         Export::save("height", &subject(terrain.clone()), &path, &Progress::default())

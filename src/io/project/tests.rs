@@ -77,7 +77,7 @@ fn state(session: &mut Session) -> (Terrain, Vec<Grid>, String) {
         .memories(&keys)
         .into_iter()
         .map(|(_, memory)| match memory {
-            Memory::Cells(cells) => Grid::from_cells(cells.len(), 1, cells.to_vec()),
+            Memory::Cells(cells) => Grid::from_cells(cells.len(), 1, cells),
             Memory::Number(number) => Grid::filled(1, 1, *number as f32),
             Memory::Count(count) => Grid::filled(1, 1, *count as f32),
         })

@@ -22,8 +22,8 @@ pub(super) fn heights(hurst: f32, frame: Frame, seed: u64) -> Grid {
     let points = lattice(side.trailing_zeros(), hurst.into(), seed);
     let covered = |count: usize| ((count * side + longer / 2) / longer).max(1);
     let (columns, rows) = (covered(frame.width), covered(frame.height));
-    let cells = points.chunks_exact(side + 1).take(rows).flat_map(|row| &row[..columns]).copied().collect();
-    Grid::from_cells(columns, rows, cells).resampled(frame.width, frame.height)
+    let cells = points.chunks_exact(side + 1).take(rows).flat_map(|row| &row[..columns]).copied();
+    Grid::from_values(columns, rows, cells).resampled(frame.width, frame.height)
 }
 
 /// The (2^levels + 1)² points of the unit square.

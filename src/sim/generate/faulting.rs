@@ -27,8 +27,8 @@ pub(super) fn heights(count: u32, frame: Frame, seed: u64) -> Grid {
     let faults = faults(count, frame, seed);
     let cells_per_side = frame.shorter() as f32;
     let steepness = 2.0 / (SCARP * cells_per_side).max(1.0);
-    let mut cells = vec![0.0; frame.width * frame.height];
-    cells.par_chunks_exact_mut(frame.width).enumerate().for_each(|(y, row)| {
+    let mut grid = Grid::filled(frame.width, frame.height, 0.0);
+    grid.par_chunks_exact_mut(frame.width).enumerate().for_each(|(y, row)| {
         let row_from_centre = y as f32 - 0.5 * (frame.height as f32 - 1.0);
         for Fault { normal, point, displacement } in &faults {
             let first_column = -0.5 * (frame.width as f32 - 1.0) - point[0] * cells_per_side;
@@ -39,7 +39,7 @@ pub(super) fn heights(count: u32, frame: Frame, seed: u64) -> Grid {
             }
         }
     });
-    Grid::from_cells(frame.width, frame.height, cells)
+    grid
 }
 
 fn faults(count: u32, frame: Frame, seed: u64) -> Vec<Fault> {

@@ -35,14 +35,14 @@ impl Frame {
     pub fn sample(self, value: impl Fn(f64, f64) -> f64 + Sync) -> Grid {
         let twice = 2.0 * self.shorter() as f64;
         let position = |index: usize, count: usize| (2.0 * index as f64 + 1.0 - count as f64) / twice;
-        let mut cells = vec![0.0; self.width * self.height];
-        cells.par_chunks_exact_mut(self.width).enumerate().for_each(|(y, row)| {
+        let mut grid = Grid::filled(self.width, self.height, 0.0);
+        grid.par_chunks_exact_mut(self.width).enumerate().for_each(|(y, row)| {
             let v = position(y, self.height);
             for (x, cell) in row.iter_mut().enumerate() {
                 *cell = value(position(x, self.width), v) as f32;
             }
         });
-        Grid::from_cells(self.width, self.height, cells)
+        grid
     }
 }
 

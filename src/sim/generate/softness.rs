@@ -33,7 +33,7 @@ pub fn softness_map(params: &TerrainParams, heights: &Grid, seed: u64) -> Grid {
             let warp =
                 blurred(normalized(grain(1.0, frame, &mut stream), 2.0 * STRATA_WARP), 0.02 * frame.shorter() as f32);
             let layers = heights.iter().zip(warp.iter()).map(|(height, warp)| height / params.strata_thickness + warp);
-            Grid::from_cells(heights.width(), heights.height(), layers.map(hardness_of_layer).collect())
+            Grid::from_values(heights.width(), heights.height(), layers.map(hardness_of_layer))
         }
     };
     map.iter_mut().for_each(|value| {
@@ -84,8 +84,8 @@ fn gaussian_weights(deviation: f32) -> Vec<f32> {
 fn blurred_rows(map: &Grid, weights: &[f32]) -> Grid {
     let width = map.width();
     let reach = weights.len() - 1;
-    let mut cells = vec![0.0; map.len()];
-    cells.par_chunks_exact_mut(width).zip(map.par_chunks_exact(width)).for_each(|(out, row)| {
+    let mut blurred = Grid::filled(map.width(), map.height(), 0.0);
+    blurred.par_chunks_exact_mut(width).zip(map.par_chunks_exact(width)).for_each(|(out, row)| {
         let mut padded = vec![row[0]; reach];
         padded.extend_from_slice(row);
         padded.resize(width + 2 * reach, row[width - 1]);
@@ -97,14 +97,14 @@ fn blurred_rows(map: &Grid, weights: &[f32]) -> Grid {
             }
         }
     });
-    Grid::from_cells(width, map.height(), cells)
+    blurred
 }
 
 fn blurred_columns(map: &Grid, weights: &[f32]) -> Grid {
     let (width, height) = (map.width(), map.height());
     let row = |y: usize| &map[y * width..(y + 1) * width];
-    let mut cells = vec![0.0; map.len()];
-    cells.par_chunks_exact_mut(width).enumerate().for_each(|(y, out)| {
+    let mut blurred = Grid::filled(map.width(), map.height(), 0.0);
+    blurred.par_chunks_exact_mut(width).enumerate().for_each(|(y, out)| {
         out.iter_mut().zip(row(y)).for_each(|(cell, value)| *cell = weights[0] * value);
         for (distance, weight) in weights.iter().enumerate().skip(1) {
             let (above, below) = (row(y.saturating_sub(distance)), row((y + distance).min(height - 1)));
@@ -113,7 +113,7 @@ fn blurred_columns(map: &Grid, weights: &[f32]) -> Grid {
             }
         }
     });
-    Grid::from_cells(width, height, cells)
+    blurred
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ fn every_parameter_is_declared_and_its_default_is_in_range() {
 fn parameters_act_where_they_say_that_they_do() {
     let layers = |params: &TerrainParams| {
         let terrain = generate(params, 1);
-        [terrain.bedrock, terrain.sand, terrain.softness].map(Grid::into_cells)
+        [terrain.bedrock, terrain.sand, terrain.softness].map(|layer| layer.to_vec())
     };
     for generator in all() {
         for softness in [Softness::Constant, Softness::Noise, Softness::Strata] {

@@ -131,8 +131,9 @@ impl Terrain {
 
     /// Height of the ground surface, bedrock + sand, in metres.
     pub fn ground(&self) -> Grid {
-        let cells = self.bedrock.iter().zip(self.sand.iter()).map(|(bedrock, sand)| bedrock + sand).collect();
-        Grid::from_cells(self.width(), self.height(), cells)
+        let mut ground = self.bedrock.clone();
+        ground.iter_mut().zip(self.sand.iter()).for_each(|(ground, sand)| *ground += sand);
+        ground
     }
 
     /// Height of the ground between cell centres, bilinear, in metres; (0, 0) is the centre of the first cell. Outside, the

@@ -5,6 +5,7 @@ use super::{
     law::{CellLaw, Giver, Goes, Law, Laws, Sums, pair},
 };
 use crate::sim::{
+    aligned::Aligned,
     around::{Pair, around_some, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, laid_on, over_row},
     masked::{Covered, between},
@@ -275,7 +276,7 @@ impl Run<'_> {
         };
         let mut window: Window<2, 4> = Window::over(&strip, 2);
         let mut giving: Ring<4, 3> = Ring::new(width, near.start);
-        let nothing = vec![0.0; width + 2];
+        let nothing = Aligned::filled(width + 2, 0.0);
         let (mut tallies, mut dried) = (Tallies::default(), Tally::default());
         let mut sums = Sums::default();
         for y in own.start - 2..own.end {

@@ -2,6 +2,7 @@
 
 use super::{BEDROCK, SAND, Steep, Sums};
 use crate::sim::{
+    aligned::Aligned,
     around::{FARTHER, Pair, around, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
     stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
@@ -152,7 +153,7 @@ impl Pass for Fall<'_> {
         let Border { width, height, edge } = border;
         let mut window: Window<2, 4> = Window::over(&strip, 2);
         let mut giving: Ring<1, 3> = Ring::new(width, near.start);
-        let nothing = vec![0.0; width + 2];
+        let nothing = Aligned::filled(width + 2, 0.0);
         let (mut given, mut got, mut rounded) = (Tally::default(), Tally::default(), Tally::default());
         let mut out = 0.0;
         for y in own.start - 2..own.end {

@@ -39,8 +39,9 @@ fn bumps(x: f32, y: f32) -> f32 {
 }
 
 fn surface(terrain: &Terrain) -> Grid {
-    let cells = terrain.ground().iter().zip(terrain.water.iter()).map(|(ground, water)| ground + water).collect();
-    Grid::from_cells(terrain.width(), terrain.height(), cells)
+    let ground = terrain.ground();
+    let cells = ground.iter().zip(terrain.water.iter()).map(|(ground, water)| ground + water);
+    Grid::from_values(terrain.width(), terrain.height(), cells)
 }
 
 #[test]
@@ -291,8 +292,7 @@ fn the_ledger_closes_on_ground_whose_last_digit_is_coarse() {
 fn an_even_concentration_stays_even_and_no_new_maxima_arise() {
     let mut terrain = filled(64, 48, bumps, |x, _| if x < 30.0 { 2.0 } else { 1.6 });
     terrain.water.iter_mut().for_each(|depth| *depth *= 0.75);
-    let third: Vec<f32> = terrain.water.iter().map(|depth| depth / 3.0).collect();
-    terrain.suspended = Grid::from_cells(64, 48, third);
+    terrain.suspended = Grid::from_values(64, 48, terrain.water.iter().map(|depth| depth / 3.0));
     // Neither taken up nor dropped: nothing settles while the rate is nought.
     let params = Params { deposition_rate: 0.0, ..calm() };
     let after = run(terrain.clone(), params.clone(), 100).terrain;

@@ -5,6 +5,7 @@ use super::{
     fluid::{CONCENTRATION, Fluid, LIMIT},
 };
 use crate::sim::{
+    aligned::Aligned,
     cells::{Cells, RowKernel, laid_on, over_row},
     masked::{Covered, between},
     process::water::{FILM_SQUARE, Fallen, Params, Rain, Sums, Tallies, surface::GROUND},
@@ -201,14 +202,14 @@ pub(super) struct Carry<'a> {
     size: f32,
     covered: Option<&'a Covered<Params>>,
     /// Fluxes of fluid across the faces above the row and below it, as they are limited; and the sediment that goes along.
-    flux_above: Vec<f32>,
-    flux_below: Vec<f32>,
-    load_above: Vec<f32>,
-    load_below: Vec<f32>,
-    load_x: Vec<f32>,
-    rain: Vec<f32>,
+    flux_above: Aligned,
+    flux_below: Aligned,
+    load_above: Aligned,
+    load_below: Aligned,
+    load_x: Aligned,
+    rain: Aligned,
     /// Water and sediment after the flow, and the square of the speed.
-    moved: [Vec<f32>; 3],
+    moved: [Aligned; 3],
     tallies: Tallies,
     water_out: f64,
     solid_out: f64,
@@ -216,7 +217,7 @@ pub(super) struct Carry<'a> {
 
 impl<'a> Carry<'a> {
     pub fn new(border: Border, bed: [Bed; 2], size: f32, covered: Option<&'a Covered<Params>>) -> Self {
-        let row = || vec![0.0; border.width];
+        let row = || Aligned::filled(border.width, 0.0);
         Self {
             border,
             bed,
@@ -226,7 +227,7 @@ impl<'a> Carry<'a> {
             flux_below: row(),
             load_above: row(),
             load_below: row(),
-            load_x: vec![0.0; border.width + 1],
+            load_x: Aligned::filled(border.width + 1, 0.0),
             rain: row(),
             moved: [row(), row(), row()],
             tallies: Tallies::default(),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{DRY, X, Y};
 use crate::sim::{
+    aligned::Aligned,
     cells::{Cells, RowKernel, over_row},
     masked::{Covered, between},
     process::water::{
@@ -74,7 +75,7 @@ pub(super) struct Flow<'a> {
     /// Rows of cells of which the faces to the left are found, and the last one's to the right.
     rows: Range<isize>,
     /// A row of old fluxes with one more at either end.
-    padded: Vec<f32>,
+    padded: Aligned,
     x: Ring<1, 2>,
     y: Ring<1, 3>,
 }
@@ -82,7 +83,7 @@ pub(super) struct Flow<'a> {
 impl<'a> Flow<'a> {
     pub fn new(border: Border, law: Law, covered: Option<&'a Covered<Params>>, rows: Range<isize>) -> Self {
         let (width, first) = (border.width, rows.start);
-        let padded = vec![0.0; width + 3];
+        let padded = Aligned::filled(width + 3, 0.0);
         Self { border, law, covered, rows, padded, x: Ring::new(width + 1, first), y: Ring::new(width, first) }
     }
 

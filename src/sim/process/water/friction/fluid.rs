@@ -2,6 +2,7 @@
 
 use super::Flow;
 use crate::sim::{
+    aligned::Aligned,
     cells::{Cells, RowKernel, over_row},
     process::water::{
         Fallen, Rain,
@@ -16,10 +17,10 @@ pub(super) struct Fluid {
     border: Border,
     /// Δt/l.
     share: f32,
-    rain: Vec<f32>,
+    rain: Aligned,
     rows: Ring<2, 3>,
     /// Both beyond an open border.
-    beyond: [Vec<f32>; 2],
+    beyond: [Aligned; 2],
     /// Cells that can't give as much.
     pub held: Tally,
 }
@@ -32,11 +33,11 @@ const BEYOND: [f32; 2] = [0.0, 1.0];
 impl Fluid {
     /// Rows from `first` on; `share` is Δt/l.
     pub fn new(border: Border, first: isize, share: f32) -> Self {
-        let beyond = BEYOND.map(|value| vec![value; border.width + 2]);
+        let beyond = BEYOND.map(|value| Aligned::filled(border.width + 2, value));
         Self {
             border,
             share,
-            rain: vec![0.0; border.width],
+            rain: Aligned::filled(border.width, 0.0),
             rows: Ring::new(border.width, first),
             beyond,
             held: Tally::default(),

@@ -24,6 +24,7 @@ use self::{
 };
 use super::{Beyond, FILM_SQUARE, Params, Rain, Sums, Work, surface::Surface};
 use crate::sim::{
+    aligned::Aligned,
     cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
     masked::Covered,
@@ -43,11 +44,11 @@ const DRY: f32 = 1e-5;
 pub(super) struct Faces {
     size: (usize, usize),
     /// Left of every cell, and right of the last: `width + 1` in a row.
-    x: Vec<f32>,
+    x: Aligned,
     /// Above every cell, and below the last row.
-    y: Vec<f32>,
+    y: Aligned,
     /// Those that the surface drives next, before they are limited to what is there, if somebody looks at them.
-    seen: Option<[Vec<f32>; 2]>,
+    seen: Option<[Aligned; 2]>,
 }
 
 /// What a cell gives depends on a row farther, so do the limits of its neighbours, and a face on the ones around it.
@@ -60,7 +61,7 @@ impl Faces {
 
     pub(super) fn still(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
-        let (x, y) = (vec![0.0; (width + 1) * height], vec![0.0; width * (height + 1)]);
+        let (x, y) = (Aligned::filled((width + 1) * height, 0.0), Aligned::filled(width * (height + 1), 0.0));
         Self { size: (width, height), x, y, seen: None }
     }
 

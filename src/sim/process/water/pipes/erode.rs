@@ -2,6 +2,7 @@
 
 use super::{ABOVE, BELOW, LEFT, RIGHT};
 use crate::sim::{
+    aligned::Aligned,
     cells::{Cells, RowKernel, laid_on, over_row},
     process::water::{
         Capacity, FILM_SQUARE, Fallen, Params, Sums, Tallies,
@@ -214,13 +215,13 @@ pub(super) struct Erosion {
     /// A·g·Δt/l.
     push: f32,
     /// What comes from the left and the right, with a cell beyond either end.
-    from_sides: [Vec<f32>; 2],
+    from_sides: [Aligned; 2],
     /// What comes from above the first row and from below the last one.
-    from_beyond: [Vec<f32>; 2],
+    from_beyond: [Aligned; 2],
     /// Depth before and after the flow, and capacity.
-    before: Vec<f32>,
-    depth: Vec<f32>,
-    able: Vec<f32>,
+    before: Aligned,
+    depth: Aligned,
+    able: Aligned,
     tallies: Tallies,
     water_out: f64,
     pub moved: Moved,
@@ -235,11 +236,11 @@ impl Erosion {
             border,
             bed,
             push,
-            from_sides: [vec![0.0; width + 2], vec![0.0; width + 2]],
-            from_beyond: [vec![0.0; width], vec![0.0; width]],
-            before: vec![0.0; width],
-            depth: vec![0.0; width],
-            able: vec![0.0; width],
+            from_sides: [Aligned::filled(width + 2, 0.0), Aligned::filled(width + 2, 0.0)],
+            from_beyond: [Aligned::filled(width, 0.0), Aligned::filled(width, 0.0)],
+            before: Aligned::filled(width, 0.0),
+            depth: Aligned::filled(width, 0.0),
+            able: Aligned::filled(width, 0.0),
             tallies: Tallies::default(),
             water_out: 0.0,
             moved: Ring::new(width, first),

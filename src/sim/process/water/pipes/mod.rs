@@ -25,6 +25,7 @@ use super::{
     surface::{LEVEL, SUSPENDED, Surface, WATER},
 };
 use crate::sim::{
+    aligned::Aligned,
     cells::{Cells, Pass, over_row, with_vector_unit},
     grid::Grid,
     memory::{Memories, Memory},
@@ -41,9 +42,9 @@ pub(super) const COURANT: f32 = 0.35;
 pub(super) struct Pipes {
     size: (usize, usize),
     /// To the left, right, above and below.
-    flux: [Vec<f32>; 4],
+    flux: [Aligned; 4],
     /// Those of the next step, if somebody looks at them.
-    seen: Option<[Vec<f32>; 4]>,
+    seen: Option<[Aligned; 4]>,
     /// Speed with which water passed a cell in the last step; no more is shown.
     fastest: f32,
 }
@@ -64,7 +65,12 @@ impl Pipes {
 
     pub(super) fn still(terrain: &Terrain) -> Self {
         let size = (terrain.width(), terrain.height());
-        Self { size, flux: std::array::from_fn(|_| vec![0.0; size.0 * size.1]), seen: None, fastest: f32::INFINITY }
+        Self {
+            size,
+            flux: std::array::from_fn(|_| Aligned::filled(size.0 * size.1, 0.0)),
+            seen: None,
+            fastest: f32::INFINITY,
+        }
     }
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
@@ -170,7 +176,7 @@ impl Pass for Sweep<'_> {
         let mut surface: Window<2, 4> = Window::over(&layers, MARGIN as isize);
         let mut erosion = Erosion::new(border, own.start - 1, laws.bed, laws.push);
         let mut transport = Transport::new(border, laws.shift);
-        let (mut rained, mut held) = (vec![0.0; width], Tally::default());
+        let (mut rained, mut held) = (Aligned::filled(width, 0.0), Tally::default());
         let (flows, erodes, carries) = match work {
             Work::Flow => (own.clone(), 0..0, 0..0),
             Work::Whole => (layers.reach(2), layers.reach(1), own.clone()),

@@ -2,6 +2,7 @@
 
 use super::erode::{ALONG_X, ALONG_Y, Moved, SETTLED};
 use crate::sim::{
+    aligned::Aligned,
     cells::{Cells, RowKernel, over_row},
     stencil::{Border, Tally, sides},
 };
@@ -12,13 +13,13 @@ pub(super) struct Transport {
     /// Δt/l.
     shift: f32,
     /// Beyond an open border there is no sediment.
-    clear: Vec<f32>,
+    clear: Aligned,
     lost: Tally,
 }
 
 impl Transport {
     pub fn new(border: Border, shift: f32) -> Self {
-        Self { border, shift, clear: vec![0.0; border.width + 2], lost: Tally::default() }
+        Self { border, shift, clear: Aligned::filled(border.width + 2, 0.0), lost: Tally::default() }
     }
 
     /// What was lost, in metres times cells: the equation does not conserve it.

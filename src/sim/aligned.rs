@@ -1,0 +1,76 @@
+//! Numbers in memory that begin where a line of the processor's cache begins.
+//!
+//! A vector unit takes a line at once. Where a row begins in the middle of one, every load and store touches two, and a step
+//! of the water takes about an eighth longer.
+
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
+
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+
+/// Numbers in a line of the cache.
+const LINE: usize = 16;
+
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([f32; LINE]);
+
+/// As many numbers as it was made with, at the beginning of a cache line. It dereferences to their slice.
+#[derive(Clone, Default)]
+pub struct Aligned {
+    lines: Vec<Line>,
+    count: usize,
+}
+
+impl Aligned {
+    /// The same number so many times.
+    pub fn filled(count: usize, value: f32) -> Self {
+        Self { lines: vec![Line([value; LINE]); count.div_ceil(LINE)], count }
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [f32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[f32] {
+        &cast_slice(&self.lines)[..self.count]
+    }
+}
+
+impl DerefMut for Aligned {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut cast_slice_mut(&mut self.lines)[..self.count]
+    }
+}
+
+impl PartialEq for Aligned {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Aligned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_begin_at_a_cache_line_and_are_as_many_as_asked_for() {
+        for count in [0_usize, 1, 15, 16, 17, 255, 5000, 1 << 20] {
+            let numbers = [Aligned::filled(count, 0.0), Aligned::filled(count, 1.5)];
+            for copy in [&numbers[0], &numbers[1], &numbers[1].clone()] {
+                assert_eq!((copy.len(), copy.as_ptr().addr() % 64), (count, 0), "{count} numbers");
+            }
+            assert!(numbers[1].iter().all(|&number| number == 1.5) && (numbers[0] == numbers[1]) == (count == 0));
+        }
+    }
+}
