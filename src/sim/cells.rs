@@ -1,11 +1,15 @@
 //! Rows of cells: one kernel for a single cell and for as many as the machine's vector unit takes at once.
 //!
-//! A [`Pass`] is compiled for plain code, for AVX2 and for AVX-512, and [`with_vector_unit`] runs the one that
-//! [`VectorUnit::working`] names. Every operation is one IEEE operation per cell, without fused multiply-add, so all of them
-//! give the same bits.
-//! The vectors are written with the processor's own operations: left to itself, the compiler takes loops over so many rows
-//! apart into single cells.
+//! A [`Pass`] is compiled for plain code and for every [`VectorUnit`] of the architecture, and [`with_vector_unit`] runs the
+//! one that [`VectorUnit::working`] names. Every operation is one IEEE operation per cell, without fused multiply-add, so all
+//! of them give the same bits.
+//! The vectors are said outright: left to itself, the compiler takes loops over so many rows apart into single cells.
 
+mod vector;
+
+use fearless_simd::{Level, Simd};
+
+use self::vector::Vector;
 use super::{real::Real, vector_unit::VectorUnit};
 
 /// Most numbers that are worked on at once.
@@ -247,39 +251,29 @@ pub trait Pass {
 /// Runs a pass with the vector unit that works. The bits don't depend on which one it is.
 #[inline]
 pub fn with_vector_unit<P: Pass>(pass: P) -> P::Output {
-    // SAFETY: the machine has the unit that works.
-    unsafe { run_on(VectorUnit::working(), pass) }
+    run_on(VectorUnit::working(), pass)
 }
 
-/// # Safety
-/// The machine has this unit.
 #[inline]
-unsafe fn run_on<P: Pass>(unit: VectorUnit, pass: P) -> P::Output {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn eight<P: Pass>(pass: P) -> P::Output {
-            pass.run::<x86::Eight>()
-        }
-        #[target_feature(enable = "avx512f,avx512vl")]
-        fn sixteen<P: Pass>(pass: P) -> P::Output {
-            pass.run::<x86::Sixteen>()
-        }
-        match unit {
-            // SAFETY: as promised by the caller.
-            VectorUnit::Avx512 => return unsafe { sixteen(pass) },
-            // SAFETY: as promised by the caller.
-            VectorUnit::Avx2 => return unsafe { eight(pass) },
-            VectorUnit::Scalar => {}
-        }
+fn run_on<P: Pass>(unit: VectorUnit, pass: P) -> P::Output {
+    match unit.level() {
+        #[cfg(target_arch = "x86_64")]
+        Some(Level::Avx512(avx512)) => run_with(avx512, pass),
+        #[cfg(target_arch = "x86_64")]
+        Some(Level::Avx2(avx2)) => run_with(avx2, pass),
+        #[cfg(target_arch = "aarch64")]
+        Some(Level::Neon(neon)) => run_with(neon, pass),
+        _ => pass.run::<f32>(),
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = unit;
-    pass.run::<f32>()
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86;
+#[inline(always)]
+fn run_with<S: Simd, P: Pass>(unit: S, pass: P) -> P::Output {
+    unit.vectorize(
+        #[inline(always)]
+        || pass.run::<Vector<S>>(),
+    )
+}
 
 #[cfg(test)]
 mod tests {
@@ -364,8 +358,7 @@ mod tests {
                 |rows: [Vec<f32>; 22]| rows.map(|row| row.iter().map(|value| value.to_bits()).collect::<Vec<_>>());
             let single = bits(all().run::<f32>());
             for (unit, name) in VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_there()) {
-                // SAFETY: the machine has it.
-                assert!(bits(unsafe { run_on(unit, all()) }) == single, "{name}");
+                assert!(bits(run_on(unit, all())) == single, "{name}");
             }
         }
     }

@@ -8,6 +8,10 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::{Level, Simd};
+
+#[cfg(target_arch = "x86_64")]
 use super::vector_unit::VectorUnit;
 
 /// A number, or a fixed bundle of independent numbers.
@@ -234,16 +238,13 @@ pub trait Kernel {
 /// Runs a kernel with the vector unit that works. The bits don't depend on which one it is.
 #[inline]
 pub fn with_eight_lanes<K: Kernel>(kernel: K) -> K::Output {
+    // A machine with AVX-512 has AVX2 too; other architectures need no function of their own for eight lanes.
     #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn vectored<K: Kernel>(kernel: K) -> K::Output {
-            kernel.run()
-        }
-        if VectorUnit::working() >= VectorUnit::Avx2 {
-            // SAFETY: the machine has the unit that works, and one with AVX-512 has AVX2 too.
-            return unsafe { vectored(kernel) };
-        }
+    if let Some(avx2) = VectorUnit::working().level().and_then(Level::as_avx2) {
+        return avx2.vectorize(
+            #[inline(always)]
+            || kernel.run(),
+        );
     }
     kernel.run()
 }

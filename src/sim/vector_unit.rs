@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use fearless_simd::Level;
+
 /// The variable of the environment that names one.
 const VARIABLE: &str = "THALWEG_SIMD";
 
@@ -10,30 +12,35 @@ const VARIABLE: &str = "THALWEG_SIMD";
 pub enum VectorUnit {
     /// One number after the other, on any machine.
     Scalar,
-    /// Eight at once.
+    /// Four at once, on ARM.
+    Neon,
+    /// Eight at once, on x86-64.
     Avx2,
-    /// Sixteen at once.
+    /// Sixteen at once, on x86-64.
     Avx512,
 }
 
 impl VectorUnit {
     /// All of them, with the names that `THALWEG_SIMD` knows.
-    pub const ALL: [(Self, &str); 3] = [(Self::Scalar, "scalar"), (Self::Avx2, "avx2"), (Self::Avx512, "avx512")];
+    pub const ALL: [(Self, &str); 4] =
+        [(Self::Scalar, "scalar"), (Self::Neon, "neon"), (Self::Avx2, "avx2"), (Self::Avx512, "avx512")];
 
     /// Whether this machine has it.
     pub fn is_there(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::is_x86_feature_detected as has;
-            match self {
-                Self::Scalar => true,
-                Self::Avx2 => has!("avx2"),
-                Self::Avx512 => has!("avx512f") && has!("avx512vl"),
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            self == Self::Scalar
+        self == Self::Scalar || self.level().is_some()
+    }
+
+    /// The proof that this machine has it; nothing without one, and for plain code.
+    #[inline]
+    pub(super) fn level(self) -> Option<Level> {
+        match self {
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => Level::new().as_neon().map(Level::Neon),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => Level::new().as_avx2().map(Level::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => Level::new().as_avx512().map(Level::Avx512),
+            _ => None,
         }
     }
 
