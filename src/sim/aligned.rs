@@ -29,6 +29,18 @@ impl Aligned {
     pub fn filled(count: usize, value: f32) -> Self {
         Self { lines: vec![Line([value; LINE]); count.div_ceil(LINE)], count }
     }
+
+    /// So many of the numbers from one on, for short rows: it checks the bounds once, where a part of the slice would twice.
+    #[inline(always)]
+    pub fn part(&self, first: usize, count: usize) -> &[f32] {
+        &cast_slice(&self.lines)[first..][..count]
+    }
+
+    /// The same, to be written.
+    #[inline(always)]
+    pub fn part_mut(&mut self, first: usize, count: usize) -> &mut [f32] {
+        &mut cast_slice_mut(&mut self.lines)[first..][..count]
+    }
 }
 
 impl Deref for Aligned {

@@ -111,15 +111,15 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
         self.last += 1;
         self.rows.rotate_left(1);
         let width = self.width;
-        self.rows[ROWS - 1].each_mut().map(|row| &mut row[PAD + 1..][..width])
+        self.rows[ROWS - 1].each_mut().map(|row| row.part_mut(PAD + 1, width))
     }
 
     /// Sets what lies beyond the ends of the newest row. At an open border that is `ends`.
     #[inline(always)]
     pub fn close(&mut self, edge: Edge, ends: [[f32; Q]; 2]) {
-        let last = self.width + 1;
+        let (width, last) = (self.width, self.width + 1);
         for (quantity, row) in self.rows[ROWS - 1].iter_mut().enumerate() {
-            let row = &mut row[PAD..];
+            let row = row.part_mut(PAD, width + 2);
             (row[0], row[last]) = match edge {
                 Edge::Open => (ends[0][quantity], ends[1][quantity]),
                 Edge::Wall => (row[1], row[last - 1]),
@@ -131,7 +131,7 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
     /// One quantity of a row that is still kept, one cell longer at both ends.
     #[inline(always)]
     pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
-        &self.rows[(ROWS as isize - 1 - (self.last - y)) as usize][quantity][PAD..PAD + self.width + 2]
+        self.rows[(ROWS as isize - 1 - (self.last - y)) as usize][quantity].part(PAD, self.width + 2)
     }
 
     /// One quantity of the rows above, here and below.
