@@ -78,7 +78,8 @@ fn figure_8_has_ripples_on_the_bed_without_12c_and_13c_alone() {
 fn figure_9_cuts_deeper_without_the_depth_limit() {
     let deepest = |session: &Session| {
         let terrain = &session.simulation.terrain;
-        let cuts = terrain.start.iter().zip(terrain.ground().iter()).map(|(start, now)| start - now);
+        let ground = terrain.ground();
+        let cuts = terrain.start.iter().zip(ground.iter()).map(|(start, now)| start - now);
         cuts.fold(0.0, f32::max)
     };
     let [without, with] = &finished("figure-9")[..] else { panic!("two runs side by side") };
