@@ -20,14 +20,14 @@ struct Line([f32; LINE]);
 /// As many numbers as it was made with, at the beginning of a cache line. It dereferences to their slice.
 #[derive(Clone, Default)]
 pub struct Aligned {
-    lines: Vec<Line>,
+    lines: Box<[Line]>,
     count: usize,
 }
 
 impl Aligned {
     /// The same number so many times.
     pub fn filled(count: usize, value: f32) -> Self {
-        Self { lines: vec![Line([value; LINE]); count.div_ceil(LINE)], count }
+        Self { lines: vec![Line([value; LINE]); count.div_ceil(LINE)].into_boxed_slice(), count }
     }
 
     /// So many of the numbers from one on, for short rows: it checks the bounds once, where a part of the slice would twice.
