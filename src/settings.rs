@@ -185,9 +185,7 @@ impl Remembered {
     /// It is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
-        ron::from_str(&text).map_err(|error| {
-            Error::input(path, format!("it holds no settings ({error})"), "until you change one, the defaults hold")
-        })
+        input::ron(path, &text, "settings", "until you change one, the defaults hold")
     }
 
     /// The settings; entries that are unknown or out of range stay at their defaults.
@@ -212,8 +210,7 @@ impl Remembered {
     /// # Errors
     /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        let text = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new()).unwrap_or_default();
-        output::replace(path, |file| output::write(file, text))
+        output::replace_by_ron(path, self)
     }
 }
 

@@ -8,14 +8,13 @@ use std::{
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Failure, Start, interrupted, print};
 use crate::{
     io::{
         Budget, Progress,
         export::{self, Export, Settings, Size, Subject},
-        output::{self, Output, hex},
+        output::{self, Output, hash_of},
     },
     model::session::Session,
     sim::ledger::Account,
@@ -127,8 +126,7 @@ fn report(session: &Session, seconds: f64) -> Value {
     let mut layers = Map::new();
     for (layer, grid) in terrain.layers() {
         let (min, max) = grid.min_max();
-        let bytes: Vec<u8> = grid.iter().flat_map(|value| value.to_le_bytes()).collect();
-        let row = json!({"min": min, "max": max, "hash": hex(xxh3_64(&bytes))});
+        let row = json!({"min": min, "max": max, "hash": hash_of(grid)});
         layers.insert(layer.key().to_owned(), row);
     }
     json!({

@@ -77,7 +77,7 @@ pub fn write_asc(path: &Path, grid: &Grid, cell_size: f32, geo: Option<Geo>, pro
         Some(geo) => (geo.west, geo.north - geo.height, geo.width / grid.width() as f64),
         None => (0.0, 0.0, f64::from(cell_size)),
     };
-    let written = output::create(path, |file| -> std::io::Result<()> {
+    output::create(path, |file| -> std::io::Result<()> {
         writeln!(file, "ncols {}\nnrows {}", grid.width(), grid.height())?;
         writeln!(file, "xllcorner {west}\nyllcorner {south}\ncellsize {cell}\nNODATA_value {NODATA}")?;
         for (row, line) in grid.chunks(grid.width()).enumerate() {
@@ -86,8 +86,7 @@ pub fn write_asc(path: &Path, grid: &Grid, cell_size: f32, geo: Option<Geo>, pro
             progress.done(row + 1, grid.height());
         }
         Ok(())
-    });
-    written.map_err(|error| Error::unwritable(path, &error))
+    })
 }
 
 fn malformed(path: &Path, wrong: String) -> Error {
@@ -191,7 +190,7 @@ impl Header {
                 row.clear();
             }
         }
-        Ok((rows.finish()?.0, missing))
+        Ok((rows.finish()?.cells, missing))
     }
 
     fn parse(path: &Path, text: &[u8]) -> Result<Self, Error> {

@@ -65,8 +65,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
             bands.take(path, expected, line.location.position, &values.map_err(bad)?)?;
         }
     }
-    let (cells, size) = bands.rows.finish()?;
-    Ok(Raster { cells, size, full_scale: None, cell_size: None, geo: None, warnings })
+    Ok(Raster { warnings, ..bands.rows.finish()? })
 }
 
 /// Puts the lines of blocks together to rows. Blocks come in any order; as many rows are held as have begun and are not
@@ -143,11 +142,7 @@ pub fn write_exr(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Er
     let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
     let tell = |share: f64| progress.done((share * 1e3) as usize, 1000);
     let picture = Image::from_layer(layer);
-    let written = output::create(path, |file| picture.write().on_progress(tell).to_buffered(file));
-    written.map_err(|error: exr::error::Error| match error {
-        exr::error::Error::Io(cause) => Error::unwritable(path, &cause),
-        other => Error::output(path, format!("it cannot be made ({other})"), "another format may hold this map"),
-    })
+    output::create(path, |file| picture.write().on_progress(tell).to_buffered(file))
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::{
     path::Path,
 };
 
+use serde::de::DeserializeOwned;
+
 use super::Error;
 
 /// Longest text that is read, in bytes. Scenes, presets, sidecars and settings are a thousand times shorter.
@@ -60,6 +62,14 @@ pub fn text_if_there(path: &Path) -> Result<Option<String>, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         _ => text(path).map(Some),
     }
+}
+
+/// Reads a text as RON. `lacks` and `right` say what the file is not and what would be right.
+///
+/// # Errors
+/// The text is not that of such a value.
+pub fn ron<T: DeserializeOwned>(path: &Path, text: &str, lacks: &str, right: &str) -> Result<T, Error> {
+    ron::from_str(text).map_err(|error| Error::input(path, format!("it holds no {lacks} ({error})"), right))
 }
 
 #[cfg(all(test, unix))]

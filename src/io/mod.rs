@@ -26,6 +26,7 @@ mod tiff;
 pub mod watch;
 
 use std::{
+    fmt::Display,
     io,
     path::{Path, PathBuf},
 };
@@ -97,7 +98,7 @@ impl Error {
     }
 
     /// The operating system does not let a file be written.
-    pub fn unwritable(path: &Path, cause: &io::Error) -> Self {
+    pub fn unwritable(path: &Path, cause: &impl Display) -> Self {
         Self::output(
             path,
             format!("it cannot be written ({cause})"),

@@ -9,15 +9,18 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fmt::Display,
     fs::{self, File},
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use super::{Error, input};
+use crate::sim::grid::Grid;
 
 /// How the names of hidden folders begin.
 const PREFIX: &str = ".thalweg-";
@@ -25,8 +28,20 @@ const PREFIX: &str = ".thalweg-";
 const LOCK: &str = "thalweg.lock";
 
 /// A hash as it is written: 16 hexadecimal digits.
-pub fn hex(hash: u64) -> String {
+pub(super) fn hex(hash: u64) -> String {
     format!("{hash:016x}")
+}
+
+/// The hash of a map's cells as little-endian floats of 32 bits, which are those of its `.r32` (XXH3, 64 bits).
+pub fn hash_of(map: &Grid) -> String {
+    let mut hash = Xxh3Default::new();
+    map.chunks(map.width()).for_each(|row| hash.update(&bytes_of(row)));
+    hex(hash.digest())
+}
+
+/// Numbers as `.r32` has them.
+pub(super) fn bytes_of(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 /// A set of files that are published together in one folder.
@@ -249,15 +264,18 @@ pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> R
 /// Makes a file, lets `fill` write into it, and flushes it to the disk.
 ///
 /// # Errors
-/// The error of `fill`, or the system's.
-pub(super) fn create<E: From<io::Error>>(
+/// `fill` or the system cannot write it.
+pub(super) fn create<E: From<io::Error> + Display>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut file = BufWriter::with_capacity(1 << 18, File::create(path)?);
-    fill(&mut file)?;
-    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-    Ok(file.sync_all()?)
+) -> Result<(), Error> {
+    let create = || -> Result<(), E> {
+        let mut file = BufWriter::with_capacity(1 << 18, File::create(path)?);
+        fill(&mut file)?;
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(file.sync_all()?)
+    };
+    create().map_err(|error| Error::unwritable(path, &error))
 }
 
 /// Makes a file of these bytes.
@@ -265,7 +283,17 @@ pub(super) fn create<E: From<io::Error>>(
 /// # Errors
 /// It cannot be written.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
-    create(path, |file| file.write_all(bytes.as_ref())).map_err(|error| Error::unwritable(path, &error))
+    create(path, |file| file.write_all(bytes.as_ref()))
+}
+
+/// Replaces a text file by a value as RON.
+///
+/// # Errors
+/// It cannot be written.
+pub fn replace_by_ron(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let text = ron::ser::to_string_pretty(value, ron::ser::PrettyConfig::new());
+    let text = text.map_err(|error| Error::unwritable(path, &error))?;
+    replace(path, |file| write(file, text + "\n"))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{
     Error, Progress, embedded,
     input::open,
     output,
-    raster::{Expected, Raster, Rows},
+    raster::{Expected, Raster, Rows, steps},
 };
 use crate::sim::grid::Grid;
 
@@ -19,9 +19,9 @@ use crate::sim::grid::Grid;
 const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
 /// A file, or bytes of the program.
-trait Source: BufRead + Seek {}
+trait BufReadSeek: BufRead + Seek {}
 
-impl<T: BufRead + Seek> Source for T {}
+impl<T: BufRead + Seek> BufReadSeek for T {}
 
 /// Reads a picture as heights: grey as it is, colours by their luminance; transparency does not count.
 ///
@@ -29,7 +29,7 @@ impl<T: BufRead + Seek> Source for T {}
 /// It is no PNG, it is damaged or cut off, or its size is refused.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: DecodingError| unusable(path, &error);
-    let file: Box<dyn Source> = match embedded::find(path) {
+    let file: Box<dyn BufReadSeek> = match embedded::find(path) {
         Some(bytes) => Box::new(Cursor::new(bytes)),
         None => Box::new(open(path)?),
     };
@@ -93,9 +93,8 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     };
     // The checksums behind the last row are read too.
     reader.finish().map_err(bad)?;
-    let (cells, size) = rows.finish()?;
     let full_scale = Some(if wide { u16::MAX.into() } else { u8::MAX.into() });
-    Ok(Raster { cells, size, full_scale, cell_size: None, geo: None, warnings })
+    Ok(Raster { full_scale, warnings, ..rows.finish()? })
 }
 
 fn unusable(path: &Path, error: &DecodingError) -> Error {
@@ -107,30 +106,21 @@ fn unusable(path: &Path, error: &DecodingError) -> Error {
     Error::input(path, wrong, "a PNG of 16-bit grey is needed")
 }
 
-/// Writes heights as 16-bit grey, linear between `min` (0) and `max` (65535), in metres; outside heights are clamped.
-///
-/// A flat range, `min = max`, makes a picture of zeros, which reads back as that height.
+/// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`, outside values are clamped.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_png16(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &Progress) -> Result<(), Error> {
-    let range = f64::from(max) - f64::from(min);
-    let full = f64::from(u16::MAX);
-    let scale = if range > 0.0 { full / range } else { 0.0 };
-    let bytes: Vec<u8> = grid
-        .iter()
-        .flat_map(|&height| (((f64::from(height) - f64::from(min)) * scale).round() as u16).to_be_bytes())
-        .collect();
+pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
+    let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_be_bytes).collect();
     write(path, (grid.width(), grid.height()), ColorType::Grayscale, BitDepth::Sixteen, &bytes, progress)
 }
 
-/// Writes values as grey of 8 bits, linear from `min` to `max`.
+/// Writes values as grey of 8 bits: 0 and 255 stand for the ends of `range`, outside values are clamped.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_png8(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &Progress) -> Result<(), Error> {
-    let scale = if max > min { 255.0 / (max - min) } else { 0.0 };
-    let bytes: Vec<u8> = grid.iter().map(|&value| ((value - min) * scale).round() as u8).collect();
+pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
+    let bytes: Vec<u8> = steps(grid, range, u8::MAX.into()).map(|step| step as u8).collect();
     write(path, (grid.width(), grid.height()), ColorType::Grayscale, BitDepth::Eight, &bytes, progress)
 }
 
@@ -168,7 +158,7 @@ pub fn write_rgb8(
 pub(super) fn rgb8_bytes(path: &Path, size: (usize, usize), pixels: &[u8]) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let encoded = encode(&mut bytes, size, ColorType::Rgb, BitDepth::Eight, pixels, &Progress::default());
-    encoded.map(|()| bytes).map_err(|error| unwritten(path, error))
+    encoded.map(|()| bytes).map_err(|error| Error::unwritable(path, &error))
 }
 
 fn write(
@@ -179,8 +169,7 @@ fn write(
     bytes: &[u8],
     progress: &Progress,
 ) -> Result<(), Error> {
-    let written = output::create(path, |file| encode(file, size, color, depth, bytes, progress));
-    written.map_err(|error| unwritten(path, error))
+    output::create(path, |file| encode(file, size, color, depth, bytes, progress))
 }
 
 fn encode(
@@ -205,13 +194,6 @@ fn encode(
     }
     stream.finish()?;
     writer.finish()
-}
-
-fn unwritten(path: &Path, error: EncodingError) -> Error {
-    match error {
-        EncodingError::IoError(cause) => Error::unwritable(path, &cause),
-        other => Error::output(path, format!("it cannot be made ({other})"), "as many pixels as its size are needed"),
-    }
 }
 
 #[cfg(test)]

@@ -35,14 +35,7 @@ impl Preset {
     /// # Errors
     /// It cannot be read or holds no parameters.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let text = input::text(path)?;
-        ron::from_str(&text).map_err(|error| {
-            Error::input(
-                path,
-                format!("it holds no parameters ({error})"),
-                "a file that was saved as a preset is needed",
-            )
-        })
+        input::ron(path, &input::text(path)?, "parameters", "a file that was saved as a preset is needed")
     }
 
     /// Sets the parameters of a session: all of them or none.
@@ -73,8 +66,7 @@ impl Preset {
     /// # Errors
     /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        let text = ron::ser::to_string_pretty(self, ron::ser::PrettyConfig::new()).unwrap_or_default();
-        output::replace(path, |file| output::write(file, text + "\n"))
+        output::replace_by_ron(path, self)
     }
 }
 

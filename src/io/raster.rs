@@ -84,17 +84,18 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// The map, with as many cells as were expected, and the file's columns and rows.
+    /// The map, with as many cells as were expected, in metres and without a place.
     ///
     /// # Errors
     /// Rows are missing.
-    pub(super) fn finish(self) -> Result<(Grid, (usize, usize)), Error> {
+    pub(super) fn finish(self) -> Result<Raster, Error> {
         let (come, (_, rows)) = (self.come(), self.size);
         if come < rows {
             let wrong = format!("it is cut off: it has {come} of its {rows} rows");
             return Err(Error::input(self.path, wrong, "the whole file is needed"));
         }
-        Ok((self.resampler.finish(), self.size))
+        let (cells, size) = (self.resampler.finish(), self.size);
+        Ok(Raster { cells, size, full_scale: None, cell_size: None, geo: None, warnings: Vec::new() })
     }
 }
 
@@ -151,6 +152,15 @@ impl Expected {
         self.budget.ask(path, Resampler::bytes(size, wanted).saturating_add(besides))?;
         Ok(Rows { path, bounds: self.bounds, size, resampler: Resampler::new(size, wanted) })
     }
+}
+
+/// The steps of an integer format: from 0 for `min` to `full` for `max`. What lies outside is clamped; where both are the same,
+/// all are 0, which reads back as that value.
+pub(super) fn steps(grid: &Grid, (min, max): (f32, f32), full: u16) -> impl Iterator<Item = u16> {
+    let (min, range) = (f64::from(min), f64::from(max) - f64::from(min));
+    let scale = if range > 0.0 { f64::from(full) / range } else { 0.0 };
+    // A conversion to whole numbers clamps to those of 16 bits.
+    grid.iter().map(move |value| (((f64::from(*value) - min) * scale).round() as u16).min(full))
 }
 
 #[cfg(test)]

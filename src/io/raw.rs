@@ -5,12 +5,14 @@ use std::{
     path::Path,
 };
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::{
     Error, Progress,
     input::open,
-    output,
-    raster::{Expected, Raster, Rows},
-    sidecar::{CellsHash, Sidecar},
+    output::{self, bytes_of, hex},
+    raster::{Expected, Raster, Rows, steps},
+    sidecar::Sidecar,
 };
 use crate::sim::grid::Grid;
 
@@ -32,15 +34,16 @@ pub(super) fn read_r16(path: &Path, expected: &Expected) -> Result<Raster, Error
 /// # Errors
 /// No size fits the file's length, the size is refused, a cell cannot be carried, or cells were changed.
 pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error> {
-    let mut hash = CellsHash::default();
+    let mut hash = Xxh3::new();
     let raster = read(path, expected, None, f32::from_le_bytes, |rows, row, bytes| {
         hash.update(bytes);
         rows.push(row)
     })?;
+    let hash = hex(hash.digest());
     match &expected.sidecar.cells_hash {
-        Some(stated) if *stated != hash.finish() => {
+        Some(stated) if *stated != hash => {
             let sidecar = Sidecar::beside(path);
-            let wrong = format!("its cells have the hash {}, but {} states {stated}", hash.finish(), sidecar.display());
+            let wrong = format!("its cells have the hash {hash}, but {} states {stated}", sidecar.display());
             Err(Error::input(
                 path,
                 wrong,
@@ -76,8 +79,7 @@ fn read<const BYTES: usize>(
         values.iter_mut().zip(bytes.as_chunks().0).for_each(|(cell, &bytes)| *cell = value(bytes));
         take(&mut rows, &values, &bytes)?;
     }
-    let (cells, size) = rows.finish()?;
-    Ok(Raster { cells, size, full_scale, cell_size: None, geo: None, warnings })
+    Ok(Raster { full_scale, warnings, ..rows.finish()? })
 }
 
 /// The size that fits a file of so many bytes: from the sidecar, else from the options, else a square.
@@ -119,25 +121,21 @@ fn size(
 /// # Errors
 /// The file cannot be written.
 pub fn write_r32(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Error> {
-    let written = output::create(path, |file| -> std::io::Result<()> {
+    output::create(path, |file| -> std::io::Result<()> {
         for (row, line) in grid.chunks(grid.width()).enumerate() {
-            file.write_all(&line.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())?;
+            file.write_all(&bytes_of(line))?;
             progress.done(row, grid.height());
         }
         Ok(())
-    });
-    written.map_err(|error| Error::unwritable(path, &error))
+    })
 }
 
 /// Writes a grid as `.r16`: little-endian whole numbers of 16 bits, linear from `min` to `max`.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_r16(path: &Path, grid: &Grid, (min, max): (f32, f32), progress: &Progress) -> Result<(), Error> {
-    let range = f64::from(max) - f64::from(min);
-    let scale = if range > 0.0 { f64::from(u16::MAX) / range } else { 0.0 };
-    let number = |value: &f32| ((f64::from(*value) - f64::from(min)) * scale).round() as u16;
-    let bytes: Vec<u8> = grid.iter().flat_map(|value| number(value).to_le_bytes()).collect();
+pub fn write_r16(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
+    let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_le_bytes).collect();
     progress.done(1, 1);
     output::write(path, bytes)
 }

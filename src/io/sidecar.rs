@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use xxhash_rust::xxh3::Xxh3;
-
 use super::{Error, embedded, input, output};
 use crate::sim::{
     bounds::{CELL_SIZE, HEIGHT},
@@ -26,23 +24,8 @@ pub(super) struct Sidecar {
     pub min_m: Option<f32>,
     /// Height that the largest value of an integer format stands for, in metres.
     pub max_m: Option<f32>,
-    /// Hash of the cells as an `.r32` has them: see [`CellsHash`].
+    /// Hash of the cells: see [`output::hash_of`].
     pub cells_hash: Option<String>,
-}
-
-/// XXH3 of cells as little-endian 32-bit floats, 64 bits, as in the report.
-#[derive(Default)]
-pub(super) struct CellsHash(Xxh3);
-
-impl CellsHash {
-    pub(super) fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// As 16 hexadecimal digits.
-    pub(super) fn finish(&self) -> String {
-        format!("{:016x}", self.0.digest())
-    }
 }
 
 impl Sidecar {
@@ -93,19 +76,15 @@ impl Sidecar {
 /// The file cannot be written.
 pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32) -> Result<(), Error> {
     let (min, max) = grid.min_max();
-    let mut hash = CellsHash::default();
-    for row in grid.chunks(grid.width()) {
-        hash.update(&row.iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>());
-    }
     let sidecar = Sidecar {
         width: Some(grid.width()),
         height: Some(grid.height()),
         cell_size_m: Some(cell_size),
         min_m: Some(min),
         max_m: Some(max),
-        cells_hash: Some(hash.finish()),
+        cells_hash: Some(output::hash_of(grid)),
     };
-    let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error.into()))?;
+    let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error))?;
     output::write(path, text + "\n")
 }
 

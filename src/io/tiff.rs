@@ -25,7 +25,7 @@ const WGS_84: u16 = 4326;
 /// # Errors
 /// The file cannot be written.
 pub fn write_tiff(path: &Path, grid: &Grid, geo: Option<Geo>) -> Result<(), Error> {
-    let written = output::create(path, |file| -> Result<(), TiffError> {
+    output::create(path, |file| -> Result<(), TiffError> {
         let mut encoder = TiffEncoder::new(file)?.with_compression(Compression::Uncompressed);
         let mut image = encoder.new_image::<Gray32Float>(grid.width() as u32, grid.height() as u32)?;
         if let Some(geo) = geo {
@@ -41,9 +41,5 @@ pub fn write_tiff(path: &Path, grid: &Grid, geo: Option<Geo>) -> Result<(), Erro
             tags.write_tag(Tag::GeoKeyDirectoryTag, &directory[..])?;
         }
         image.write_data(grid)
-    });
-    written.map_err(|error| match error {
-        TiffError::IoError(error) => Error::unwritable(path, &error),
-        error => Error::output(path, format!("it cannot be written ({error})"), "choose another format"),
     })
 }

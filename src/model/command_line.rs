@@ -7,8 +7,8 @@ impl Session {
     /// The command that makes this run without a window.
     pub fn command_line(&self) -> String {
         let Origin { input, options, maps, .. } = &self.origin;
-        let mut words = vec!["thalweg".to_owned(), "build".to_owned(), quoted(input)];
-        let mut option = |name: &str, value: String| words.extend([name.to_owned(), quoted(&value)]);
+        let mut words = ["thalweg", "build", input].map(str::to_owned).to_vec();
+        let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
         option("--seed", self.simulation.seed().wrapping_sub(self.origin.seeds_before).to_string());
         option("--ticks", self.simulation.ticks().to_string());
         if let Some((width, height)) = options.size {
@@ -37,17 +37,9 @@ impl Session {
             option("--enable", enabled.join(","));
         }
         option("--out", "thalweg-out".to_owned());
-        words.join(" ")
+        // As a shell takes it. No word holds a zero, as no path and no number does.
+        shlex::Quoter::new().allow_nul(true).join(words.iter().map(String::as_str)).unwrap_or_default()
     }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,+:@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -65,9 +57,10 @@ mod tests {
         session.set("droplets.friction", "0.2").expect("in range");
         session.origin.input = "my maps/it's.png".to_owned();
         session.enable(&[]);
-        let command = session.command_line();
-        assert!(command.contains(" --disable droplets,"), "{command}");
-        assert!(command.contains(r"'my maps/it'\''s.png'"), "{command}");
-        assert!(command.contains(" --set droplets.friction=0.2 "), "{command}");
+        let words = shlex::split(&session.command_line()).expect("a shell can read it");
+        assert_eq!(words[..3], ["thalweg", "build", "my maps/it's.png"]);
+        let value = |option: &str| Some(&*words[words.iter().position(|word| word == option)? + 1]);
+        assert!(value("--disable").is_some_and(|all| all.starts_with("droplets,")), "{words:?}");
+        assert_eq!(value("--set"), Some("droplets.friction=0.2"));
     }
 }

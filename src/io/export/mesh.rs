@@ -5,20 +5,28 @@ use std::{
     path::Path,
 };
 
+use glam::Vec3;
+use gltf::{
+    Glb,
+    binary::Header,
+    json::{
+        Accessor, Buffer, Image, Index, Material, Mesh, Node, Root, Scene, Texture,
+        accessor::{ComponentType, GenericComponentType, Type},
+        buffer::{Target, View},
+        image::MimeType,
+        material::{PbrMetallicRoughness, StrengthFactor},
+        mesh::{Mode, Primitive, Semantic},
+        texture::{Info, MagFilter, MinFilter, Sampler, WrappingMode},
+        validation::Checked::Valid,
+    },
+};
 use serde_json::json;
+use stl_io::{Triangle, Vertex};
 
 use crate::{
     io::{Error, Progress, output},
     sim::{analysis, grid::Grid, terrain::Terrain},
 };
-
-/// Numbers of glTF for what a buffer holds and how textures are drawn.
-const FLOAT: u32 = 5126;
-const UNSIGNED_INT: u32 = 5125;
-const VERTICES: u32 = 34962;
-const INDICES: u32 = 34963;
-const LINEAR: u32 = 9729;
-const CLAMP: u32 = 33071;
 
 /// A print: how wide it gets, and how thick it is below the lowest ground, in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,12 +55,120 @@ fn places(terrain: &Terrain) -> Vec<[f32; 3]> {
 
 /// Two triangles for four cells each, seen from above against the clock.
 fn triangles(width: usize, height: usize) -> impl Iterator<Item = [u32; 3]> {
-    (0..height.saturating_sub(1)).flat_map(move |y| {
-        (0..width.saturating_sub(1)).flat_map(move |x| {
-            let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)].map(|(x, y)| (y * width + x) as u32);
-            [[a, c, b], [b, c, d]]
+    (0..2 * width.saturating_sub(1) * height.saturating_sub(1)).map(move |index| triangle(width, index))
+}
+
+/// One of these triangles.
+fn triangle(width: usize, index: usize) -> [u32; 3] {
+    let (x, y) = (index / 2 % (width - 1), index / 2 / (width - 1));
+    let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)].map(|(x, y)| (y * width + x) as u32);
+    if index % 2 == 0 { [a, c, b] } else { [b, c, d] }
+}
+
+/// A glTF document, and the numbers that it names.
+#[derive(Default)]
+struct Document {
+    root: Root,
+    bytes: Vec<u8>,
+}
+
+impl Document {
+    /// Takes bytes in, as a part of the one buffer.
+    fn view(&mut self, bytes: impl IntoIterator<Item = u8>, target: Option<Target>) -> Index<View> {
+        let start = self.bytes.len();
+        self.bytes.extend(bytes);
+        self.root.push(View {
+            buffer: Index::new(0),
+            byte_length: (self.bytes.len() - start).into(),
+            byte_offset: Some(start.into()),
+            byte_stride: None,
+            name: None,
+            target: target.map(Valid),
+            extensions: None,
+            extras: Default::default(),
         })
-    })
+    }
+
+    /// Takes numbers of four bytes in.
+    fn numbers(
+        &mut self,
+        component: ComponentType,
+        shape: Type,
+        numbers: impl Iterator<Item = [u8; 4]>,
+    ) -> Index<Accessor> {
+        let start = self.bytes.len();
+        let target = if shape == Type::Scalar { Target::ElementArrayBuffer } else { Target::ArrayBuffer };
+        let view = self.view(numbers.flatten(), Some(target));
+        self.root.push(Accessor {
+            buffer_view: Some(view),
+            byte_offset: None,
+            count: ((self.bytes.len() - start) / (4 * shape.multiplicity())).into(),
+            component_type: Valid(GenericComponentType(component)),
+            type_: Valid(shape),
+            min: None,
+            max: None,
+            name: None,
+            normalized: false,
+            sparse: None,
+            extensions: None,
+            extras: Default::default(),
+        })
+    }
+
+    /// Takes `picture`, a PNG, in. Returns a rough material of its colours.
+    fn material(&mut self, picture: &[u8]) -> Index<Material> {
+        let view = self.view(picture.iter().copied(), None);
+        let source = self.root.push(Image {
+            buffer_view: Some(view),
+            mime_type: Some(MimeType("image/png".to_owned())),
+            name: Some("color".to_owned()),
+            uri: None,
+            extensions: None,
+            extras: Default::default(),
+        });
+        let sampler = self.root.push(Sampler {
+            mag_filter: Some(Valid(MagFilter::Linear)),
+            min_filter: Some(Valid(MinFilter::Linear)),
+            wrap_s: Valid(WrappingMode::ClampToEdge),
+            wrap_t: Valid(WrappingMode::ClampToEdge),
+            ..Default::default()
+        });
+        let (sampler, extras) = (Some(sampler), Default::default());
+        let index = self.root.push(Texture { name: None, sampler, source, extensions: None, extras });
+        self.root.push(Material {
+            name: Some("ground".to_owned()),
+            pbr_metallic_roughness: PbrMetallicRoughness {
+                base_color_texture: Some(Info { index, tex_coord: 0, extensions: None, extras: Default::default() }),
+                metallic_factor: StrengthFactor(0.0),
+                roughness_factor: StrengthFactor(0.95),
+                ..Default::default()
+            },
+            ..Default::default()
+        })
+    }
+
+    /// Makes a scene of a mesh of these triangles.
+    fn scene(&mut self, primitive: Primitive) {
+        let (name, extras) = (|| Some("terrain".to_owned()), Default::default());
+        let mesh = Mesh { name: name(), primitives: vec![primitive], weights: None, extensions: None, extras };
+        let mesh = Some(self.root.push(mesh));
+        let nodes = vec![self.root.push(Node { mesh, name: name(), ..Default::default() })];
+        self.root.scene =
+            Some(self.root.push(Scene { name: None, nodes, extensions: None, extras: Default::default() }));
+    }
+
+    /// Writes it as one binary file.
+    fn write(mut self, path: &Path) -> Result<(), Error> {
+        let (byte_length, extras) = (self.bytes.len().into(), Default::default());
+        self.root.push(Buffer { byte_length, name: None, uri: None, extensions: None, extras });
+        self.root.asset.generator = Some(concat!("Thalweg ", env!("CARGO_PKG_VERSION")).to_owned());
+        output::create(path, |file| -> Result<(), gltf::Error> {
+            let json = self.root.to_vec()?.into();
+            // Its length is put in while it is written.
+            let header = Header { magic: *b"glTF", version: 2, length: 0 };
+            Glb { header, json, bin: Some(self.bytes.into()) }.to_writer(file)
+        })
+    }
 }
 
 /// Writes a binary glTF file: the ground with normals and `picture`, a PNG, as its colour.
@@ -62,87 +178,41 @@ fn triangles(width: usize, height: usize) -> impl Iterator<Item = [u32; 3]> {
 pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress: &Progress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let places = places(terrain);
-    let normals: Vec<[f32; 3]> =
-        analysis::normals(terrain).into_iter().map(|[right, up, out]| [right, out, -up]).collect();
-    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for place in &places {
-        for axis in 0..3 {
-            (low[axis], high[axis]) = (low[axis].min(place[axis]), high[axis].max(place[axis]));
-        }
-    }
-    let share = |cell: usize, count: usize| (cell as f32 + 0.5) / count as f32;
-    let count = places.len();
-    let mut buffer: Vec<u8> = Vec::with_capacity(count * 56 + picture.len());
-    let mut views = Vec::new();
-    let mut view = |buffer: &[u8], start: usize, target: Option<u32>| {
-        let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": buffer.len() - start});
-        if let Some(target) = target {
-            view["target"] = json!(target);
-        }
-        views.push(view);
+    let mut document = Document { bytes: Vec::with_capacity(places.len() * 56 + picture.len()), ..Default::default() };
+    let mut floats = |shape: Type, parts: &mut dyn Iterator<Item = f32>| {
+        document.numbers(ComponentType::F32, shape, parts.map(f32::to_le_bytes))
     };
-    buffer.extend(places.iter().flatten().flat_map(|part| part.to_le_bytes()));
-    view(&buffer, 0, Some(VERTICES));
-    let start = buffer.len();
-    buffer.extend(normals.iter().flatten().flat_map(|part| part.to_le_bytes()));
-    view(&buffer, start, Some(VERTICES));
+    let positions = floats(Type::Vec3, &mut places.iter().flatten().copied());
+    let normals = analysis::normals(terrain).into_iter().flat_map(|[right, up, out]| [right, out, -up]);
+    let normals = floats(Type::Vec3, &mut { normals });
     progress.done(1, 4);
-    let start = buffer.len();
-    let texture = (0..count).flat_map(|index| [share(index % width, width), share(index / width, height)]);
-    buffer.extend(texture.flat_map(f32::to_le_bytes));
-    view(&buffer, start, Some(VERTICES));
-    let start = buffer.len();
-    buffer.extend(triangles(width, height).flatten().flat_map(u32::to_le_bytes));
-    let indices = (buffer.len() - start) / 4;
-    view(&buffer, start, Some(INDICES));
+    let share = |cell: usize, count: usize| (cell as f32 + 0.5) / count as f32;
+    let texture = (0..places.len()).flat_map(|index| [share(index % width, width), share(index / width, height)]);
+    let texture = floats(Type::Vec2, &mut { texture });
+    let corners = triangles(width, height).flatten().map(u32::to_le_bytes);
+    let indices = document.numbers(ComponentType::U32, Type::Scalar, corners);
     progress.done(2, 4);
-    let start = buffer.len();
-    buffer.extend(picture);
-    view(&buffer, start, None);
-    buffer.resize(buffer.len().next_multiple_of(4), 0);
-    let floats =
-        |view: usize, kind: &str| json!({"bufferView": view, "componentType": FLOAT, "count": count, "type": kind});
-    let mut place_accessor = floats(0, "VEC3");
-    (place_accessor["min"], place_accessor["max"]) = (json!(low), json!(high));
-    let scene = json!({
-        "asset": {"version": "2.0", "generator": concat!("Thalweg ", env!("CARGO_PKG_VERSION"))},
-        "scene": 0,
-        "scenes": [{"nodes": [0]}],
-        "nodes": [{"mesh": 0, "name": "terrain"}],
-        "meshes": [{"name": "terrain", "primitives": [{
-            "attributes": {"POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2}, "indices": 3, "material": 0, "mode": 4,
-        }]}],
-        "materials": [{"name": "ground", "pbrMetallicRoughness": {
-            "baseColorTexture": {"index": 0}, "metallicFactor": 0.0, "roughnessFactor": 0.95,
-        }}],
-        "textures": [{"source": 0, "sampler": 0}],
-        "samplers": [{"magFilter": LINEAR, "minFilter": LINEAR, "wrapS": CLAMP, "wrapT": CLAMP}],
-        "images": [{"bufferView": 4, "mimeType": "image/png", "name": "color"}],
-        "accessors": [
-            place_accessor,
-            floats(1, "VEC3"),
-            floats(2, "VEC2"),
-            {"bufferView": 3, "componentType": UNSIGNED_INT, "count": indices, "type": "SCALAR"},
-        ],
-        "bufferViews": views,
-        "buffers": [{"byteLength": buffer.len()}],
-    });
-    let mut text = scene.to_string().into_bytes();
-    text.resize(text.len().next_multiple_of(4), b' ');
-    let written = output::create(path, |file| -> io::Result<()> {
-        let whole = 12 + 8 + text.len() + 8 + buffer.len();
-        file.write_all(b"glTF")?;
-        for number in [2, whole as u32, text.len() as u32] {
-            file.write_all(&number.to_le_bytes())?;
-        }
-        file.write_all(b"JSON")?;
-        file.write_all(&text)?;
-        file.write_all(&(buffer.len() as u32).to_le_bytes())?;
-        file.write_all(b"BIN\0")?;
-        file.write_all(&buffer)
-    });
+    let fold = |start: f32, least: fn(f32, f32) -> f32| {
+        places.iter().fold([start; 3], |all, place| std::array::from_fn(|axis| least(all[axis], place[axis])))
+    };
+    let accessor = &mut document.root.accessors[positions.value()];
+    accessor.min = Some(json!(fold(f32::INFINITY, f32::min)));
+    accessor.max = Some(json!(fold(f32::NEG_INFINITY, f32::max)));
+    drop(places);
+    let attributes =
+        [(Semantic::Positions, positions), (Semantic::Normals, normals), (Semantic::TexCoords(0), texture)];
+    let primitive = Primitive {
+        attributes: attributes.into_iter().map(|(name, accessor)| (Valid(name), accessor)).collect(),
+        indices: Some(indices),
+        material: Some(document.material(picture)),
+        mode: Valid(Mode::Triangles),
+        targets: None,
+        extensions: None,
+        extras: Default::default(),
+    };
+    document.scene(primitive);
     progress.done(3, 4);
-    written.map_err(|error| Error::unwritable(path, &error))
+    document.write(path)
 }
 
 /// Writes a Wavefront OBJ file, with its material and `picture`, a PNG, beside it under the same stem.
@@ -152,7 +222,7 @@ pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress
 pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &Progress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let written = output::create(path, |file| -> io::Result<()> {
+    output::create(path, |file| -> io::Result<()> {
         writeln!(file, "mtllib {stem}.mtl\no terrain\nusemtl ground")?;
         for [x, y, z] in places(terrain) {
             writeln!(file, "v {x} {y} {z}")?;
@@ -172,8 +242,7 @@ pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress
             writeln!(file, "f {a}/{a}/{a} {b}/{b}/{b} {c}/{c}/{c}")?;
         }
         Ok(())
-    });
-    written.map_err(|error| Error::unwritable(path, &error))?;
+    })?;
     let material = format!("newmtl ground\nKd 1 1 1\nKs 0 0 0\nmap_Kd {stem}.png\n");
     output::write(&path.with_extension("mtl"), material)?;
     output::write(&path.with_extension("png"), picture)
@@ -193,50 +262,33 @@ pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: 
     let scale = print.width / ((width.max(height) - 1) as f32 * terrain.cell_size);
     let lowest = ground.min_max().0;
     // Right in the picture, up in it, and upwards.
-    let top = |index: usize| {
-        let (x, y) = ((index % width) as f32, (height - 1 - index / width) as f32);
-        [x, y]
-            .map(|cell| cell * terrain.cell_size * scale)
-            .into_iter()
-            .chain([print.base + (ground[index] - lowest) * scale])
+    let top = |cell: usize| {
+        let [x, y] = [cell % width, height - 1 - cell / width].map(|place| place as f32 * terrain.cell_size * scale);
+        [x, y, print.base + (ground[cell] - lowest) * scale]
     };
-    let top = |index: usize| -> [f32; 3] {
-        let mut parts = top(index);
-        std::array::from_fn(|_| parts.next().unwrap_or_default())
-    };
-    let foot = |index: usize| {
-        let [x, y, _] = top(index);
+    let foot = |cell: usize| {
+        let [x, y, _] = top(cell);
         [x, y, 0.0]
     };
+    let [right, up, _] = top(width - 1);
+    let middle = [0.5 * right, 0.5 * up, 0.0];
     let rim = rim(&ground);
-    let count = 2 * (width - 1) * (height - 1) + 3 * rim.len();
-    let written = output::create(path, |file| -> io::Result<()> {
-        let mut header = [0; 80];
-        header[..14].copy_from_slice(b"Thalweg, in mm");
-        file.write_all(&header)?;
-        file.write_all(&(count as u32).to_le_bytes())?;
-        let mut put = |corners: [[f32; 3]; 3]| {
-            let normal = normal(corners);
-            let numbers = std::iter::once(normal).chain(corners).flatten();
-            let mut bytes: Vec<u8> = numbers.flat_map(f32::to_le_bytes).collect();
-            bytes.extend([0, 0]);
-            file.write_all(&bytes)
-        };
-        for corners in triangles(width, height) {
-            put(corners.map(|corner| top(corner as usize)))?;
+    let surface = 2 * (width - 1) * (height - 1);
+    let count = surface + 3 * rim.len();
+    let triangle = |index: usize| {
+        progress.done(index, count);
+        if index < surface {
+            return facet(triangle(width, index).map(|cell| top(cell as usize)));
         }
-        progress.done(1, 2);
-        let middle = [0, 1].map(|axis| 0.5 * (foot(0)[axis] + foot(width * height - 1)[axis]));
-        let middle = [middle[0], middle[1], 0.0];
-        for (index, &here) in rim.iter().enumerate() {
-            let next = rim[(index + 1) % rim.len()];
-            put([top(here), foot(here), top(next)])?;
-            put([top(next), foot(here), foot(next)])?;
-            put([foot(next), foot(here), middle])?;
-        }
-        Ok(())
-    });
-    written.map_err(|error| Error::unwritable(path, &error))
+        let (part, side) = ((index - surface) / 3, (index - surface) % 3);
+        let (here, next) = (rim[part], rim[(part + 1) % rim.len()]);
+        facet(match side {
+            0 => [top(here), foot(here), top(next)],
+            1 => [top(next), foot(here), foot(next)],
+            _ => [foot(next), foot(here), middle],
+        })
+    };
+    output::create(path, |file| stl_io::write_stl(file, (0..count).map(triangle)))
 }
 
 /// Cells of the border, in the order in which the surface's triangles leave it open: down the left, along the bottom, up the
@@ -250,10 +302,9 @@ fn rim(ground: &Grid) -> Vec<usize> {
     down.chain(right).chain(up).chain(left).collect()
 }
 
-fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
-    let from = |to: [f32; 3]| -> [f32; 3] { std::array::from_fn(|axis| to[axis] - a[axis]) };
-    let (u, v) = (from(b), from(c));
-    let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-    let length = cross.iter().map(|part| part * part).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
-    cross.map(|part| part / length)
+/// A triangle with its normal.
+fn facet(corners: [[f32; 3]; 3]) -> Triangle {
+    let [a, b, c] = corners.map(Vec3::from);
+    let normal = (b - a).cross(c - a).normalize_or_zero();
+    Triangle { normal: Vertex::new(normal.into()), vertices: corners.map(Vertex::new) }
 }

@@ -21,7 +21,9 @@ use std::{
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
 use self::manifest::{FORMAT, Head, Manifest, Run};
-use super::{Budget, Error, Progress, input, output, png::rgb8_bytes};
+use super::{Budget, Error, Progress, input,
+    output::{self, bytes_of},
+    png::rgb8_bytes};
 use crate::{
     io::export::hillshade::hillshade,
     model::{
@@ -97,14 +99,10 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
         runs: project.sessions.iter().zip(&states).map(run).collect(),
     };
     let text = ron::ser::to_string_pretty(&manifest, ron::ser::PrettyConfig::new())
-        .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
-    let failed = |error: ZipError| match error {
-        ZipError::Io(error) => Error::unwritable(path, &error),
-        error => Error::output(path, format!("it cannot be written ({error})"), "choose another name"),
-    };
+        .map_err(|error| Error::unwritable(path, &error))?;
     output::replace(path, |staged| {
         let thumbnail = thumbnail(&project.sessions[0], staged)?;
-        let written = output::create(staged, |file| {
+        output::create(staged, |file| -> Result<(), ZipError> {
             let mut archive = ZipWriter::new(file);
             let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
             let options = options.compression_level(Some(1));
@@ -123,8 +121,7 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
             }
             keyframes::put(&mut archive, &project.timeline)?;
             archive.finish().map(drop)
-        });
-        written.map_err(failed)
+        })
     })
 }
 
