@@ -27,7 +27,7 @@ use crate::{
         self, Error,
         project::Project,
         scene::{DEFAULT, Picture},
-        watch::{Frame, Next, Watch},
+        watch::{Next, Seen, Watch},
     },
     log,
     model::session::Session,
@@ -163,7 +163,7 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
             return Err(notice.text.trim_end_matches('.').to_owned());
         }
         let history_bytes = world.resource::<Timeline>().bytes() + world.resource::<History>().bytes();
-        match watch(Frame { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
+        match watch(Seen { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
             Next::GoOn => {}
             Next::Open(input, options) => {
                 app.world_mut().write_message(Command::Open(input, options));

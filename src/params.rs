@@ -345,6 +345,12 @@ pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option
         .map(|(_, name)| name)
 }
 
+/// The names that there are, and the one that was probably meant.
+pub fn listed(names: &[&str], wanted: &str) -> String {
+    let near = nearest(wanted, names.iter().copied()).map(|near| format!(", and the nearest is {near}"));
+    format!("{}{}", names.join(", "), near.unwrap_or_default())
+}
+
 /// `MassTransfer` as `mass-transfer`, `_2020` as `2020`.
 pub fn kebab(variant: &str) -> String {
     let variant = variant.trim_start_matches('_');

@@ -1,6 +1,7 @@
 //! The command line as a script sees it: exit codes, files, one sentence for what is wrong.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
     process::{Command, Output},
@@ -8,9 +9,15 @@ use std::{
 
 use serde_json::Value;
 use thalweg::{
-    params::walk,
-    sim::{process::catalogue, vector_unit::VectorUnit},
+    io::scene::BUILT_IN,
+    look::Look,
+    params::{Group, Parameter, walk},
+    sim::{generate::TerrainParams, process::catalogue, vector_unit::VectorUnit},
 };
+
+use self::skipped::skipped;
+
+mod skipped;
 
 fn thalweg(arguments: &[&str], folder: &Path) -> Output {
     thalweg_with(&[], arguments, folder)
@@ -118,7 +125,7 @@ fn every_vector_unit_of_the_machine_gives_the_same_bits_for_every_process() {
     let names: Vec<&str> =
         VectorUnit::ALL.into_iter().filter(|(unit, _)| unit.is_there()).map(|(_, name)| name).collect();
     if names.len() == 1 {
-        eprintln!("SKIPPED: this machine has no vector unit");
+        skipped("this machine has no vector unit to compare", "THALWEG_REQUIRE_VECTORS");
     }
     for (enabled, settings) in variants() {
         // Rows that are no multiple of any unit's width.
@@ -334,109 +341,96 @@ fn ctrl_c_ends_a_soak_with_its_report() {
 #[test]
 fn lists_are_complete_and_machine_readable() {
     let folder = folder();
-    for (arguments, key) in [(["params", "--json"], "key"), (["scenes", "--json"], "name")] {
-        let output = thalweg(&arguments, folder.path());
-        let rows: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-        let keys: Vec<&str> = rows.as_array().expect("a list").iter().filter_map(|row| row[key].as_str()).collect();
-        assert!(keys.contains(&"droplets.per_tick") || keys.contains(&"alpine-valley"), "{keys:?}");
+    let rows = |list: &str, key: &str| -> BTreeMap<String, Value> {
+        let output = thalweg(&[list, "--json"], folder.path());
+        let rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("it is a list in JSON");
+        let count = rows.len();
+        let named: BTreeMap<_, _> =
+            rows.into_iter().map(|row| (row[key].as_str().expect("it has a name").to_owned(), row)).collect();
+        assert_eq!(named.len(), count, "two have one name");
+        named
+    };
+    let scenes = rows("scenes", "name");
+    assert_eq!(scenes.keys().collect::<BTreeSet<_>>(), BUILT_IN.iter().map(|(name, _)| *name).collect());
+    for (name, row) in &scenes {
+        let texts = ["title", "about"].map(|field| row[field].as_str().unwrap_or_default());
+        assert!(texts.iter().all(|text| !text.is_empty()) && row["ticks"].is_u64(), "{name}: {row}");
+    }
+
+    let (terrain, look, catalogue) = (TerrainParams::default(), Look::default(), catalogue());
+    let mut groups: Vec<Group<'_>> = vec![("terrain", &terrain), ("look", &look)];
+    groups.extend(catalogue.iter().map(|process| (process.info().key, process.params())));
+    let own: Vec<Parameter> = groups.into_iter().flat_map(walk).collect();
+    let listed = rows("params", "key");
+    for parameter in &own {
+        let row = listed.get(&parameter.path).unwrap_or_else(|| panic!("{} is not listed", parameter.path));
+        let range = matches!(parameter.value, thalweg::params::Value::Number(_));
+        let bounds = [&row["min"], &row["max"]].map(Value::as_f64);
+        let right = [parameter.knob.min, parameter.knob.max].map(|bound| Some(bound).filter(|_| range));
+        assert!(!range || bounds == right, "{row}");
+        assert_eq!(row["choices"].as_array().map(Vec::len), Some(parameter.choices.len()), "{row}");
+        for field in ["source", "doc"] {
+            assert!(row[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {row}");
+        }
+        assert!(row["unit"].is_string() && row["symbol"].is_string() && !row["default"].is_null(), "{row}");
+    }
+    // Besides there are the factors by which a mask scales parameters of a process.
+    for key in listed.keys().filter(|key| own.iter().all(|parameter| parameter.path != **key)) {
+        let (group, name) = key.split_once('.').expect("a group and a name");
+        let scaled = format!("{}.{name}", group.strip_suffix("-masked").unwrap_or_else(|| panic!("{key} is unknown")));
+        assert!(own.iter().any(|parameter| parameter.path == scaled), "{key}");
     }
 }
 
-/// The arrows of the layout, read from the imports: nothing uses what stands above it.
+/// A document of the repository.
+fn document(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("it is text")
+}
+
 #[test]
-fn modules_are_used_in_one_direction_only() {
-    let allowed: [(&str, &[&str]); 14] = [
-        ("allocator", &[]),
-        ("params", &[]),
-        ("look", &["params"]),
-        ("sim", &["params", "look"]),
-        ("model", &["params", "look", "sim"]),
-        ("io", &["allocator", "params", "look", "sim", "model"]),
-        ("headless", &["params", "look", "sim", "model", "io"]),
-        ("settings", &["params", "io"]),
-        ("log", &["settings"]),
-        ("runtime", &["params", "look", "sim", "model", "io", "settings"]),
-        ("view", &["params", "look", "sim", "model", "io", "settings", "runtime"]),
-        ("ui", &["params", "look", "sim", "model", "io", "settings", "runtime"]),
-        ("tools", &["params", "look", "sim", "model", "io", "settings", "runtime"]),
-        ("app", &["params", "look", "sim", "model", "io", "settings", "log", "runtime", "view", "ui", "tools"]),
-    ];
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+fn the_documents_name_every_process_and_every_scene() {
+    let mut table = "| key | title | what it does | laws | source |\n|---|---|---|---|---|\n".to_owned();
+    for process in catalogue() {
+        let info = process.info();
+        let laws = walk((info.key, process.params())).into_iter().find(|parameter| parameter.name == "law");
+        let laws: Vec<String> = laws.into_iter().flat_map(|law| law.choices).map(|law| format!("`{law}`")).collect();
+        let (about, laws) = (info.about, laws.join(", "));
+        table += &format!("| `{}` | {} | {about} | {laws} | {} |\n", info.key, info.title, info.source);
+    }
+    assert!(document("docs/processes.md").contains(&table), "docs/processes.md needs this table:\n{table}");
+    let gallery = document("docs/gallery.md");
+    for (scene, _) in BUILT_IN {
+        assert!(gallery.contains(&format!("(../assets/pictures/{scene}.png)")), "the gallery lacks {scene}");
+    }
+}
+
+#[test]
+fn what_the_documents_link_to_is_there() {
     let mut seen = 0;
-    for (module, below) in allowed {
-        for file in files_of(&source, module) {
+    for name in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/window.md",
+        "docs/command-line.md",
+        "docs/gallery.md",
+        "docs/processes.md",
+    ] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        for link in document(name).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let there = link.starts_with("https://") || file.with_file_name(link).exists();
+            assert!(there, "{name} links to {link}");
             seen += 1;
-            // A test may stand anywhere and use all.
-            let text = fs::read_to_string(&file).expect("source is text");
-            let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-            for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
-                for (other, _) in allowed {
-                    let uses = line.contains(&format!("crate::{other}"))
-                        || line.trim_start().starts_with(&format!("{other}::"));
-                    let own_child = text.contains(&format!("mod {other};"));
-                    assert!(
-                        !uses || other == module || below.contains(&other) || own_child,
-                        "{} uses {other}: {line}",
-                        file.display()
-                    );
-                }
-                let engine = line.contains("bevy::") || line.contains("bevy_egui");
-                assert!(
-                    !engine || ["log", "runtime", "view", "ui", "tools", "app"].contains(&module),
-                    "{} uses Bevy's engine",
-                    file.display()
-                );
-            }
+        }
+        // Files of the source that are named as places to look at.
+        let words = document(name);
+        for path in words.split('`').filter(|word| word.starts_with("src/") && !word.contains(['{', ' '])) {
+            assert!(
+                name != "CONTRIBUTING.md" || path == "src/sim/process/yours.rs" || file.with_file_name(path).exists(),
+                "{name} names {path}"
+            );
         }
     }
-    assert!(seen > 20, "only {seen} files were found");
-}
-
-/// What is read is opened where pipes and devices are refused, and what is written is made where it is flushed.
-#[test]
-fn files_are_opened_in_one_place_and_made_in_another() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let calls = [
-        "File::open",
-        "File::create",
-        "File::options",
-        "OpenOptions",
-        "fs::read(",
-        "fs::read_to_string",
-        "fs::write",
-        "fs::copy",
-    ];
-    // A lock that other programs look at is nobody's input; a report of a breakdown is written while all else is lost.
-    let places = ["io/input.rs", "io/output.rs", "io/keep.rs", "log.rs"];
-    let mut seen = 0;
-    for file in files_of(&source, "").into_iter().filter(|file| !file.ends_with("tests.rs")) {
-        let text = fs::read_to_string(&file).expect("source is text");
-        let program = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let call = calls.into_iter().find(|call| program.contains(call));
-        seen += usize::from(call.is_some());
-        let allowed = call.is_none() || places.iter().any(|place| file.ends_with(place));
-        assert!(allowed, "{} calls {}: use io::input or io::output", file.display(), call.unwrap_or_default());
-    }
-    assert_eq!(seen, places.len());
-}
-
-fn files_of(source: &Path, module: &str) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![source.join(module)];
-    let file = source.join(format!("{module}.rs"));
-    if file.exists() {
-        found.push(file);
-    }
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            if entry.path().is_dir() {
-                folders.push(entry.path());
-            } else if entry.path().extension().is_some_and(|extension| extension == "rs") {
-                found.push(entry.path());
-            }
-        }
-    }
-    found
+    assert!(seen > 30, "only {seen} links were found");
 }
 
 #[test]
@@ -506,11 +500,7 @@ fn programs_of_others_read_the_results() {
     };
     // The system's own comes second: another may stand before it.
     let Some(python) = ["python3", "/usr/bin/python3"].into_iter().find(has_readers) else {
-        assert!(
-            std::env::var_os("THALWEG_REQUIRE_READERS").is_none(),
-            "python3 lacks numpy, OpenImageIO, rasterio, tifffile or PIL"
-        );
-        eprintln!("SKIPPED: python3 lacks numpy, OpenImageIO, rasterio, tifffile or PIL");
+        skipped("python3 lacks numpy, OpenImageIO, rasterio, tifffile or PIL", "THALWEG_REQUIRE_READERS");
         return;
     };
     let folder = folder();

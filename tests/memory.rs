@@ -6,8 +6,8 @@ use std::{path::Path, sync::Arc};
 use thalweg::{
     allocator::{Counting, most_in_use},
     io::{
-        Budget, By, Progress,
-        export::{self, Export, Settings, Subject},
+        Budget, Progress, SaidBy,
+        export::{self, Dimensions, Export, Subject},
         heightmap,
         project::{self, Keyframes, Project},
         write_asc, write_exr, write_png16, write_r32, write_sidecar,
@@ -121,11 +121,11 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
         for format in export::formats(map) {
             let export = Export::new(map, format).expect("it was offered");
             let (taken, ()) = most(|| {
-                let subject = Subject::new(&session, Settings::default(), &[export]).expect("it is small");
+                let subject = Subject::new(&session, Dimensions::default(), &[export]).expect("it is small");
                 let written = export.write(&subject, &folder.path().join(export.file_name()), &Progress::default());
                 written.unwrap_or_else(|error| panic!("{error}"));
             });
-            let declared = Subject::bytes(&session, Settings::default(), &[export]) / (SIDE * SIDE) as u64;
+            let declared = Subject::bytes(&session, Dimensions::default(), &[export]) / (SIDE * SIDE) as u64;
             results.add(export.file_name(), taken, declared);
         }
     }
@@ -146,14 +146,14 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
 /// The command line wins over the settings.
 fn what_was_said_is_the_limit(project: &Path) {
     let size = |side| Options { size: Some((side, side)), ..Options::default() };
-    Budget::say(By::Settings, Some(Budget::of(100_000_000)));
+    Budget::say(SaidBy::Settings, Some(Budget::of(100_000_000)));
     let error = Session::open("round-hill", &size(2048)).err().expect("it needs more").to_string();
     assert!(error.contains("round-hill: it needs ") && error.contains("of the 100 MB that may be used"), "{error}");
     assert!(Session::open("round-hill", &size(256)).is_ok());
-    Budget::say(By::CommandLine, Some(Budget::of(5_000_000)));
+    Budget::say(SaidBy::CommandLine, Some(Budget::of(5_000_000)));
     let error = project::open(project).err().expect("it needs more").to_string();
     assert!(error.contains("work.thalweg: it needs ") && error.contains("of the 5 MB that may be used"), "{error}");
-    Budget::say(By::CommandLine, None);
+    Budget::say(SaidBy::CommandLine, None);
     assert!(project::open(project).is_ok());
 }
 

@@ -12,10 +12,17 @@ use std::{
 
 use serde_json::Value;
 
+use self::skipped::skipped;
+
+mod skipped;
+
 /// Minutes of work that may be lost, as the settings say it.
 const MINUTES: f32 = 0.2;
 /// The longest that anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Demands that the window is really opened.
+const GPU: &str = "THALWEG_REQUIRE_GPU";
 
 /// A program that ends with the test, however that ends.
 struct Running(Child);
@@ -55,15 +62,9 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|found| found == ending)).collect()
 }
 
-/// Why the test cannot be made, said aloud.
-fn skipped(reason: &str) {
-    assert!(std::env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
-    eprintln!("SKIPPED: no window was killed: {reason}");
-}
-
 #[test]
 fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answered() {
-    let Some((_server, display)) = screen() else { return skipped("there is no Xvfb") };
+    let Some((_server, display)) = screen() else { return skipped("there is no Xvfb", GPU) };
     let home = tempfile::tempdir().expect("a temporary folder");
     let (config, data) = (home.path().join("config"), home.path().join("data"));
     fs::create_dir_all(config.join("thalweg")).expect("it is writable");
@@ -82,7 +83,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
         while !is_so() {
             if let Some(said) = window.ended() {
                 assert!(said.contains("there is no graphics driver"), "{what}: {said}");
-                skipped(said.trim());
+                skipped(said.trim(), GPU);
                 return false;
             }
             assert!(begun.elapsed() < PATIENCE, "{what}");

@@ -4,21 +4,18 @@
 mod grids;
 mod wind;
 
-use std::{hint::black_box, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Instant};
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::{
-    grids::GRIDS,
-    wind::{PUBLISHED_GRAINS, grains},
-};
+use self::{grids::GRIDS, wind::grains};
 use super::{Failure, print};
 use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
     process::{
-        Mode,
+        Mode, Process,
         droplets::{
             Droplets, Params,
             published::{MassTransfer, State, run_alone},
@@ -67,86 +64,73 @@ impl Bench {
         let pool = Arc::new(pool);
         // Grids first: they need half a second, and droplets heat the machine.
         let bandwidth = bandwidth(&pool);
-        let grids: Vec<(&str, Value)> =
-            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
         let blown = if self.grids { Value::Null } else { grains(&pool, self.size) };
-        let figures = if self.grids { Value::Null } else { droplets(&terrain, pool) };
-        let mut processes = if self.grids { json!({}) } else { json!({"droplets": figures, "wind": blown.clone()}) };
-        for (name, figures) in &grids {
-            processes[*name] = figures.clone();
+        let mut processes: BTreeMap<&str, Value> =
+            GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
+        if !self.grids {
+            processes.insert("wind", grains(&pool, self.size));
+            processes.insert("droplets", droplets(&terrain, pool));
         }
         let report = json!({
             "threads": threads, "size": self.size, "bandwidth_gb_per_s": bandwidth, "processes": processes,
         });
-        if self.json {
-            return print(&format!("{report:#}\n"));
+        print(&if self.json { format!("{report:#}\n") } else { table(&report) })
+    }
+}
+
+/// The report as a table: a line per process, and what there is to say besides.
+fn table(report: &Value) -> String {
+    let figure = |of: &Value, key: &str| of[key].as_f64().unwrap_or(f64::NAN);
+    let mut text = format!(
+        "{0} × {0} cells, {1} threads, {2:.1} GB/s; medians of {REPETITIONS}, in nanoseconds\n{3:14} {4:>13} {5:>11} {6:>7} {7:>11}   for each\n",
+        report["size"],
+        report["threads"],
+        figure(report, "bandwidth_gb_per_s"),
+        "process",
+        "as published",
+        "plain loop",
+        "ratio",
+        "default",
+    );
+    for (name, of) in report["processes"].as_object().into_iter().flatten() {
+        let (unit, published) =
+            if of["ns_per_cell"].is_null() { ("step of a particle", "ns_per_step") } else { ("cell", "ns_per_cell") };
+        let [published, plain, ratio, default] =
+            [published, "scalar_ns", "ratio", "default_ns"].map(|key| figure(of, key));
+        text += &format!("{name:14} {published:13.2} {plain:11.2} {ratio:7.1} {default:11.2}   {unit}");
+        let [share, default] = ["bandwidth_share", "default_bandwidth_share"].map(|key| 100.0 * figure(of, key));
+        if share.is_finite() {
+            text += &format!(", {share:.0} % and {default:.0} % of the memory's speed");
         }
-        if !self.grids {
-            print(&self.of_droplets(&figures, threads))?;
-            print(&self.of_wind(&blown, threads))?;
+        text += "\n";
+    }
+    let droplets = &report["processes"]["droplets"];
+    if droplets.is_object() {
+        let [default, plain, ratio] =
+            ["map_seconds", "map_scalar_seconds", "map_ratio"].map(|key| figure(droplets, key));
+        text += &format!(
+            "a finished map of {FINISHED_MAP} droplets, made once or reckoned after {LONGEST} s: default {default:.2} s, \
+             published in a plain loop {plain:.2} s, ratio {ratio:.1}\n"
+        );
+    }
+    text
+}
+
+/// A run of nothing but these processes.
+fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<Box<dyn Process>>) -> Simulation {
+    let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
+    for process in processes {
+        if let Some(slot) = simulation.slot_mut(process.info().key) {
+            slot.process = process;
+            slot.enabled = true;
         }
-        grids.iter().try_for_each(|(name, figures)| print(&self.of_grid(name, figures, threads, bandwidth)))
     }
+    simulation
+}
 
-    fn of_droplets(&self, figures: &Value, threads: usize) -> String {
-        let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-        format!(
-            "droplets, {0} × {0}, {threads} threads\n  \
-             published  {1:8.2} ns per droplet step   plain loop {2:.2} ns   ratio {3:.1}\n  \
-             default    {4:8.2} ns per droplet step   {5:.0} steps a droplet (published: {6:.0})\n  \
-             a finished map of 200 000 droplets: default {7:.2} s, plain published loop {8:.2} s, \
-             ratio {9:.1}\n  \
-             medians of {10}; the maps were made once, or reckoned after {11} s\n",
-            self.size,
-            figure("ns_per_step"),
-            figure("scalar_ns"),
-            figure("ratio"),
-            figure("default_ns"),
-            figure("default_steps_per_droplet"),
-            figure("steps_per_droplet"),
-            figure("map_seconds"),
-            figure("map_scalar_seconds"),
-            figure("map_ratio"),
-            REPETITIONS,
-            LONGEST,
-        )
-    }
-
-    fn of_wind(&self, figures: &Value, threads: usize) -> String {
-        let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-        format!(
-            "wind, {0} × {0}, {threads} threads\n  \
-             law of 2020, published  {1:8.2} ns per grain step   plain loop {2:.2} ns   ratio {3:.1}   \
-             {4} grains in {5:.1} ms\n  \
-             boundary layer, default {6:8.2} ns per grain step\n",
-            self.size,
-            figure("ns_per_step"),
-            figure("scalar_ns"),
-            figure("ratio"),
-            PUBLISHED_GRAINS,
-            figure("ms_per_tick"),
-            figure("default_ns"),
-        )
-    }
-
-    fn of_grid(&self, name: &str, figures: &Value, threads: usize, bandwidth: f64) -> String {
-        let figure = |key: &str| figures[key].as_f64().unwrap_or(f64::NAN);
-        format!(
-            "{name}, {0} × {0}, {threads} threads\n  \
-             published  {1:8.2} ns per cell   plain loop {2:.2} ns   ratio {3:.1}   \
-             {4:.0} bytes a cell, {5:.0} % of {bandwidth:.1} GB/s\n  \
-             default    {6:8.2} ns per cell   {7:.0} bytes a cell, {8:.0} %\n",
-            self.size,
-            figure("ns_per_cell"),
-            figure("scalar_ns"),
-            figure("ratio"),
-            figure("bytes_per_cell"),
-            100.0 * figure("bandwidth_share"),
-            figure("default_ns"),
-            figure("default_bytes_per_cell"),
-            100.0 * figure("default_bandwidth_share"),
-        )
-    }
+/// Steps that its processes have taken.
+fn substeps(simulation: &Simulation) -> u64 {
+    simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
 }
 
 /// Gigabytes a second that all threads together read and write in a copy far larger than the caches.
@@ -168,19 +152,15 @@ fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
 
 /// Runs ticks. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
 fn ticks(terrain: &Terrain, mode: Mode, most: usize, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
-    let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
     let params = Params { mode, ..Params::default() };
-    for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "droplets") {
-        slot.process = Box::new(Droplets::new(params.clone()));
-        slot.enabled = true;
-    }
+    let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::new(params.clone()))]);
     let started = Instant::now();
     while simulation.ticks() < most as u64 && started.elapsed().as_secs_f64() < LONGEST {
         simulation.tick();
     }
     let seconds = started.elapsed().as_secs_f64();
     let droplets = simulation.ticks() as f64 * f64::from(params.per_tick);
-    let steps: u64 = simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum();
+    let steps = substeps(&simulation);
     (seconds * 1e9 / steps as f64, steps as f64 / droplets, seconds / droplets)
 }
 

@@ -2,18 +2,17 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::Ordering,
     time::Instant,
 };
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Start, interrupted, print};
+use super::{Failure, interrupted, print, setup::Setup};
 use crate::{
     io::{
         Budget, Progress,
-        export::{self, Export, Settings, Size, Subject},
+        export::{self, Dimensions, Export, Size, Subject},
         output::{self, Output, hash_of},
     },
     model::session::Session,
@@ -28,7 +27,7 @@ const REPORT: &str = "report.json";
 #[derive(Args)]
 pub(super) struct Build {
     #[command(flatten)]
-    start: Start,
+    start: Setup,
     /// Folder to write into; other files in it are left alone
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -67,7 +66,7 @@ fn parse_resolution(text: &str) -> Result<Size, String> {
 impl Build {
     /// The build of a scene with the defaults.
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
-        let start = Start { input: Some(name.to_owned()), ..Start::default() };
+        let start = Setup { input: Some(name.to_owned()), ..Setup::default() };
         Self { start, out: out.to_owned(), save: Vec::new(), resolution: Size::Working, json: false }
     }
 
@@ -79,8 +78,8 @@ impl Build {
         // Before the work, so that a folder that cannot be written costs no time.
         let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
         // And so that a run whose results are too large is not run in vain.
-        let settings = Settings { size: self.resolution, ..Settings::default() };
-        let results = sessions.iter().map(|session| Subject::bytes(session, settings, &exports)).max();
+        let dimensions = Dimensions { size: self.resolution, ..Dimensions::default() };
+        let results = sessions.iter().map(|session| Subject::bytes(session, dimensions, &exports)).max();
         let runs: u64 = sessions.iter().map(Session::wanted).sum();
         Budget::present().ask(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;
         let started = Instant::now();
@@ -89,7 +88,7 @@ impl Build {
         for (index, session) in sessions.iter().enumerate() {
             // Runs side by side have their number before the name.
             let before = if sessions.len() > 1 { format!("{}-", index + 1) } else { String::new() };
-            let subject = Subject::new(session, settings, &exports)?;
+            let subject = Subject::new(session, dimensions, &exports)?;
             for export in &exports {
                 let name = format!("{before}{}", export.file_name());
                 output.write(name, |file| export.write(&subject, file, &Progress::default()))?;
@@ -102,7 +101,7 @@ impl Build {
         report["files"] = output.contents()?;
         let text = format!("{report:#}\n");
         output.write(REPORT, |file| output::write(file, &text))?;
-        if interrupted().load(Ordering::Relaxed) {
+        if interrupted() {
             return Err(Failure::while_running("stopped by Ctrl+C; nothing was written"));
         }
         output.publish(Some(REPORT.as_ref()))?;

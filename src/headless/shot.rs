@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Failure, Start, parse_size};
+use super::{
+    Failure,
+    setup::{Setup, parse_size},
+};
 use crate::{
     io::{Error, scene::Picture},
     model::session::Session,
@@ -13,7 +16,7 @@ use crate::{
 #[derive(Args)]
 pub(super) struct Shot {
     #[command(flatten)]
-    start: Start,
+    start: Setup,
     /// PNG file to write
     #[arg(long, value_name = "FILE.png")]
     out: PathBuf,

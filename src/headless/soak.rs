@@ -1,21 +1,18 @@
 //! `thalweg soak`: plays scenes for minutes or hours, and tells whether mass, memory and times stay what they should be.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
-use super::{Failure, interrupted, print, tick};
+use super::{Failure, interrupted, print, setup::tick};
 use crate::{
     io::{
         Progress,
         scene::{self, BUILT_IN},
-        watch::{Frame, Next, Watch},
+        watch::{Next, Seen, Watch},
     },
     model::{origin::Options, session::Session},
     sim::ledger::Account,
@@ -46,7 +43,7 @@ impl Soak {
         frames: impl FnOnce(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
     ) -> Result<(), Failure> {
         // From here on Ctrl+C ends it with a report.
-        let _ = interrupted();
+        interrupted();
         let scenes = match &*self.scene {
             "all" => BUILT_IN.map(|(name, _)| name.to_owned()).to_vec(),
             _ => vec![self.scene],
@@ -64,7 +61,7 @@ impl Soak {
         };
         let minutes = log.elapsed().as_secs_f64() / 60.0;
         print(&format!("{:#}\n", log.report(minutes, not_drawn)))?;
-        if interrupted().load(Ordering::Relaxed) {
+        if interrupted() {
             return Err(Failure::while_running(format!("stopped by Ctrl+C after {minutes:.1} minutes")));
         }
         Ok(())
@@ -81,7 +78,7 @@ fn open(scene: &str) -> Result<Vec<Session>, Failure> {
 fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure> {
     loop {
         tick(&mut sessions)?;
-        match watch(Frame { sessions: &sessions, history_bytes: 0, opening: false }) {
+        match watch(Seen { sessions: &sessions, history_bytes: 0, opening: false }) {
             Next::GoOn => {}
             Next::Open(scene, _) => sessions = open(&scene)?,
             Next::End => return Ok(()),
@@ -97,7 +94,7 @@ struct Log {
     /// When the first frame ended, and the first of the present scene: what opening takes is no part of its share.
     start: Option<Instant>,
     since: Instant,
-    memory: Memory,
+    memory: Resident,
     /// When the last frame ended; none before the first of a scene.
     last: Option<Instant>,
     /// Finished ticks, and seconds that all processes had taken then.
@@ -108,19 +105,25 @@ struct Log {
     minutes: Vec<Value>,
 }
 
-/// What is noted while a scene is played.
-#[derive(Default)]
+/// What is noted while a scene is played: times in nanoseconds, told to 1 %, and resident memory in bytes.
 struct Stretch {
-    frames: Times,
-    ticks: Times,
+    frames: Histogram<u64>,
+    ticks: Histogram<u64>,
     start: u64,
     peak: u64,
 }
 
+impl Stretch {
+    fn new(start: u64) -> Self {
+        let times = || Histogram::new(2).expect("it has up to five digits");
+        Self { frames: times(), ticks: times(), start, peak: 0 }
+    }
+}
+
 impl Log {
     fn new(scenes: Vec<String>, whole: Duration) -> Self {
-        let memory = Memory::new();
-        let now = Stretch { start: memory.now, ..Stretch::default() };
+        let memory = Resident::new();
+        let now = Stretch::new(memory.now);
         let share = whole / scenes.len() as u32;
         let (over, minutes) = (Vec::new(), Vec::new());
         let since = Instant::now();
@@ -135,9 +138,9 @@ impl Log {
         &self.scenes[self.over.len().min(self.scenes.len() - 1)]
     }
 
-    fn after(&mut self, frame: &Frame<'_>) -> Next {
+    fn after(&mut self, frame: &Seen<'_>) -> Next {
         if frame.opening {
-            return if interrupted().load(Ordering::Relaxed) { Next::End } else { Next::GoOn };
+            return if interrupted() { Next::End } else { Next::GoOn };
         }
         let ended = Instant::now();
         self.start.get_or_insert(ended);
@@ -148,11 +151,11 @@ impl Log {
             self.since = ended;
         }
         if let Some(last) = self.last {
-            self.now.frames.add(1, ended - last);
+            self.now.frames.saturating_record((ended - last).as_nanos() as u64);
             let (ticks_before, seconds_before) = self.ticked;
             if let Some(count @ 1..) = ticks.checked_sub(ticks_before) {
                 let each = (seconds - seconds_before).max(0.0) / count as f64;
-                self.now.ticks.add(count, Duration::from_secs_f64(each));
+                self.now.ticks.saturating_record_n((each * 1e9) as u64, count);
             }
         }
         if self.last.is_none() || ticks != self.ticked.0 {
@@ -166,7 +169,7 @@ impl Log {
                 "history_bytes": frame.history_bytes, "ticks": ticks,
             }));
         }
-        let next = if interrupted().load(Ordering::Relaxed) {
+        let next = if interrupted() {
             self.close(frame);
             Next::End
         } else if self.since.elapsed() < self.share {
@@ -183,19 +186,18 @@ impl Log {
     }
 
     /// A scene is over.
-    fn close(&mut self, frame: &Frame<'_>) {
-        let Stretch { frames, ticks, start, peak } = std::mem::take(&mut self.now);
+    fn close(&mut self, frame: &Seen<'_>) {
+        let Stretch { frames, ticks, start, peak } = std::mem::replace(&mut self.now, Stretch::new(self.memory.now));
         let runs: Vec<Value> = frame.sessions.iter().map(ledger).collect();
         self.over.push(json!({
-            "scene": self.scene(), "runs": runs, "frame_ms": frames.report(), "tick_ms": ticks.report(),
+            "scene": self.scene(), "runs": runs, "frame_ms": told(&frames), "tick_ms": told(&ticks),
             "resident_bytes": {"start": start, "end": self.memory.now, "peak": peak},
             "history_bytes": frame.history_bytes,
         }));
-        self.now.start = self.memory.now;
     }
 
     fn report(self, minutes: f64, not_drawn: Option<String>) -> Value {
-        let Memory { start, now, peak, .. } = self.memory;
+        let Resident { start, now, peak, .. } = self.memory;
         json!({
             "version": env!("CARGO_PKG_VERSION"), "minutes": minutes,
             "drawn": not_drawn.is_none(), "not_drawn_because": not_drawn,
@@ -220,7 +222,7 @@ fn ledger(session: &Session) -> Value {
 }
 
 /// Resident memory of this program, in bytes.
-struct Memory {
+struct Resident {
     system: System,
     looked: Instant,
     start: u64,
@@ -228,7 +230,7 @@ struct Memory {
     peak: u64,
 }
 
-impl Memory {
+impl Resident {
     fn new() -> Self {
         let mut memory = Self { system: System::new(), looked: Instant::now(), start: 0, now: 0, peak: 0 };
         memory.read();
@@ -253,40 +255,11 @@ impl Memory {
     }
 }
 
-/// How long something took, many times. However often that is, it takes little memory: times are counted in steps of 2 %.
-#[derive(Default)]
-struct Times {
-    /// How often, by the power of 1.02 that is the next above the milliseconds.
-    counts: BTreeMap<i32, u64>,
-    worst: f64,
-}
-
-impl Times {
-    const STEP: f64 = 1.02;
-
-    fn add(&mut self, count: u64, each: Duration) {
-        let milliseconds = each.as_secs_f64() * 1e3;
-        let step = milliseconds.max(1e-6).log(Self::STEP).ceil() as i32;
-        *self.counts.entry(step).or_default() += count;
-        self.worst = self.worst.max(milliseconds);
-    }
-
-    /// The time, in milliseconds, that so large a share of all did not exceed.
-    fn quantile(&self, share: f64) -> f64 {
-        let all: u64 = self.counts.values().sum();
-        let mut rest = (share * all as f64).ceil() as u64;
-        let found = self.counts.iter().find(|(_, count)| {
-            let reached = rest <= **count;
-            rest = rest.saturating_sub(**count);
-            reached
-        });
-        found.map_or(0.0, |(step, _)| Self::STEP.powi(*step).min(self.worst))
-    }
-
-    fn report(&self) -> Value {
-        let count: u64 = self.counts.values().sum();
-        json!({"count": count, "median": self.quantile(0.5), "p95": self.quantile(0.95), "worst": self.worst})
-    }
+/// How long something took, many times, in milliseconds.
+fn told(times: &Histogram<u64>) -> Value {
+    let milliseconds = |nanoseconds: u64| nanoseconds as f64 * 1e-6;
+    let [median, p95] = [0.5, 0.95].map(|share| milliseconds(times.value_at_quantile(share)));
+    json!({"count": times.len(), "median": median, "p95": p95, "worst": milliseconds(times.max())})
 }
 
 #[cfg(test)]
@@ -301,7 +274,7 @@ mod tests {
         let mut opened = Vec::new();
         loop {
             sessions[0].simulation.tick();
-            match log.after(&Frame { sessions: &sessions, history_bytes: 7, opening: false }) {
+            match log.after(&Seen { sessions: &sessions, history_bytes: 7, opening: false }) {
                 Next::GoOn => {}
                 Next::Open(scene, _) => {
                     opened.push((scene, log.elapsed()));
@@ -331,16 +304,15 @@ mod tests {
 
     #[test]
     fn times_are_told_to_two_in_a_hundred() {
-        let mut times = Times::default();
-        assert_eq!(times.quantile(0.5), 0.0);
+        let mut times = Stretch::new(0).ticks;
+        assert_eq!(told(&times)["median"], 0.0);
         for milliseconds in 1..=1000 {
-            times.add(3, Duration::from_millis(milliseconds));
+            times.saturating_record_n(milliseconds * 1_000_000, 3);
         }
-        for (share, right) in [(0.5, 500.0), (0.95, 950.0), (1.0, 1000.0)] {
-            let found = times.quantile(share);
-            assert!((found / right - 1.0).abs() <= 0.0201, "{found} for {right}");
+        let told = told(&times);
+        for (name, right) in [("count", 3000.0), ("median", 500.0), ("p95", 950.0), ("worst", 1000.0)] {
+            let found = told[name].as_f64().expect("a number");
+            assert!((found / right - 1.0).abs() <= 0.02, "{name}: {found} for {right}");
         }
-        assert_eq!((times.worst, times.counts.values().sum::<u64>()), (1000.0, 3000));
-        assert!(times.counts.len() < 360);
     }
 }

@@ -24,14 +24,14 @@ pub struct Budget(u64);
 
 /// Who says how much it is; the first that does wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum SaidBy {
     /// The command line.
     CommandLine,
     /// The person's settings.
     Settings,
 }
 
-/// What each of [`By`] has said; 0 says nothing.
+/// What each of [`SaidBy`] has said; 0 says nothing.
 static SAID: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 impl Budget {
@@ -48,7 +48,7 @@ impl Budget {
     }
 
     /// Makes it what the program may take; `None` takes back what was said.
-    pub fn say(by: By, budget: Option<Self>) {
+    pub fn say(by: SaidBy, budget: Option<Self>) {
         SAID[by as usize].store(budget.map_or(0, |budget| budget.0), Ordering::Relaxed);
     }
 

@@ -33,7 +33,7 @@ use std::{
 
 pub use self::{
     asc::write_asc,
-    budget::{Budget, By},
+    budget::{Budget, SaidBy},
     exr::write_exr,
     png::{write_png8, write_png16, write_rgb8, write_rgb16},
     progress::Progress,
@@ -41,7 +41,7 @@ pub use self::{
     sidecar::write_sidecar,
     tiff::write_tiff,
 };
-use crate::{params::nearest, sim::bounds::Unfit};
+use crate::{params::listed, sim::bounds::Unfit};
 
 /// Why a file could not be read or written. The message is one sentence: which file, what is wrong, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -117,10 +117,7 @@ impl Error {
 
     /// There is neither a scene nor a file called `name`; `scenes` are the names that exist.
     pub fn unknown_scene(name: &str, scenes: &[&str]) -> Self {
-        let mut right = format!("the built-in scenes are {}", scenes.join(", "));
-        if let Some(near) = nearest(name, scenes.iter().copied()) {
-            right.push_str(&format!(", and the nearest is {near}"));
-        }
+        let right = format!("the built-in scenes are {}", listed(scenes, name));
         Self::input(Path::new(name), "there is no such scene or file", right)
     }
 

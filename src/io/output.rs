@@ -370,6 +370,32 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_vanishes_at_any_moment_is_told_of() {
+        for moment in ["before it is written", "while it is written", "after it was written"] {
+            let around = tempfile::tempdir().expect("a temporary folder");
+            let disk = around.path().join("disk");
+            let vanish = |now: &str| {
+                if now == moment {
+                    fs::remove_dir_all(&disk).expect("it is ours");
+                }
+            };
+            let written = replace(&disk.join("work.txt"), |file| {
+                vanish("before it is written");
+                create(file, |file| {
+                    file.write_all(b"half")?;
+                    vanish("while it is written");
+                    file.write_all(b"whole")
+                })?;
+                vanish("after it was written");
+                Ok(())
+            });
+            let told = written.expect_err(moment).to_string();
+            assert!(told.contains("disk") && told.contains("cannot be written") && !told.contains('\n'), "{told}");
+            assert!(names(around.path()).is_empty(), "{moment}: {:?}", names(around.path()));
+        }
+    }
+
+    #[test]
     fn the_index_comes_last_and_an_error_names_the_place_in_the_end() {
         let around = tempfile::tempdir().expect("a temporary folder");
         let output = Output::new(around.path()).expect("it is writable");

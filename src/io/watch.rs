@@ -3,7 +3,7 @@
 use crate::model::{origin::Options, session::Session};
 
 /// What there is to see after a frame.
-pub struct Frame<'a> {
+pub struct Seen<'a> {
     /// The runs side by side, perhaps in the middle of a tick.
     pub sessions: &'a [Session],
     /// Memory that undo and timeline hold, in bytes.
@@ -23,4 +23,4 @@ pub enum Next {
 }
 
 /// Looks on after each frame.
-pub type Watch<'a> = dyn FnMut(Frame<'_>) -> Next + 'a;
+pub type Watch<'a> = dyn FnMut(Seen<'_>) -> Next + 'a;

@@ -6,7 +6,7 @@ use bevy::prelude::*;
 
 use crate::{
     io::{
-        export::{Export, Settings},
+        export::{Dimensions, Export},
         project::Camera,
     },
     model::origin::Options,
@@ -176,7 +176,7 @@ pub enum Command {
     /// Asks where to save the scene.
     AskSaveScene,
     /// Writes results of the chosen session into a folder, with a word before each name.
-    Export(PathBuf, String, Vec<Export>, Settings),
+    Export(PathBuf, String, Vec<Export>, Dimensions),
     /// Asks what to export.
     AskExport,
     /// Asks into which folder.

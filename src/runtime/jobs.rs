@@ -15,7 +15,7 @@ use super::{
 use crate::{
     io::{
         Budget, Error, Progress,
-        export::{self, Export, Settings, Subject},
+        export::{self, Dimensions, Export, Subject},
         heightmap, output,
         project::{self, Keyframes, Project},
         scene, write_rgb8,
@@ -37,7 +37,7 @@ pub(super) enum Task {
     Stamp(PathBuf),
     SaveMap(&'static str, PathBuf, Box<Session>),
     /// Several results into a folder, with a word before each name.
-    Export(PathBuf, String, Vec<Export>, Settings, Box<Session>),
+    Export(PathBuf, String, Vec<Export>, Dimensions, Box<Session>),
     SaveScene(PathBuf, Box<Session>),
     /// The work, its count of changes and ticks, and its number.
     SaveProject(PathBuf, Box<Project>, (u64, u64), u64),
@@ -170,13 +170,13 @@ impl Task {
                 finish_tick(&mut session, &path)?;
                 let ending = path.extension().unwrap_or_default().to_string_lossy();
                 let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
-                let subject = Subject::new(&session, Settings::default(), &exports)?;
+                let subject = Subject::new(&session, Dimensions::default(), &exports)?;
                 Export::save(map, &subject, &path, progress)?;
                 Ok(Outcome::Written(path))
             }
-            Self::Export(folder, before, exports, settings, mut session) => {
+            Self::Export(folder, before, exports, dimensions, mut session) => {
                 finish_tick(&mut session, &folder)?;
-                let subject = Subject::new(&session, settings, &exports)?;
+                let subject = Subject::new(&session, dimensions, &exports)?;
                 let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
                 Ok(Outcome::Exported(folder, written.len()))
             }

@@ -35,7 +35,7 @@ pub use self::{
     timeline::{Mark, Timeline},
 };
 use crate::{
-    io::{Budget, By},
+    io::{Budget, SaidBy},
     model::session::Session,
     settings::{Remembered, Settings},
     sim::{fault::Fault, process::catalogue},
@@ -330,7 +330,7 @@ pub(super) fn plugin(app: &mut App) {
         )
         .add_systems(
             First,
-            (|preferences: Res<Preferences>| Budget::say(By::Settings, preferences.settings.budget()))
+            (|preferences: Res<Preferences>| Budget::say(SaidBy::Settings, preferences.settings.budget()))
                 .run_if(resource_changed::<Preferences>),
         )
         .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, remember).chain());

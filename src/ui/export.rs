@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bevy_egui::egui::{self, Align2, RichText};
 
 use crate::{
-    io::export::{self, Export, PRESETS, Print, Settings, Size},
+    io::export::{self, Dimensions, Export, Print, SETS, Size},
     model::session::Session,
     params::title,
     runtime::Command,
@@ -16,7 +16,7 @@ use crate::{
 pub struct ExportDialog {
     preset: usize,
     chosen: Vec<Export>,
-    settings: Settings,
+    dimensions: Dimensions,
     /// Where to write.
     pub folder: PathBuf,
     /// A word before each name.
@@ -29,7 +29,7 @@ impl ExportDialog {
         let mut dialog = Self {
             preset: 0,
             chosen: Vec::new(),
-            settings: Settings::default(),
+            dimensions: Dimensions::default(),
             folder,
             before: format!("{}-", session.name),
         };
@@ -38,10 +38,10 @@ impl ExportDialog {
     }
 
     fn choose(&mut self, preset: usize) {
-        let files = PRESETS[preset].files.iter();
+        let files = SETS[preset].files.iter();
         self.preset = preset;
         self.chosen = files.filter_map(|(map, format)| Export::new(map, format).ok()).collect();
-        self.settings.size = PRESETS[preset].size;
+        self.dimensions.size = SETS[preset].size;
     }
 
     /// Draws the dialog. `None` while the person decides; else what is asked for, which may be nothing. True beside it if
@@ -56,7 +56,7 @@ impl ExportDialog {
             .show(context, |ui| {
                 ui.set_width(520.0);
                 ui.horizontal_wrapped(|ui| {
-                    for (index, preset) in PRESETS.iter().enumerate() {
+                    for (index, preset) in SETS.iter().enumerate() {
                         if ui.selectable_label(self.preset == index, preset.title).clicked() {
                             self.choose(index);
                         }
@@ -112,7 +112,7 @@ impl ExportDialog {
                             self.folder.clone(),
                             self.before.clone(),
                             chosen,
-                            self.settings,
+                            self.dimensions,
                         )]);
                     }
                     if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
@@ -141,17 +141,17 @@ impl ExportDialog {
                 [Size::Working, Size::Times(2), Size::Times(4), Size::Times(8), Size::PowerOfTwoPlusOne, Size::Unreal];
             egui::ComboBox::from_id_salt("cells")
                 .width(240.0)
-                .selected_text(name(self.settings.size))
+                .selected_text(name(self.dimensions.size))
                 .show_ui(ui, |ui| {
                     for size in sizes {
-                        ui.selectable_value(&mut self.settings.size, size, name(size));
+                        ui.selectable_value(&mut self.dimensions.size, size, name(size));
                     }
                 })
                 .response
                 .labelled_by(label.id);
         });
         if self.chosen.iter().any(|file| file.format == "stl") {
-            let Print { width, base } = &mut self.settings.print;
+            let Print { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
                 ui.label("Print");
                 ui.add(egui::DragValue::new(width).range(10.0..=2000.0).suffix(" mm")).on_hover_text("Longer side");

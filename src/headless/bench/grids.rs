@@ -4,11 +4,10 @@ use std::{sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::REPETITIONS;
+use super::{REPETITIONS, simulation};
 use crate::sim::{
-    Simulation,
     process::{
-        Mode, runoff, thermal,
+        Mode, Process, runoff, thermal,
         water::{self, plain::Plain},
     },
     terrain::Terrain,
@@ -46,20 +45,13 @@ impl GridBench {
             runs[runs.len() / 2] * 1e9 / cells
         };
         let fast = |mode: Mode| {
-            let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
-            for slot in &mut simulation.slots {
-                slot.enabled = self.enabled.contains(&slot.key());
-                match slot.key() {
-                    "water" => slot.process = Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
-                    "thermal" => {
-                        slot.process = Box::new(thermal::Thermal::new(thermal::Params { mode, ..Default::default() }));
-                    }
-                    "runoff" => {
-                        slot.process = Box::new(runoff::Runoff::new(runoff::Params { mode, ..Default::default() }));
-                    }
-                    _ => {}
-                }
-            }
+            let mut processes: Vec<Box<dyn Process>> = vec![
+                Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
+                Box::new(thermal::Thermal::new(thermal::Params { mode, ..Default::default() })),
+                Box::new(runoff::Runoff::new(runoff::Params { mode, ..Default::default() })),
+            ];
+            processes.retain(|process| self.enabled.contains(&process.info().key));
+            let mut simulation = simulation(&terrain, pool, processes);
             let runs = (0..=REPETITIONS).map(|_| {
                 let started = Instant::now();
                 (0..ticks).for_each(|_| simulation.tick());

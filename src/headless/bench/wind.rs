@@ -4,7 +4,7 @@ use std::{hint::black_box, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, median};
+use super::{REPETITIONS, median, simulation, substeps};
 use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
@@ -19,7 +19,7 @@ use crate::sim::{
 };
 
 /// Grains of a frame in the article.
-pub(super) const PUBLISHED_GRAINS: u32 = 250;
+const PUBLISHED_GRAINS: u32 = 250;
 /// Ticks of wind in a repetition.
 const WIND_TICKS: usize = 4;
 
@@ -33,24 +33,14 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
         per_tick: PUBLISHED_GRAINS,
         ..wind::Params::default()
     };
-    let simulation = |params: &wind::Params| {
-        let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
-        for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "wind") {
-            slot.process = Box::new(Wind::new(params.clone()));
-            slot.enabled = true;
-        }
-        simulation
-    };
+    let wind = |params: &wind::Params| simulation(&terrain, pool, vec![Box::new(Wind::new(params.clone()))]);
     let ticks = |simulation: &mut Simulation| {
-        let steps = |simulation: &Simulation| -> u64 {
-            simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
-        };
-        let (before, started) = (steps(simulation), Instant::now());
+        let (before, started) = (substeps(simulation), Instant::now());
         (0..WIND_TICKS).for_each(|_| simulation.tick());
         let seconds = started.elapsed().as_secs_f64();
-        (seconds * 1e9 / (steps(simulation) - before) as f64, seconds * 1e3 / WIND_TICKS as f64, 0.0)
+        (seconds * 1e9 / (substeps(simulation) - before) as f64, seconds * 1e3 / WIND_TICKS as f64, 0.0)
     };
-    let (mut fast, mut default) = (simulation(&published), simulation(&wind::Params::default()));
+    let (mut fast, mut default) = (wind(&published), wind(&wind::Params::default()));
     let side = terrain.width();
     let constants = Constants::<f32>::new(&published, [std::f64::consts::SQRT_2; 2], false);
     let unit = 1.0 / (law2020::TALL as f32 * terrain.cell_size);

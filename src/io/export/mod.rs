@@ -21,7 +21,7 @@ use crate::{
     io::export::hillshade::{color_map, hillshade, occlusion},
     look::Look,
     model::{origin::Geo, session::Session},
-    params::nearest,
+    params::listed,
     sim::{
         analysis,
         grid::Grid,
@@ -29,50 +29,113 @@ use crate::{
     },
 };
 
-/// What can be saved besides the layers: name, and what it is.
-const OTHERS: [(&str, &str); 13] = [
-    ("height", "Height of the ground, in metres."),
-    ("change", "How much higher the ground lies than at the start, in metres."),
-    ("hillshade", "The ground seen from above, lit and coloured as in the window."),
-    ("color", "Colour of the ground without light."),
-    ("normal", "Normals of the ground: red to the right, green up in the picture, blue out of the ground."),
-    ("slope", "Angle of the ground, in degrees."),
-    ("flow", "Where water would run: natural logarithm of the number of cells whose water passes."),
-    ("wear", "Ground that was taken off since the start, in metres."),
-    ("deposits", "Ground that was laid down since the start, in metres."),
-    ("hardness", "Hardness of the bedrock: 0 is soft, 1 is hard."),
-    ("wetness", "How wet the ground is by its shape: logarithm of the area above, over the slope."),
-    ("occlusion", "Share of the sky that the ground sees."),
-    ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print."),
+/// How a map is made.
+#[derive(Clone, Copy)]
+enum Content {
+    /// A number for each cell.
+    Numbers(fn(&Subject) -> Grid),
+    /// Red, green and blue for each cell.
+    Colors(fn(&Subject, &Progress) -> Vec<u8>),
+    /// A direction for each cell.
+    Normals,
+    /// Triangles.
+    Mesh,
+}
+
+/// What can be saved besides the layers: name, what it is, and how it is made.
+const OTHERS: [(&str, &str, Content); 13] = [
+    ("height", "Height of the ground, in metres.", Content::Numbers(|of| of.terrain.ground())),
+    (
+        "change",
+        "How much higher the ground lies than at the start, in metres.",
+        Content::Numbers(|Subject { terrain, .. }| {
+            let ground = terrain.ground();
+            Grid::from_fn(ground.width(), ground.height(), |x, y| ground.at(x, y) - terrain.start.at(x, y))
+        }),
+    ),
+    (
+        "hillshade",
+        "The ground seen from above, lit and coloured as in the window.",
+        Content::Colors(|Subject { terrain, look, .. }, progress| {
+            hillshade(&terrain.ground(), &terrain.sand, terrain.cell_size, look, progress)
+        }),
+    ),
+    ("color", "Colour of the ground without light.", Content::Colors(|of, _| of.colors())),
+    (
+        "normal",
+        "Normals of the ground: red to the right, green up in the picture, blue out of the ground.",
+        Content::Normals,
+    ),
+    ("slope", "Angle of the ground, in degrees.", Content::Numbers(|of| analysis::slope(&of.terrain))),
+    (
+        "flow",
+        "Where water would run: natural logarithm of the number of cells whose water passes.",
+        Content::Numbers(|of| analysis::flow(&of.terrain)),
+    ),
+    (
+        "wear",
+        "Ground that was taken off since the start, in metres.",
+        Content::Numbers(|of| analysis::changed(&of.terrain, false)),
+    ),
+    (
+        "deposits",
+        "Ground that was laid down since the start, in metres.",
+        Content::Numbers(|of| analysis::changed(&of.terrain, true)),
+    ),
+    (
+        "hardness",
+        "Hardness of the bedrock: 0 is soft, 1 is hard.",
+        Content::Numbers(|Subject { terrain, .. }| {
+            Grid::from_fn(terrain.width(), terrain.height(), |x, y| 1.0 - terrain.softness.at(x, y))
+        }),
+    ),
+    (
+        "wetness",
+        "How wet the ground is by its shape: logarithm of the area above, over the slope.",
+        Content::Numbers(|of| analysis::wetness(&of.terrain)),
+    ),
+    (
+        "occlusion",
+        "Share of the sky that the ground sees.",
+        Content::Numbers(|of| occlusion(&of.terrain.ground(), of.look.vertical_exaggeration / of.terrain.cell_size)),
+    ),
+    ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print.", Content::Mesh),
 ];
 
-/// Formats of numbers, of pictures in colour, of normals, and of meshes, as endings of names; the first is the usual one.
-/// `png8` and `png16` are PNGs of 8 and 16 bits where the usual one has the other.
-const NUMBERS: &[&str] = &["png", "png8", "exr", "r16", "r32", "tif", "asc"];
-const COLORS: &[&str] = &["png"];
-const NORMALS: &[&str] = &["png", "png16"];
-const MESHES: &[&str] = &["glb", "obj", "stl"];
+impl Content {
+    /// The formats, as endings of names; the first is the usual one. `png8` and `png16` are PNGs of 8 and 16 bits where the
+    /// usual one has the other.
+    fn formats(self) -> &'static [&'static str] {
+        match self {
+            Self::Numbers(_) => &["png", "png8", "exr", "r16", "r32", "tif", "asc"],
+            Self::Colors(_) => &["png"],
+            Self::Normals => &["png", "png16"],
+            Self::Mesh => &["glb", "obj", "stl"],
+        }
+    }
+}
 
 /// The names of all that can be saved.
 pub fn maps() -> Vec<&'static str> {
     let layers = Layer::ALL.iter().filter(|layer| layer.row().exported).map(|layer| layer.key());
-    OTHERS.into_iter().map(|(name, _)| name).chain(layers).collect()
+    OTHERS.into_iter().map(|(name, ..)| name).chain(layers).collect()
 }
 
 /// What it is that has this name, in a sentence.
 pub fn about(map: &str) -> &'static str {
-    let other = OTHERS.into_iter().find(|(name, _)| *name == map).map(|(_, about)| about);
+    let other = OTHERS.into_iter().find(|(name, ..)| *name == map).map(|(_, about, _)| about);
     other.or_else(|| Layer::of_key(map).map(|layer| layer.row().about)).unwrap_or_default()
+}
+
+/// How the map of this name is made, if it is no layer.
+fn content(map: &str) -> Option<Content> {
+    OTHERS.into_iter().find(|(name, ..)| *name == map).map(|(.., content)| content)
 }
 
 /// The formats of a map, as endings of names; the first is the usual one.
 pub fn formats(map: &str) -> &'static [&'static str] {
-    match map {
-        "hillshade" | "color" => COLORS,
-        "normal" => NORMALS,
-        "mesh" => MESHES,
-        _ => NUMBERS,
-    }
+    // A layer is numbers like the ground.
+    content(map).unwrap_or(OTHERS[0].2).formats()
 }
 
 /// How many cells the results have.
@@ -119,18 +182,18 @@ impl Size {
     }
 }
 
-/// How everything is to be written.
+/// How large everything becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct Dimensions {
     /// How many cells the results have.
     pub size: Size,
     /// How a mesh is made that is printed.
     pub print: Print,
 }
 
-/// A set of results for a purpose.
+/// Results that serve a purpose together.
 #[derive(Clone, Copy, Debug)]
-pub struct Preset {
+pub struct ExportSet {
     /// Its name.
     pub title: &'static str,
     /// What is written: map and format.
@@ -140,25 +203,25 @@ pub struct Preset {
 }
 
 /// The sets that are offered.
-pub const PRESETS: [Preset; 6] = [
-    Preset {
+pub const SETS: [ExportSet; 6] = [
+    ExportSet {
         title: "Unreal",
         files: &[("height", "png"), ("flow", "png8"), ("wear", "png8"), ("deposits", "png8"), ("slope", "png8")],
         size: Size::Unreal,
     },
-    Preset {
+    ExportSet {
         title: "Unity",
         files: &[("height", "r16"), ("flow", "png8"), ("deposits", "png8"), ("normal", "png")],
         size: Size::PowerOfTwoPlusOne,
     },
-    Preset { title: "Blender", files: &[("mesh", "glb"), ("height", "exr"), ("color", "png")], size: Size::Working },
-    Preset {
+    ExportSet { title: "Blender", files: &[("mesh", "glb"), ("height", "exr"), ("color", "png")], size: Size::Working },
+    ExportSet {
         title: "GIS",
         files: &[("height", "tif"), ("height", "asc"), ("change", "tif"), ("water", "tif")],
         size: Size::Working,
     },
-    Preset { title: "3D print", files: &[("mesh", "stl")], size: Size::Working },
-    Preset {
+    ExportSet { title: "3D print", files: &[("mesh", "stl")], size: Size::Working },
+    ExportSet {
         title: "Everything",
         files: &[
             ("height", "png"),
@@ -198,24 +261,24 @@ pub struct Subject {
 
 impl Subject {
     /// Memory that it and these results take while they are written one after the other, in bytes.
-    pub fn bytes(session: &Session, settings: Settings, exports: &[Export]) -> u64 {
-        let (width, height) = settings.size.of(&session.simulation.terrain);
+    pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
+        let (width, height) = dimensions.size.of(&session.simulation.terrain);
         let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
         ((BYTES_PER_CELL + most) * width * height) as u64
     }
 
-    /// What a session shows, with as many cells as the settings say, for these results.
+    /// What a session shows, with as many cells as the dimensions say, for these results.
     ///
     /// # Errors
     /// It and they need more memory than may be used.
-    pub fn new(session: &Session, settings: Settings, exports: &[Export]) -> Result<Self, Error> {
-        Budget::present().ask(Path::new(&session.name), Self::bytes(session, settings, exports))?;
+    pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
+        Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
         let terrain = &session.simulation.terrain;
-        let size = settings.size.of(terrain);
+        let size = dimensions.size.of(terrain);
         let mut geo = session.heightmap.as_ref().and_then(|map| map.geo);
         let mut terrain = terrain.clone();
         let (width, height) = (terrain.width(), terrain.height());
-        if settings.size.is_square() && width != height {
+        if dimensions.size.is_square() && width != height {
             // What the square has more than the map goes on as the map's border, to the right or below.
             let side = width.max(height);
             terrain = analysis::extended(&terrain, (side, side));
@@ -227,7 +290,12 @@ impl Subject {
         if size != (terrain.width(), terrain.height()) {
             terrain = analysis::resized(&terrain, size);
         }
-        Ok(Self { terrain, look: session.look.clone(), geo, print: settings.print })
+        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print })
+    }
+
+    /// Colours of the ground without light: red, green and blue of each cell.
+    fn colors(&self) -> Vec<u8> {
+        color_map(&self.terrain.ground(), &self.terrain.sand, self.terrain.cell_size, &self.look)
     }
 }
 
@@ -248,11 +316,7 @@ impl Export {
     pub fn new(map: &str, format: &str) -> Result<Self, (String, String)> {
         let all = maps();
         let Some(&map) = all.iter().find(|known| **known == map) else {
-            let near = nearest(map, all.iter().copied()).map(|near| format!(", and the nearest is {near}"));
-            return Err((
-                format!("there is no map \"{map}\""),
-                format!("there are {}{}", all.join(", "), near.unwrap_or_default()),
-            ));
+            return Err((format!("there is no map \"{map}\""), format!("there are {}", listed(&all, map))));
         };
         let formats = formats(map);
         match formats.iter().find(|known| known.eq_ignore_ascii_case(format)) {
@@ -285,70 +349,42 @@ impl Export {
     /// # Errors
     /// A file cannot be written.
     pub fn write(self, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
-        let Subject { terrain, look, geo, print } = subject;
+        let Subject { terrain, geo, print, .. } = subject;
         let size = (terrain.width(), terrain.height());
-        let colored = |look: &Look| color_map(&terrain.ground(), &terrain.sand, terrain.cell_size, look);
-        match (self.map, self.format) {
-            ("hillshade", _) => {
-                let pixels = hillshade(&terrain.ground(), &terrain.sand, terrain.cell_size, look, progress);
-                write_rgb8(path, size, &pixels, progress)
-            }
-            ("color", _) => write_rgb8(path, size, &colored(look), progress),
-            ("normal", format) => {
+        let grid = match (content(self.map), self.format) {
+            (Some(Content::Colors(draw)), _) => return write_rgb8(path, size, &draw(subject, progress), progress),
+            (Some(Content::Normals), format) => {
                 let parts = analysis::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
-                if format == "png" {
+                return if format == "png" {
                     let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
                     write_rgb8(path, size, &pixels, progress)
                 } else {
                     let pixels: Vec<u16> = parts.map(|part| (part * 65535.0).round() as u16).collect();
                     write_rgb16(path, size, &pixels, progress)
-                }
+                };
             }
-            ("mesh", "stl") => mesh::write_stl(path, terrain, *print, progress),
-            ("mesh", format) => {
-                let picture = rgb8_bytes(path, size, &colored(look))?;
-                if format == "glb" {
-                    mesh::write_glb(path, terrain, &picture, progress)
-                } else {
-                    mesh::write_obj(path, terrain, &picture, progress)
-                }
+            (Some(Content::Mesh), "stl") => return mesh::write_stl(path, terrain, *print, progress),
+            (Some(Content::Mesh), format) => {
+                let picture = rgb8_bytes(path, size, &subject.colors())?;
+                let write = if format == "glb" { mesh::write_glb } else { mesh::write_obj };
+                return write(path, terrain, &picture, progress);
             }
-            (_, format) => {
-                let grid = self.grid(terrain, look);
-                let range = grid.min_max();
-                match format {
-                    "png" => write_png16(path, &grid, range, progress)?,
-                    "png8" => write_png8(path, &grid, range, progress)?,
-                    "exr" => write_exr(path, &grid, progress)?,
-                    "r16" => write_r16(path, &grid, range, progress)?,
-                    "tif" => return write_tiff(path, &grid, *geo),
-                    "asc" => return write_asc(path, &grid, terrain.cell_size, *geo, progress),
-                    _ => write_r32(path, &grid, progress)?,
-                }
-                write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size)
+            (Some(Content::Numbers(make)), _) => make(subject),
+            (None, _) => {
+                Layer::of_key(self.map).map_or_else(|| terrain.ground(), |layer| terrain.layer_or_empty(layer))
             }
+        };
+        let range = grid.min_max();
+        match self.format {
+            "png" => write_png16(path, &grid, range, progress)?,
+            "png8" => write_png8(path, &grid, range, progress)?,
+            "exr" => write_exr(path, &grid, progress)?,
+            "r16" => write_r16(path, &grid, range, progress)?,
+            "tif" => return write_tiff(path, &grid, *geo),
+            "asc" => return write_asc(path, &grid, terrain.cell_size, *geo, progress),
+            _ => write_r32(path, &grid, progress)?,
         }
-    }
-
-    fn grid(self, terrain: &Terrain, look: &Look) -> Grid {
-        if let Some(layer) = Layer::of_key(self.map) {
-            return terrain.layer_or_empty(layer);
-        }
-        let (width, height) = (terrain.width(), terrain.height());
-        match self.map {
-            "change" => {
-                let (now, start) = (terrain.ground(), &terrain.start);
-                Grid::from_values(width, height, now.iter().zip(start.iter()).map(|(now, start)| now - start))
-            }
-            "slope" => analysis::slope(terrain),
-            "flow" => analysis::flow(terrain),
-            "wear" => analysis::changed(terrain, false),
-            "deposits" => analysis::changed(terrain, true),
-            "wetness" => analysis::wetness(terrain),
-            "hardness" => Grid::from_values(width, height, terrain.softness.iter().map(|softness| 1.0 - softness)),
-            "occlusion" => occlusion(&terrain.ground(), look.vertical_exaggeration / terrain.cell_size),
-            _ => terrain.ground(),
-        }
+        write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size)
     }
 
     /// Replaces a file, and what belongs to it, by the map: all or none.
@@ -358,12 +394,7 @@ impl Export {
     pub fn save(map: &str, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Error::output(path, "it is no name of a file", "name a file to write"));
-        };
-        let output = Output::new(folder)?;
-        output.write(name, |file| export.write(subject, file, progress))?;
-        output.publish(Some(name)).map(drop)
+        output::replace(path, |file| export.write(subject, file, progress))
     }
 }
 

@@ -63,12 +63,12 @@ fn every_map_is_written_in_every_format_on_any_size_and_presets_name_what_there_
             }
         }
     }
-    for preset in PRESETS {
-        assert!(preset.files.iter().all(|(map, format)| Export::new(map, format).is_ok()), "{}", preset.title);
-        let mut names: Vec<_> = preset.files.iter().map(|(map, format)| (map, format)).collect();
+    for set in SETS {
+        assert!(set.files.iter().all(|(map, format)| Export::new(map, format).is_ok()), "{}", set.title);
+        let mut names: Vec<_> = set.files.iter().map(|(map, format)| (map, format)).collect();
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), preset.files.len());
+        assert_eq!(names.len(), set.files.len());
     }
 }
 
@@ -88,7 +88,7 @@ fn a_set_is_written_whole_or_not_at_all() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let subject = subject(hills(40, 32));
     let exports: Vec<Export> =
-        PRESETS[5].files.iter().map(|(map, format)| Export::new(map, format).expect("it can be saved")).collect();
+        SETS[5].files.iter().map(|(map, format)| Export::new(map, format).expect("it can be saved")).collect();
     let progress = Progress::default();
     progress.cancel();
     assert!(save_all(&exports, &subject, folder.path(), "hill-", &progress).is_err());

@@ -21,9 +21,11 @@ use std::{
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
 use self::manifest::{FORMAT, Head, Manifest, Run};
-use super::{Budget, Error, Progress, input,
+use super::{
+    Budget, Error, Progress, input,
     output::{self, bytes_of},
-    png::rgb8_bytes};
+    png::rgb8_bytes,
+};
 use crate::{
     io::export::hillshade::hillshade,
     model::{

@@ -1,0 +1,257 @@
+//! What a run is made from and how long it lasts, as the command line states it.
+
+use std::{
+    io::{self, IsTerminal},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::{Arg, ArgMatches, Args, FromArgMatches};
+
+use super::{Failure, interrupted, tell};
+use crate::{
+    io::{
+        Budget, project,
+        scene::{self, DEFAULT},
+    },
+    model::{origin::Options, session::Session},
+    params::listed,
+    sim::terrain::Layer,
+};
+
+/// What to start from and with which parameters.
+#[derive(Args, Default)]
+pub(super) struct Setup {
+    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc)
+    input: Option<String>,
+    /// Ticks to run; without it, as many as make the scene
+    #[arg(long)]
+    ticks: Option<u64>,
+    /// Seed of terrain and processes
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Cells of the result, N or WxH; for raw input without sidecar, of the file
+    #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
+    size: Option<(usize, usize)>,
+    /// Side of a cell, in metres
+    #[arg(long, value_name = "M", value_parser = parse_length)]
+    cell_size: Option<f32>,
+    /// Height of an integer format's smallest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    min_height: Option<f32>,
+    /// Height of an integer format's largest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    max_height: Option<f32>,
+    /// Set a parameter; may be given many times
+    #[arg(long = "set", value_name = "GROUP.PARAM=VALUE")]
+    set: Vec<String>,
+    /// Run exactly these processes
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    enable: Vec<String>,
+    /// Don't run these
+    #[arg(long, value_name = "C", value_delimiter = ',')]
+    disable: Vec<String>,
+    /// Start with a sand layer of this thickness, in metres
+    #[arg(long, value_name = "M")]
+    sand: Option<f32>,
+    #[command(flatten)]
+    maps: LayerMaps,
+    /// Threads to use; results don't depend on it
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// Files of layers, with an option for each layer that has one.
+#[derive(Default)]
+struct LayerMaps(Vec<(Layer, PathBuf)>);
+
+impl LayerMaps {
+    /// Layers with their options and what these say of themselves.
+    fn options() -> impl Iterator<Item = (Layer, &'static str, &'static str)> {
+        Layer::imports().filter_map(|(layer, import)| import.option.map(|(name, help)| (layer, name, help)))
+    }
+}
+
+impl FromArgMatches for LayerMaps {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |(layer, name, _)| Some((layer, matches.get_one::<PathBuf>(name)?.clone()));
+        Ok(Self(Self::options().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for LayerMaps {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        Self::options().fold(command, |command, (_, name, help)| {
+            command
+                .arg(Arg::new(name).long(name).help(help).value_name("FILE").value_parser(clap::value_parser!(PathBuf)))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl Setup {
+    /// A scene as it is.
+    pub(super) fn of_scene(name: &str) -> Self {
+        Self { input: Some(name.to_owned()), ..Self::default() }
+    }
+
+    /// Opens the input and applies all options to each of its runs.
+    pub(super) fn sessions(&self) -> Result<Vec<Session>, Failure> {
+        let options =
+            Options { size: self.size, cell_size: self.cell_size, min_m: self.min_height, max_m: self.max_height };
+        options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
+        let resumes = self.resumes();
+        if resumes && options != Options::default() {
+            return Err(Failure::bad_input(
+                "a project has its size and heights; leave --size, --cell-size and the heights out",
+            ));
+        }
+        let sides = 32..=4096;
+        if self.size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
+            return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
+        }
+        let threads = self.threads.map_or(0, usize::from);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
+        let pool = Arc::new(pool);
+        let sessions = scene::open(self.input.as_deref().unwrap_or(DEFAULT), &options)?;
+        let first = sessions.first().map(|session| session.simulation.seed()).unwrap_or_default();
+        let start = |mut session: Session| {
+            // Runs side by side keep the distance of their seeds.
+            let own = session.simulation.seed();
+            self.apply(&mut session, self.seed.map_or(own, |seed| seed.wrapping_add(own.wrapping_sub(first))))?;
+            session.simulation = session.simulation.with_pool(Arc::clone(&pool));
+            Ok(session)
+        };
+        let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
+        // What their processes will keep is not there yet.
+        let name = Path::new(self.input.as_deref().unwrap_or(DEFAULT));
+        Budget::present().ask(name, sessions.iter().map(Session::wanted).sum())?;
+        let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
+        warnings.dedup();
+        for warning in warnings {
+            tell(&format!("warning: {warning}"));
+        }
+        Ok(sessions)
+    }
+
+    /// Whether the input is a project, which goes on where it stopped.
+    fn resumes(&self) -> bool {
+        self.input.as_deref().is_some_and(|input| project::is_project(Path::new(input)))
+    }
+
+    fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
+        session.note_shape();
+        for assignment in &self.set {
+            let Some((path, value)) = assignment.split_once('=') else {
+                return Err(Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE")));
+            };
+            session.set(path.trim(), value)?;
+        }
+        if let Some(sand) = self.sand {
+            session.set("terrain.sand", &sand.to_string())?;
+        }
+        let known: Vec<&str> = session.simulation.slots.iter().map(|slot| slot.key()).collect();
+        if let Some(unknown) = self.enable.iter().chain(&self.disable).find(|key| !known.contains(&key.as_str())) {
+            let known = listed(&known, unknown);
+            return Err(Failure::bad_input(format!("there is no process \"{unknown}\"; the processes are {known}")));
+        }
+        if !self.enable.is_empty() {
+            session.enable(&self.enable.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        for key in &self.disable {
+            if let Some(slot) = session.simulation.slot_mut(key) {
+                slot.enabled = false;
+            }
+        }
+        for (layer, file) in &self.maps.0 {
+            session.load_map(*layer, file)?;
+        }
+        // A project goes on where it stopped, unless something asks for another start.
+        let restarts =
+            self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
+        if restarts || !self.maps.0.is_empty() || !self.resumes() {
+            Budget::present().ask(Path::new(&session.name), session.wanted())?;
+            session.restart(seed);
+        }
+        Ok(())
+    }
+
+    /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
+    pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
+        let ticks =
+            self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
+        // A project is what it is, unless more is asked for.
+        let ticks = if self.resumes() { self.ticks.unwrap_or(0) } else { ticks };
+        let bar = if io::stderr().is_terminal() {
+            indicatif::ProgressBar::new(ticks)
+        } else {
+            indicatif::ProgressBar::hidden()
+        };
+        if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
+            bar.set_style(style);
+        }
+        for _ in 0..ticks {
+            if let Err(failure) = tick(sessions) {
+                bar.abandon();
+                return Err(failure);
+            }
+            bar.inc(1);
+            if interrupted() {
+                bar.abandon();
+                return Err(Failure::while_running("stopped by Ctrl+C; nothing was written"));
+            }
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+}
+
+/// Runs a tick of every session.
+pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
+    sessions.iter_mut().try_for_each(|session| {
+        session.simulation.tick();
+        let broken = |fault| Err(Failure::while_running(format!("{fault}; nothing was written")));
+        session.simulation.fault().map_or(Ok(()), broken)
+    })
+}
+
+pub(super) fn parse_size(text: &str) -> Result<(usize, usize), String> {
+    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| "write N or WxH, for example 512 or 512x256");
+    match text.split_once(['x', 'X', '×']) {
+        Some((width, height)) => Ok((number(width)?, number(height)?)),
+        None => number(text).map(|side| (side, side)).map_err(str::to_owned),
+    }
+}
+
+fn parse_length(text: &str) -> Result<f32, String> {
+    text.parse()
+        .ok()
+        .filter(|length: &f32| length.is_finite() && *length > 0.0)
+        .ok_or("a length in metres, more than 0".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_breaks_ends_with_a_sentence() {
+        let mut session = Session::open("round-hill", &Options::default()).expect("built in");
+        session.simulation.terrain.bedrock[1000] = f32::NAN;
+        let start = Setup { ticks: Some(3), ..Setup::default() };
+        let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
+        assert_eq!(failure.code, 1);
+        for words in ["Droplets broke the run in tick 1: the bedrock of the cell in column ", "nothing was written"] {
+            assert!(failure.sentence.contains(words), "{}", failure.sentence);
+        }
+    }
+}
