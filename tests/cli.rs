@@ -351,7 +351,10 @@ fn lists_are_complete_and_machine_readable() {
         named
     };
     let scenes = rows("scenes", "name");
-    assert_eq!(scenes.keys().collect::<BTreeSet<_>>(), BUILT_IN.iter().map(|(name, _)| *name).collect());
+    assert_eq!(
+        scenes.keys().map(String::as_str).collect::<BTreeSet<_>>(),
+        BUILT_IN.iter().map(|(name, _)| *name).collect()
+    );
     for (name, row) in &scenes {
         let texts = ["title", "about"].map(|field| row[field].as_str().unwrap_or_default());
         assert!(texts.iter().all(|text| !text.is_empty()) && row["ticks"].is_u64(), "{name}: {row}");
@@ -379,6 +382,30 @@ fn lists_are_complete_and_machine_readable() {
         let (group, name) = key.split_once('.').expect("a group and a name");
         let scaled = format!("{}.{name}", group.strip_suffix("-masked").unwrap_or_else(|| panic!("{key} is unknown")));
         assert!(own.iter().any(|parameter| parameter.path == scaled), "{key}");
+    }
+}
+
+#[test]
+fn the_examples_do_what_they_say() {
+    let folder = folder();
+    // Where `cargo test` builds them.
+    let place = Path::new(env!("CARGO_BIN_EXE_thalweg")).with_file_name("examples");
+    let run = |name: &str, arguments: &[&str]| -> Option<String> {
+        let Ok(output) = Command::new(place.join(name)).args(arguments).current_dir(folder.path()).output() else {
+            skipped("the examples are not built (cargo build --release --examples)", "THALWEG_REQUIRE_EXAMPLES");
+            return None;
+        };
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    if run("heightmap", &[]).is_some() {
+        let options = thalweg::model::origin::Options::default();
+        let map = thalweg::io::heightmap::read(&folder.path().join("height.png"), &options);
+        let heights = map.unwrap_or_else(|error| panic!("{error}")).heights;
+        assert!(heights.width() == 128 && heights.min_max().1 - heights.min_max().0 > 100.0);
+    }
+    if let Some(said) = run("project", &[]) {
+        assert!(said.contains("after 10 ticks") && said.contains("goes on with: thalweg build"), "{said}");
     }
 }
 

@@ -64,7 +64,6 @@ impl Bench {
         let pool = Arc::new(pool);
         // Grids first: they need half a second, and droplets heat the machine.
         let bandwidth = bandwidth(&pool);
-        let blown = if self.grids { Value::Null } else { grains(&pool, self.size) };
         let mut processes: BTreeMap<&str, Value> =
             GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
         if !self.grids {

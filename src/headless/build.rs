@@ -66,8 +66,13 @@ fn parse_resolution(text: &str) -> Result<Size, String> {
 impl Build {
     /// The build of a scene with the defaults.
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
-        let start = Setup { input: Some(name.to_owned()), ..Setup::default() };
-        Self { start, out: out.to_owned(), save: Vec::new(), resolution: Size::Working, json: false }
+        Self {
+            start: Setup::of_scene(name),
+            out: out.to_owned(),
+            save: Vec::new(),
+            resolution: Size::Working,
+            json: false,
+        }
     }
 
     pub(super) fn run(&self) -> Result<(), Failure> {

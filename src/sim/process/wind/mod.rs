@@ -7,6 +7,8 @@
 mod air;
 mod boundary;
 mod drift;
+#[cfg(test)]
+mod dunes;
 mod field;
 mod flight;
 pub mod law2020;

@@ -1,18 +1,14 @@
-//! Checks of the wind that need minutes: how fast dunes wander for their height, and that the first dunes on a flat sheet
-//! don't depend on the cells.
-//!
-//! `cargo run --release --example dunes` prints what it measured and exits with 1 if a figure is out of tolerance.
+//! Checks of the wind that need minutes, and so are made only when they are asked for:
+//! `cargo test --release --lib dunes -- --ignored --nocapture`.
 
-use std::process::ExitCode;
-
-use thalweg::sim::{
+use super::{Params, Wind};
+use crate::sim::{
     Simulation,
     grid::Grid,
-    process::wind::{Params, Wind},
     terrain::{Edge, Terrain},
 };
 
-fn simulation(terrain: Terrain, params: &Params) -> Simulation {
+fn blown(terrain: Terrain, params: &Params) -> Simulation {
     let mut simulation = Simulation::new(terrain, 1);
     for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "wind") {
         slot.process = Box::new(Wind::new(params.clone()));
@@ -43,7 +39,7 @@ fn barchan(radius: f32, height: f32) -> (f64, f64) {
         *sand = height * (1.0 - (x * x + y * y) / (radius * radius)).max(0.0);
     }
     let params = Params { direction: 0.0, per_tick: 400, ..Params::default() };
-    let mut simulation = simulation(terrain, &params);
+    let mut simulation = blown(terrain, &params);
     (0..300).for_each(|_| simulation.tick());
     let (mut way, mut tall, mut last) = (0.0, 0.0, centre(&simulation.terrain));
     const TICKS: usize = 300;
@@ -63,7 +59,7 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
     terrain.spread_sand(10.0);
     let grains = (side * side / 64) as u32;
     let params = Params { direction: 0.0, per_tick: grains, saturation_length: 4.0, ..Params::default() };
-    let mut simulation = simulation(terrain, &params);
+    let mut simulation = blown(terrain, &params);
     let amplitude = |terrain: &Terrain| {
         let mean = terrain.sand.total() / terrain.sand.len() as f64;
         let squares: f64 = terrain.sand.iter().map(|&sand| (f64::from(sand) - mean).powi(2)).sum();
@@ -93,29 +89,26 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
     side as f64 * f64::from(cell_size) * power / moment
 }
 
-fn main() -> ExitCode {
-    let mut right = true;
-    let mut check = |what: &str, value: f64, range: std::ops::RangeInclusive<f64>| {
-        let holds = range.contains(&value);
-        right &= holds;
-        println!("{what}: {value:.3}, {} {range:?}", if holds { "inside" } else { "OUTSIDE" });
-    };
-    let points: Vec<(f64, f64)> = [(18.0, 6.0), (24.0, 8.0), (32.0, 11.0), (42.0, 14.0)]
-        .into_iter()
-        .map(|(radius, height)| {
-            let (height, speed) = barchan(radius, height);
-            println!("  barchan {height:.2} m high: {speed:.4} m a tick");
-            (height.ln(), speed.ln())
-        })
-        .collect();
-    let count = points.len() as f64;
-    let (mean_x, mean_y) =
-        points.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0 / count, sum.1 + point.1 / count));
-    let both: f64 = points.iter().map(|point| (point.0 - mean_x) * (point.1 - mean_y)).sum();
-    let square: f64 = points.iter().map(|point| (point.0 - mean_x).powi(2)).sum();
-    check("exponent of speed against height (Bagnold: -1)", both / square, -1.35..=-0.65);
+/// Bagnold: a dune wanders the slower the higher it is, in inverse proportion.
+#[test]
+#[ignore = "takes minutes"]
+fn a_dune_half_as_high_wanders_twice_as_fast() {
+    let points = [(18.0, 6.0), (24.0, 8.0), (32.0, 11.0), (42.0, 14.0)].map(|(radius, height)| {
+        let (height, speed) = barchan(radius, height);
+        println!("a barchan {height:.2} m high: {speed:.4} m a tick");
+        [height.ln(), speed.ln()]
+    });
+    let mean = [0, 1].map(|axis| points.iter().map(|point| point[axis]).sum::<f64>() / points.len() as f64);
+    let both: f64 = points.iter().map(|point| (point[0] - mean[0]) * (point[1] - mean[1])).sum();
+    let square: f64 = points.iter().map(|point| (point[0] - mean[0]).powi(2)).sum();
+    println!("exponent of speed against height: {:.3}", both / square);
+    assert!((-1.35..=-0.65).contains(&(both / square)), "{}", both / square);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn the_first_dunes_on_a_flat_sheet_are_as_far_apart_whatever_the_cells() {
     let (coarse, fine) = (wavelength(128, 4.0), wavelength(256, 2.0));
-    println!("  first wavelength {coarse:.1} m with cells of 4 m, {fine:.1} m with cells of 2 m");
-    check("ratio of the first wavelengths", fine / coarse, 0.8..=1.2);
-    if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("{coarse:.1} m with cells of 4 m, {fine:.1} m with cells of 2 m");
+    assert!((0.8..=1.2).contains(&(fine / coarse)), "{coarse} m and {fine} m");
 }

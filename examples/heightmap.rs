@@ -1,0 +1,32 @@
+//! A run without a window: mountains under rain, written as a heightmap that an engine can read.
+//!
+//! `cargo run --release --example heightmap FOLDER`
+
+use std::{env, error::Error, path::PathBuf};
+
+use thalweg::{
+    io::{
+        Progress,
+        export::{Dimensions, Export, Subject},
+    },
+    model::{origin::Options, session::Session},
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
+    // A built-in scene, or the path of a scene or of a heightmap.
+    let mut session = Session::open("alpine-valley", &Options { size: Some((128, 128)), ..Options::default() })?;
+    session.set("droplets.friction", "0.1")?;
+    session.enable(&["droplets", "thermal"]);
+    for _ in 0..20 {
+        session.simulation.tick();
+    }
+    let moved = session.simulation.ledger.solid.sum(|row| row.moved);
+    println!("{moved:.0} m³ were moved, of which {:.0e} m³ are not accounted for", session.simulation.solid_residual());
+
+    let height = Export::new("height", "png").map_err(|(wrong, right)| format!("{wrong}; {right}"))?;
+    let subject = Subject::new(&session, Dimensions::default(), &[height])?;
+    // Beside it lies height.json, which says how many metres a step of the picture is.
+    Export::save("height", &subject, &folder.join(height.file_name()), &Progress::default())?;
+    Ok(())
+}
