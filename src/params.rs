@@ -212,11 +212,12 @@ pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
 /// # Errors
 /// [`ParamError::Unknown`] with the nearest existing path.
 pub fn get(groups: &[Group<'_>], path: &str) -> Result<Parameter, ParamError> {
-    let all: Vec<Parameter> = groups.iter().flat_map(|&group| walk(group)).collect();
-    let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str())).map(str::to_owned);
-    all.into_iter()
-        .find(|parameter| parameter.path == path)
-        .ok_or_else(|| ParamError::Unknown { path: path.to_owned(), nearest })
+    let own = groups.iter().filter(|(name, _)| path.split('.').next() == Some(*name));
+    own.flat_map(|&group| walk(group)).find(|parameter| parameter.path == path).ok_or_else(|| {
+        let all: Vec<Parameter> = groups.iter().flat_map(|&group| walk(group)).collect();
+        let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str())).map(str::to_owned);
+        ParamError::Unknown { path: path.to_owned(), nearest }
+    })
 }
 
 /// Sets the parameter at a path from its text, the way `--set` does.

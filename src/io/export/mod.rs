@@ -1,7 +1,9 @@
 //! Results: what there is to save of a terrain, in which formats, and how it is written.
 
+mod glb;
 pub mod hillshade;
 mod mesh;
+mod sets;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-pub use self::mesh::Print;
+pub use self::{
+    mesh::Print,
+    sets::{Dimensions, ExportSet, SETS, Size},
+};
 use super::{
     Budget, Error, Progress,
     output::{self, Output},
@@ -138,117 +143,9 @@ pub fn formats(map: &str) -> &'static [&'static str] {
     content(map).unwrap_or(OTHERS[0].2).formats()
 }
 
-/// How many cells the results have.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Size {
-    /// As many as the terrain.
-    #[default]
-    Working,
-    /// So many times as many along each side.
-    Times(u32),
-    /// 2ⁿ + 1 along both sides, the next that is not smaller: what Unity takes.
-    PowerOfTwoPlusOne,
-    /// A side that Unreal recommends, the next that is not smaller.
-    Unreal,
-}
-
-/// Sides of landscapes that Unreal recommends.
-const UNREAL: [usize; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
 /// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
 /// `tests/memory.rs`.
 const BYTES_PER_CELL: usize = 60;
-/// Longest side of a result, in cells.
-const LONGEST_SIDE: usize = 8192;
-
-impl Size {
-    /// Columns and rows of the results.
-    pub fn of(self, terrain: &Terrain) -> (usize, usize) {
-        let (width, height) = (terrain.width(), terrain.height());
-        let longer = width.max(height);
-        match self {
-            Self::Working => (width, height),
-            Self::Times(factor) => {
-                let factor = (factor as usize).min(LONGEST_SIDE / longer).max(1);
-                (width * factor, height * factor)
-            }
-            Self::PowerOfTwoPlusOne => [(longer.max(2) - 1).next_power_of_two() + 1; 2].into(),
-            Self::Unreal => [UNREAL.into_iter().find(|side| *side >= longer).unwrap_or(UNREAL[6]); 2].into(),
-        }
-    }
-
-    /// Whether the result is a square whatever the map is.
-    fn is_square(self) -> bool {
-        matches!(self, Self::PowerOfTwoPlusOne | Self::Unreal)
-    }
-}
-
-/// How large everything becomes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Dimensions {
-    /// How many cells the results have.
-    pub size: Size,
-    /// How a mesh is made that is printed.
-    pub print: Print,
-}
-
-/// Results that serve a purpose together.
-#[derive(Clone, Copy, Debug)]
-pub struct ExportSet {
-    /// Its name.
-    pub title: &'static str,
-    /// What is written: map and format.
-    pub files: &'static [(&'static str, &'static str)],
-    /// With how many cells.
-    pub size: Size,
-}
-
-/// The sets that are offered.
-pub const SETS: [ExportSet; 6] = [
-    ExportSet {
-        title: "Unreal",
-        files: &[("height", "png"), ("flow", "png8"), ("wear", "png8"), ("deposits", "png8"), ("slope", "png8")],
-        size: Size::Unreal,
-    },
-    ExportSet {
-        title: "Unity",
-        files: &[("height", "r16"), ("flow", "png8"), ("deposits", "png8"), ("normal", "png")],
-        size: Size::PowerOfTwoPlusOne,
-    },
-    ExportSet { title: "Blender", files: &[("mesh", "glb"), ("height", "exr"), ("color", "png")], size: Size::Working },
-    ExportSet {
-        title: "GIS",
-        files: &[("height", "tif"), ("height", "asc"), ("change", "tif"), ("water", "tif")],
-        size: Size::Working,
-    },
-    ExportSet { title: "3D print", files: &[("mesh", "stl")], size: Size::Working },
-    ExportSet {
-        title: "Everything",
-        files: &[
-            ("height", "png"),
-            ("height", "exr"),
-            ("height", "r16"),
-            ("height", "r32"),
-            ("height", "tif"),
-            ("height", "asc"),
-            ("hillshade", "png"),
-            ("color", "png"),
-            ("normal", "png"),
-            ("slope", "png"),
-            ("flow", "png"),
-            ("wear", "png"),
-            ("deposits", "png"),
-            ("water", "png"),
-            ("sand", "png"),
-            ("hardness", "png"),
-            ("wetness", "png"),
-            ("occlusion", "png"),
-            ("mesh", "glb"),
-            ("mesh", "obj"),
-            ("mesh", "stl"),
-        ],
-        size: Size::Working,
-    },
-];
 
 /// What is saved: a terrain and all that its results need besides.
 #[derive(Clone, Debug)]
@@ -366,7 +263,7 @@ impl Export {
             (Some(Content::Mesh), "stl") => return mesh::write_stl(path, terrain, *print, progress),
             (Some(Content::Mesh), format) => {
                 let picture = rgb8_bytes(path, size, &subject.colors())?;
-                let write = if format == "glb" { mesh::write_glb } else { mesh::write_obj };
+                let write = if format == "glb" { glb::write_glb } else { mesh::write_obj };
                 return write(path, terrain, &picture, progress);
             }
             (Some(Content::Numbers(make)), _) => make(subject),
