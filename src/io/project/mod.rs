@@ -21,11 +21,7 @@ use std::{
 use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
 use self::manifest::{FORMAT, Head, Manifest, Run};
-use super::{
-    Budget, Error, Progress, input,
-    output::{self, bytes_of},
-    png::rgb8_bytes,
-};
+use super::{Budget, Error, Progress, input, output, png::rgb8_bytes};
 use crate::{
     io::export::hillshade::hillshade,
     model::{

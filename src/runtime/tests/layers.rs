@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     io::{
         Progress,
-        export::{self, Export, Settings, Subject},
+        export::{self, Dimensions, Export, Subject},
         project::{self, Project},
     },
     sim::{grid::Grid, quantity::Quantity},
@@ -37,7 +37,7 @@ fn a_layer_of_the_table_is_saved_taken_back_exported_and_shown() {
     let path = folder.path().join("work.thalweg");
     let sessions = app.world().resource::<Live>().all().to_vec();
     let export = Export::new("trial", "r32").expect("it is a map");
-    let subject = Subject::new(&sessions[0], Settings::default(), &[export]).expect("it is small");
+    let subject = Subject::new(&sessions[0], Dimensions::default(), &[export]).expect("it is small");
     export.write(&subject, &folder.path().join("trial.r32"), &Progress::default()).expect("there is room");
     let written = std::fs::read(folder.path().join("trial.r32")).expect("it is there");
     assert_eq!(written, trial.iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>());
