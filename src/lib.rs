@@ -5,7 +5,7 @@
 //! 1. [`io::heightmap::read`] opens `hills.png`. The reader of the format checks the size in the header, asks the [`io::Budget`]
 //!    for memory, and takes row after row. The sidecar says how many metres a step of the picture is. What comes out is a
 //!    [`sim::grid::Grid`] of metres.
-//! 2. [`io::session::Session`] makes a run of it: the heights become the bedrock of a [`sim::terrain::Terrain`], on which sand, water
+//! 2. [`model::session::Session`] makes a run of it: the heights become the bedrock of a [`sim::terrain::Terrain`], on which sand, water
 //!    and what the water carries lie.
 //! 3. [`sim::Simulation::tick`] lets each process that is on change these layers and book every transfer in the ledger.
 //! 4. [`runtime`] holds the run as a resource of the engine, and runs as many ticks in a frame as the speed and the frame's budget
