@@ -21,6 +21,8 @@ use crate::{
 /// Memory is looked at so often.
 const LOOK: Duration = Duration::from_millis(100);
 const MINUTE: Duration = Duration::from_secs(60);
+/// Nanoseconds of an hour: no frame takes longer.
+const HOUR: u64 = 3_600_000_000_000;
 
 #[derive(Args)]
 pub(super) struct Soak {
@@ -115,7 +117,7 @@ struct Stretch {
 
 impl Stretch {
     fn new(start: u64) -> Self {
-        let times = || Histogram::new(2).expect("it has up to five digits");
+        let times = || Histogram::new_with_bounds(1, HOUR, 2).expect("the bounds lie apart");
         Self { frames: times(), ticks: times(), start, peak: 0 }
     }
 }
