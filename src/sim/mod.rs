@@ -2,6 +2,10 @@
 //!
 //! It knows nothing of windows and files. [`Simulation`] runs the same in the app, in `thalweg build`, in a test and
 //! in a benchmark; several can live side by side.
+//!
+//! Every machine gets the same bits. So sines, powers and logarithms come from `libm`; clippy refuses the system's.
+
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod aligned;
 pub mod analysis;

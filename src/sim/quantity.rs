@@ -122,7 +122,7 @@ impl Simulation {
         let speed = || {
             let velocity = self.velocity().unwrap_or_else(|| [(); 2].map(|()| Grid::filled(width, height, 0.0)));
             let [u, v] = velocity;
-            u.iter().zip(v.iter()).map(|(u, v)| u.hypot(*v)).collect::<Vec<f32>>()
+            u.iter().zip(v.iter()).map(|(u, v)| libm::hypotf(*u, *v)).collect::<Vec<f32>>()
         };
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),

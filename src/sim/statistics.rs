@@ -44,13 +44,14 @@ impl Statistics {
                 let here = ground[y * width + x];
                 let level = (f64::from(here - range.0) / span * BINS as f64) as usize;
                 own.hypsometry[level.min(BINS - 1)] += 1.0 / count;
-                squares += (f64::from(here) - mean).powi(2);
+                let off = f64::from(here) - mean;
+                squares += off * off;
                 let (left, right) = (x.saturating_sub(1), (x + 1).min(width - 1));
                 let (up, down) = (y.saturating_sub(1), (y + 1).min(height - 1));
                 let along = |to: f32, from: f32, cells: usize| (to - from) / (cells.max(1) as f32 * terrain.cell_size);
                 let dx = along(ground[y * width + right], ground[y * width + left], right - left);
                 let dy = along(ground[down * width + x], ground[up * width + x], down - up);
-                let angle = f64::from(dx.hypot(dy).atan().to_degrees());
+                let angle = f64::from(libm::atanf(libm::hypotf(dx, dy)).to_degrees());
                 angles += angle;
                 own.slopes[((angle / 90.0 * BINS as f64) as usize).min(BINS - 1)] += 1.0 / count;
                 let inside = x > 0 && y > 0 && x + 1 < width && y + 1 < height;

@@ -275,6 +275,6 @@ impl Brush {
 
     /// What a dab makes up of a difference, if a pass makes up `strength` of it.
     pub(super) fn approach(&self) -> f32 {
-        1.0 - (1.0 - self.strength.min(0.999)).powf(1.0 / self.dabs_per_pass().max(1.0))
+        1.0 - libm::powf(1.0 - self.strength.min(0.999), 1.0 / self.dabs_per_pass().max(1.0))
     }
 }

@@ -25,7 +25,7 @@ impl Stroke {
         let way = [0, 1].map(|axis| place[axis] - self.last[axis]);
         let spacing = 0.01 * brush.spacing * brush.cells(terrain);
         let rested = if brush.hold { seconds * PASSES_PER_SECOND * brush.dabs_per_pass() } else { 0.0 };
-        let due = way[0].hypot(way[1]) / spacing + rested;
+        let due = libm::hypotf(way[0], way[1]) / spacing + rested;
         let mut dabs = Vec::new();
         let mut next = 1.0 - self.done;
         while next <= due {

@@ -9,7 +9,7 @@
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::{elementary::power, frame::Frame};
+use super::frame::Frame;
 use crate::sim::{grid::Grid, rng::Stream};
 
 /// Heights of any scale; the caller normalises them.
@@ -36,8 +36,8 @@ fn lattice(levels: u32, hurst: f64, seed: u64) -> Grid {
         let index = points.index(x, y);
         points[index] = normal(x, y);
     }
-    let fall = 1.0 / power(2.0, hurst);
-    let between = 1.0 / power(2.0, 0.5 * hurst);
+    let fall = 1.0 / libm::exp2(hurst);
+    let between = 1.0 / libm::exp2(0.5 * hurst);
     let mut deviation = 1.0;
     let mut step = side;
     while step > 1 {

@@ -3,7 +3,7 @@
 //! They are not rescaled to the cells' extremes: a shape has the same slope and volume at every resolution. A map
 //! with an even number of cells has none at its centre, so a peak there is lower by what the slope loses in half a cell.
 
-use super::{Generator, TerrainParams, elementary::decay, frame::Frame};
+use super::{Generator, TerrainParams, frame::Frame};
 use crate::sim::grid::Grid;
 
 /// Height of the dam's crest as a share of the valley's sides.
@@ -46,7 +46,7 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame) -> Grid {
                     let partition = u.abs() <= wall && v.abs() > 0.5 * size;
                     f64::from(border || partition)
                 }
-                Generator::Hill => decay(radius * radius / (2.0 * size * size)),
+                Generator::Hill => libm::exp(-radius * radius / (2.0 * size * size)),
                 _ => 0.0,
             }
     })

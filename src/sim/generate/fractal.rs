@@ -15,7 +15,7 @@
 
 use noise::{NoiseFn, Perlin, Simplex};
 
-use super::{Generator, TerrainParams, elementary::power, frame::Frame};
+use super::{Generator, TerrainParams, frame::Frame};
 use crate::sim::{grid::Grid, rng::Stream};
 
 /// Weight of a ridged octave per height of the one before (Ebert et al. 2003).
@@ -95,7 +95,7 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let lacunarity = params.lacunarity.into();
     let gain = match params.generator {
         Generator::Perlin | Generator::Simplex => params.persistence.into(),
-        _ => 1.0 / power(lacunarity, params.hurst.into()),
+        _ => 1.0 / libm::pow(lacunarity, params.hurst.into()),
     };
     let (stretch, finest) = if params.generator == Generator::Perlin { (1.0, 1.0) } else { (SIMPLEX_STRETCH, 2.0) };
     let octaves =

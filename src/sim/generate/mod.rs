@@ -5,7 +5,6 @@
 //! the same bits for any number of threads.
 
 mod diamond_square;
-mod elementary;
 mod faulting;
 mod fields;
 mod fractal;

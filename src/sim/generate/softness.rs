@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Softness, TerrainParams, elementary::decay, fractal::grain, frame::Frame, normalized};
+use super::{Softness, TerrainParams, fractal::grain, frame::Frame, normalized};
 use crate::sim::{grid::Grid, rng::Stream};
 
 /// Periods of the coarsest noise per shorter side.
@@ -74,7 +74,7 @@ fn gaussian_weights(deviation: f32) -> Vec<f32> {
     let weights: Vec<f64> = (0..=reach)
         .map(|distance| {
             let ratio = f64::from(distance) / deviation;
-            decay(0.5 * ratio * ratio)
+            libm::exp(-0.5 * ratio * ratio)
         })
         .collect();
     let total = 2.0 * weights.iter().sum::<f64>() - weights[0];

@@ -34,17 +34,11 @@ impl Weather {
     }
 }
 
-/// Cosine and sine of an angle in degrees, from plain arithmetic alone, so that every machine finds the same; exact for whole
-/// quarters.
+/// Cosine and sine of an angle in degrees; exact for whole quarters.
 pub fn heading(degrees: f64) -> [f32; 2] {
     let turned = degrees.rem_euclid(360.0);
     let quarter = (turned / 90.0).round();
-    let x = (turned - 90.0 * quarter) * (std::f64::consts::PI / 180.0);
-    let square = x * x;
-    // Taylor polynomials up to 45°, good to 1e-11.
-    let sin = x * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))));
-    let cos = 1.0
-        - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0 * (1.0 - square / 56.0 * (1.0 - square / 90.0))));
+    let (sin, cos) = libm::sincos((turned - 90.0 * quarter).to_radians());
     let (cos, sin) = match quarter as u32 % 4 {
         0 => (cos, sin),
         1 => (-sin, cos),
