@@ -12,16 +12,13 @@ const LEVEL: f32 = 1e-3;
 
 /// Differences of height along columns and rows, as slopes; at the border one-sided, on a map that goes round across it.
 fn slopes(ground: &Grid, terrain: &Terrain, x: usize, y: usize) -> [f32; 2] {
-    let wraps = terrain.edge == Edge::Wrap;
     let along = |place: usize, count: usize, at: &dyn Fn(usize) -> f32| {
-        let (before, after, span) = match (place > 0, place + 1 < count) {
-            (true, true) => (place - 1, place + 1, 2.0),
-            _ if wraps && count > 2 => ((place + count - 1) % count, (place + 1) % count, 2.0),
-            (true, false) => (place - 1, place, 1.0),
-            (false, true) => (place, place + 1, 1.0),
-            (false, false) => return 0.0,
-        };
-        (at(after) - at(before)) / (span * terrain.cell_size)
+        // A cell is not its own neighbour's neighbour.
+        let edge = if count > 2 { terrain.edge } else { Edge::Wall };
+        let beside = [-1, 1].map(|step| edge.index(place as isize + step, count));
+        let span = beside.iter().flatten().count().max(1) as f32;
+        let [before, after] = beside.map(|place_beside| at(place_beside.unwrap_or(place)));
+        (after - before) / (span * terrain.cell_size)
     };
     [along(x, ground.width(), &|column| ground.at(column, y)), along(y, ground.height(), &|row| ground.at(x, row))]
 }
@@ -40,7 +37,7 @@ pub fn slope(terrain: &Terrain) -> Grid {
     let ground = terrain.ground();
     each(&ground, |x, y| {
         let [along_x, along_y] = slopes(&ground, terrain, x, y);
-        along_x.hypot(along_y).atan().to_degrees()
+        libm::atanf(libm::hypotf(along_x, along_y)).to_degrees()
     })
 }
 
@@ -62,28 +59,22 @@ pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
 /// steeper ones. It ends in pits.
 fn passing(terrain: &Terrain) -> Grid {
     let ground = terrain.ground();
-    let (width, height) = (ground.width() as isize, ground.height() as isize);
-    let wraps = terrain.edge == Edge::Wrap;
+    let (width, height) = (ground.width(), ground.height());
     let mut order: Vec<u32> = (0..ground.len() as u32).collect();
     order.par_sort_by(|a, b| ground[*b as usize].total_cmp(&ground[*a as usize]).then(a.cmp(b)));
     let mut water = vec![1.0_f64; ground.len()];
     for index in order.into_iter().map(|index| index as usize) {
-        let (x, y) = ((index as isize) % width, (index as isize) / width);
+        let (x, y) = ((index % width) as isize, (index / width) as isize);
         let mut lower = [(0_usize, 0.0_f64); 8];
         let (mut count, mut whole) = (0, 0.0);
         for (dx, dy) in [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)] {
-            let (mut to_x, mut to_y) = (x + dx, y + dy);
-            if wraps {
-                (to_x, to_y) = (to_x.rem_euclid(width), to_y.rem_euclid(height));
-            }
-            if !(0..width).contains(&to_x) || !(0..height).contains(&to_y) {
-                continue;
-            }
-            let to = (to_y * width + to_x) as usize;
+            let place = terrain.edge.index(x + dx, width).zip(terrain.edge.index(y + dy, height));
+            let Some((to_x, to_y)) = place else { continue };
+            let to = to_y * width + to_x;
             let falls = f64::from(ground[index] - ground[to]) / f64::from((dx * dx + dy * dy) as f32).sqrt();
             if falls > 0.0 {
                 // Steeper ones get more than their share: it keeps rivers narrow.
-                let share = falls.powf(1.5);
+                let share = falls * falls.sqrt();
                 lower[count] = (to, share);
                 count += 1;
                 whole += share;
@@ -100,7 +91,7 @@ fn passing(terrain: &Terrain) -> Grid {
 /// Natural logarithm of the number of cells whose water passes.
 pub fn flow(terrain: &Terrain) -> Grid {
     let mut flow = passing(terrain);
-    flow.iter_mut().for_each(|cells| *cells = cells.ln());
+    flow.iter_mut().for_each(|cells| *cells = libm::logf(*cells));
     flow
 }
 
@@ -110,7 +101,7 @@ pub fn wetness(terrain: &Terrain) -> Grid {
     let passing = passing(terrain);
     each(&ground, |x, y| {
         let [along_x, along_y] = slopes(&ground, terrain, x, y);
-        (passing.at(x, y) * terrain.cell_size / along_x.hypot(along_y).max(LEVEL)).ln()
+        libm::logf(passing.at(x, y) * terrain.cell_size / libm::hypotf(along_x, along_y).max(LEVEL))
     })
 }
 

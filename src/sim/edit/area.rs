@@ -40,11 +40,8 @@ pub(super) struct Spot {
 impl Area {
     /// What lies nearer to (column, row) than so many cells; on a map that goes round, beyond its border too.
     pub fn new(terrain: &Terrain, place: [f32; 2], reach: f32) -> Self {
-        let wraps = terrain.edge == Edge::Wrap;
-        Self {
-            rows: lines(place[1], reach, terrain.height(), wraps),
-            columns: lines(place[0], reach, terrain.width(), wraps),
-        }
+        let lines = |axis: usize, count: usize| lines(place[axis], reach, count, terrain.edge);
+        Self { rows: lines(1, terrain.height()), columns: lines(0, terrain.width()) }
     }
 
     /// Changes bedrock and sand of every cell in reach that has a weight. Returns by how much the ground grew, in metres
@@ -118,10 +115,10 @@ impl Area {
     }
 }
 
-fn lines(middle: f32, reach: f32, count: usize, wraps: bool) -> Vec<Line> {
+fn lines(middle: f32, reach: f32, side: usize, edge: Edge) -> Vec<Line> {
     let (mut first, mut last) = ((middle - reach).ceil() as isize, (middle + reach).floor() as isize);
-    let count = count as isize;
-    if !wraps {
+    let count = side as isize;
+    if edge != Edge::Wrap {
         (first, last) = (first.max(0), last.min(count - 1));
     } else if last - first >= count {
         // Each once, where it is nearest.
@@ -129,6 +126,6 @@ fn lines(middle: f32, reach: f32, count: usize, wraps: bool) -> Vec<Line> {
         last = first + count - 1;
     }
     (first..=last)
-        .map(|place| Line { index: place.rem_euclid(count) as usize, place, offset: place as f32 - middle })
+        .map(|place| Line { index: edge.nearest(place, side), place, offset: place as f32 - middle })
         .collect()
 }

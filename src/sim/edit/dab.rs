@@ -6,10 +6,7 @@ use super::{
     Brush, Patch, Tool,
     area::{Area, Spot},
 };
-use crate::sim::{
-    grid::Grid,
-    terrain::{Edge, Terrain},
-};
+use crate::sim::{grid::Grid, terrain::Terrain};
 
 /// Sand thinner than this, in metres, does not count as ground that brushes add to.
 const DUST: f32 = 1e-3;
@@ -195,12 +192,9 @@ fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
     let (Some(first_row), Some(first_column)) = (area.rows.first(), area.columns.first()) else { return Vec::new() };
     // Twice as much is needed around, as it is done twice.
     let margin = 2 * reach;
-    let inside = |place: isize, count: usize| match terrain.edge {
-        Edge::Wrap => place.rem_euclid(count as isize) as usize,
-        _ => place.clamp(0, count as isize - 1) as usize,
-    };
     let places = |first: isize, lines: usize, count: usize| -> Vec<usize> {
-        (0..lines + 2 * margin).map(|line| inside(first + line as isize - margin as isize, count)).collect()
+        let place = |line: usize| terrain.edge.nearest(first + line as isize - margin as isize, count);
+        (0..lines + 2 * margin).map(place).collect()
     };
     let ys = places(first_row.place, rows, terrain.height());
     let xs = places(first_column.place, columns, terrain.width());
@@ -221,7 +215,8 @@ fn mean(terrain: &Terrain, area: &Area, reach: usize) -> Vec<f32> {
         }
     }
     debug_assert_eq!((height, width), (rows, columns));
-    let share = 1.0 / ((2 * reach + 1) as f32).powi(4);
+    let square = ((2 * reach + 1) as f32) * ((2 * reach + 1) as f32);
+    let share = 1.0 / (square * square);
     ground.iter().map(|sum| base + sum * share).collect()
 }
 

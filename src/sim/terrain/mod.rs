@@ -23,6 +23,24 @@ pub enum Edge {
     Wrap,
 }
 
+impl Edge {
+    /// The place on a side of so many cells that a place beyond its ends stands for: on a periodic map the one that comes in
+    /// on the other side, else none.
+    #[inline(always)]
+    pub fn index(self, place: isize, side: usize) -> Option<usize> {
+        match (usize::try_from(place), self) {
+            (Ok(place), _) if place < side => Some(place),
+            (_, Edge::Wrap) => Some(place.rem_euclid(side as isize) as usize),
+            _ => None,
+        }
+    }
+
+    /// The same; where there is none, the nearest place on the side.
+    #[inline(always)]
+    pub fn nearest(self, place: isize, side: usize) -> usize {
+        self.index(place, side).unwrap_or_else(|| place.clamp(0, side as isize - 1) as usize)
+    }
+}
 /// A spring, or a drain where its rate is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -48,11 +48,8 @@ pub fn settle(terrain: &mut Terrain, droplets: &[Droplet], highest: f32) -> f64 
 
 /// The cell at a place; outside, the one that stands for it, or none.
 fn cell(terrain: &Terrain, x: isize, y: isize) -> Option<usize> {
-    let (width, height) = (terrain.width() as isize, terrain.height() as isize);
-    match terrain.edge {
-        Edge::Wrap => Some((y.rem_euclid(height) * width + x.rem_euclid(width)) as usize),
-        _ => (x >= 0 && y >= 0 && x < width && y < height).then(|| (y * width + x) as usize),
-    }
+    let (width, height) = (terrain.width(), terrain.height());
+    Some(terrain.edge.index(y, height)? * width + terrain.edge.index(x, width)?)
 }
 
 /// Puts sand on a cell and returns by how much the layer really changed.

@@ -99,7 +99,7 @@ fn sweep(ground: &Grid, terrain: &Terrain, wind: Wind, speed_up: Option<&Grid>, 
         wind,
         windward: WINDWARD,
         aside,
-        wraps: terrain.edge == Edge::Wrap,
+        edge: terrain.edge,
         keeps: decay(distance / wind.memory),
         falls: distance * ROOF,
         mixes: (MIXING * wind.memory / terrain.cell_size).min(0.25),
@@ -130,7 +130,7 @@ struct Line {
     wind: Wind,
     windward: f32,
     aside: f32,
-    wraps: bool,
+    edge: Edge,
     keeps: f32,
     falls: f32,
     mixes: f32,
@@ -160,18 +160,18 @@ impl Pass for Sweep<'_> {
         // Mean and roof of a line, with two cells beyond either end.
         let first = &ground[row(0) * width..][..width];
         let (mut wide, mut smooth) = (vec![0.0; width + 2 * reach], vec![0.0; width]);
-        smoothen::<V>(first, reach, line.wraps, &mut wide, &mut smooth);
-        let (mut mean, mut roof) = (padded(&smooth, line.wraps), padded(first, line.wraps));
+        smoothen::<V>(first, reach, line.edge, &mut wide, &mut smooth);
+        let (mut mean, mut roof) = (padded(&smooth, line.edge), padded(first, line.edge));
         let (mut next_mean, mut next_roof) = (mean.clone(), roof.clone());
         // Around a periodic map twice: the first time finds what comes in.
-        let laps = if line.wraps { 2 } else { 1 };
+        let laps = if line.edge == Edge::Wrap { 2 } else { 1 };
         // The place upwind lies between the cell at this offset of the line before and the next one.
         let offset = if line.aside > 0.0 { -1 } else { 0 };
         let part = -line.aside - offset as f32;
         let same = vec![line.wind.speed_up / line.wind.memory; width];
         for step in 0..laps * height {
             let y = row(step);
-            smoothen::<V>(&ground[y * width..][..width], reach, line.wraps, &mut wide, &mut smooth);
+            smoothen::<V>(&ground[y * width..][..width], reach, line.edge, &mut wide, &mut smooth);
             over_row::<V>(
                 width,
                 LineRow {
@@ -187,8 +187,8 @@ impl Pass for Sweep<'_> {
                     shear: &mut shear[y * width..][..width],
                 },
             );
-            pad(&mut next_mean, line.wraps);
-            pad(&mut next_roof, line.wraps);
+            pad(&mut next_mean, line.edge);
+            pad(&mut next_roof, line.edge);
             std::mem::swap(&mut mean, &mut next_mean);
             std::mem::swap(&mut roof, &mut next_roof);
         }
@@ -197,14 +197,15 @@ impl Pass for Sweep<'_> {
 
 /// Twice the mean over `reach` cells on each side. `wide` is room for that many more cells.
 #[inline(always)]
-fn smoothen<V: Cells>(row: &[f32], reach: usize, wraps: bool, wide: &mut [f32], out: &mut [f32]) {
+fn smoothen<V: Cells>(row: &[f32], reach: usize, edge: Edge, wide: &mut [f32], out: &mut [f32]) {
     let width = row.len();
     out.copy_from_slice(row);
     for _ in 0..2 {
         wide[reach..reach + width].copy_from_slice(out);
-        for away in 0..reach {
-            let (before, after) = if wraps { (out[width - 1 - away], out[away]) } else { (out[0], out[width - 1]) };
-            (wide[reach - 1 - away], wide[reach + width + away]) = (before, after);
+        for away in 0..reach as isize {
+            for place in [-1 - away, width as isize + away] {
+                wide[(reach as isize + place) as usize] = out[edge.nearest(place, width)];
+            }
         }
         over_row::<V>(width, MeanRow { wide, reach, out });
     }
@@ -228,20 +229,18 @@ impl RowKernel for MeanRow<'_> {
     }
 }
 
-fn padded(row: &[f32], wraps: bool) -> Vec<f32> {
+fn padded(row: &[f32], edge: Edge) -> Vec<f32> {
     let mut out = vec![0.0; row.len() + 4];
     out[2..row.len() + 2].copy_from_slice(row);
-    pad(&mut out, wraps);
+    pad(&mut out, edge);
     out
 }
 
 /// Fills the two cells beyond either end.
-fn pad(line: &mut [f32], wraps: bool) {
+fn pad(line: &mut [f32], edge: Edge) {
     let width = line.len() - 4;
-    for away in 1..=2 {
-        let (before, after) =
-            if wraps && width > 1 { (line[2 + width - away], line[1 + away]) } else { (line[2], line[1 + width]) };
-        (line[2 - away], line[1 + width + away]) = (before, after);
+    for place in [-1, -2, width as isize, width as isize + 1] {
+        line[(2 + place) as usize] = line[2 + edge.nearest(place, width)];
     }
 }
 

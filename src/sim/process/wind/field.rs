@@ -129,23 +129,15 @@ pub fn fill<T: Copy + Send + Sync>(
         row(y, &mut out[RING..RING + width]);
         for ring in 1..=RING as isize {
             for beyond in [-ring, width as isize + ring - 1] {
-                out[(RING as isize + beyond) as usize] = out[RING + inside(beyond, width, edge)];
+                out[(RING as isize + beyond) as usize] = out[RING + edge.nearest(beyond, width)];
             }
         }
     });
     for ring in 1..=RING as isize {
         for beyond in [-ring, height as isize + ring - 1] {
-            let from = (RING + inside(beyond, height, edge)) * stride;
+            let from = (RING + edge.nearest(beyond, height)) * stride;
             layer.copy_within(from..from + stride, (RING as isize + beyond) as usize * stride);
         }
-    }
-}
-
-/// The place on the map that stands for one that may lie beyond.
-pub(super) fn inside(place: isize, side: usize, edge: Edge) -> usize {
-    match edge {
-        Edge::Wrap => place.rem_euclid(side as isize) as usize,
-        Edge::Open | Edge::Wall => place.clamp(0, side as isize - 1) as usize,
     }
 }
 

@@ -31,7 +31,7 @@ use crate::sim::{
     memory::{Memories, Memory},
     stencil::{Border, Tally, Window, sides},
     strip::{Strip, for_strips},
-    terrain::{Edge, Terrain},
+    terrain::Terrain,
 };
 
 /// Part of the stability limit c·Δt/l ≤ 0.499 that is used.
@@ -86,15 +86,10 @@ impl Pipes {
     /// drives over the border. Films that hardly flow have none.
     pub(super) fn velocity(&self, terrain: &Terrain) -> [Grid; 2] {
         let (width, height) = self.size;
-        let wraps = terrain.edge == Edge::Wrap;
         let flux = self.seen.as_ref().unwrap_or(&self.flux);
-        let place = |at: isize, count: usize| if wraps { at.rem_euclid(count as isize) } else { at };
         let at = |side: usize, x: isize, y: isize| {
-            let (x, y) = (usize::try_from(place(x, width)).ok(), usize::try_from(place(y, height)).ok());
-            match (x.filter(|&x| x < width), y.filter(|&y| y < height)) {
-                (Some(x), Some(y)) => flux[side][y * width + x],
-                _ => 0.0,
-            }
+            let place = terrain.edge.index(x, width).zip(terrain.edge.index(y, height));
+            place.map_or(0.0, |(x, y)| flux[side][y * width + x])
         };
         let along = |x: usize, y: usize, [back, ahead]: [usize; 2], (dx, dy): (isize, isize)| {
             let depth = terrain.water.at(x, y);
