@@ -2,8 +2,8 @@
 //! proportion to the mask.
 //!
 //! A process that has such parameters names them with `factors!`, keeps the struct that comes of it, and asks
-//! [`Covered::of`] at every step: nothing comes back unless there are a mask and a factor that is not 1, so that an
-//! evenly tuned map costs next to nothing.
+//! [`Covered::of`] at every step: nothing comes back unless there are a mask and a factor that is not 1. What a kernel needs
+//! of the parameters are [`Numbers`]: the same everywhere, or rows that the mask has scaled.
 
 use bevy_reflect::structs::Struct;
 
@@ -11,6 +11,7 @@ use super::{
     cells::Cells,
     grid::Grid,
     process::Mode,
+    stencil::{Border, Ring},
     terrain::{Edge, Terrain},
 };
 use crate::params::{Value, multiplied, walk};
@@ -42,8 +43,14 @@ pub(super) use factors;
 pub struct Covered<P> {
     /// Parameters under the mask.
     pub params: P,
-    /// The mask with a ring of cells around it, which repeats the border or the other side: from 0 to 1.
-    mask: Grid,
+    /// The mask.
+    pub mask: Mask,
+}
+
+/// How much of each cell is covered, from 0 to 1.
+pub struct Mask {
+    cells: Grid,
+    edge: Edge,
 }
 
 impl<P: Struct + Clone> Covered<P> {
@@ -58,53 +65,149 @@ impl<P: Struct + Clone> Covered<P> {
         if walk(("", &scaled)).iter().zip(walk(("", params))).all(|(scaled, plain)| scaled.value == plain.value) {
             return None;
         }
-        let inside = |place: usize, side: usize| match (place, terrain.edge) {
-            (0, Edge::Wrap) => side - 1,
-            (place, Edge::Wrap) if place > side => 0,
-            (place, _) => place.clamp(1, side) - 1,
-        };
-        let (width, height) = (terrain.width(), terrain.height());
-        let at = |x, y| mask.at(inside(x, width), inside(y, height)).clamp(0.0, 1.0);
-        Some(Self { params: scaled, mask: Grid::from_fn(width + 2, height + 2, at) })
+        let mut cells = mask.clone();
+        cells.iter_mut().for_each(|cell| *cell = cell.clamp(0.0, 1.0));
+        Some(Self { params: scaled, mask: Mask { cells, edge: terrain.edge } })
     }
 }
 
-impl<P> Covered<P> {
-    /// The mask on a row of the map, one cell longer at both ends.
-    #[inline(always)]
-    pub fn row(&self, y: usize) -> &[f32] {
-        let width = self.mask.width();
-        &self.mask[(y + 1) * width..(y + 2) * width]
-    }
-
-    /// The same; `y` may be beyond the border.
-    #[inline(always)]
-    pub fn near(&self, y: isize) -> &[f32] {
-        let (width, height) = (self.mask.width(), self.mask.height() as isize);
-        let line = if (-1..height - 1).contains(&y) { y + 1 } else { y.rem_euclid(height - 2) + 1 } as usize;
-        &self.mask[line * width..(line + 1) * width]
-    }
-
-    /// The rows above, here and below.
-    #[inline(always)]
-    pub fn rows(&self, y: usize) -> [&[f32]; 3] {
-        let width = self.mask.width();
-        [0, 1, 2].map(|line| &self.mask[(y + line) * width..(y + line + 1) * width])
-    }
-
+impl Mask {
     /// The mask at a cell of the map.
     pub fn at(&self, x: usize, y: usize) -> f32 {
-        self.mask.at(x + 1, y + 1)
+        self.cells.at(x, y)
     }
 
-    /// The mask with its ring, row by row.
-    pub fn ringed(&self) -> &[f32] {
-        &self.mask
+    /// The mask on a row, which may lie beyond the border.
+    pub fn row(&self, y: isize) -> &[f32] {
+        let width = self.cells.width();
+        &self.cells[self.edge.nearest(y, self.cells.height()) * width..][..width]
     }
 }
 
-/// A number of a law on free ground and under the mask. Where nothing is `MASKED`, the mask is not looked at.
+/// A number of a law on free ground and under the mask, where so much is covered.
 #[inline(always)]
-pub fn between<V: Cells, const MASKED: bool>([free, covered]: [f32; 2], mask: &[f32], at: usize) -> V {
-    if MASKED { V::all(free) + V::all(covered - free) * V::load(mask, at) } else { V::all(free) }
+pub fn between([free, covered]: [f32; 2], mask: f32) -> f32 {
+    free + (covered - free) * mask
+}
+
+/// A number of a law in the cells of a row: the same in all of them, or one for each.
+pub trait Number: Copy {
+    /// The number in so many cells from place `start` on.
+    fn cut(self, start: usize, width: usize) -> Self;
+    /// The number in the cells from place `x` on.
+    fn at<V: Cells>(self, x: usize) -> V;
+}
+
+impl Number for f32 {
+    #[inline(always)]
+    fn cut(self, _: usize, _: usize) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn at<V: Cells>(self, _: usize) -> V {
+        V::all(self)
+    }
+}
+
+impl Number for &[f32] {
+    #[inline(always)]
+    fn cut(self, start: usize, width: usize) -> Self {
+        &self[start..][..width]
+    }
+
+    #[inline(always)]
+    fn at<V: Cells>(self, x: usize) -> V {
+        V::load(self, x)
+    }
+}
+
+/// Numbers of a law in the cells of the last three rows: kernels are written for any, and so compiled for numbers that are
+/// the same everywhere without a load.
+pub trait Numbers {
+    /// A number on a row with a cell beyond either end.
+    type Row<'r>: Number
+    where
+        Self: 'r;
+    /// Finds the next row, which is row `y` and may lie beyond the border.
+    fn next(&mut self, y: isize);
+    /// A number on a row that is still kept.
+    fn row(&self, number: usize, y: isize) -> Self::Row<'_>;
+}
+
+impl<const N: usize> Numbers for [f32; N] {
+    type Row<'r> = f32;
+
+    #[inline(always)]
+    fn next(&mut self, _: isize) {}
+
+    #[inline(always)]
+    fn row(&self, number: usize, _: isize) -> f32 {
+        self[number]
+    }
+}
+
+/// Numbers of a law on free ground and under the mask, and the mask, if there is one.
+#[derive(Clone, Copy)]
+pub struct Scaled<'a, const N: usize> {
+    free: [f32; N],
+    masked: Option<([f32; N], &'a Mask)>,
+}
+
+impl<'a, const N: usize> Scaled<'a, N> {
+    /// The numbers that `of` finds for parameters, and for those under the mask.
+    pub fn new<P>(params: &P, covered: Option<&'a Covered<P>>, of: impl Fn(&P) -> [f32; N]) -> Self {
+        Self { free: of(params), masked: covered.map(|covered| (of(&covered.params), &covered.mask)) }
+    }
+
+    /// The numbers in a cell of the map.
+    pub fn at(&self, x: usize, y: usize) -> [f32; N] {
+        let Some((under, mask)) = self.masked else { return self.free };
+        std::array::from_fn(|number| between([self.free[number], under[number]], mask.at(x, y)))
+    }
+
+    /// The numbers row by row, from row `first` on.
+    pub fn rows(&self, border: Border, first: isize) -> Rows<'a, N> {
+        let Some((under, mask)) = self.masked else { return Rows::Even(self.free) };
+        let ends = std::array::from_fn(|number| [self.free[number], under[number]]);
+        Rows::Masked(MaskedRows { ends, mask, rows: Ring::new(border.width, first) })
+    }
+}
+
+/// What a kernel is compiled for.
+pub enum Rows<'a, const N: usize> {
+    /// Numbers that are the same everywhere.
+    Even([f32; N]),
+    /// Numbers that differ from cell to cell.
+    Masked(MaskedRows<'a, N>),
+}
+
+/// Rows of numbers that differ from cell to cell.
+pub struct MaskedRows<'a, const N: usize> {
+    ends: [[f32; 2]; N],
+    mask: &'a Mask,
+    rows: Ring<N, 3>,
+}
+
+impl<const N: usize> Numbers for MaskedRows<'_, N> {
+    type Row<'r>
+        = &'r [f32]
+    where
+        Self: 'r;
+
+    #[inline(always)]
+    fn next(&mut self, y: isize) {
+        for (row, ends) in self.rows.push().into_iter().zip(self.ends) {
+            for (cell, mask) in row.iter_mut().zip(self.mask.row(y)) {
+                *cell = between(ends, *mask);
+            }
+        }
+        let edge = if self.mask.edge == Edge::Open { Edge::Wall } else { self.mask.edge };
+        self.rows.close(edge, [[0.0; N]; 2]);
+    }
+
+    #[inline(always)]
+    fn row(&self, number: usize, y: isize) -> &[f32] {
+        self.rows.row(number, y)
+    }
 }

@@ -44,12 +44,7 @@ pub fn for_bands<'a, const LAYERS: usize, T: Send>(
 
 /// The row of cells that lies at `y`, which may be one beyond the map, or `None` if beyond the map lies something else.
 fn row_at(y: isize, rows: usize, edge: Edge) -> Option<usize> {
-    match (usize::try_from(y).ok().filter(|&y| y < rows), edge) {
-        (Some(y), _) => Some(y),
-        (None, Edge::Wall) => Some(y.clamp(0, rows as isize - 1) as usize),
-        (None, Edge::Wrap) => Some(y.rem_euclid(rows as isize) as usize),
-        (None, Edge::Open) => None,
-    }
+    if edge == Edge::Open { edge.index(y, rows) } else { Some(edge.nearest(y, rows)) }
 }
 
 /// The border of a map, as the windows see it.
@@ -67,7 +62,7 @@ impl Border {
     /// The row of the map that a row beyond a border that wraps is.
     #[inline(always)]
     pub fn on_map(&self, y: isize) -> usize {
-        y.rem_euclid(self.height as isize) as usize
+        Edge::Wrap.nearest(y, self.height)
     }
 
     /// The border of a terrain.
@@ -110,8 +105,12 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
     pub fn push(&mut self) -> [&mut [f32]; Q] {
         self.last += 1;
         self.rows.rotate_left(1);
-        let width = self.width;
-        self.rows[ROWS - 1].each_mut().map(|row| row.part_mut(PAD + 1, width))
+        // The compiler inlines no `map` of arrays here, and a row of a small map is short.
+        let mut cells: [&mut [f32]; Q] = std::array::from_fn(|_| Default::default());
+        for (cells, row) in cells.iter_mut().zip(&mut self.rows[ROWS - 1]) {
+            *cells = row.part_mut(PAD + 1, self.width);
+        }
+        cells
     }
 
     /// Sets what lies beyond the ends of the newest row. At an open border that is `ends`.
@@ -122,8 +121,7 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
             let row = row.part_mut(PAD, width + 2);
             (row[0], row[last]) = match edge {
                 Edge::Open => (ends[0][quantity], ends[1][quantity]),
-                Edge::Wall => (row[1], row[last - 1]),
-                Edge::Wrap => (row[last - 1], row[1]),
+                _ => (row[1 + edge.nearest(-1, width)], row[1 + edge.nearest(width as isize, width)]),
             };
         }
     }
@@ -137,7 +135,7 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
     /// One quantity of the rows above, here and below.
     #[inline(always)]
     pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
-        [y - 1, y, y + 1].map(|y| self.row(quantity, y))
+        [self.row(quantity, y - 1), self.row(quantity, y), self.row(quantity, y + 1)]
     }
 
     /// The same where only rows of the map are kept: beyond a wall lies what lies before it, beyond an open border `beyond`.

@@ -82,11 +82,14 @@ impl<'a, const LAYERS: usize> Strip<'a, LAYERS> {
     /// A row of every layer, to be changed.
     #[inline(always)]
     pub fn rows_mut(&mut self, y: isize) -> [&mut [f32]; LAYERS] {
-        let (rows, margin) = (&self.rows, self.margin);
-        self.layers.each_mut().map(|Part { own, around, stride }| match place(rows, margin, own.len(), *stride, y) {
-            Place::Own(at) => &mut own[at..at + *stride],
-            Place::Around(at) => &mut around[at..at + *stride],
-        })
+        let mut rows: [&mut [f32]; LAYERS] = std::array::from_fn(|_| Default::default());
+        for (row, Part { own, around, stride }) in rows.iter_mut().zip(&mut self.layers) {
+            *row = match place(&self.rows, self.margin, own.len(), *stride, y) {
+                Place::Own(at) => &mut own[at..at + *stride],
+                Place::Around(at) => &mut around[at..at + *stride],
+            };
+        }
+        rows
     }
 }
 
@@ -151,10 +154,10 @@ fn rows_around(border: Border, layer: &[f32], stride: usize, band: Range<usize>,
     let mut copies = Aligned::filled(2 * margin * stride, 0.0);
     for (row, copy) in copies.chunks_exact_mut(stride).enumerate() {
         let y = if row < margin { band.start + row } else { band.end + row } as isize - margin as isize;
-        let y = if edge == Edge::Wrap { y.rem_euclid(height as isize) } else { y };
-        let there = usize::try_from(y).ok().and_then(|y| layer.get(y * stride..(y + 1) * stride));
-        if let Some(there) = there {
-            copy.copy_from_slice(there);
+        // Faces have a row more than cells.
+        let rows = if edge == Edge::Wrap { height } else { layer.len() / stride };
+        if let Some(y) = edge.index(y, rows) {
+            copy.copy_from_slice(&layer[y * stride..(y + 1) * stride]);
         }
     }
     copies

@@ -29,7 +29,7 @@ use super::{
     tracks::Tracks,
 };
 use crate::sim::{
-    masked::Covered,
+    masked::{Covered, Mask},
     real::{LANES, Lanes, Real},
     swarm::{self, Swarm},
     terrain::{Edge, Terrain},
@@ -58,7 +58,7 @@ pub fn run(
         settles_alike: law.lifting == law.settling && under.lifting == under.settling,
         law,
         under,
-        mask: covered.map(Covered::ringed),
+        mask: covered.map(|covered| &covered.mask),
         width: width as i32,
         height: height as i32,
         edge: terrain.edge,
@@ -97,9 +97,9 @@ struct Note {
 /// The droplets of a wave.
 struct Wave<'a> {
     law: Constants,
-    /// The law under the mask, and the mask with the ring of [`Ground`], if it makes a difference.
+    /// The law under the mask, and the mask, if it makes a difference.
     under: Constants,
-    mask: Option<&'a [f32]>,
+    mask: Option<&'a Mask>,
     /// Whether excess is laid down as fast as lack is taken up.
     settles_alike: bool,
     width: i32,
@@ -242,7 +242,7 @@ impl Wave<'_> {
         let mut covered = Lanes::default();
         for lane in 0..LANES {
             let (column, row) = (bundle.x.0[lane] as usize, bundle.y.0[lane] as usize);
-            covered.0[lane] = mask[(row + 1) * (self.width as usize + 2) + column + 1];
+            covered.0[lane] = mask.at(column, row);
         }
         let between = |free: f32, under: f32| all(free) + all(under - free) * covered;
         Local {
@@ -334,10 +334,7 @@ impl Wave<'_> {
 
     /// As [`change_inner`], for places at the border.
     fn change_at_border(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
-        let place = |place: i32, side: i32| match self.edge {
-            Edge::Wrap => Some(place.rem_euclid(side)),
-            _ => (0..side).contains(&place).then_some(place),
-        };
+        let place = |place: i32, side: i32| Some(self.edge.index(place as isize, side as usize)? as i32);
         let mut taken = [0.0; 3];
         for line in 0..3 {
             for offset in 0..3 {

@@ -384,7 +384,7 @@ fn rain(terrain: &Terrain, per_tick: u32, covered: Option<&Covered<Params>>, str
         let mut weigh = |cell: usize| {
             even += weight(cell);
             let more = covered.map_or(0.0, |covered| {
-                let mask = f64::from(covered.at(cell % width, cell / width));
+                let mask = f64::from(covered.mask.at(cell % width, cell / width));
                 mask * (f64::from(covered.params.per_tick) / f64::from(per_tick) - 1.0)
             });
             sum += weight(cell) * (1.0 + more);

@@ -1,15 +1,12 @@
 //! What runs from cell to cell: the shares of the lower neighbours, then the transfer.
 
-use super::{
-    Params,
-    law::{CellLaw, Giver, Goes, Law, Laws, Sums, pair},
-};
+use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Law, STAYS, Sums, pair};
 use crate::sim::{
     aligned::Aligned,
     around::{Pair, around_some, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, laid_on, over_row},
-    masked::{Covered, between},
-    stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
+    masked::{Number, Numbers, Rows, Scaled},
+    stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine},
     strip::Strip,
     terrain::Edge,
 };
@@ -29,7 +26,7 @@ const GROUND: usize = 1;
 /// What cells give, as a row of the ring.
 const GIVES: usize = 0;
 const LOAD: usize = 1;
-const SOFT: usize = 2;
+const DIGS: usize = 2;
 const HAS: usize = 3;
 /// What of its sediment a cell gives at most.
 const ALL: f32 = 1.0 - 1e-6;
@@ -70,18 +67,17 @@ impl RowKernel for LevelRow<'_> {
 }
 
 /// What the cells of a row give, if they have it.
-struct ShareRow<'a, const MASKED: bool, const EIGHT: bool> {
+struct ShareRow<'a, N, const EIGHT: bool> {
     law: Law,
-    laws: Laws<MASKED>,
-    mask: &'a [f32],
     level: Nine<'a>,
     /// Sand, water, sediment, softness.
     layers: [&'a [f32]; 4],
+    dissolution: N,
     /// Water, load and how fast the ground is dug.
     out: [&'a mut [f32]; 3],
 }
 
-impl<const MASKED: bool, const EIGHT: bool> Pair<1> for ShareRow<'_, MASKED, EIGHT> {
+impl<N: Number, const EIGHT: bool> Pair<1> for ShareRow<'_, N, EIGHT> {
     /// By how much the neighbour lies lower.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 1] {
@@ -89,12 +85,12 @@ impl<const MASKED: bool, const EIGHT: bool> Pair<1> for ShareRow<'_, MASKED, EIG
     }
 }
 
-impl<const MASKED: bool, const EIGHT: bool> RowKernel for ShareRow<'_, MASKED, EIGHT> {
+impl<N: Number, const EIGHT: bool> RowKernel for ShareRow<'_, N, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one) = (V::all(0.0), V::all(1.0));
         let law = self.law;
-        let own: CellLaw<V> = self.laws.at(self.mask, x);
+        let dissolution: V = self.dissolution.at(x);
         let [all] = around_some::<V, 1, EIGHT>(self, x);
         let [beside, across] = lowest::<V>(self.level, x);
         let lowest = if EIGHT { beside.min(across) } else { beside };
@@ -106,25 +102,25 @@ impl<const MASKED: bool, const EIGHT: bool> RowKernel for ShareRow<'_, MASKED, E
         let soft = if law.published {
             one
         } else {
-            let bare = (V::all(2.0) * V::load(softness, x)).min(one / own.dissolution.max(V::all(0.5)));
+            let bare = (V::all(2.0) * V::load(softness, x)).min(one / dissolution.max(V::all(0.5)));
             V::all(COVER).if_above(sand, bare, one)
         };
-        let [water_out, load_out, soft_out] = &mut self.out;
+        let [water_out, load_out, digs_out] = &mut self.out;
         all.if_above(zero, water, zero).store(water_out, x);
         all.if_above(zero, suspended / some, zero).store(load_out, x);
-        soft.store(soft_out, x);
+        (dissolution * soft).store(digs_out, x);
     }
 }
 
 /// What the cells of a row dig and lay down, and how much of what they would give they have then.
-struct BedRow<'a, const MASKED: bool, const EIGHT: bool> {
+struct BedRow<'a, N, const EIGHT: bool> {
     law: Law,
-    laws: Laws<MASKED>,
-    mask: &'a [f32],
     level: Nine<'a>,
     ground: Nine<'a>,
     /// As [`ShareRow`] found it.
     gives: [&'a [f32]; 3],
+    capacity: N,
+    deposition: N,
     /// Bedrock, sand, sediment.
     layers: [&'a mut [f32]; 3],
     /// Share of the sediment that goes.
@@ -132,31 +128,30 @@ struct BedRow<'a, const MASKED: bool, const EIGHT: bool> {
     tallies: &'a mut Tallies,
 }
 
-impl<const MASKED: bool, const EIGHT: bool> Pair<4> for BedRow<'_, MASKED, EIGHT> {
+impl<N: Number, const EIGHT: bool> Pair<4> for BedRow<'_, N, EIGHT> {
     /// What goes to a neighbour, what settles and what is dug on the way, and what is not dug because the neighbour lies there.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 4] {
-        let [water, load, soft] = self.gives;
-        let (water, load, soft) = (V::load(water, x), V::load(load, x), V::load(soft, x));
+        let [water, load, digs] = self.gives;
+        let (water, load, digs) = (V::load(water, x), V::load(load, x), V::load(digs, x));
+        let capacity = self.capacity.at(x);
         let fall = V::load(self.level[1][1], x) - V::load(self.level[row][column], x);
         let higher = V::load(self.ground[1][1], x) - V::load(self.ground[row][column], x);
-        let giver = Giver { water, load, soft, has: V::all(1.0) };
-        let goes = pair(self.law, self.laws.at(self.mask, x), giver, fall, higher);
-        [goes.load, goes.settles, goes.dug, goes.spared]
+        let goes = pair(self.law, Giver { water, load, capacity, digs, has: V::all(1.0) }, fall, higher);
+        [goes.load, self.deposition.at::<V>(x) * goes.surplus, goes.dug, goes.spared]
     }
 }
 
-impl<const MASKED: bool, const EIGHT: bool> RowKernel for BedRow<'_, MASKED, EIGHT> {
+impl<N: Number, const EIGHT: bool> RowKernel for BedRow<'_, N, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one, law) = (V::all(0.0), V::all(1.0), self.law);
         let [goes, settles, dug, spared] = around_some::<V, 4, EIGHT>(self, x);
-        let own: CellLaw<V> = self.laws.at(self.mask, x);
         let [bedrock_row, sand_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         let carried = V::load(suspended_row, x);
         // Where nothing flows, all settles.
-        let settles = V::load(self.gives[GIVES], x).if_above(zero, settles, own.deposition * carried);
+        let settles = V::load(self.gives[GIVES], x).if_above(zero, settles, self.deposition.at::<V>(x) * carried);
         let from_sand = dug.min(old_sand);
         let (bedrock, sand) = (old_bedrock - (dug - from_sand), old_sand - from_sand);
         let dug = (old_bedrock - bedrock) + (old_sand - sand);
@@ -178,14 +173,14 @@ impl<const MASKED: bool, const EIGHT: bool> RowKernel for BedRow<'_, MASKED, EIG
 }
 
 /// What the cells of a row get and give.
-struct TransferRow<'a, const MASKED: bool, const EIGHT: bool> {
+struct TransferRow<'a, N, const EIGHT: bool> {
     law: Law,
-    laws: Laws<MASKED>,
-    mask: Nine<'a>,
     level: Nine<'a>,
     ground: Nine<'a>,
     /// What cells give, as [`ShareRow`] and [`BedRow`] found it.
     gives: [Nine<'a>; 4],
+    capacity: [[N; 3]; 3],
+    stays: N,
     water: &'a mut [f32],
     suspended: &'a mut [f32],
     dried: &'a mut Tally,
@@ -199,35 +194,33 @@ struct Tallies {
     spared: Tally,
 }
 
-impl<const MASKED: bool, const EIGHT: bool> TransferRow<'_, MASKED, EIGHT> {
+impl<N: Number, const EIGHT: bool> TransferRow<'_, N, EIGHT> {
     #[inline(always)]
     fn giver<V: Cells>(&self, row: usize, column: usize, x: usize) -> Giver<V> {
         let at = |quantity: usize| V::load(self.gives[quantity][row][column], x);
-        Giver { water: at(GIVES), load: at(LOAD), soft: at(SOFT), has: at(HAS) }
+        let capacity = self.capacity[row][column].at(x);
+        Giver { water: at(GIVES), load: at(LOAD), capacity, digs: at(DIGS), has: at(HAS) }
     }
 }
 
-impl<const MASKED: bool, const EIGHT: bool> Pair<3> for TransferRow<'_, MASKED, EIGHT> {
+impl<N: Number, const EIGHT: bool> Pair<3> for TransferRow<'_, N, EIGHT> {
     /// Water that comes and goes; sediment that comes less what goes, so that a stream through the cell leaves no rounding behind.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 3] {
         let rise = V::load(self.level[row][column], x) - V::load(self.level[1][1], x);
         let higher = V::load(self.ground[row][column], x) - V::load(self.ground[1][1], x);
-        let its = self.laws.at(self.mask[row][column], x);
-        let come: Goes<V> = pair(self.law, its, self.giver(row, column, x), rise, higher);
-        let own = self.laws.at(self.mask[1][1], x);
-        let go: Goes<V> = pair(self.law, own, self.giver(1, 1, x), -rise, -higher);
+        let come: Goes<V> = pair(self.law, self.giver(row, column, x), rise, higher);
+        let go: Goes<V> = pair(self.law, self.giver(1, 1, x), -rise, -higher);
         [come.water, go.water, come.load - go.load]
     }
 }
 
-impl<const MASKED: bool, const EIGHT: bool> RowKernel for TransferRow<'_, MASKED, EIGHT> {
+impl<N: Number, const EIGHT: bool> RowKernel for TransferRow<'_, N, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [comes, goes, loads] = around_some::<V, 3, EIGHT>(self, x);
         let wet = (V::load(self.water, x) + (comes - goes)).positive();
-        let Laws([free, under]) = self.laws;
-        let water = wet * between::<V, MASKED>([free.stays, under.stays], self.mask[1][1], x);
+        let water = wet * self.stays.at::<V>(x);
         (V::load(self.suspended, x) + loads).store(self.suspended, x);
         water.store(self.water, x);
         self.dried.add(x, wet - water);
@@ -239,9 +232,8 @@ pub(super) struct Run<'a> {
     pub strip: Strip<'a, 4>,
     pub start: &'a [f32],
     pub softness: &'a [f32],
-    /// On free ground, and under the mask.
-    pub laws: [Law; 2],
-    pub covered: Option<&'a Covered<Params>>,
+    pub law: Law,
+    pub numbers: Scaled<'a, 4>,
 }
 
 impl Pass for Run<'_> {
@@ -249,11 +241,12 @@ impl Pass for Run<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Sums {
-        match (self.covered.is_some(), self.laws[0].neighbours == 8) {
-            (false, false) => self.run_as::<V, false, false>(),
-            (false, true) => self.run_as::<V, false, true>(),
-            (true, false) => self.run_as::<V, true, false>(),
-            (true, true) => self.run_as::<V, true, true>(),
+        let rows = self.numbers.rows(self.strip.border(), self.strip.rows().start - 1);
+        match (rows, self.law.neighbours == 8) {
+            (Rows::Even(even), false) => self.run_as::<V, false>(even),
+            (Rows::Even(even), true) => self.run_as::<V, true>(even),
+            (Rows::Masked(rows), false) => self.run_as::<V, false>(rows),
+            (Rows::Masked(rows), true) => self.run_as::<V, true>(rows),
         }
     }
 }
@@ -263,17 +256,10 @@ impl Run<'_> {
     pub const MARGIN: usize = 2;
 
     #[inline(always)]
-    fn run_as<V: Cells, const MASKED: bool, const EIGHT: bool>(self) -> Sums {
-        let Self { mut strip, start, softness, laws, covered } = self;
+    fn run_as<V: Cells, const EIGHT: bool>(self, mut numbers: impl Numbers) -> Sums {
+        let Self { mut strip, start, softness, law, .. } = self;
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
         let Border { width, height, edge } = border;
-        let (law, laws) = (laws[0], Laws::<MASKED>(laws));
-        let mask = |y: isize| -> &[f32] {
-            match covered {
-                Some(covered) if MASKED => covered.near(y),
-                _ => &[],
-            }
-        };
         let mut window: Window<2, 4> = Window::over(&strip, 2);
         let mut giving: Ring<4, 3> = Ring::new(width, near.start);
         let nothing = Aligned::filled(width + 2, 0.0);
@@ -281,28 +267,30 @@ impl Run<'_> {
         let mut sums = Sums::default();
         for y in own.start - 2..own.end {
             window.fill_to::<V>(y + 2, &Levels { strip: &strip, start });
+            numbers.next(y + 1);
+            let number = |number: usize, y: isize| numbers.row(number, y).cut(1, width);
             if near.contains(&(y + 1)) {
                 let next = y + 1;
-                let mask = if MASKED { sides(mask(next), width)[1] } else { &[] };
                 let (level, ground) =
                     (nine(window.around(LEVEL, next), width), nine(window.around(GROUND, next), width));
                 let softness = &softness[border.on_map(next) * width..][..width];
-                let [water_out, load_out, soft_out, has_out] = giving.push();
+                let [water_out, load_out, digs_out, has_out] = giving.push();
                 let [bedrock, sand, water, suspended] = strip.rows_mut(next).map(|row| &mut row[..width]);
-                let out = [&mut water_out[..width], &mut load_out[..width], &mut soft_out[..width]];
+                let out = [&mut water_out[..width], &mut load_out[..width], &mut digs_out[..width]];
                 let layers = [&*sand, &*water, &*suspended, softness];
-                over_row::<V>(width, ShareRow::<MASKED, EIGHT> { law, laws, mask, level, layers, out });
-                let gives = [&water_out[..width], &load_out[..width], &soft_out[..width]];
+                let dissolution = number(DISSOLUTION, next);
+                over_row::<V>(width, ShareRow::<_, EIGHT> { law, level, layers, dissolution, out });
+                let gives = [&water_out[..width], &load_out[..width], &digs_out[..width]];
                 let (layers, out, tallies) = ([bedrock, sand, suspended], &mut has_out[..width], &mut tallies);
                 over_row::<V>(
                     width,
-                    BedRow::<MASKED, EIGHT> {
+                    BedRow::<_, EIGHT> {
                         law,
-                        laws,
-                        mask,
                         level,
                         ground,
                         gives,
+                        capacity: number(CAPACITY, next),
+                        deposition: number(DEPOSITION, next),
                         layers,
                         out,
                         tallies: &mut *tallies,
@@ -317,15 +305,19 @@ impl Run<'_> {
                 continue;
             }
             let (level, ground) = (window.around(LEVEL, y), window.around(GROUND, y));
-            let gives = [GIVES, LOAD, SOFT, HAS].map(|quantity| giving.within(quantity, y, border, &nothing));
+            let gives = [GIVES, LOAD, DIGS, HAS].map(|quantity| giving.within(quantity, y, border, &nothing));
             let [_, _, water, suspended] = strip.rows_mut(y);
-            let transfer = TransferRow::<MASKED, EIGHT> {
+            let around = |y: isize| {
+                let row = numbers.row(CAPACITY, y);
+                [row.cut(0, width), row.cut(1, width), row.cut(2, width)]
+            };
+            let transfer = TransferRow::<_, EIGHT> {
                 law,
-                laws,
-                mask: if MASKED { nine([mask(y - 1), mask(y), mask(y + 1)], width) } else { [[&[]; 3]; 3] },
                 level: nine(level, width),
                 ground: nine(ground, width),
                 gives: gives.map(|quantity| nine(quantity, width)),
+                capacity: [around(y - 1), around(y), around(y + 1)],
+                stays: number(STAYS, y),
                 water: &mut water[..width],
                 suspended: &mut suspended[..width],
                 dried: &mut dried,
@@ -337,11 +329,11 @@ impl Run<'_> {
                     if 4 * kind + side >= law.neighbours {
                         return;
                     }
-                    let own: CellLaw<f32> = laws.at(mask(y), x + 1);
-                    let [water, load, soft, has] = gives.map(|quantity| quantity[1][x + 1]);
+                    let [water, load, digs, has] = gives.map(|quantity| quantity[1][x + 1]);
+                    let capacity = numbers.row(CAPACITY, y).at(x + 1);
                     let fall = level[1][x + 1] - neighbour(level, x, kind, side);
                     let higher = ground[1][x + 1] - neighbour(ground, x, kind, side);
-                    let go = pair(law, own, Giver { water, load, soft, has }, fall, higher);
+                    let go = pair(law, Giver { water, load, capacity, digs, has }, fall, higher);
                     sums.water_out += f64::from(go.water);
                     sums.solid_out += f64::from(go.load);
                 });

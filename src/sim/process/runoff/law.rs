@@ -1,7 +1,7 @@
 //! What a cell gives to a lower neighbour.
 
 use super::{Neighbours, Params};
-use crate::sim::{cells::Cells, masked::between, process::Mode};
+use crate::sim::{cells::Cells, process::Mode};
 
 /// What a strip moved, in metres times cells.
 #[derive(Default)]
@@ -15,27 +15,17 @@ pub(super) struct Sums {
     pub spared: u64,
 }
 
-/// The numbers of both modes.
+/// What holds in every cell.
 #[derive(Clone, Copy)]
 pub(super) struct Law {
     pub published: bool,
     pub neighbours: usize,
-    capacity: f32,
-    deposition: f32,
-    dissolution: f32,
-    pub stays: f32,
 }
 
 impl Law {
     pub fn new(params: &Params) -> Self {
-        Self {
-            published: params.mode == Mode::Published,
-            neighbours: if params.neighbours == Neighbours::Four { 4 } else { 8 },
-            capacity: params.capacity,
-            deposition: params.deposition,
-            dissolution: params.dissolution,
-            stays: 1.0 - params.evaporation,
-        }
+        let neighbours = if params.neighbours == Neighbours::Four { 4 } else { 8 };
+        Self { published: params.mode == Mode::Published, neighbours }
     }
 
     /// What no neighbour gets more of, so that all of them and the cell itself can have as much.
@@ -44,59 +34,48 @@ impl Law {
     }
 }
 
-/// The law of some cells: on free ground, or in proportion to the mask.
-#[derive(Clone, Copy)]
-pub(super) struct CellLaw<V> {
-    pub capacity: V,
-    pub deposition: V,
-    pub dissolution: V,
+/// What the mask scales, in the order of the names below.
+pub(super) fn numbers(params: &Params) -> [f32; 4] {
+    [params.capacity, params.deposition, params.dissolution, 1.0 - params.evaporation]
 }
 
-/// The law on free ground and under the mask.
-#[derive(Clone, Copy)]
-pub(super) struct Laws<const MASKED: bool>(pub [Law; 2]);
+pub(super) const CAPACITY: usize = 0;
+pub(super) const DEPOSITION: usize = 1;
+pub(super) const DISSOLUTION: usize = 2;
+/// Share of the water that does not evaporate.
+pub(super) const STAYS: usize = 3;
 
-impl<const MASKED: bool> Laws<MASKED> {
-    #[inline(always)]
-    pub fn at<V: Cells>(self, mask: &[f32], x: usize) -> CellLaw<V> {
-        let Self([free, under]) = self;
-        CellLaw {
-            capacity: between::<V, MASKED>([free.capacity, under.capacity], mask, x),
-            deposition: between::<V, MASKED>([free.deposition, under.deposition], mask, x),
-            dissolution: between::<V, MASKED>([free.dissolution, under.dissolution], mask, x),
-        }
-    }
-}
-
-/// What a cell gives: water and sediment per metre that a neighbour lies lower; how fast its ground is dug, and which share
-/// of the sediment that would go it really has.
+/// What a cell gives: water and sediment per metre that a neighbour lies lower; what a metre of its water can carry, which
+/// share of what it could carry more it digs, and which share of the sediment that would go it really has.
 #[derive(Clone, Copy)]
 pub(super) struct Giver<V> {
     pub water: V,
     pub load: V,
-    pub soft: V,
+    pub capacity: V,
+    pub digs: V,
     pub has: V,
 }
 
-/// What goes from a cell to a lower neighbour, what of it settles and what is dug; what is not dug, so that the cell stays
+/// What goes from a cell to a lower neighbour, what is dug; what is not dug, so that the cell stays
 /// higher.
 pub(super) struct Goes<V> {
     pub water: V,
     pub load: V,
-    pub settles: V,
+    /// How much more sediment comes than this water can carry.
+    pub surplus: V,
     pub dug: V,
     pub spared: V,
 }
 
 /// What a cell gives to a neighbour: by how much its level and its ground are higher.
 #[inline(always)]
-pub(super) fn pair<V: Cells>(law: Law, own: CellLaw<V>, giver: Giver<V>, level: V, ground: V) -> Goes<V> {
+pub(super) fn pair<V: Cells>(law: Law, giver: Giver<V>, level: V, ground: V) -> Goes<V> {
     let fall = level.positive();
     let (water, load) = (giver.water * fall, giver.load * fall);
-    let able = own.capacity * water;
-    let wants = own.dissolution * giver.soft * (able - load).positive();
+    let capacity = giver.capacity * water;
+    let wants = giver.digs * (capacity - load).positive();
     // Not below the neighbour, though all of them take.
     let dug = if law.published { wants } else { wants.min(ground.positive() * V::all(law.part())) };
-    let goes = (load.min(able) + dug) * giver.has;
-    Goes { water, load: goes, settles: own.deposition * (load - able).positive(), dug, spared: wants - dug }
+    let goes = (load.min(capacity) + dug) * giver.has;
+    Goes { water, load: goes, surplus: (load - capacity).positive(), dug, spared: wants - dug }
 }

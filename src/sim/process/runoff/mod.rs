@@ -29,7 +29,7 @@ use crate::{
     params::{choice, knob},
     sim::{
         cells::with_vector_unit,
-        masked::{Covered, factors},
+        masked::{Covered, Scaled, factors},
         memory::Memories,
         stencil::Border,
         strip::for_strips,
@@ -173,7 +173,7 @@ impl Process for Runoff {
                 let more = covered.as_ref().map_or(0.0, |covered| covered.params.rain - rain);
                 for y in 0..height {
                     for x in 0..width {
-                        let mask = covered.as_ref().map_or(0.0, |covered| covered.at(x, y));
+                        let mask = covered.as_ref().map_or(0.0, |covered| covered.mask.at(x, y));
                         let share = terrain.rain.as_ref().map_or(1.0, |map| map.at(x, y));
                         terrain.water[y * width + x] += (rain + more * mask) * share;
                     }
@@ -184,12 +184,12 @@ impl Process for Runoff {
         }
         let covered = self.covered(terrain);
         let covered = covered.as_ref();
-        let laws = [Law::new(&self.params), Law::new(covered.map_or(&self.params, |covered| &covered.params))];
+        let (law, numbers) = (Law::new(&self.params), Scaled::new(&self.params, covered, law::numbers));
         let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));
         let bands = for_strips(border, layers, Run::MARGIN, |strip| {
-            with_vector_unit(Run { strip, start, softness, laws, covered })
+            with_vector_unit(Run { strip, start, softness, law, numbers })
         });
         for band in bands {
             let solid = context.ledger.solid.row(INFO.key);

@@ -25,9 +25,10 @@ use super::{
 use crate::{
     params::{choice, knob},
     sim::{
+        around::FARTHER,
         cells::{Cells, with_vector_unit},
         grid::Grid,
-        masked::{Covered, between, factors},
+        masked::{Covered, Scaled, factors},
         memory::Memories,
         stencil::Border,
         strip::for_strips,
@@ -140,12 +141,13 @@ impl Process for Thermal {
         let covered = covered.as_ref();
         let steep = Steep::new(&self.params, size);
         let under = covered.map_or(steep, |covered| Steep::new(&covered.params, size));
+        let numbers = numbers(&self.params, covered, size);
         let Terrain { bedrock, sand, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
         let bands = match self.params.mode {
             Mode::Default => for_strips(border, layers, Slide::MARGIN, |strip| {
-                with_vector_unit(Slide { strip, start, softness, steep: [steep, under], covered })
+                with_vector_unit(Slide { strip, start, softness, numbers })
             }),
             Mode::Published => for_strips(border, layers, Fall::MARGIN, |strip| {
                 with_vector_unit(Fall { strip, start, softness, steep })
@@ -169,15 +171,14 @@ impl Process for Thermal {
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
         let cured = self.params.mode == Mode::Default;
         let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
-        let free = Steep::new(&self.params, 1.0);
-        let under = covered.as_ref().map_or(free, |covered| Steep::new(&covered.params, 1.0));
+        let numbers = numbers(&self.params, covered.as_ref(), 1.0);
         Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {
-            let mask = [covered.as_ref().map_or(0.0, |covered| covered.at(x, y))];
+            let [lies, _, per_hardness, bias, _] = numbers.at(x, y);
             // A dusting does not count as loose ground.
             if cured && terrain.sand.at(x, y) > 0.01 {
-                between::<f32, true>([free.repose, under.repose], &mask, 0)
+                lies
             } else {
-                Steep::talus::<f32, true>([free, under], terrain.softness.at(x, y), &mask, 0)
+                talus(terrain.softness.at(x, y), per_hardness, bias)
             }
         }))
     }
@@ -225,7 +226,7 @@ struct Steep {
 
 impl Steep {
     fn new(params: &Params, size: f32) -> Self {
-        let repose = params.repose_angle.to_radians().tan() * size;
+        let repose = libm::tanf(params.repose_angle.to_radians()) * size;
         let seconds = if params.mode == Mode::Default { params.dt * size } else { params.dt };
         Self {
             repose,
@@ -235,17 +236,25 @@ impl Steep {
             cut: params.rate * seconds > 1.0,
         }
     }
+}
 
-    /// 1 where sand slides, 0 where time stands still.
-    #[inline(always)]
-    fn moves(self) -> f32 {
-        if self.share > 0.0 { 1.0 } else { 0.0 }
-    }
+/// The numbers of the default mode, in the order of their names below.
+fn numbers<'a>(params: &Params, covered: Option<&'a Covered<Params>>, size: f32) -> Scaled<'a, 5> {
+    Scaled::new(params, covered, |params| {
+        let Steep { repose, per_hardness, bias, share, .. } = Steep::new(params, size);
+        let [beside, across] = FARTHER.map(|farther| repose * farther);
+        [beside, across, per_hardness, bias, share]
+    })
+}
 
-    /// Difference of height at which rock of this softness stands beside its neighbour, on free ground and under the mask.
-    #[inline(always)]
-    fn talus<V: Cells, const MASKED: bool>([free, under]: [Self; 2], softness: V, mask: &[f32], at: usize) -> V {
-        let per_hardness: V = between::<V, MASKED>([free.per_hardness, under.per_hardness], mask, at);
-        (V::all(1.0) - softness) * per_hardness + between::<V, MASKED>([free.bias, under.bias], mask, at)
-    }
+/// Difference of height at which sand lies on the neighbour beside it, and on the one across the corner.
+const LIES: [usize; 2] = [0, 1];
+const PER_HARDNESS: usize = 2;
+const BIAS: usize = 3;
+const SHARE: usize = 4;
+
+/// Difference of height at which rock of this softness stands beside its neighbour.
+#[inline(always)]
+fn talus<V: Cells>(softness: V, per_hardness: V, bias: V) -> V {
+    (V::all(1.0) - softness) * per_hardness + bias
 }

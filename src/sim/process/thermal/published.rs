@@ -1,6 +1,6 @@
 //! A step as published (eqs 17 and 18): the ground is one solid.
 
-use super::{BEDROCK, SAND, Steep, Sums};
+use super::{BEDROCK, SAND, Steep, Sums, talus};
 use crate::sim::{
     aligned::Aligned,
     around::{FARTHER, Pair, around, for_border, lowest, neighbour},
@@ -50,7 +50,8 @@ impl RowKernel for SolidRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         (V::load(self.bedrock, x) + V::load(self.sand, x)).store(self.ground, x);
-        Steep::talus::<V, false>([self.steep; 2], V::load(self.softness, x), &[], 0).store(self.talus, x);
+        let (per_hardness, bias) = (V::all(self.steep.per_hardness), V::all(self.steep.bias));
+        talus(V::load(self.softness, x), per_hardness, bias).store(self.talus, x);
     }
 }
 

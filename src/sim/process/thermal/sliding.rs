@@ -1,12 +1,11 @@
 //! A step of the default mode: sand slides, bare rock crumbles.
 
-use super::{BEDROCK, SAND, Steep, Sums};
+use super::{BEDROCK, BIAS, LIES, PER_HARDNESS, SAND, SHARE, Sums, talus};
 use crate::sim::{
     around::{FARTHER, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
-    masked::{Covered, between},
-    process::thermal::Params,
-    stencil::{Nine, Quantities, Ring, Tally, Window, across, nine, sides},
+    masked::{Number, Numbers, Rows, Scaled},
+    stencil::{Nine, Quantities, Ring, Tally, Window, across, nine},
     strip::Strip,
     terrain::Edge,
 };
@@ -20,21 +19,23 @@ const PORTION: f32 = 1.0 / 32_768.0;
 const WHOLE: f32 = 1.5 * 8_388_608.0 * PORTION;
 
 /// Ground, and what a cell can give to a neighbour.
-struct Loose<'a, 'layers> {
+struct Loose<'a, 'layers, L> {
     strip: &'a Strip<'layers, 2>,
     start: &'a [f32],
+    numbers: &'a L,
 }
 
 const GROUND: usize = 0;
 const EIGHTH: usize = 1;
 
-impl Quantities<2> for Loose<'_, '_> {
+impl<L: Numbers> Quantities<2> for Loose<'_, '_, L> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, loose]: [&mut [f32]; 2]) {
         let width = ground.len();
         let [bedrock, sand] = [BEDROCK, SAND].map(|layer| &self.strip.row(layer, y)[..width]);
+        let share = self.numbers.row(SHARE, y).cut(1, width);
         let (ground, loose) = (&mut ground[..width], &mut loose[..width]);
-        over_row::<V>(width, LooseRow { bedrock, sand, ground, loose });
+        over_row::<V>(width, LooseRow { bedrock, sand, share, ground, loose });
     }
 
     #[inline(always)]
@@ -43,74 +44,70 @@ impl Quantities<2> for Loose<'_, '_> {
     }
 }
 
-struct LooseRow<'a> {
+struct LooseRow<'a, N> {
     bedrock: &'a [f32],
     sand: &'a [f32],
+    share: N,
     ground: &'a mut [f32],
     loose: &'a mut [f32],
 }
 
-impl RowKernel for LooseRow<'_> {
+impl<N: Number> RowKernel for LooseRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let sand = V::load(self.sand, x);
         (V::load(self.bedrock, x) + sand).store(self.ground, x);
-        // An eighth for every neighbour at most.
-        (sand * V::all(0.125)).store(self.loose, x);
+        // An eighth for every neighbour at most; nothing where time stands still.
+        let zero = V::all(0.0);
+        self.share.at::<V>(x).if_above(zero, sand * V::all(0.125), zero).store(self.loose, x);
     }
 }
 
-/// What slides from a cell to a lower neighbour: how much lower that is, an eighth of the giver's sand, the difference that
-/// lies; and 1 where sand slides, 0 where time stands still.
+/// What slides from a cell to a lower neighbour: how much lower that is, the difference that lies, an eighth of the giver's
+/// sand.
 #[inline(always)]
-fn slides<V: Cells>(fall: V, eighth: V, lies: V, moves: V) -> V {
-    let slides = (V::all(PAIR) * moves * (fall - lies).positive()).min(eighth);
-    (((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)).positive()
+fn slides<V: Cells>(fall: V, lies: V, eighth: V) -> V {
+    let slides = (V::all(PAIR) * (fall - lies).positive()).min(eighth);
+    ((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)
 }
 
 /// Of cells in two rows with a cell beyond either end, a row and the one below it, what each gives to the next one in its
 /// row, below it, and across the corner to both sides. What it gets counts as less than nothing.
-struct PairRow<'a, const MASKED: bool> {
-    steep: [Steep; 2],
+struct PairRow<'a, N> {
     /// Of both rows: the cells, and the next ones.
-    mask: [[&'a [f32]; 2]; 2],
     ground: [[&'a [f32]; 2]; 2],
     eighth: [[&'a [f32]; 2]; 2],
+    /// Beside, and across the corner.
+    lies: [[[N; 2]; 2]; 2],
     out: [&'a mut [f32]; 4],
 }
 
-/// A cell of those that exchange: its height, an eighth of its sand, the mask there.
+/// A cell of those that exchange: its height, an eighth of its sand, the differences of height at which sand lies on it.
 #[derive(Clone, Copy)]
 struct Side<V> {
     height: V,
     eighth: V,
-    mask: V,
+    lies: [V; 2],
 }
 
-impl<const MASKED: bool> PairRow<'_, MASKED> {
+impl<N: Number> PairRow<'_, N> {
     #[inline(always)]
     fn side<V: Cells>(&self, row: usize, next: usize, x: usize) -> Side<V> {
-        let mask = if MASKED { V::load(self.mask[row][next], x) } else { V::all(0.0) };
-        Side { height: V::load(self.ground[row][next], x), eighth: V::load(self.eighth[row][next], x), mask }
-    }
-
-    #[inline(always)]
-    fn gives<V: Cells>(&self, from: Side<V>, to: Side<V>, farther: f32) -> V {
-        let zero = V::all(0.0);
-        let fall = from.height - to.height;
-        let choose = |down: V, up: V| fall.if_above(zero, down, up);
-        let [free, under] = self.steep;
-        let (mut lies, mut moves) = (V::all(free.repose * farther), V::all(free.moves()));
-        if MASKED {
-            // That of the cell that gives.
-            let mask = choose(from.mask, to.mask);
-            lies = lies + V::all(under.repose * farther - free.repose * farther) * mask;
-            let share = V::all(free.share) + V::all(under.share - free.share) * mask;
-            moves = share.if_above(zero, V::all(1.0), zero);
+        Side {
+            height: V::load(self.ground[row][next], x),
+            eighth: V::load(self.eighth[row][next], x),
+            lies: [self.lies[0][row][next].at(x), self.lies[1][row][next].at(x)],
         }
-        let gives = slides(fall.max(-fall), choose(from.eighth, to.eighth), lies, moves);
-        choose(gives, -gives)
     }
+}
+
+/// What a cell gives to another of this kind, beside it or across the corner.
+#[inline(always)]
+fn gives<V: Cells>(from: Side<V>, to: Side<V>, kind: usize) -> V {
+    let fall = from.height - to.height;
+    let choose = |down: V, up: V| fall.if_above(V::all(0.0), down, up);
+    let gives = slides(fall.max(-fall), choose(from.lies[kind], to.lies[kind]), choose(from.eighth, to.eighth));
+    choose(gives, -gives)
 }
 
 const ASIDE: usize = 0;
@@ -118,26 +115,21 @@ const DOWN: usize = 1;
 const DOWN_RIGHT: usize = 2;
 const DOWN_LEFT: usize = 3;
 
-impl<const MASKED: bool> RowKernel for PairRow<'_, MASKED> {
+impl<N: Number> RowKernel for PairRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (here, next): (Side<V>, Side<V>) = (self.side(0, 0, x), self.side(0, 1, x));
         let (below, below_next): (Side<V>, Side<V>) = (self.side(1, 0, x), self.side(1, 1, x));
-        let [one, root] = FARTHER;
-        let aside = self.gives(here, next, one);
-        let down = self.gives(here, below, one);
-        let down_right = self.gives(here, below_next, root);
-        let down_left = self.gives(next, below, root);
-        aside.store(self.out[ASIDE], x);
-        down.store(self.out[DOWN], x);
-        down_right.store(self.out[DOWN_RIGHT], x);
-        down_left.store(self.out[DOWN_LEFT], x);
+        gives(here, next, 0).store(self.out[ASIDE], x);
+        gives(here, below, 0).store(self.out[DOWN], x);
+        gives(here, below_next, 1).store(self.out[DOWN_RIGHT], x);
+        gives(next, below, 1).store(self.out[DOWN_LEFT], x);
     }
 }
 
-struct SlideRow<'a, const MASKED: bool> {
-    steep: [Steep; 2],
-    mask: &'a [f32],
+struct SlideRow<'a, N> {
+    /// Talus per hardness and at none, and the share that crumbles.
+    law: [N; 3],
     ground: Nine<'a>,
     /// What goes to the right, left, down, up, and across the corners, each beside its opposite.
     pairs: [[&'a [f32]; 2]; 4],
@@ -155,12 +147,13 @@ struct Tallies {
     crumbled: Tally,
 }
 
-impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
+impl<N: Number> RowKernel for SlideRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
         let softness = V::load(self.softness, x);
-        let talus: V = Steep::talus::<V, MASKED>(self.steep, softness, self.mask, x);
+        let share: V = self.law[2].at(x);
+        let talus = talus(softness, self.law[0].at(x), self.law[1].at(x));
         let [aside, down, down_right, down_left] = self.pairs;
         let (right, left) = (V::load(aside[0], x), V::load(aside[1], x));
         let (below, above) = (V::load(down[0], x), V::load(down[1], x));
@@ -173,9 +166,7 @@ impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
         let [beside, corner] = lowest::<V>(self.ground, x);
         let excess = ((old_bedrock - beside) - talus).max((old_bedrock - corner) - talus * V::all(FARTHER[1]));
         // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
-        let [free, under] = self.steep;
-        let share: V = between::<V, MASKED>([0.5 * free.share, 0.5 * under.share], self.mask, x);
-        let crumbles = share * softness * (excess - old_sand).positive();
+        let crumbles = V::all(0.5) * share * softness * (excess - old_sand).positive();
         let bedrock = old_bedrock - crumbles;
         let crumbles = old_bedrock - bedrock;
         bedrock.store(self.bedrock, x);
@@ -191,9 +182,12 @@ pub(super) struct Slide<'a> {
     pub strip: Strip<'a, 2>,
     pub start: &'a [f32],
     pub softness: &'a [f32],
-    /// On free ground, and under the mask.
-    pub steep: [Steep; 2],
-    pub covered: Option<&'a Covered<Params>>,
+    pub numbers: Scaled<'a, 5>,
+}
+
+impl Slide<'_> {
+    /// What a cell gives depends on the next row.
+    pub const MARGIN: usize = 1;
 }
 
 impl Pass for Slide<'_> {
@@ -201,44 +195,43 @@ impl Pass for Slide<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Sums {
-        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+        match self.numbers.rows(self.strip.border(), self.strip.rows().start - 1) {
+            Rows::Even(even) => self.run_with::<V>(even),
+            Rows::Masked(rows) => self.run_with::<V>(rows),
+        }
     }
 }
 
 impl Slide<'_> {
-    /// What a cell gives depends on the next row.
-    pub const MARGIN: usize = 1;
-
     #[inline(always)]
-    fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
-        let Self { mut strip, start, softness, steep, covered } = self;
+    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Sums {
+        let Self { mut strip, start, softness, .. } = self;
         let (border, own) = (strip.border(), strip.rows());
         let width = border.width;
-        let mask = |y: isize| -> &[f32] {
-            match covered {
-                Some(covered) if MASKED => covered.near(y),
-                _ => &[],
-            }
-        };
+        numbers.next(own.start - 1);
         let mut window: Window<2> = Window::over(&strip, 1);
         let mut pairs: Ring<4, 2> = Ring::new(width + 1, own.start - 1);
         let mut tallies = Tallies::default();
         let mut sums = Sums::default();
         for y in own.start - 1..own.end {
-            window.fill_to::<V>(y + 1, &Loose { strip: &strip, start });
+            numbers.next(y + 1);
+            window.fill_to::<V>(y + 1, &Loose { strip: &strip, start, numbers: &numbers });
             let (wide, next) = (width + 1, y + 1);
             let both =
                 |quantity: usize| [across(window.row(quantity, y), wide), across(window.row(quantity, next), wide)];
-            let masks =
-                if MASKED { [across(mask(y), wide), across(mask(next), wide)] } else { [[&[] as &[f32]; 2]; 2] };
+            let lies = |kind: usize| {
+                let rows = [numbers.row(kind, y), numbers.row(kind, next)];
+                [[rows[0].cut(0, wide), rows[0].cut(1, wide)], [rows[1].cut(0, wide), rows[1].cut(1, wide)]]
+            };
+            let lies = [lies(LIES[0]), lies(LIES[1])];
             let [aside, down, down_right, down_left] = pairs.push();
             let out = [&mut aside[..wide], &mut down[..wide], &mut down_right[..wide], &mut down_left[..wide]];
             let (ground, eighth) = (both(GROUND), both(EIGHTH));
-            over_row::<V>(wide, PairRow::<MASKED> { steep, mask: masks, ground, eighth, out });
+            over_row::<V>(wide, PairRow { ground, eighth, lies, out });
             if !own.contains(&y) {
                 continue;
             }
-            let (ground, mask) = (window.around(GROUND, y), mask(y));
+            let ground = window.around(GROUND, y);
             let softness = &softness[y as usize * width..][..width];
             // A pair stands at its left cell, counted from the one beyond the border.
             let pair = |kind: usize, y: isize, right: usize| &pairs.row(kind, y)[1 + right..][..width];
@@ -249,9 +242,12 @@ impl Slide<'_> {
                 [pair(DOWN_LEFT, y, 0), pair(DOWN_LEFT, y - 1, 1)],
             ];
             let [bedrock, sand] = strip.rows_mut(y);
-            let slide = SlideRow::<MASKED> {
-                steep,
-                mask: if MASKED { sides(mask, width)[1] } else { &[] },
+            let slide = SlideRow {
+                law: [
+                    numbers.row(PER_HARDNESS, y).cut(1, width),
+                    numbers.row(BIAS, y).cut(1, width),
+                    numbers.row(SHARE, y).cut(1, width),
+                ],
                 ground: nine(ground, width),
                 pairs,
                 softness,
@@ -264,15 +260,10 @@ impl Slide<'_> {
                 tally.end_row(true);
             }
             if border.edge == Edge::Open {
-                let eighth = window.row(EIGHTH, y);
+                let (eighth, lies) = (window.row(EIGHTH, y), LIES.map(|kind| numbers.row(kind, y)));
                 for_border(y as usize, (width, border.height), |x, kind, side| {
-                    let other = neighbour(ground, x, kind, side);
-                    let lies = steep.map(|steep| steep.repose * FARTHER[kind]);
-                    let lies = between::<f32, MASKED>(lies, mask, x + 1);
-                    let fall = ground[1][x + 1] - other;
-                    let share = between::<f32, MASKED>(steep.map(|steep| steep.share), mask, x + 1);
-                    let moves = if share > 0.0 { 1.0 } else { 0.0 };
-                    sums.out += f64::from(slides(fall, eighth[x + 1], lies, moves));
+                    let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);
+                    sums.out += f64::from(slides(fall, lies[kind].at(x + 1), eighth[x + 1]));
                 });
             }
         }

@@ -25,7 +25,7 @@ use crate::sim::{
     cells::Cells,
     grid::Grid,
     ledger::Ledger,
-    masked::Covered,
+    masked::{Covered, Mask, between},
     memory::Memories,
     stencil::Tally,
     terrain::{Layer, Terrain},
@@ -344,7 +344,8 @@ impl Beyond<'_> {
 struct Rain<'a> {
     amount: f32,
     map: Option<&'a [f32]>,
-    covered: Option<(&'a Covered<Params>, f32)>,
+    /// The mask, and the rain under it.
+    covered: Option<(&'a Mask, f32)>,
 }
 
 impl<'a> Rain<'a> {
@@ -353,7 +354,7 @@ impl<'a> Rain<'a> {
         Self {
             amount: params.rain_rate * dt,
             map,
-            covered: covered.map(|covered| (covered, covered.params.rain_rate * dt)),
+            covered: covered.map(|covered| (&covered.mask, covered.params.rain_rate * dt)),
         }
     }
 
@@ -365,9 +366,9 @@ impl<'a> Rain<'a> {
             return Fallen { amount, row: None };
         }
         row.fill(amount);
-        if let Some((covered, under)) = self.covered {
-            for (cell, mask) in row.iter_mut().zip(&covered.row(y)[1..]) {
-                *cell += (under - amount) * mask;
+        if let Some((mask, under)) = self.covered {
+            for (cell, mask) in row.iter_mut().zip(mask.row(y as isize)) {
+                *cell = between([amount, under], *mask);
             }
         }
         if let Some(map) = self.map {

@@ -38,7 +38,7 @@ use super::{
 };
 use crate::sim::{
     grid::Grid,
-    masked::{Covered, factors},
+    masked::{Covered, Scaled, factors},
     memory::{Memories, Memory},
     quantity::Quantity,
     rng::Stream,
@@ -275,9 +275,10 @@ impl Wind {
         let margin = if upwind && !cured { MARGIN } else { 0 };
         let velocity = weather.heading.map(|part| part * weather.strength);
         let covered = self.covered(terrain);
-        let mask =
-            |place: [f32; 2]| covered.as_ref().map_or(0.0, |covered| covered.at(place[0] as usize, place[1] as usize));
-        let stronger = covered.as_ref().map_or(0.0, |covered| waves::stronger(params, covered) - 1.0);
+        let mask = |place: [f32; 2]| {
+            covered.as_ref().map_or(0.0, |covered| covered.mask.at(place[0] as usize, place[1] as usize))
+        };
+        let stronger = covered.as_ref().map_or(0.0, |covered| waves::stronger(params, &covered.params) - 1.0);
         let more =
             covered.as_ref().map_or(0.0, |covered| covered.params.per_tick as f32 / params.per_tick as f32 - 1.0);
         // Where the mask makes them fewer, some of them don't start; where it makes them more, more are drawn for all.
@@ -360,31 +361,28 @@ impl Wind {
         let terrain = &mut *context.terrain;
         let tall = TALL as f32 * terrain.cell_size;
         let params = &self.params;
-        let cascade = |difference: f32, share: f32| Slope {
-            lies: [difference * tall; 2],
-            share: share.min(0.125),
-            called: true,
-            creep: 0.0,
+        let (called, share) = match (params.mode, params.law) {
+            (_, Law::_2020) => (true, (params.dt * params.settling).min(0.125)),
+            (Mode::Published, Law::BoundaryLayer) => (true, 0.125),
+            (Mode::Default, Law::BoundaryLayer) => (false, SHARE),
         };
-        let strength = self.weather.map_or(0.0, |weather| weather.strength);
-        let slope = |params: &Params, strength: f32| match (params.mode, params.law) {
-            (_, Law::_2020) => cascade(params.roughness, params.dt * params.settling),
-            (Mode::Published, Law::BoundaryLayer) => cascade(params.slope_limit, 0.125),
-            (Mode::Default, Law::BoundaryLayer) => {
-                let lies = params.repose_angle.to_radians().tan() * terrain.cell_size;
-                let creep = params.creep * waves::most(params, terrain, strength) / (6.0 * terrain.cell_size);
-                Slope { lies: [lies, lies * std::f32::consts::SQRT_2], share: SHARE, called: false, creep }
-            }
-        };
-        let free = slope(params, strength);
+        let gust = self.weather.map_or(0.0, |weather| weather.strength);
         let covered = self.covered(terrain);
-        let under = covered.as_ref().map(|covered| slope(&covered.params, strength * waves::stronger(params, covered)));
-        let rounds = if free.called { 1 } else { SLIDES };
+        let numbers = Scaled::new(params, covered.as_ref(), |own| match (own.mode, own.law) {
+            (_, Law::_2020) => [own.roughness * tall, own.roughness * tall, 0.0],
+            (Mode::Published, Law::BoundaryLayer) => [own.slope_limit * tall, own.slope_limit * tall, 0.0],
+            (Mode::Default, Law::BoundaryLayer) => {
+                let lies = libm::tanf(own.repose_angle.to_radians()) * terrain.cell_size;
+                let strength = gust * waves::stronger(params, own);
+                let creep = own.creep * waves::most(own, terrain, strength) / (6.0 * terrain.cell_size);
+                [lies, lies * std::f32::consts::SQRT_2, creep]
+            }
+        });
+        let rounds = if called { 1 } else { SLIDES };
         let area = terrain.cell_area();
         for round in 0..rounds {
-            let of_round = |slope: Slope| Slope { creep: if round == 0 { slope.creep } else { 0.0 }, ..slope };
-            let mask = covered.as_ref().zip(under.map(of_round));
-            let [slid, grown] = settle::slide(terrain, &maps.calls, of_round(free), mask, &mut maps.sand);
+            let slope = Slope { share, called, creeps: !called && round == 0 };
+            let [slid, grown] = settle::slide(terrain, &maps.calls, slope, numbers, &mut maps.sand);
             let row = context.ledger.solid.row(INFO.key);
             row.moved += 2.0 * slid * area;
             row.eroded += slid * area;

@@ -8,15 +8,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{
-    Params,
-    field::{BELOW, COUNT, Field, LOOSE, QUANTA, Tallies},
-};
+use super::field::{BELOW, COUNT, Field, LOOSE, QUANTA, Tallies};
 use crate::sim::{
     around::{Pair, around},
     cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
-    masked::{Covered, between},
+    masked::{Number, Numbers, Rows, Scaled},
     stencil::{Border, Quantities, Window, for_bands, row_sum},
     terrain::{Edge, Terrain},
 };
@@ -179,23 +176,26 @@ const GREATEST_CREEP: f32 = 0.1;
 /// How sand slides.
 #[derive(Clone, Copy)]
 pub(super) struct Slope {
-    /// Difference of height at which it lies on the neighbour beside it, and on the one across the corner.
-    pub lies: [f32; 2],
     /// Share of the excess that slides at every call.
     pub share: f32,
     /// Whether only cells that were called slide.
     pub called: bool,
-    /// Share of the whole difference that impacts push downhill, for every call of both cells.
-    pub creep: f32,
+    /// Whether impacts push sand downhill.
+    pub creeps: bool,
 }
 
-/// Lets sand slide once into `spare`, and takes that for the sand. Under a mask it does as that says. Returns what slid and by how much the sand really grew, in
+/// The numbers of a slope: difference of height at which sand lies on the neighbour beside it, and on the one across the
+/// corner; share of the whole difference that impacts push downhill, for every call of both cells.
+const LIES: [usize; 2] = [0, 1];
+const CREEP: usize = 2;
+
+/// Lets sand slide once into `spare`, and takes that for the sand. Returns what slid and by how much the sand really grew, in
 /// metres times cells.
 pub(super) fn slide(
     terrain: &mut Terrain,
     calls: &Grid,
     slope: Slope,
-    mask: Option<(&Covered<Params>, Slope)>,
+    numbers: Scaled<'_, 3>,
     spare: &mut Grid,
 ) -> [f64; 2] {
     let border = Border::of(terrain);
@@ -203,7 +203,7 @@ pub(super) fn slide(
     let border = Border { edge: if border.edge == Edge::Open { Edge::Wall } else { border.edge }, ..border };
     let loose = Loose { terrain, calls };
     let bands = for_bands(border.height, [(&mut spare[..], border.width)], |rows, [out]| {
-        with_vector_unit(Slide { loose: &loose, slope, mask, border, rows, out })
+        with_vector_unit(Slide { loose: &loose, slope, numbers, border, rows, out })
     });
     std::mem::swap(&mut terrain.sand, spare);
     bands.iter().fold([0.0, 0.0], |[slid, grown], band| [slid + band[0], grown + band[1]])
@@ -247,16 +247,17 @@ impl RowKernel for GroundRow<'_> {
 struct Slide<'a> {
     loose: &'a Loose<'a>,
     slope: Slope,
-    mask: Option<(&'a Covered<Params>, Slope)>,
+    numbers: Scaled<'a, 3>,
     border: Border,
     rows: Range<usize>,
     out: &'a mut [f32],
 }
 
-struct SlideRow<'a, const MASKED: bool> {
+struct SlideRow<'a, N> {
     slope: Slope,
-    under: Slope,
-    mask: [&'a [f32]; 3],
+    /// Differences of height at which sand lies, beside and across the corner, and creep: above, here and below.
+    lies: [[N; 3]; 2],
+    creep: [N; 3],
     ground: [&'a [f32]; 3],
     sand: [&'a [f32]; 3],
     calls: [&'a [f32]; 3],
@@ -264,15 +265,14 @@ struct SlideRow<'a, const MASKED: bool> {
     slid: &'a mut [f32],
 }
 
-impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
+impl<N: Number> Pair<2> for SlideRow<'_, N> {
     /// What comes and what goes.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
         let kind = if farther > 1.0 { 1 } else { 0 };
         // What slides, slides as the cell lets it that gives.
-        let ends = [self.slope.lies[kind], self.under.lies[kind]];
-        let (lies, its_lies): (V, V) =
-            (between::<V, MASKED>(ends, self.mask[1], x + 1), between::<V, MASKED>(ends, self.mask[row], x + column));
+        let rows = self.lies[kind];
+        let (lies, its_lies): (V, V) = (rows[1].at(x + 1), rows[row].at(x + column));
         let difference = V::load(self.ground[row], x + column) - V::load(self.ground[1], x + 1);
         let calls = || V::load(self.calls[1], x + 1) + V::load(self.calls[row], x + column);
         let (half, eighth) = (V::all(0.5), V::all(0.125));
@@ -284,12 +284,9 @@ impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
         }
         let share = V::all(self.slope.share);
         let (mut comes, mut goes) = (share * comes, share * goes);
-        if self.slope.creep.max(self.under.creep) > 0.0 {
-            let (ends, most) = ([self.slope.creep, self.under.creep], V::all(GREATEST_CREEP));
-            let (creep, its_creep): (V, V) = (
-                between::<V, MASKED>(ends, self.mask[1], x + 1),
-                between::<V, MASKED>(ends, self.mask[row], x + column),
-            );
+        if self.slope.creeps {
+            let most = V::all(GREATEST_CREEP);
+            let (creep, its_creep): (V, V) = (self.creep[1].at(x + 1), self.creep[row].at(x + column));
             comes = comes + (its_creep * calls()).min(most) * difference.positive();
             goes = goes + (creep * calls()).min(most) * (-difference).positive();
         }
@@ -297,7 +294,7 @@ impl<const MASKED: bool> Pair<2> for SlideRow<'_, MASKED> {
     }
 }
 
-impl<const MASKED: bool> RowKernel for SlideRow<'_, MASKED> {
+impl<N: Number> RowKernel for SlideRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let old = V::load(self.sand[1], x + 1);
@@ -313,23 +310,32 @@ impl Pass for Slide<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) -> [f64; 2] {
-        if self.mask.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+        match self.numbers.rows(self.border, self.rows.start as isize - 1) {
+            Rows::Even(even) => self.run_with::<V>(even),
+            Rows::Masked(rows) => self.run_with::<V>(rows),
+        }
     }
 }
 
 impl Slide<'_> {
     #[inline(always)]
-    fn run_as<V: Cells, const MASKED: bool>(self) -> [f64; 2] {
+    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> [f64; 2] {
         let width = self.border.width;
+        let first = self.rows.start as isize;
+        numbers.next(first - 1);
+        numbers.next(first);
         let mut window = Window::new(self.border, self.rows.start);
         let mut slid = vec![0.0; width];
         let mut sums = [0.0, 0.0];
         for (line, y) in self.rows.enumerate() {
             window.go_to::<V>(y, self.loose);
-            let kernel = SlideRow::<MASKED> {
+            let y = y as isize;
+            numbers.next(y + 1);
+            let around = |number: usize| [y - 1, y, y + 1].map(|y| numbers.row(number, y));
+            let kernel = SlideRow {
                 slope: self.slope,
-                under: self.mask.map_or(self.slope, |(_, under)| under),
-                mask: self.mask.map_or([&[] as &[f32]; 3], |(covered, _)| covered.rows(y)),
+                lies: [around(LIES[0]), around(LIES[1])],
+                creep: around(CREEP),
                 ground: window.quantity(0),
                 sand: window.quantity(1),
                 calls: window.quantity(2),

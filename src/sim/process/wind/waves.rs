@@ -134,7 +134,7 @@ impl Wind {
         let under = covered.filter(|covered| covered.params.speed_up != params.speed_up);
         let speed_up = under.map(|covered| {
             let (free, more) = (params.speed_up, covered.params.speed_up - params.speed_up);
-            let at = |x, y| (free + more * covered.at(x, y)) / wind.memory;
+            let at = |x, y| (free + more * covered.mask.at(x, y)) / wind.memory;
             Grid::from_fn(terrain.width(), terrain.height(), at)
         });
         air::shear(terrain, wind, speed_up.as_ref())
@@ -163,7 +163,7 @@ impl Wind {
     /// Fills the field with heights, sand and rock in units of 80 cells.
     fn see_heights(&mut self, terrain: &Terrain, cured: bool, covered: Option<&Covered<Params>>) {
         let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
-        let blows = covered.map_or(0.0, |covered| stronger(&self.params, covered) - 1.0);
+        let blows = covered.map_or(0.0, |covered| stronger(&self.params, &covered.params) - 1.0);
         let Field { width, height, .. } = self.field;
         let unit = 1.0 / (TALL as f32 * terrain.cell_size);
         let edge = if self.returns(terrain) && cured { Edge::Wrap } else { terrain.edge };
@@ -184,7 +184,7 @@ impl Wind {
             }
             let layers = terrain.water[part.clone()].iter().zip(&terrain.softness[part]);
             for (x, ((out, &sand), (&water, softness))) in out.iter_mut().zip(sand).zip(layers).enumerate() {
-                let mask = covered.map_or(0.0, |covered| covered.at(x, y));
+                let mask = covered.map_or(0.0, |covered| covered.mask.at(x, y));
                 let dry = water <= WET;
                 if !dry {
                     out[LOOSE] = 0.0;
@@ -208,7 +208,7 @@ impl Wind {
         let free = Carries::new(&self.params, terrain, weather.strength);
         // Gusts are as strong there in proportion.
         let under = covered.map(|covered| {
-            let strength = weather.strength * stronger(&self.params, covered);
+            let strength = weather.strength * stronger(&self.params, &covered.params);
             (covered, Carries::new(&covered.params, terrain, strength))
         });
         let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
@@ -216,7 +216,7 @@ impl Wind {
         let per_shear = 1.0 / (1.0 - threshold);
         let [cos, sin] = weather.heading.map(|part| part * 0.5 / terrain.cell_size);
         let ground = |x: isize, y: isize| {
-            let index = field::inside(y, height, terrain.edge) * width + field::inside(x, width, terrain.edge);
+            let index = terrain.edge.nearest(y, height) * width + terrain.edge.nearest(x, width);
             terrain.bedrock[index] + terrain.sand[index]
         };
         field::fill(&mut self.field.cells, width, height, edge, |y, out| {
@@ -224,7 +224,7 @@ impl Wind {
             let layers = terrain.sand[part.clone()].iter().zip(&terrain.water[part.clone()]);
             let layers = layers.zip(terrain.softness[part.clone()].iter().zip(&shear[part]));
             for (x, (out, ((&sand, &water), (&softness, &shear)))) in out.iter_mut().zip(layers).enumerate() {
-                let mask = covered.map_or(0.0, |covered| covered.at(x, y));
+                let mask = covered.map_or(0.0, |covered| covered.mask.at(x, y));
                 let here = under.map_or(free, |(_, under)| free.towards(under, mask));
                 let dry = water <= WET;
                 let moves = (shear - threshold) * per_shear;
@@ -247,8 +247,8 @@ impl Wind {
 }
 
 /// How many times as strong the wind blows under the mask.
-pub(super) fn stronger(params: &Params, covered: &Covered<Params>) -> f32 {
-    covered.params.strength / params.strength.max(f32::MIN_POSITIVE)
+pub(super) fn stronger(params: &Params, covered: &Params) -> f32 {
+    covered.strength / params.strength.max(f32::MIN_POSITIVE)
 }
 
 /// Distance over which the wind takes up its load, in metres.

@@ -1,13 +1,13 @@
 //! What the fluxes move, and what the bed gives and takes.
 
 use super::{
-    DRY, Flow, Y,
+    CAPACITY, DEPOSITION, DRY, Flow, STAYS, SUSPENSION, Y,
     fluid::{CONCENTRATION, Fluid, LIMIT},
 };
 use crate::sim::{
     aligned::Aligned,
     cells::{Cells, RowKernel, laid_on, over_row},
-    masked::{Covered, between},
+    masked::{Number, Numbers},
     process::water::{FILM_SQUARE, Fallen, Params, Rain, Sums, Tallies, surface::GROUND},
     stencil::{Border, Tally, Window, across, row_sum, sides},
     strip::Strip,
@@ -39,32 +39,29 @@ impl RowKernel for LimitRow<'_> {
 /// What the bed and the air do in a step.
 #[derive(Clone, Copy)]
 pub(super) struct Bed {
-    pub capacity: f32,
     pub least_tilt: f32,
     /// One over the depth from which on nothing is eroded; 0 without a limit.
     pub per_depth: f32,
-    /// Rates times Δt.
-    pub suspension: f32,
-    pub deposition: f32,
-    /// Share of the water that stays.
-    pub stays: f32,
+    /// Side of a cell.
+    pub size: f32,
     /// Length of the step, in seconds: water that would pass a cell in less is not believed.
     pub dt: f32,
 }
 
 impl Bed {
-    pub fn new(params: &Params, dt: f32) -> Self {
+    pub fn new(params: &Params, size: f32, dt: f32) -> Self {
         let deepest = params.max_erosion_depth;
-        Self {
-            capacity: if deepest > 0.0 || !params.depth_limit { params.sediment_capacity } else { 0.0 },
-            least_tilt: params.least_tilt,
-            per_depth: if params.depth_limit && deepest > 0.0 { 1.0 / deepest } else { 0.0 },
-            suspension: params.suspension_rate * dt,
-            deposition: params.deposition_rate * dt,
-            stays: 1.0 / (1.0 + params.evaporation_rate * dt),
-            dt,
-        }
+        let per_depth = if params.depth_limit && deepest > 0.0 { 1.0 / deepest } else { 0.0 };
+        Self { least_tilt: params.least_tilt, per_depth, size, dt }
     }
+}
+
+/// What the mask scales: capacity, both rates times Δt, and the share of the water that stays.
+pub(super) fn rates(params: &Params, dt: f32) -> [f32; 4] {
+    let erodes = params.max_erosion_depth > 0.0 || !params.depth_limit;
+    let capacity = if erodes { params.sediment_capacity } else { 0.0 };
+    let stays = 1.0 / (1.0 + params.evaporation_rate * dt);
+    [capacity, params.suspension_rate * dt, params.deposition_rate * dt, stays]
 }
 
 /// A row of cells: what flows in and out of them. In short kernels more cells are on their way at once than in a long one.
@@ -122,10 +119,10 @@ impl RowKernel for MoveRow<'_> {
 }
 
 /// A row of cells: what their beds give and take.
-struct BedRow<'a, const MASKED: bool> {
-    bed: [Bed; 2],
-    mask: &'a [f32],
-    per_two_cells: f32,
+struct BedRow<'a, N> {
+    bed: Bed,
+    /// Capacity, rates of suspension and deposition times Δt, share of the water that stays.
+    rates: [N; 4],
     softness: &'a [f32],
     /// Water and sediment after the flow, and the square of the speed.
     moved: [&'a [f32]; 3],
@@ -136,15 +133,12 @@ struct BedRow<'a, const MASKED: bool> {
     tallies: &'a mut Tallies,
 }
 
-impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
+impl<N: Number> RowKernel for BedRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let ([free, under], mask) = (self.bed, self.mask);
-        let Bed { least_tilt, per_depth, .. } = free;
-        let capacity: V = between::<V, MASKED>([free.capacity, under.capacity], mask, x);
-        let suspension: V = between::<V, MASKED>([free.suspension, under.suspension], mask, x);
-        let deposition: V = between::<V, MASKED>([free.deposition, under.deposition], mask, x);
-        let stays: V = between::<V, MASKED>([free.stays, under.stays], mask, x);
+        let Bed { least_tilt, per_depth, size, .. } = self.bed;
+        let (capacity, suspension): (V, V) = (self.rates[0].at(x), self.rates[1].at(x));
+        let (deposition, stays): (V, V) = (self.rates[2].at(x), self.rates[3].at(x));
         let (here, left, right, above, below) = (
             V::load(self.ground[0], x),
             V::load(self.ground[1], x),
@@ -155,7 +149,7 @@ impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
         let (one, tiny) = (V::all(1.0), V::all(f32::MIN_POSITIVE));
         let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
         // Square of the ground's tilt, as a sine: of it and the speed, the root is taken once.
-        let per_two_cells = V::all(self.per_two_cells);
+        let per_two_cells = V::all(0.5 / size);
         let (slope_x, slope_y) = ((right - left) * per_two_cells, (below - above) * per_two_cells);
         let square = slope_x * slope_x + slope_y * slope_y;
         let tilt = (square / (one + square)).max(V::all(least_tilt * least_tilt));
@@ -194,13 +188,9 @@ impl<const MASKED: bool> RowKernel for BedRow<'_, MASKED> {
 }
 
 /// What the fluxes move, row after row of a strip.
-pub(super) struct Carry<'a> {
+pub(super) struct Carry {
     border: Border,
-    /// On free ground, and under the mask.
-    bed: [Bed; 2],
-    /// Side of a cell.
-    size: f32,
-    covered: Option<&'a Covered<Params>>,
+    bed: Bed,
     /// Fluxes of fluid across the faces above the row and below it, as they are limited; and the sediment that goes along.
     flux_above: Aligned,
     flux_below: Aligned,
@@ -215,14 +205,12 @@ pub(super) struct Carry<'a> {
     solid_out: f64,
 }
 
-impl<'a> Carry<'a> {
-    pub fn new(border: Border, bed: [Bed; 2], size: f32, covered: Option<&'a Covered<Params>>) -> Self {
+impl Carry {
+    pub fn new(border: Border, bed: Bed) -> Self {
         let row = || Aligned::filled(border.width, 0.0);
         Self {
             border,
             bed,
-            size,
-            covered,
             flux_above: row(),
             flux_below: row(),
             load_above: row(),
@@ -244,7 +232,7 @@ impl<'a> Carry<'a> {
     /// Limits the fluxes between row `y` and the one above it, and finds their sediment: for the row that is worked on, or for
     /// the one `below` it, which may be beyond the border.
     #[inline(always)]
-    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow<'_>, below: bool) {
+    fn limit_above<V: Cells>(&mut self, y: isize, fluid: &Fluid, flow: &Flow, below: bool) {
         let (middle, rows) = if below { (y - 1, [1, 2]) } else { (y, [0, 1]) };
         let width = self.border.width;
         let both = |quantity: usize| {
@@ -263,10 +251,10 @@ impl<'a> Carry<'a> {
 
     /// Works on row `y`.
     #[inline(always)]
-    pub fn row<V: Cells, const MASKED: bool>(
+    pub fn row<V: Cells>(
         &mut self,
         y: isize,
-        (fluid, flow, surface): (&Fluid, &Flow<'_>, &Window<2, 4>),
+        (fluid, flow, surface, numbers): (&Fluid, &Flow, &Window<2, 4>, &impl Numbers),
         (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
         softness: &[f32],
         rain: &Rain<'_>,
@@ -299,10 +287,8 @@ impl<'a> Carry<'a> {
         let [above, ground, below] = surface.around(GROUND, y);
         let [left, here, right] = sides(ground, width);
         let ground = [here, left, right, sides(above, width)[1], sides(below, width)[1]];
-        let (share, fastest) = (self.bed[0].dt / self.size, self.size / self.bed[0].dt.max(f32::MIN_POSITIVE));
         let (bed, tallies) = (self.bed, &mut self.tallies);
-        let mask =
-            if MASKED { self.covered.map_or(&[] as &[f32], |covered| &covered.near(y)[1..][..width]) } else { &[] };
+        let (share, fastest) = (bed.dt / bed.size, bed.size / bed.dt.max(f32::MIN_POSITIVE));
         let [bedrock, sand, water, suspended] = layers.rows_mut(y);
         let (water, suspended) = (&mut water[..width], &mut suspended[..width]);
         let [moved_water, moved_sediment, speed] = &mut self.moved;
@@ -318,10 +304,10 @@ impl<'a> Carry<'a> {
             rained: &mut tallies.rained,
         };
         over_row::<V>(width, moves);
-        let beds = BedRow::<MASKED> {
+        let rate = |number: usize| numbers.row(number, y).cut(1, width);
+        let beds = BedRow {
             bed,
-            mask,
-            per_two_cells: 0.5 / self.size,
+            rates: [rate(CAPACITY), rate(SUSPENSION), rate(DEPOSITION), rate(STAYS)],
             softness: &softness[..width],
             moved: [&moved_water[..width], &moved_sediment[..width], &speed[..width]],
             ground,

@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use super::{DRY, X, Y};
+use super::{DRAG, DRY, X, Y};
 use crate::sim::{
     aligned::Aligned,
     cells::{Cells, RowKernel, over_row},
-    masked::{Covered, between},
-    process::water::{
-        Params,
-        surface::{GROUND, LEVEL},
-    },
+    masked::{Number, Numbers},
+    process::water::surface::{GROUND, LEVEL},
     stencil::{Border, Ring, Window, across, sides},
     strip::Strip,
     terrain::Edge,
@@ -19,25 +16,19 @@ use crate::sim::{
 /// Weight of a face's own flux against its neighbours' mean.
 const THETA: f32 = 0.8;
 
-/// g·Δt/l and g·Δt·n², the latter on free ground and under the mask.
-#[derive(Clone, Copy)]
-pub(super) struct Law {
-    pub push: f32,
-    pub drag: [f32; 2],
-}
-
 /// A row of faces: their old fluxes, those of their neighbours, the cells on both sides.
-struct FaceRow<'a, const MASKED: bool> {
-    law: Law,
-    /// The mask in the cells on both sides.
-    mask: [&'a [f32]; 2],
+struct FaceRow<'a, N> {
+    /// g·Δt/l.
+    push: f32,
+    /// g·Δt·n² on both sides.
+    drag: [N; 2],
     fluxes: [&'a [f32]; 3],
     ground: [&'a [f32]; 2],
     level: [&'a [f32]; 2],
     out: &'a mut [f32],
 }
 
-impl<const MASKED: bool> RowKernel for FaceRow<'_, MASKED> {
+impl<N: Number> RowKernel for FaceRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (before, own, after) = (V::load(self.fluxes[0], x), V::load(self.fluxes[1], x), V::load(self.fluxes[2], x));
@@ -49,29 +40,21 @@ impl<const MASKED: bool> RowKernel for FaceRow<'_, MASKED> {
         // A dry face is given a depth with which all stays finite, and no flux.
         let safe = depth.max(dry);
         let mean = V::all(THETA) * own + V::all(0.5 * (1.0 - THETA)) * (before + after);
-        let driven = mean - V::all(self.law.push) * safe * (level_after - level);
+        let driven = mean - V::all(self.push) * safe * (level_after - level);
         let third = safe.inverse_cube_root();
         let square = third * third;
         let speed = own.max(-own);
-        let drag = if MASKED {
-            let (before, after): (V, V) = (
-                between::<V, true>(self.law.drag, self.mask[0], x),
-                between::<V, true>(self.law.drag, self.mask[1], x),
-            );
-            V::all(0.5) * (before + after)
-        } else {
-            V::all(self.law.drag[0])
-        };
+        let drag = V::all(0.5) * (self.drag[0].at::<V>(x) + self.drag[1].at::<V>(x));
         let flux = driven / (one + drag * speed * (square * square * square * third));
         depth.if_above(dry, flux, V::all(0.0)).store(self.out, x);
     }
 }
 
 /// The fluxes of the next step, row after row, before they are limited to what is there.
-pub(super) struct Flow<'a> {
+pub(super) struct Flow {
     border: Border,
-    law: Law,
-    covered: Option<&'a Covered<Params>>,
+    /// g·Δt/l.
+    push: f32,
     /// Rows of cells of which the faces to the left are found, and the last one's to the right.
     rows: Range<isize>,
     /// A row of old fluxes with one more at either end.
@@ -80,11 +63,12 @@ pub(super) struct Flow<'a> {
     y: Ring<1, 3>,
 }
 
-impl<'a> Flow<'a> {
-    pub fn new(border: Border, law: Law, covered: Option<&'a Covered<Params>>, rows: Range<isize>) -> Self {
+impl Flow {
+    /// Fluxes of these rows; `push` is g·Δt/l.
+    pub fn new(border: Border, push: f32, rows: Range<isize>) -> Self {
         let (width, first) = (border.width, rows.start);
         let padded = Aligned::filled(width + 3, 0.0);
-        Self { border, law, covered, rows, padded, x: Ring::new(width + 1, first), y: Ring::new(width, first) }
+        Self { border, push, rows, padded, x: Ring::new(width + 1, first), y: Ring::new(width, first) }
     }
 
     /// Fluxes across the faces left of the cells of row `y`, and right of the last.
@@ -101,7 +85,13 @@ impl<'a> Flow<'a> {
 
     /// Finds the fluxes along row `y`, if it is among those asked for.
     #[inline(always)]
-    pub fn along_row<V: Cells, const MASKED: bool>(&mut self, y: isize, surface: &Window<2, 4>, old: &Strip<'_, 2>) {
+    pub fn along_row<V: Cells>(
+        &mut self,
+        y: isize,
+        surface: &Window<2, 4>,
+        old: &Strip<'_, 2>,
+        numbers: &impl Numbers,
+    ) {
         if !self.rows.contains(&y) {
             return;
         }
@@ -112,14 +102,14 @@ impl<'a> Flow<'a> {
         // Across an open border the neighbour is the face itself.
         (self.padded[0], self.padded[width + 2]) =
             if edge == Edge::Wrap { (old[width - 1], old[1]) } else { (old[0], old[width]) };
-        let mask = self.mask::<MASKED>(y);
         let [out] = self.x.push();
         let faces = width + 1;
         let out = &mut out[..faces];
         let fluxes = sides(&self.padded, faces);
         let (ground, level) = (across(ground, faces), across(level, faces));
-        let mask = if MASKED { across(mask, faces) } else { [mask; 2] };
-        over_row::<V>(faces, FaceRow::<MASKED> { law: self.law, mask, fluxes, ground, level, out });
+        let drag = numbers.row(DRAG, y);
+        let drag = [drag.cut(0, faces), drag.cut(1, faces)];
+        over_row::<V>(faces, FaceRow { push: self.push, drag, fluxes, ground, level, out });
         match edge {
             Edge::Wall => (out[0], out[width]) = (0.0, 0.0),
             Edge::Wrap => out[width] = out[0],
@@ -129,27 +119,33 @@ impl<'a> Flow<'a> {
 
     /// Finds the fluxes from the row above row `y` into it, if they are among those asked for.
     #[inline(always)]
-    pub fn across_rows<V: Cells, const MASKED: bool>(&mut self, y: isize, surface: &Window<2, 4>, old: &Strip<'_, 2>) {
+    pub fn across_rows<V: Cells>(
+        &mut self,
+        y: isize,
+        surface: &Window<2, 4>,
+        old: &Strip<'_, 2>,
+        numbers: &impl Numbers,
+    ) {
         if y < self.rows.start || y > self.rows.end {
             return;
         }
         let Border { width, height, edge } = self.border;
         let closes = edge != Edge::Wrap && (y == 0 || y == height as isize);
-        let masks = [y - 1, y].map(|y| self.mask::<MASKED>(y));
         let [out] = self.y.push();
         if closes && edge == Edge::Wall {
             out.fill(0.0);
             return;
         }
-        let nearest = |y: isize| if edge == Edge::Wrap { y } else { y.clamp(0, height as isize) };
+        // There is a row of faces more than of cells.
+        let nearest = |y: isize| if edge == Edge::Wrap { y } else { edge.nearest(y, height + 1) as isize };
         let fluxes = [y - 1, y, y + 1].map(|y| &old.row(Y, nearest(y))[..width]);
         let both = |quantity: usize| {
             [sides(surface.row(quantity, y - 1), width)[1], sides(surface.row(quantity, y), width)[1]]
         };
         let (ground, level) = (both(GROUND), both(LEVEL));
-        let mask = if MASKED { masks.map(|row| sides(row, width)[1]) } else { masks };
+        let drag = [numbers.row(DRAG, y - 1).cut(1, width), numbers.row(DRAG, y).cut(1, width)];
         let out = &mut out[..width];
-        over_row::<V>(width, FaceRow::<MASKED> { law: self.law, mask, fluxes, ground, level, out });
+        over_row::<V>(width, FaceRow { push: self.push, drag, fluxes, ground, level, out });
     }
 
     /// Puts the fluxes of row `y` where they can be looked at.
@@ -159,15 +155,6 @@ impl<'a> Flow<'a> {
         above.copy_from_slice(self.y(y));
         if y + 1 == self.border.height as isize {
             faces.rows_mut(y + 1)[Y].copy_from_slice(self.y(y + 1));
-        }
-    }
-
-    /// The mask on a row, also on the one beyond the border; nothing where nothing is masked.
-    #[inline(always)]
-    fn mask<const MASKED: bool>(&self, y: isize) -> &'a [f32] {
-        match self.covered {
-            Some(covered) if MASKED => covered.near(y),
-            _ => &[],
         }
     }
 }

@@ -46,7 +46,7 @@ impl Fluid {
 
     /// The next row, which is row `y`; what is limited is counted if the row `counts`.
     #[inline(always)]
-    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow<'_>, counts: bool) {
+    pub fn row<V: Cells>(&mut self, y: isize, layers: &Strip<'_, 4>, rain: &Rain<'_>, flow: &Flow, counts: bool) {
         let width = self.border.width;
         let [concentration, limit] = self.rows.push();
         let rain = rain.fall(self.border.on_map(y), &mut self.rain);

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use self::{
     carry::{Bed, Carry},
-    flow::{Flow, Law},
+    flow::Flow,
     fluid::Fluid,
 };
 use super::{Beyond, FILM_SQUARE, Params, Rain, Sums, Work, surface::Surface};
@@ -27,7 +27,7 @@ use crate::sim::{
     aligned::Aligned,
     cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
-    masked::Covered,
+    masked::{Covered, Numbers, Rows, Scaled},
     memory::{Memories, Memory},
     stencil::{Border, Window, for_bands},
     strip::{Strip, for_strips},
@@ -115,12 +115,11 @@ impl Faces {
         let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
         let rain = Rain::new(rain.as_deref(), params, covered, dt);
         let beyond = Beyond { start, sea_level: params.sea_level };
-        let drag = |params: &Params| params.gravity * dt * params.roughness * params.roughness;
-        let law = Law {
-            push: params.gravity * dt / size,
-            drag: [drag(params), covered.map_or(0.0, |covered| drag(&covered.params))],
-        };
-        let bed = [params, covered.map_or(params, |covered| &covered.params)].map(|params| Bed::new(params, dt));
+        let numbers = Scaled::new(params, covered, |params| {
+            let [capacity, suspension, deposition, stays] = carry::rates(params, dt);
+            [params.gravity * dt * params.roughness * params.roughness, capacity, suspension, deposition, stays]
+        });
+        let (push, bed) = (params.gravity * dt / size, Bed::new(params, size, dt));
         self.seen = (work == Work::Flow).then(|| [self.x.clone(), self.y.clone()]);
         let [faces_x, faces_y] = match &mut self.seen {
             Some(seen) => seen.each_mut(),
@@ -131,7 +130,7 @@ impl Faces {
         let bands = for_strips(border, layers, MARGIN, |strip| {
             let (layers, faces) = strip.split();
             let softness = &softness[..];
-            with_vector_unit(Sweep { layers, faces, softness, rain, beyond, law, bed, size, covered, work })
+            with_vector_unit(Sweep { layers, faces, softness, rain, beyond, push, bed, numbers, work })
         });
         bands.into_iter().fold(Sums::default(), |mut sums, band| {
             sums += band;
@@ -188,40 +187,50 @@ struct Sweep<'a> {
     softness: &'a [f32],
     rain: Rain<'a>,
     beyond: Beyond<'a>,
-    law: Law,
-    /// On free ground, and under the mask.
-    bed: [Bed; 2],
-    /// Side of a cell.
-    size: f32,
-    covered: Option<&'a Covered<Params>>,
+    /// g·Δt/l.
+    push: f32,
+    bed: Bed,
+    numbers: Scaled<'a, 5>,
     work: Work,
 }
+
+/// What the mask scales, in the order of its numbers: g·Δt·n²; capacity; rates times Δt; share of the water that stays.
+const DRAG: usize = 0;
+const CAPACITY: usize = 1;
+const SUSPENSION: usize = 2;
+const DEPOSITION: usize = 3;
+const STAYS: usize = 4;
 
 impl Pass for Sweep<'_> {
     type Output = Sums;
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Sums {
-        if self.covered.is_some() { self.run_as::<V, true>() } else { self.run_as::<V, false>() }
+        match self.numbers.rows(self.layers.border(), self.layers.rows().start - 2) {
+            Rows::Even(even) => self.run_with::<V>(even),
+            Rows::Masked(rows) => self.run_with::<V>(rows),
+        }
     }
 }
 
 impl Sweep<'_> {
     #[inline(always)]
-    fn run_as<V: Cells, const MASKED: bool>(self) -> Sums {
-        let Self { mut layers, mut faces, softness, rain, beyond, law, bed, size, covered, work } = self;
+    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Sums {
+        let Self { mut layers, mut faces, softness, rain, beyond, push, bed, work, .. } = self;
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
         let mut surface: Window<2, 4> = Window::over(&layers, 2);
         let near = layers.reach(1);
-        let mut flow = Flow::new(border, law, covered, near.clone());
-        let mut fluid = Fluid::new(border, near.start, bed[0].dt / size);
-        let mut carry = Carry::new(border, bed, size, covered);
+        numbers.next(own.start - 2);
+        let mut flow = Flow::new(border, push, near.clone());
+        let mut fluid = Fluid::new(border, near.start, bed.dt / bed.size);
+        let mut carry = Carry::new(border, bed);
         // Each stage is a row ahead of the one that needs it.
         for y in own.start - 3..own.end {
             surface.fill_to::<V>(y + 2, &Surface { strip: &layers, rain, beyond, muddy: true });
-            flow.along_row::<V, MASKED>(y + 1, &surface, &faces);
-            flow.across_rows::<V, MASKED>(y + 2, &surface, &faces);
+            numbers.next(y + 2);
+            flow.along_row::<V>(y + 1, &surface, &faces, &numbers);
+            flow.across_rows::<V>(y + 2, &surface, &faces, &numbers);
             if work == Work::Whole && near.contains(&(y + 1)) {
                 fluid.row::<V>(y + 1, &layers, &rain, &flow, own.contains(&(y + 1)));
             }
@@ -230,8 +239,9 @@ impl Sweep<'_> {
                     Work::Flow => flow.show(y, &mut faces),
                     Work::Whole => {
                         let softness = &softness[y as usize * width..][..width];
-                        let (found, changed) = ((&fluid, &flow, &surface), (&mut layers, &mut faces));
-                        carry.row::<V, MASKED>(y, found, changed, softness, &rain);
+                        let found = (&fluid, &flow, &surface, &numbers);
+                        let changed = (&mut layers, &mut faces);
+                        carry.row::<V>(y, found, changed, softness, &rain);
                     }
                 }
             }
