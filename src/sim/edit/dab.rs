@@ -4,7 +4,7 @@ use noise::{NoiseFn, Perlin};
 
 use super::{
     Brush, Patch, Tool,
-    area::{Area, Spot},
+    area::Area,
 };
 use crate::sim::{grid::Grid, terrain::Terrain};
 
@@ -71,17 +71,11 @@ pub(super) fn apply(
         Tool::Noise => {
             let noise = Perlin::new(0);
             let per_cell = 1.0 / f64::from((0.01 * brush.detail * radius).max(1.0));
-            let bumps = |spot: Spot| {
+            area.shape(terrain, weigh, |spot, rock, sand| {
                 // Fixed to the ground, so that dabs on each other make the same bumps.
                 let place = [0, 1].map(|axis| f64::from((dab.place[axis] + spot.offset[axis]).round()) * per_cell);
-                (0..OCTAVES)
-                    .map(|octave| {
-                        let scale = f64::from(1u32 << octave);
-                        noise.get(place.map(|part| part * scale + 7.3 * octave as f64)) / scale
-                    })
-                    .sum::<f64>() as f32
-            };
-            area.shape(terrain, weigh, |spot, rock, sand| shift(rock, sand, rise * spot.weight * bumps(spot)))
+                shift(rock, sand, rise * spot.weight * bumps(&noise, place));
+            })
         }
         Tool::Terrace => area.shape(terrain, weigh, |spot, rock, sand| {
             let ground = *rock + *sand;
@@ -113,6 +107,15 @@ pub(super) fn apply(
         // It needs two points: see `ramp`.
         Tool::Slope => 0.0,
     }
+}
+
+/// Bumps of several sizes.
+fn bumps(noise: &Perlin, place: [f64; 2]) -> f32 {
+    let octave = |octave: usize| {
+        let scale = f64::from(1u32 << octave);
+        noise.get(place.map(|part| part * scale + 7.3 * octave as f64)) / scale
+    };
+    (0..OCTAVES).map(octave).sum::<f64>() as f32
 }
 
 /// Makes a ramp: within the radius the ground comes to the straight line between the ground at both ends. Returns by how

@@ -227,9 +227,9 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
                 if settings.iter().all(|(_, value)| value != "published") {
                     let (low, high) = terrain.ground().min_max();
                     let (lowest, highest) = simulation.terrain.ground().min_max();
-                    let room = 0.05 * (high - low);
+                    let tolerance = 0.05 * (high - low);
                     assert!(
-                        lowest > low - room && highest < high + room,
+                        lowest > low - tolerance && highest < high + tolerance,
                         "{what}: {lowest}..{highest} from {low}..{high}"
                     );
                 }

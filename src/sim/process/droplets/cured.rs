@@ -258,7 +258,7 @@ impl Wave<'_> {
     #[inline(always)]
     fn step(&self, ground: &Ground, bundle: &mut Bundle) -> Note {
         let law = &self.law;
-        let Local { friction, capacity: able, lifting, settling, evaporation } = self.local(bundle);
+        let Local { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
         // SAFETY: `Bundle::keep_on_map` has seen to it that droplets are on the map.
@@ -294,20 +294,20 @@ impl Wave<'_> {
         let fall = here - ahead;
         let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
         let capacity = match law.law {
-            Law::MassTransfer => bundle.volume * bundle.volume * speed * able * fall.max(zero) / time,
-            Law::Capacity => able * speed * bundle.volume,
+            Law::MassTransfer => bundle.volume * bundle.volume * speed * capacity * fall.max(zero) / time,
+            Law::Capacity => capacity * speed * bundle.volume,
         };
         let lacking = capacity - bundle.mass;
         let kept_lacking = decay(lifting * time);
         let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
         let (digs, cut) = ((one - kept_lacking) * lacking, fall.max(zero) * all(GREATEST_CUT));
-        let room = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
+        let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
         let lays = (one - kept_excess) * lacking;
-        let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-room));
+        let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-rise));
         let acts = bundle.runs.without(left);
         note.amount = acts.choose(amount, zero);
         // A byte for each kind holds what comes between two repackings.
-        let (cut, risen) = (digs.above(cut), (-room).above(lays));
+        let (cut, risen) = (digs.above(cut), (-rise).above(lays));
         for lane in 0..LANES {
             let limited = (short.0[lane] & 1) | (cut.0[lane] & 0x100) | (risen.0[lane] & 0x1_0000);
             bundle.limited[lane] += limited & acts.0[lane];

@@ -129,8 +129,8 @@ impl Fan {
 
 /// Puts sand on a cell, but nothing above the ceiling. Returns by how much the layer really changed.
 fn add_below(terrain: &mut Terrain, cell: usize, thickness: f64, ceiling: f32) -> f64 {
-    let room = f64::from(ceiling - (terrain.bedrock[cell] + terrain.sand[cell]));
-    if room > 0.0 { add(terrain, cell, thickness.min(room)) } else { 0.0 }
+    let headroom = f64::from(ceiling - (terrain.bedrock[cell] + terrain.sand[cell]));
+    if headroom > 0.0 { add(terrain, cell, thickness.min(headroom)) } else { 0.0 }
 }
 
 /// Lays a load down as a fan whose thickness falls off to its border; wide enough to be low.

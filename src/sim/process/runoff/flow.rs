@@ -282,20 +282,20 @@ impl Run<'_> {
                 over_row::<V>(width, ShareRow::<_, EIGHT> { law, level, layers, dissolution, out });
                 let gives = [&water_out[..width], &load_out[..width], &digs_out[..width]];
                 let (layers, out, tallies) = ([bedrock, sand, suspended], &mut has_out[..width], &mut tallies);
-                over_row::<V>(
-                    width,
-                    BedRow::<_, EIGHT> {
-                        law,
-                        level,
-                        ground,
-                        gives,
-                        capacity: number(CAPACITY, next),
-                        deposition: number(DEPOSITION, next),
-                        layers,
-                        out,
-                        tallies: &mut *tallies,
-                    },
-                );
+                let (capacity, deposition) = (number(CAPACITY, next), number(DEPOSITION, next));
+                let tallied = &mut *tallies;
+                let bed = BedRow::<_, EIGHT> {
+                    law,
+                    level,
+                    ground,
+                    gives,
+                    capacity,
+                    deposition,
+                    layers,
+                    out,
+                    tallies: tallied,
+                };
+                over_row::<V>(width, bed);
                 for tally in [&mut tallies.dug, &mut tallies.settled, &mut tallies.spared] {
                     tally.end_row(own.contains(&next));
                 }

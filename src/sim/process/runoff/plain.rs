@@ -71,13 +71,13 @@ impl Plain {
             }
         }
         self.change.iter_mut().for_each(|change| change.fill(0.0));
-        let [rises, wets, clouds] = &mut self.change;
+        let [ground_change, water_change, sediment_change] = &mut self.change;
         for y in 1..=height {
             for here in y * stride + 1..=y * stride + width {
                 if self.gives[here] == 0.0 {
                     let settles = params.deposition * self.suspended[here];
-                    rises[here] += settles;
-                    clouds[here] -= settles;
+                    ground_change[here] += settles;
+                    sediment_change[here] -= settles;
                     continue;
                 }
                 let level = self.ground[here] + self.water[here];
@@ -88,24 +88,24 @@ impl Plain {
                             continue;
                         }
                         let (water, load) = (self.gives[here] * fall, self.loads[here] * fall);
-                        let able = params.capacity * water;
-                        let settles = params.deposition * (load - able).max(0.0);
-                        let digs = params.dissolution * (able - load).max(0.0);
-                        let goes = load.min(able) + digs;
-                        rises[here] += settles - digs;
-                        wets[here] -= water;
-                        wets[other] += water;
-                        clouds[here] += (digs - settles) - goes;
-                        clouds[other] += goes;
+                        let capacity = params.capacity * water;
+                        let settles = params.deposition * (load - capacity).max(0.0);
+                        let digs = params.dissolution * (capacity - load).max(0.0);
+                        let goes = load.min(capacity) + digs;
+                        ground_change[here] += settles - digs;
+                        water_change[here] -= water;
+                        water_change[other] += water;
+                        sediment_change[here] += (digs - settles) - goes;
+                        sediment_change[other] += goes;
                     }
                 }
             }
         }
         let stays = 1.0 - params.evaporation;
         for (place, ground) in self.ground.iter_mut().enumerate() {
-            *ground += rises[place];
-            self.water[place] = (self.water[place] + wets[place]).max(0.0) * stays;
-            self.suspended[place] = (self.suspended[place] + clouds[place]).max(0.0);
+            *ground += ground_change[place];
+            self.water[place] = (self.water[place] + water_change[place]).max(0.0) * stays;
+            self.suspended[place] = (self.suspended[place] + sediment_change[place]).max(0.0);
         }
     }
 }

@@ -140,10 +140,10 @@ impl Plain {
                 }
             };
             let limit = if before > 0.0 { (1.0 - before * per_depth).max(0.0) } else { 0.0 };
-            let able = params.sediment_capacity * tilt.max(params.least_tilt) * speed * limit;
+            let capacity = params.sediment_capacity * tilt.max(params.least_tilt) * speed * limit;
             let (load, soft) = (self.suspended[here], self.softness[here]);
-            let taken = (dt * soft * params.suspension_rate * (able - load).max(0.0)).min(after);
-            let surplus = (load - able).max(0.0);
+            let taken = (dt * soft * params.suspension_rate * (capacity - load).max(0.0)).min(after);
+            let surplus = (load - capacity).max(0.0);
             let most = if params.displacement { load.min(after) } else { load };
             let settled = (dt * params.deposition_rate * surplus).min(most);
             let moved = taken - settled;

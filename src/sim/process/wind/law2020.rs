@@ -182,6 +182,42 @@ pub const MOST: f32 = 0.1;
 /// Greatest load, in heights: what a count of quanta holds.
 const FULL: f32 = 1.2;
 
+impl Law2020<'_> {
+    /// Brings a grain back that has crossed a border which wraps or throws it back; `last` is where the map ends.
+    #[inline(always)]
+    fn bring_back<V: Cells>(&self, motion: &mut Motion<V>, last: [V; 2]) {
+        let zero = V::all(0.0);
+        if self.periodic {
+            (motion.x, motion.y) = self.field.wrapped(motion.x, motion.y);
+        } else if self.walls {
+            let turn = |place: V, speed: V, last: V| {
+                let last = last - V::all(1e-3);
+                let speed = (-place).if_above(zero, speed.max(-speed), place.if_above(last, -speed.max(-speed), speed));
+                (place.max(zero).min(last), speed)
+            };
+            (motion.x, motion.velocity[0]) = turn(motion.x, motion.velocity[0], last[0]);
+            (motion.y, motion.velocity[1]) = turn(motion.y, motion.velocity[1], last[1]);
+        }
+    }
+
+    /// What a grain in contact takes on board, what the ground loses, and what wears off the rock, in quanta: of the `loose`
+    /// sand it would `lift` so much; `abrasion` is the blow times its rate, and the load.
+    #[inline(always)]
+    fn beats<V: Cells>(&self, lift: V, loose: V, (abrasion, load): (V, V), wear: V) -> [V; 3] {
+        let zero = V::all(0.0);
+        if self.constants.cured {
+            let lifted = lift.min(loose * V::all(GREATEST_BITE)) * V::all(PER_HEIGHT);
+            return [lifted, lifted, abrasion * (load * wear)];
+        }
+        let lifted = loose.if_above(lift, lift, zero) * V::all(PER_HEIGHT);
+        let all = loose.positive().min(V::all(MOST));
+        let taken = loose.if_above(lift, lift, all) * V::all(PER_HEIGHT);
+        // Less than a quantum is no sand.
+        let bare = V::all(1.0 / PER_HEIGHT);
+        [lifted, taken, loose.if_above(bare, zero, abrasion * load)]
+    }
+}
+
 impl Law for Law2020<'_> {
     fn settles(&self) -> bool {
         self.constants.cured
@@ -225,17 +261,7 @@ impl Law for Law2020<'_> {
         let runs = grains.runs;
         let (first, right, bottom) =
             (V::all(self.margin), V::all(field.width as f32 - self.margin), V::all(field.height as f32 - self.margin));
-        if self.periodic {
-            (motion.x, motion.y) = field.wrapped(motion.x, motion.y);
-        } else if self.walls {
-            let turn = |place: V, speed: V, last: V| {
-                let last = last - V::all(1e-3);
-                let speed = (-place).if_above(zero, speed.max(-speed), place.if_above(last, -speed.max(-speed), speed));
-                (place.max(zero).min(last), speed)
-            };
-            (motion.x, motion.velocity[0]) = turn(motion.x, motion.velocity[0], right);
-            (motion.y, motion.velocity[1]) = turn(motion.y, motion.velocity[1], bottom);
-        }
+        self.bring_back(&mut motion, [right, bottom]);
         let inside = (motion.x - first).if_positive(one, zero) * (motion.y - first).if_positive(one, zero);
         let inside = bottom.if_above(motion.y, right.if_above(motion.x, inside, zero), zero);
         let acts = runs * inside;
@@ -251,21 +277,10 @@ impl Law for Law2020<'_> {
         let contact = depth.if_positive(acts, zero);
         let force = speed * depth.positive();
         let load = V::number(grains.load);
-        let room = (V::all(FULL) - load * V::all(1.0 / PER_HEIGHT)).positive();
-        let lift = (V::all(self.constants.suspension) * force).min(room.min(V::all(MOST)));
-        let (lifted, taken, worn) = if self.constants.cured {
-            let lifted = lift.min(loose * V::all(GREATEST_BITE)) * V::all(PER_HEIGHT);
-            let worn = (V::all(self.constants.abrasion) * force) * (load * here[WEAR]);
-            (lifted, lifted, worn)
-        } else {
-            let lifted = loose.if_above(lift, lift, zero) * V::all(PER_HEIGHT);
-            let all = loose.positive().min(V::all(MOST));
-            let taken = loose.if_above(lift, lift, all) * V::all(PER_HEIGHT);
-            // Less than a quantum is no sand.
-            let bare = V::all(1.0 / PER_HEIGHT);
-            let worn = loose.if_above(bare, zero, (V::all(self.constants.abrasion) * force) * load);
-            (lifted, taken, worn)
-        };
+        let free_load = (V::all(FULL) - load * V::all(1.0 / PER_HEIGHT)).positive();
+        let lift = (V::all(self.constants.suspension) * force).min(free_load.min(V::all(MOST)));
+        let abrasion = (V::all(self.constants.abrasion) * force, load);
+        let [lifted, taken, worn] = self.beats(lift, loose, abrasion, here[WEAR]);
         let lifted = V::truncated(contact * lifted);
         let taken = V::truncated(contact * taken);
         let flies = acts - contact;

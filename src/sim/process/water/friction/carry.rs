@@ -1,7 +1,7 @@
 //! What the fluxes move, and what the bed gives and takes.
 
 use super::{
-    CAPACITY, DEPOSITION, DRY, Flow, STAYS, SUSPENSION, Y,
+    CAPACITY, DEPOSITION, DRY, Flow, STAYS, SUSPENSION, X, Y,
     fluid::{CONCENTRATION, Fluid, LIMIT},
 };
 use crate::sim::{
@@ -66,7 +66,7 @@ pub(super) fn rates(params: &Params, dt: f32) -> [f32; 4] {
 
 /// A row of cells: what flows in and out of them. In short kernels more cells are on their way at once than in a long one.
 struct MoveRow<'a> {
-    share: f32,
+    dt_over_l: f32,
     /// Square of the speed with which water passes a cell in a step; no more is believed.
     fastest: f32,
     /// Depth of the water; rain of this step; sediment in the water.
@@ -97,7 +97,7 @@ impl RowKernel for MoveRow<'_> {
             V::load(self.loads[2], x),
             V::load(self.loads[3], x),
         );
-        let (half, share) = (V::all(0.5), V::all(self.share));
+        let (half, dt_over_l) = (V::all(0.5), V::all(self.dt_over_l));
         // What comes in, from both sides and then from above and below: a turned map gives the same sum.
         let inflow = (flux_left - flux_right) + (flux_above - flux_below);
         let load_in = (load_left - load_right) + (load_above - load_below);
@@ -105,8 +105,8 @@ impl RowKernel for MoveRow<'_> {
         let wet = water + self.rain.at::<V>(x);
         self.rained.add(x, wet - water);
         let suspended = V::load(self.suspended, x);
-        let s = (suspended + share * load_in).positive();
-        let d = (wet + share * (inflow - load_in)).positive();
+        let s = (suspended + dt_over_l * load_in).positive();
+        let d = (wet + dt_over_l * (inflow - load_in)).positive();
         // Velocity, by the mean of the depths before and after; that of films is not known.
         let mean = half * ((wet + suspended) + (d + s));
         let scale = half * (mean / (mean * mean + V::all(FILM_SQUARE)));
@@ -153,22 +153,23 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let (slope_x, slope_y) = ((right - left) * per_two_cells, (below - above) * per_two_cells);
         let square = slope_x * slope_x + slope_y * slope_y;
         let tilt = (square / (one + square)).max(V::all(least_tilt * least_tilt));
-        let able = capacity * (tilt * V::load(self.moved[2], x)).sqrt() * (one - d * V::all(per_depth)).positive();
+        let transport_capacity =
+            capacity * (tilt * V::load(self.moved[2], x)).sqrt() * (one - d * V::all(per_depth)).positive();
         // Thin water holds little, whatever its speed.
-        let lack = able.min(d) - s;
+        let deficit = transport_capacity.min(d) - s;
         // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
-        let room = (here - left.min(right).min(above.min(below))).positive();
-        let want = lack.positive();
+        let above_lowest = (here - left.min(right).min(above.min(below))).positive();
+        let want = deficit.positive();
         let wanted = want * (suspension / (one + suspension));
-        let loose = wanted.min(room);
+        let loose = wanted.min(above_lowest);
         let [bedrock_row, sand_row, water_row, suspended_row] = &mut self.layers;
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         let from_sand = loose.min(old_sand);
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
         let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
-        let from_rock = (want * (rest * hard)).min(room - from_sand);
+        let from_rock = (want * (rest * hard)).min(above_lowest - from_sand);
         // A cell that dries drops all that it carries.
-        let settles = d.if_above(V::all(DRY), (-lack).positive() * (deposition / (one + deposition)), s);
+        let settles = d.if_above(V::all(DRY), (-deficit).positive() * (deposition / (one + deposition)), s);
         // What the layers really lose and get, to the bit: their last digit may be larger than what a step moves. What they
         // can't take up without getting more than there is stays in the water.
         let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
@@ -182,7 +183,7 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         ((s - settled) + taken).store(suspended_row, x);
         self.tallies.eroded.add(x, taken);
         self.tallies.laid.add(x, settled);
-        self.tallies.spared.add(x, wanted.if_above(room, one, V::all(0.0)));
+        self.tallies.spared.add(x, wanted.if_above(above_lowest, one, V::all(0.0)));
         self.tallies.dried.add(x, d - remains);
     }
 }
@@ -249,20 +250,19 @@ impl Carry {
         over_row::<V>(width, LimitRow { next, limits, concentrations, out, load });
     }
 
-    /// Works on row `y`.
+    /// Limits the fluxes around row `y`, and finds their sediment. Rows come from the `first` to the `last`.
     #[inline(always)]
-    pub fn row<V: Cells>(
+    fn limit<V: Cells>(
         &mut self,
         y: isize,
-        (fluid, flow, surface, numbers): (&Fluid, &Flow, &Window<2, 4>, &impl Numbers),
-        (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
-        softness: &[f32],
-        rain: &Rain<'_>,
+        fluid: &Fluid,
+        flow: &Flow,
+        (first, last): (isize, bool),
+        faces: &mut Strip<'_, 2>,
     ) {
-        let Border { width, height, edge } = self.border;
-        let (first, last) = (y == 0, y + 1 == height as isize);
+        let width = self.border.width;
         // What the row above found between itself and this one is at hand.
-        if y == layers.rows().start {
+        if y == first {
             self.limit_above::<V>(y, fluid, flow, false);
         } else {
             std::mem::swap(&mut self.flux_above, &mut self.flux_below);
@@ -279,8 +279,22 @@ impl Carry {
         let (limits, concentrations) = (across(limit, faces), across(load, faces));
         let (next, out, load) = (&flow.x(y)[..faces], &mut x_out[..faces], &mut self.load_x[..faces]);
         over_row::<V>(faces, LimitRow { next, limits, concentrations, out, load });
+    }
 
-        let x_out = &*x_out;
+    /// Works on row `y`.
+    #[inline(always)]
+    pub fn row<V: Cells>(
+        &mut self,
+        y: isize,
+        (fluid, flow, surface, numbers): (&Fluid, &Flow, &Window<2, 4>, &impl Numbers),
+        (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
+        softness: &[f32],
+        rain: &Rain<'_>,
+    ) {
+        let Border { width, height, edge } = self.border;
+        let (first, last) = (y == 0, y + 1 == height as isize);
+        self.limit::<V>(y, fluid, flow, (layers.rows().start, last), faces);
+        let x_out = faces.row(X, y);
         let fluxes = [&x_out[..width], &x_out[1..][..width], &self.flux_above[..width], &self.flux_below[..width]];
         let load_x = &self.load_x;
         let loads = [&load_x[..width], &load_x[1..][..width], &self.load_above[..width], &self.load_below[..width]];
@@ -288,12 +302,12 @@ impl Carry {
         let [left, here, right] = sides(ground, width);
         let ground = [here, left, right, sides(above, width)[1], sides(below, width)[1]];
         let (bed, tallies) = (self.bed, &mut self.tallies);
-        let (share, fastest) = (bed.dt / bed.size, bed.size / bed.dt.max(f32::MIN_POSITIVE));
+        let (dt_over_l, fastest) = (bed.dt / bed.size, bed.size / bed.dt.max(f32::MIN_POSITIVE));
         let [bedrock, sand, water, suspended] = layers.rows_mut(y);
         let (water, suspended) = (&mut water[..width], &mut suspended[..width]);
         let [moved_water, moved_sediment, speed] = &mut self.moved;
         let moves = MoveRow {
-            share,
+            dt_over_l,
             fastest: fastest * fastest,
             water,
             rain: rain.fall(self.border.on_map(y), &mut self.rain),
@@ -317,15 +331,15 @@ impl Carry {
         over_row::<V>(width, beds);
         tallies.end_row(true);
         if edge == Edge::Open {
-            let share = f64::from(share);
+            let dt_over_l = f64::from(dt_over_l);
             let out = f64::from(x_out[width]) - f64::from(x_out[0]);
             let load = f64::from(self.load_x[width]) - f64::from(self.load_x[0]);
-            self.water_out += share * (out - load);
-            self.solid_out += share * load;
+            self.water_out += dt_over_l * (out - load);
+            self.solid_out += dt_over_l * load;
             let mut cross = |fluxes: &[f32], loads: &[f32], sign: f64| {
                 let load = row_sum::<V>(loads);
-                self.water_out += sign * share * (row_sum::<V>(fluxes) - load);
-                self.solid_out += sign * share * load;
+                self.water_out += sign * dt_over_l * (row_sum::<V>(fluxes) - load);
+                self.solid_out += sign * dt_over_l * load;
             };
             if first {
                 cross(&self.flux_above, &self.load_above, -1.0);

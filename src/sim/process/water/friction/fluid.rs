@@ -16,7 +16,7 @@ use crate::sim::{
 pub(super) struct Fluid {
     border: Border,
     /// Δt/l.
-    share: f32,
+    dt_over_l: f32,
     rain: Aligned,
     rows: Ring<2, 3>,
     /// Both beyond an open border.
@@ -31,12 +31,12 @@ pub(super) const LIMIT: usize = 1;
 const BEYOND: [f32; 2] = [0.0, 1.0];
 
 impl Fluid {
-    /// Rows from `first` on; `share` is Δt/l.
-    pub fn new(border: Border, first: isize, share: f32) -> Self {
+    /// Rows from `first` on; `dt_over_l` is Δt/l.
+    pub fn new(border: Border, first: isize, dt_over_l: f32) -> Self {
         let beyond = BEYOND.map(|value| Aligned::filled(border.width + 2, value));
         Self {
             border,
-            share,
+            dt_over_l,
             rain: Aligned::filled(border.width, 0.0),
             rows: Ring::new(border.width, first),
             beyond,
@@ -55,7 +55,7 @@ impl Fluid {
         let faces = [&x[..width], &x[1..][..width], &above[..width], &below[..width]];
         let (concentration, limit) = (&mut concentration[..width], &mut limit[..width]);
         let held = &mut self.held;
-        over_row::<V>(width, FluidRow { share: self.share, layers, rain, faces, concentration, limit, held });
+        over_row::<V>(width, FluidRow { dt_over_l: self.dt_over_l, layers, rain, faces, concentration, limit, held });
         self.held.end_row(counts);
         self.rows.close(self.border.edge, [BEYOND; 2]);
     }
@@ -68,7 +68,7 @@ impl Fluid {
 }
 
 struct FluidRow<'a> {
-    share: f32,
+    dt_over_l: f32,
     /// Water and sediment.
     layers: [&'a [f32]; 2],
     rain: Fallen<'a>,
@@ -91,7 +91,7 @@ impl RowKernel for FluidRow<'_> {
         );
         let fluid = (water + self.rain.at::<V>(x)) + suspended;
         let out = ((-left).positive() + right.positive()) + ((-above).positive() + below.positive());
-        let wanted = out * V::all(self.share);
+        let wanted = out * V::all(self.dt_over_l);
         let one = V::all(1.0);
         (suspended / (fluid + V::all(f32::MIN_POSITIVE))).store(self.concentration, x);
         wanted.if_above(fluid, fluid / wanted.max(V::all(f32::MIN_POSITIVE)), one).store(self.limit, x);

@@ -172,9 +172,9 @@ impl RowKernel for ExchangeRow<'_> {
         let (old_bedrock, old_sand) = (V::load(bedrock_row, x), V::load(sand_row, x));
         let depth = V::load(self.depth, x);
         let (s, soft) = (V::load(suspended_row, x), V::load(softness_row, x));
-        let lack = V::load(self.capacity, x) - s;
-        let taken = (V::all(bed.suspension) * soft * lack.positive()).min(depth);
-        let surplus = (-lack).positive();
+        let deficit = V::load(self.capacity, x) - s;
+        let taken = (V::all(bed.suspension) * soft * deficit.positive()).min(depth);
+        let surplus = (-deficit).positive();
         let settled = V::all(bed.deposition) * surplus;
         let most = if bed.displacement { s.min(depth) } else { s };
         let settled = settled.min(most);
@@ -221,7 +221,7 @@ pub(super) struct Erosion {
     /// Depth before and after the flow, and capacity.
     before: Aligned,
     depth: Aligned,
-    able: Aligned,
+    capacity: Aligned,
     tallies: Tallies,
     water_out: f64,
     pub moved: Moved,
@@ -240,7 +240,7 @@ impl Erosion {
             from_beyond: [Aligned::filled(width, 0.0), Aligned::filled(width, 0.0)],
             before: Aligned::filled(width, 0.0),
             depth: Aligned::filled(width, 0.0),
-            able: Aligned::filled(width, 0.0),
+            capacity: Aligned::filled(width, 0.0),
             tallies: Tallies::default(),
             water_out: 0.0,
             moved: Ring::new(width, first),
@@ -296,7 +296,7 @@ impl Erosion {
         let [settled, u, v] = self.moved.push();
         let [bedrock, sand, water, suspended, softness] = layers.rows_mut(y);
         let tallies = &mut self.tallies;
-        let (depth, able) = (&mut self.depth[..width], &mut self.able[..width]);
+        let (depth, capacity) = (&mut self.depth[..width], &mut self.capacity[..width]);
         let (settled, u, v) = (&mut settled[..width], &mut u[..width], &mut v[..width]);
         let before = &mut self.before[..width];
         let water = &mut water[..width];
@@ -307,16 +307,16 @@ impl Erosion {
         let [level_left, _, level_right] = sides(level, width);
         let ground = [ground_left, ground_right, sides(above, width)[1], sides(below, width)[1]];
         let level_sides = [level_left, level_right, sides(over, width)[1], sides(under, width)[1]];
-        let (velocity, out) = ([&*u, &*v], &mut *able);
+        let (velocity, out) = ([&*u, &*v], &mut *capacity);
         over_row::<V>(width, CapacityRow { bed, depth: before, velocity, ground, level: level_sides, out });
         let layers =
             [&mut bedrock[..width], &mut sand[..width], water, &mut suspended[..width], &mut softness[..width]];
-        over_row::<V>(width, ExchangeRow { bed, capacity: able, depth, layers, settled, tallies });
+        over_row::<V>(width, ExchangeRow { bed, capacity, depth, layers, settled, tallies });
         self.moved.close(edge, [[0.0; 3]; 2]);
         tallies.end_row(counts);
         if edge == Edge::Open && counts {
-            let share = f64::from(bed.dt / (bed.size * bed.size));
-            let mut leaves = |flux: f64| self.water_out += share * flux;
+            let dt_over_area = f64::from(bed.dt / (bed.size * bed.size));
+            let mut leaves = |flux: f64| self.water_out += dt_over_area * flux;
             leaves(f64::from(left[0]) - f64::from(from_left[0]));
             leaves(f64::from(right[width - 1]) - f64::from(from_right[width + 1]));
             if first {

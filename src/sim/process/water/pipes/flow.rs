@@ -11,7 +11,7 @@ pub(super) struct FlowRow<'a> {
     /// A·g·Δt/l.
     pub push: f32,
     /// l²/Δt.
-    pub volume: f32,
+    pub area_over_dt: f32,
     /// Surface here, to the left, right, above and below.
     pub levels: [&'a [f32]; 5],
     pub water: &'a [f32],
@@ -38,7 +38,7 @@ impl RowKernel for FlowRow<'_> {
         let go_above = (V::load(to_above, x) + push * (here - above)).positive();
         let go_below = (V::load(to_below, x) + push * (here - below)).positive();
         let out = (go_left + go_right) + (go_above + go_below);
-        let there = (V::load(self.water, x) + self.rained.at::<V>(x)) * V::all(self.volume);
+        let there = (V::load(self.water, x) + self.rained.at::<V>(x)) * V::all(self.area_over_dt);
         let limit = out.if_above(there, there / out.max(V::all(f32::MIN_POSITIVE)), V::all(1.0));
         self.held.add(x, out.if_above(there, V::all(1.0), V::all(0.0)));
         (go_left * limit).store(to_left, x);

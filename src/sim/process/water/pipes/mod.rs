@@ -115,7 +115,7 @@ impl Pipes {
         let beyond = Beyond { start, sea_level: params.sea_level };
         let laws = Laws {
             push: params.gravity * params.pipe_area * dt / size,
-            volume: size * size / dt.max(f32::MIN_POSITIVE),
+            area_over_dt: size * size / dt.max(f32::MIN_POSITIVE),
             bed: Bed::new(params, size, dt),
             shift: dt / size,
         };
@@ -143,7 +143,7 @@ struct Laws {
     /// What a metre of difference adds to the flux of a pipe, in square metres per second: A·g·Δt/l.
     push: f32,
     /// What a metre of water would give as a flux if all of it left: l²/Δt.
-    volume: f32,
+    area_over_dt: f32,
     bed: Bed,
     /// Δt/l.
     shift: f32,
@@ -189,8 +189,8 @@ impl Pass for Sweep<'_> {
                 let [to_left, to_right, to_above, to_below] = flux.rows_mut(y);
                 let flux =
                     [&mut to_left[..width], &mut to_right[..width], &mut to_above[..width], &mut to_below[..width]];
-                let (push, volume, held) = (laws.push, laws.volume, &mut held);
-                over_row::<V>(width, FlowRow { push, volume, levels, water, rained, flux, held: &mut *held });
+                let (push, area_over_dt, held) = (laws.push, laws.area_over_dt, &mut held);
+                over_row::<V>(width, FlowRow { push, area_over_dt, levels, water, rained, flux, held: &mut *held });
                 held.end_row(own.contains(&y));
             }
             if erodes.contains(&(y + 1)) {
