@@ -5,6 +5,11 @@ use super::{cells::Cells, stencil::Nine};
 /// How much farther neighbours of both kinds are: beside, and across the corner.
 pub const FARTHER: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
 
+/// Differences of height at which sand lies on neighbours of both kinds, by its angle of repose in degrees.
+pub fn at_repose(angle: f32, cell_size: f32) -> [f32; 2] {
+    FARTHER.map(|farther| libm::tanf(angle.to_radians()) * cell_size * farther)
+}
+
 /// What a cell and a neighbour of it exchange.
 pub trait Pair<const N: usize> {
     /// For the cells from `x` on and the neighbours in this row and column of the three around: sums and a maximum.

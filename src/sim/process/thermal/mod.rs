@@ -25,7 +25,7 @@ use super::{
 use crate::{
     params::{choice, knob},
     sim::{
-        around::FARTHER,
+        around::at_repose,
         cells::{Cells, with_vector_unit},
         grid::Grid,
         masked::{Covered, Scaled, factors},
@@ -214,8 +214,6 @@ struct Sums {
 /// The numbers of both modes.
 #[derive(Clone, Copy)]
 struct Steep {
-    /// Difference of height at which sand lies on the neighbour beside it.
-    repose: f32,
     /// Tangent of the talus angle of rock: per hardness, and at none; times the cell size.
     per_hardness: f32,
     bias: f32,
@@ -226,10 +224,8 @@ struct Steep {
 
 impl Steep {
     fn new(params: &Params, size: f32) -> Self {
-        let repose = libm::tanf(params.repose_angle.to_radians()) * size;
         let seconds = if params.mode == Mode::Default { params.dt * size } else { params.dt };
         Self {
-            repose,
             per_hardness: params.talus_coefficient * size,
             bias: params.talus_bias * size,
             share: (params.rate * seconds).min(1.0),
@@ -241,8 +237,8 @@ impl Steep {
 /// The numbers of the default mode, in the order of their names below.
 fn numbers<'a>(params: &Params, covered: Option<&'a Covered<Params>>, size: f32) -> Scaled<'a, 5> {
     Scaled::new(params, covered, |params| {
-        let Steep { repose, per_hardness, bias, share, .. } = Steep::new(params, size);
-        let [beside, across] = FARTHER.map(|farther| repose * farther);
+        let Steep { per_hardness, bias, share, .. } = Steep::new(params, size);
+        let [beside, across] = at_repose(params.repose_angle, size);
         [beside, across, per_hardness, bias, share]
     })
 }

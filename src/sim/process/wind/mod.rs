@@ -37,6 +37,7 @@ use super::{
     guard::{self, Acted, Guard, Guards},
 };
 use crate::sim::{
+    around::at_repose,
     grid::Grid,
     masked::{Covered, Scaled, factors},
     memory::{Memories, Memory},
@@ -372,10 +373,10 @@ impl Wind {
             (_, Law::_2020) => [own.roughness * tall, own.roughness * tall, 0.0],
             (Mode::Published, Law::BoundaryLayer) => [own.slope_limit * tall, own.slope_limit * tall, 0.0],
             (Mode::Default, Law::BoundaryLayer) => {
-                let lies = libm::tanf(own.repose_angle.to_radians()) * terrain.cell_size;
+                let [beside, across] = at_repose(own.repose_angle, terrain.cell_size);
                 let strength = gust * waves::stronger(params, own);
                 let creep = own.creep * waves::most(own, terrain, strength) / (6.0 * terrain.cell_size);
-                [lies, lies * std::f32::consts::SQRT_2, creep]
+                [beside, across, creep]
             }
         });
         let rounds = if called { 1 } else { SLIDES };
