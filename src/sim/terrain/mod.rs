@@ -41,6 +41,7 @@ impl Edge {
         self.index(place, side).unwrap_or_else(|| place.clamp(0, side as isize - 1) as usize)
     }
 }
+
 /// A spring, or a drain where its rate is negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
