@@ -2,10 +2,7 @@
 
 use noise::{NoiseFn, Perlin};
 
-use super::{
-    Brush, Patch, Tool,
-    area::Area,
-};
+use super::{Brush, Patch, Tool, area::Area};
 use crate::sim::{grid::Grid, terrain::Terrain};
 
 /// Sand thinner than this, in metres, does not count as ground that brushes add to.

@@ -393,21 +393,39 @@ fn distance(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2)).sum::<f64>().sqrt()
 }
 
+/// What the fast form and the plain loops compute in so many ticks differ by: of ground, water and sediment, as shares of
+/// what they changed.
+fn apart(start: &Terrain, params: &Params, ticks: usize) -> [f64; 3] {
+    let fast = run(start.clone(), params.clone(), ticks).terrain;
+    let mut slow = plain::Plain::new(start);
+    (0..ticks).for_each(|_| slow.flow(params, 0.02));
+    let [ground, water, suspended] = slow.layers();
+    assert!(distance(&ground, &start.ground()) > 1.0);
+    let share = |slow: &Grid, fast: &Grid, start: &Grid| distance(slow, fast) / distance(slow, start);
+    [
+        share(&ground, &fast.ground(), &start.ground()),
+        share(&water, &fast.water, &start.water),
+        share(&suspended, &fast.suspended, &start.suspended),
+    ]
+}
+
+/// Both round the ground to its last digit in every step. After a step that is what they differ by: on ground at 10 m four
+/// times less than at 40 m. It stays so for about 100 ticks; then the jumps in the equations, at dry cells and where
+/// deposition turns into erosion, make it larger. So few ticks on low ground are compared closely.
 #[test]
 fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
     let start = valley(Edge::Wall);
+    let mut low = start.clone();
+    low.bedrock.iter_mut().for_each(|height| *height -= 29.0);
     for capacity in [Capacity::Tilt, Capacity::Collision] {
+        for pipe_area in [1.0, 20.0] {
+            let params = Params { mode: Mode::Published, pipe_area, capacity, ..Params::default() };
+            let few = apart(&low, &params, 50);
+            assert!(few.iter().all(|&apart| apart <= 2e-4), "{capacity:?} {pipe_area}: {few:?}");
+        }
         let params = Params { mode: Mode::Published, pipe_area: 1.0, capacity, ..Params::default() };
-        let fast = run(start.clone(), params.clone(), 400).terrain;
-        let mut slow = plain::Plain::new(&start);
-        (0..400).for_each(|_| slow.flow(&params, 0.02));
-        let [ground, water, _] = slow.layers();
-        let moved = distance(&ground, &start.ground());
-        let apart = distance(&ground, &fast.ground());
-        assert!(moved > 1.0 && apart <= 1e-2 * moved, "{capacity:?}: {apart} of {moved}");
-        let wet = distance(&water, &start.water);
-        let apart = distance(&water, &fast.water);
-        assert!(apart <= 1e-2 * wet, "{capacity:?}: {apart} of {wet}");
+        let [ground, water, _] = apart(&start, &params, 400);
+        assert!(ground <= 1e-2 && water <= 1e-2, "{capacity:?}: {ground}, {water}");
     }
     // Slumping jumps at its angle, so that rounding grows: few steps.
     let params = thermal::Params { mode: Mode::Published, rate: 3.0, dt: 0.05, ..thermal::Params::default() };
