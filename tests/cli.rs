@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 use thalweg::{
     io::scene::BUILT_IN,
-    look::Look,
+    look::{Look, WaterLook},
     params::{Group, Parameter, walk},
     sim::{generate::TerrainParams, process::catalogue, vector_unit::VectorUnit},
 };
@@ -360,8 +360,9 @@ fn lists_are_complete_and_machine_readable() {
         assert!(texts.iter().all(|text| !text.is_empty()) && row["ticks"].is_u64(), "{name}: {row}");
     }
 
-    let (terrain, look, catalogue) = (TerrainParams::default(), Look::default(), catalogue());
-    let mut groups: Vec<Group<'_>> = vec![("terrain", &terrain), ("look", &look)];
+    let (terrain, look, water) = (TerrainParams::default(), Look::default(), WaterLook::default());
+    let catalogue = catalogue();
+    let mut groups: Vec<Group<'_>> = vec![("terrain", &terrain), ("look", &look), ("water-look", &water)];
     groups.extend(catalogue.iter().map(|process| (process.info().key, process.params())));
     let own: Vec<Parameter> = groups.into_iter().flat_map(walk).collect();
     let listed = rows("params", "key");
