@@ -15,7 +15,7 @@ use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
     process::{
-        Mode, Process,
+        AnyProcess, Mode, Process,
         droplets::{
             Droplets, Params,
             published::{MassTransfer, State, run_alone},
@@ -116,7 +116,7 @@ fn table(report: &Value) -> String {
 }
 
 /// A run of nothing but these processes.
-fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<Box<dyn Process>>) -> Simulation {
+fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<Box<dyn AnyProcess>>) -> Simulation {
     let mut simulation = Simulation::new(terrain.clone(), 1).with_pool(Arc::clone(pool));
     for process in processes {
         if let Some(slot) = simulation.slot_mut(process.info().key) {
@@ -152,7 +152,7 @@ fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
 /// Runs ticks. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
 fn ticks(terrain: &Terrain, mode: Mode, most: usize, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
     let params = Params { mode, ..Params::default() };
-    let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::new(params.clone()))]);
+    let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::with(params.clone()))]);
     let started = Instant::now();
     while simulation.ticks() < most as u64 && started.elapsed().as_secs_f64() < LONGEST {
         simulation.tick();

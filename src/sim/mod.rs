@@ -46,13 +46,13 @@ use fault::{Cause, Fault};
 use grid::Grid;
 use ledger::Ledger;
 use memory::Memory;
-use process::{Context, Counts, Process, Progress, catalogue};
+use process::{AnyProcess, Context, Counts, Progress, catalogue};
 use terrain::{Layer, Terrain};
 
 /// A process with its switch and the time it has taken.
 pub struct Slot {
     /// The process.
-    pub process: Box<dyn Process>,
+    pub process: Box<dyn AnyProcess>,
     /// Whether ticks run it.
     pub enabled: bool,
     /// Whether it leaves alone what the mask covers.
@@ -64,7 +64,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    fn new(process: Box<dyn Process>) -> Self {
+    fn new(process: Box<dyn AnyProcess>) -> Self {
         Self { process, enabled: false, limited: false, seconds: 0.0, before: None }
     }
 
@@ -268,6 +268,7 @@ impl Simulation {
     pub fn begin_tick(&mut self) {
         if self.cursor.is_none() && self.fault.is_none() {
             self.cursor = Some(Cursor::default());
+            self.slots.iter_mut().for_each(|slot| slot.process.begin_tick());
         }
     }
 

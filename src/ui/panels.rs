@@ -26,7 +26,7 @@ use crate::{
     runtime::{Command, Workspace},
     sim::{
         Slot,
-        process::{Process, catalogue},
+        process::{AnyProcess, catalogue},
     },
 };
 
@@ -159,7 +159,7 @@ fn process_ui(
     ui: &mut Ui,
     scene: &str,
     slot: &Slot,
-    fresh: &dyn Process,
+    fresh: &dyn AnyProcess,
     (main_only, masked): (bool, bool),
     commands: &mut Vec<Command>,
 ) {
@@ -213,7 +213,7 @@ fn process_ui(
 }
 
 /// What the guards of a process did in the last tick, and so far.
-fn guards_ui(ui: &mut Ui, process: &dyn Process) {
+fn guards_ui(ui: &mut Ui, process: &dyn AnyProcess) {
     let guards = process.guards();
     let acted: Vec<String> = guards
         .iter()
@@ -232,7 +232,7 @@ fn guards_ui(ui: &mut Ui, process: &dyn Process) {
 }
 
 /// By what the mask multiplies a process's parameters.
-fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn Process) -> Vec<(&'static str, Value)> {
+fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn AnyProcess) -> Vec<(&'static str, Value)> {
     let info = slot.process.info();
     let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
     let declared = walk((info.key, params));

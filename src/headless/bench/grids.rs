@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{REPETITIONS, simulation};
 use crate::sim::{
     process::{
-        Mode, Process, runoff, thermal,
+        AnyProcess, Mode, Process, runoff, thermal,
         water::{self, plain::Plain},
     },
     terrain::Terrain,
@@ -45,10 +45,10 @@ impl GridBench {
             runs[runs.len() / 2] * 1e9 / cells
         };
         let fast = |mode: Mode| {
-            let mut processes: Vec<Box<dyn Process>> = vec![
-                Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
-                Box::new(thermal::Thermal::new(thermal::Params { mode, ..Default::default() })),
-                Box::new(runoff::Runoff::new(runoff::Params { mode, ..Default::default() })),
+            let mut processes: Vec<Box<dyn AnyProcess>> = vec![
+                Box::new(water::Water::with(water::Params { mode, ..Default::default() })),
+                Box::new(thermal::Thermal::with(thermal::Params { mode, ..Default::default() })),
+                Box::new(runoff::Runoff::with(runoff::Params { mode, ..Default::default() })),
             ];
             processes.retain(|process| self.enabled.contains(&process.info().key));
             let mut simulation = simulation(&terrain, pool, processes);

@@ -9,7 +9,7 @@ use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
     process::{
-        Mode,
+        Mode, Process,
         wind::{
             self, Wind,
             law2020::{self, Constants},
@@ -33,7 +33,7 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
         per_tick: PUBLISHED_GRAINS,
         ..wind::Params::default()
     };
-    let wind = |params: &wind::Params| simulation(&terrain, pool, vec![Box::new(Wind::new(params.clone()))]);
+    let wind = |params: &wind::Params| simulation(&terrain, pool, vec![Box::new(Wind::with(params.clone()))]);
     let ticks = |simulation: &mut Simulation| {
         let (before, started) = (substeps(simulation), Instant::now());
         (0..WIND_TICKS).for_each(|_| simulation.tick());

@@ -12,6 +12,8 @@ use crate::{
         generate::{Generator, TerrainParams, generate},
         grid::Grid,
         memory::Memory,
+        process::Process,
+        rng::Stream,
         terrain::{Edge, Layer, Terrain},
     },
 };
@@ -154,6 +156,39 @@ fn nothing_becomes_infinite_or_negative_and_only_declared_layers_change() {
             for &layer in Layer::ALL.iter().filter(|layer| !writes.contains(layer)) {
                 assert_eq!(simulation.terrain.layer(layer), terrain.layer(layer), "{key} changed {}", layer.key());
             }
+        }
+    }
+}
+
+/// A layer with other values than before, within its bounds.
+fn with_noise(terrain: &Terrain, layer: Layer) -> Terrain {
+    let mut stream = Stream::new(5, "noise", layer as u64);
+    let mut noisy = terrain.clone();
+    noisy.layer_mut(layer).iter_mut().for_each(|cell| *cell = (*cell + 0.5 * stream.unit()).min(1e6).fract().max(0.01));
+    noisy
+}
+
+/// What a process reads decides what it makes of the layers; what it does not read changes no bit.
+#[test]
+fn the_layers_that_are_read_are_those_that_are_declared() {
+    let mut terrain = hills(32, Edge::Open);
+    terrain.rain = Some(Grid::filled(32, 32, 1.0));
+    terrain.water.fill(0.3);
+    terrain.suspended.fill(0.02);
+    let mut dry = terrain.clone();
+    dry.water.fill(0.0);
+    for process in catalogue() {
+        let info = process.info();
+        let own: Vec<_> = variants().into_iter().filter(|(key, _)| *key == info.key).collect();
+        for &layer in Layer::ALL {
+            let changes = |(key, settings): &(&str, Vec<(String, String)>), terrain: &Terrain| {
+                let made = |terrain: &Terrain| run(terrain, key, settings, SHORT, 1).terrain;
+                let (plain, noisy) = (made(terrain), made(&with_noise(terrain, layer)));
+                info.writes.iter().any(|other| *other != layer && plain.layer(*other) != noisy.layer(*other))
+            };
+            let mut found = own.iter().flat_map(|variant| [&terrain, &dry].map(|terrain| changes(variant, terrain)));
+            let acts = found.any(|changes| changes);
+            assert_eq!(acts, info.reads.contains(&layer), "{} and {}", info.key, layer.key());
         }
     }
 }
@@ -344,7 +379,7 @@ fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
     }
     assert_eq!(terrain, TerrainParams::default());
     assert_eq!(look, crate::look::Look::default());
-    assert_eq!(droplets::Params::default(), droplets::Droplets::default().params);
+    assert_eq!(droplets::Params::default(), droplets::Droplets::default().setup().params);
     assert_eq!(terrain.generator, Generator::Perlin);
 }
 

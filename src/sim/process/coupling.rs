@@ -5,7 +5,7 @@ use crate::{
     sim::{
         Simulation,
         generate::{Generator, TerrainParams, generate},
-        process::{Mode, thermal, water},
+        process::{Mode, Process, thermal, water},
         rng::Stream,
         terrain::{Edge, Terrain},
     },
@@ -161,10 +161,10 @@ fn water_alone_saws_slots_and_with_slumping_makes_v_shaped_valleys() {
         let mode = Mode::Published;
         for slot in &mut simulation.slots {
             match slot.key() {
-                "water" => slot.process = Box::new(water::Water::new(water::Params { mode, ..Default::default() })),
+                "water" => slot.process = Box::new(water::Water::with(water::Params { mode, ..Default::default() })),
                 "thermal" => {
                     let params = thermal::Params { mode, rate: 1.0, ..Default::default() };
-                    slot.process = Box::new(thermal::Thermal::new(params));
+                    slot.process = Box::new(thermal::Thermal::with(params));
                 }
                 _ => {}
             }

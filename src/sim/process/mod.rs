@@ -21,17 +21,18 @@ pub mod wind;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
-use self::guard::Guards;
+use self::guard::{Acted, Guard};
 use super::{
     grid::Grid,
     ledger::Ledger,
+    masked::Covered,
     memory::Memories,
     quantity::Quantity,
     terrain::{Layer, Terrain},
 };
 
 /// Every process, in the order in which a tick runs them.
-pub fn catalogue() -> Vec<Box<dyn Process>> {
+pub fn catalogue() -> Vec<Box<dyn AnyProcess>> {
     vec![
         Box::new(droplets::Droplets::default()),
         Box::new(runoff::Runoff::default()),
@@ -77,6 +78,8 @@ pub struct Info {
     pub replaces: &'static [&'static str],
     /// The parts of a step, in order: what step mode stops between.
     pub stages: &'static [Stage],
+    /// Its guards.
+    pub guards: &'static [Guard],
 }
 
 impl Info {
@@ -122,45 +125,76 @@ pub struct Context<'a> {
     pub stepwise: bool,
 }
 
-/// A process that shapes the terrain.
+/// What every process has, whatever it does: parameters, factors by which the mask scales some of them (see
+/// [`super::masked`]), and counts.
+#[derive(Clone, Debug, Default)]
+pub struct Setup<P, F> {
+    /// Its parameters.
+    pub params: P,
+    /// Factors by which the mask scales some of them.
+    pub factors: F,
+    /// What it has counted since the start.
+    pub counts: Counts,
+    /// How often each guard acted.
+    acted: Vec<Acted>,
+}
+
+impl<P: Struct + Clone, F: Struct> Setup<P, F> {
+    /// What the mask makes of the parameters; nothing as published, and where the mask changes nothing.
+    pub fn covered(&self, terrain: &Terrain, mode: Mode) -> Option<Covered<P>> {
+        Covered::of(terrain, mode, &self.params, &self.factors)
+    }
+
+    /// Counts what guards did in a part of a tick: how often each acted, in the order of [`Info::guards`].
+    pub fn note<const N: usize>(&mut self, times: [u64; N]) {
+        self.acted.resize(N, Acted::default());
+        for (acted, times) in self.acted.iter_mut().zip(times) {
+            acted.last += times;
+            acted.all += times;
+            self.counts.guards += times;
+        }
+    }
+}
+
+/// A process that shapes the terrain: what its author writes. [`AnyProcess`] is what the rest of the program sees of it.
 ///
 /// One tick calls every stage in turn, each until it is [`Progress::Done`]. Parallel work uses rayon's current pool
 /// and gives the same bits for every number of threads.
-pub trait Process: Send + Sync {
+pub trait Process: Clone + Default + Send + Sync + 'static {
+    /// Its parameters: a flat struct whose fields each have a [`Knob`](crate::params::Knob).
+    type Params: Struct + Clone;
+    /// Factors by which the mask scales some of them: what [`factors!`](super::masked) makes.
+    type Factors: Struct + Clone;
     /// What the process says of itself.
-    fn info(&self) -> &'static Info;
+    const INFO: Info;
 
-    /// Its parameters, and the factors by which the mask scales some of them (see [`super::masked`]): flat structs whose
-    /// fields each have a [`Knob`](crate::params::Knob).
-    fn settings(&self) -> [&dyn Struct; 2];
+    /// What it has like every process.
+    fn setup(&self) -> &Setup<Self::Params, Self::Factors>;
 
-    /// Both, to be changed between ticks.
-    fn settings_mut(&mut self) -> [&mut dyn Struct; 2];
-
-    /// Its parameters alone.
-    fn params(&self) -> &dyn Struct {
-        self.settings()[0]
-    }
-
-    /// Its parameters alone, to be changed between ticks.
-    fn params_mut(&mut self) -> &mut dyn Struct {
-        let [params, _] = self.settings_mut();
-        params
-    }
-
-    /// The largest time step for which the scheme is stable on this terrain, in the unit of its own `dt`; infinite if
-    /// every step is.
-    fn largest_stable_dt(&self, terrain: &Terrain) -> f32;
+    /// The same, to be changed between ticks.
+    fn setup_mut(&mut self) -> &mut Setup<Self::Params, Self::Factors>;
 
     /// Works on a stage of the present tick.
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress;
 
-    /// How often guards acted and how many sub-steps were taken since the start.
-    fn counts(&self) -> Counts;
+    /// The process with these parameters.
+    fn with(params: Self::Params) -> Self {
+        let mut process = Self::default();
+        process.setup_mut().params = params;
+        process
+    }
+
+    /// The largest time step for which the scheme is stable on this terrain, in the unit of its own `dt`; infinite if
+    /// every step is.
+    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
+        f32::INFINITY
+    }
 
     /// What it keeps from tick to tick besides its parameters, made if there is none yet for this terrain: all that the next
-    /// tick depends on, and the maps that it averages.
-    fn memories(&mut self, terrain: &Terrain) -> Memories<'_>;
+    /// tick depends on, its counts among it, and the maps that it averages.
+    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
+        self.setup_mut().counts.memories()
+    }
 
     /// The ways of a sample of particles in the last tick, if the process has particles and they are watched.
     fn tracks(&self) -> &[Track] {
@@ -186,14 +220,109 @@ pub trait Process: Send + Sync {
     fn map(&self, _: Quantity) -> Option<&Grid> {
         None
     }
+}
 
+/// A process of any kind. Every [`Process`] is one; its author writes nothing for it.
+pub trait AnyProcess: Send + Sync {
+    /// See [`Process::INFO`].
+    fn info(&self) -> &'static Info;
+    /// Its parameters, and the factors by which the mask scales some of them.
+    fn settings(&self) -> [&dyn Struct; 2];
+    /// Both, to be changed between ticks.
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2];
+    /// Its parameters alone.
+    fn params(&self) -> &dyn Struct {
+        self.settings()[0]
+    }
+    /// What it has counted since the start.
+    fn counts(&self) -> Counts;
     /// Its guards, each with how often it acted.
-    fn guards(&self) -> Guards {
-        Guards::new()
+    fn guards(&self) -> Vec<(Guard, Acted)>;
+    /// Forgets what guards did in the last tick, as another begins.
+    fn begin_tick(&mut self);
+    /// See [`Process::step`].
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress;
+    /// See [`Process::largest_stable_dt`].
+    fn largest_stable_dt(&self, terrain: &Terrain) -> f32;
+    /// See [`Process::memories`].
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_>;
+    /// See [`Process::tracks`].
+    fn tracks(&self) -> &[Track];
+    /// See [`Process::velocity`].
+    fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]>;
+    /// See [`Process::talus`].
+    fn talus(&self, terrain: &Terrain) -> Option<Grid>;
+    /// See [`Process::wind`].
+    fn wind(&self) -> Option<wind::Weather>;
+    /// See [`Process::map`].
+    fn map(&self, quantity: Quantity) -> Option<&Grid>;
+    /// A copy in the same state.
+    fn boxed_clone(&self) -> Box<dyn AnyProcess>;
+}
+
+impl<P: Process> AnyProcess for P {
+    fn info(&self) -> &'static Info {
+        const { &P::INFO }
     }
 
-    /// A copy in the same state.
-    fn boxed_clone(&self) -> Box<dyn Process>;
+    fn settings(&self) -> [&dyn Struct; 2] {
+        let Setup { params, factors, .. } = self.setup();
+        [params, factors]
+    }
+
+    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
+        let Setup { params, factors, .. } = self.setup_mut();
+        [params, factors]
+    }
+
+    fn counts(&self) -> Counts {
+        self.setup().counts
+    }
+
+    fn guards(&self) -> Vec<(Guard, Acted)> {
+        let acted = self.setup().acted.iter().copied().chain(std::iter::repeat(Acted::default()));
+        P::INFO.guards.iter().copied().zip(acted).collect()
+    }
+
+    fn begin_tick(&mut self) {
+        self.setup_mut().acted.iter_mut().for_each(|acted| acted.last = 0);
+    }
+
+    fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+        Process::step(self, stage, context)
+    }
+
+    fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
+        Process::largest_stable_dt(self, terrain)
+    }
+
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+        Process::memories(self, terrain)
+    }
+
+    fn tracks(&self) -> &[Track] {
+        Process::tracks(self)
+    }
+
+    fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
+        Process::velocity(self, terrain)
+    }
+
+    fn talus(&self, terrain: &Terrain) -> Option<Grid> {
+        Process::talus(self, terrain)
+    }
+
+    fn wind(&self) -> Option<wind::Weather> {
+        Process::wind(self)
+    }
+
+    fn map(&self, quantity: Quantity) -> Option<&Grid> {
+        Process::map(self, quantity)
+    }
+
+    fn boxed_clone(&self) -> Box<dyn AnyProcess> {
+        Box::new(self.clone())
+    }
 }
 
 /// The way of a particle: places in cells, the first cell reaching from 0 to 1.

@@ -11,7 +11,7 @@ use crate::{
 
 /// The process, the path of a parameter of it that the mask can scale, and that of its factor.
 fn scaled_parameters() -> Vec<(&'static str, String, String)> {
-    let paths = |process: Box<dyn super::Process>| {
+    let paths = |process: Box<dyn super::AnyProcess>| {
         let info = process.info();
         let [_, factors] = process.settings();
         let paths = |name| (info.key, format!("{}.{name}", info.key), format!("{}.{name}", info.masked_key));

@@ -15,17 +15,13 @@ mod tests;
 pub mod tracks;
 pub mod wave;
 
-use bevy_reflect::{Reflect, structs::Struct};
+use bevy_reflect::Reflect;
 
-use super::{
-    Context, Counts, Info, Mode, Process, Progress, Stage, Track,
-    guard::{self, Acted, Guard, Guards},
-};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
 use crate::{
     params::{choice, knob},
     sim::{
         masked::{Covered, factors},
-        memory::Memories,
         real::{LANES, Lanes},
         rng::Stream,
         terrain::{Layer, Terrain},
@@ -154,28 +150,27 @@ const INFO: Info = Info {
             about: "They run downhill, dig and drop, until each has ended; what they still carry settles.",
         },
     ],
-};
-
-const GUARDS: [Guard; 5] = [
-    Guard {
-        name: "steps",
-        about: "Steps that were cut short, so that no droplet moves farther than a cell; as published, ticks whose time step was \
+    guards: &[
+        Guard {
+            name: "steps",
+            about: "Steps that were cut short, so that no droplet moves farther than a cell; as published, ticks whose time step was \
                 cut to what is stable.",
-    },
-    Guard {
-        name: "digging",
-        about: "Steps that dug less than the law says: a part of the droplet's own fall at most.",
-    },
-    Guard {
-        name: "laying",
-        about: "Steps that laid down less than the law says: the rise ahead or the step behind at most.",
-    },
-    Guard {
-        name: "banks",
-        about: "Cells whose ground gave way because one stood too far above or below its neighbours.",
-    },
-    Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
-];
+        },
+        Guard {
+            name: "digging",
+            about: "Steps that dug less than the law says: a part of the droplet's own fall at most.",
+        },
+        Guard {
+            name: "laying",
+            about: "Steps that laid down less than the law says: the rise ahead or the step behind at most.",
+        },
+        Guard {
+            name: "banks",
+            about: "Cells whose ground gave way because one stood too far above or below its neighbours.",
+        },
+        Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
+    ],
+};
 
 /// Rain falls in waves of at most one droplet for so many cells: droplets of a wave hardly meet.
 const CELLS_PER_DROPLET: usize = 64;
@@ -183,36 +178,31 @@ const CELLS_PER_DROPLET: usize = 64;
 /// The process: parameters, the rain that has not run yet, and counts.
 #[derive(Clone, Default)]
 pub struct Droplets {
-    /// Its parameters.
-    pub params: Params,
-    /// What the mask makes of them.
-    pub factors: Factors,
+    setup: Setup<Params, Factors>,
     waiting: Vec<[f32; 2]>,
-    counts: Counts,
-    acted: [Acted; 5],
     /// Of the tick's first wave.
     tracks: Vec<Track>,
     watches: bool,
 }
 
 impl Process for Droplets {
-    fn info(&self) -> &'static Info {
-        &INFO
+    type Params = Params;
+    type Factors = Factors;
+    const INFO: Info = INFO;
+
+    fn setup(&self) -> &Setup<Params, Factors> {
+        &self.setup
     }
 
-    fn settings(&self) -> [&dyn Struct; 2] {
-        [&self.params, &self.factors]
-    }
-
-    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
-        [&mut self.params, &mut self.factors]
+    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
+        &mut self.setup
     }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        match (self.params.mode, self.params.law) {
+        match (self.setup.params.mode, self.setup.params.law) {
             // Beyond it a droplet exchanges more than the difference, turns round by its friction or has less than no water.
             (Mode::Published, Law::MassTransfer) => {
-                let Params { deposition_rate, friction, evaporation_rate, .. } = self.params;
+                let Params { deposition_rate, friction, evaporation_rate, .. } = self.setup.params;
                 1.0 / deposition_rate.max(friction).max(evaporation_rate)
             }
             _ => f32::INFINITY,
@@ -222,81 +212,54 @@ impl Process for Droplets {
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         if stage == 0 {
             let mut stream = Stream::new(context.seed, INFO.key, context.tick);
-            let covered = self.covered(context.terrain);
-            self.waiting = rain(context.terrain, self.params.per_tick, covered.as_ref(), &mut stream);
+            let covered = self.setup.covered(context.terrain, self.setup.params.mode);
+            self.waiting = rain(context.terrain, self.setup.params.per_tick, covered.as_ref(), &mut stream);
             // Waves are taken from the end.
             self.waiting.reverse();
-            guard::begin(&mut self.acted);
-            let cut = self.params.dt > self.largest_stable_dt(context.terrain);
-            self.counts.note(&mut self.acted, [u64::from(cut), 0, 0, 0, 0]);
+            let cut = self.setup.params.dt > self.largest_stable_dt(context.terrain);
+            self.setup.note([u64::from(cut), 0, 0, 0, 0]);
             self.watches = context.watched;
             self.tracks.clear();
             return Progress::Done;
         }
         let wave = (context.terrain.bedrock.len() / CELLS_PER_DROPLET).max(1).min(self.waiting.len());
         let starts: Vec<[f32; 2]> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
-        self.counts.particles += starts.len() as u64;
-        match (self.params.mode, self.params.law) {
+        self.setup.counts.particles += starts.len() as u64;
+        match (self.setup.params.mode, self.setup.params.law) {
             (Mode::Default, _) => self.run_cured(context, &starts),
             (Mode::Published, Law::MassTransfer) => {
-                let dt = self.params.dt.min(self.largest_stable_dt(context.terrain));
-                let law = MassTransfer::new(&Params { dt, ..self.params.clone() });
+                let dt = self.setup.params.dt.min(self.largest_stable_dt(context.terrain));
+                let law = MassTransfer::new(&Params { dt, ..self.setup.params.clone() });
                 self.run_published(context, &starts, 1.0, &law);
             }
             (Mode::Published, Law::Capacity) => {
-                let law = Capacity::new(&self.params, context.terrain.cell_size);
-                self.run_published(context, &starts, self.params.start_water, &law);
+                let law = Capacity::new(&self.setup.params, context.terrain.cell_size);
+                self.run_published(context, &starts, self.setup.params.start_water, &law);
             }
         }
         if self.waiting.is_empty() { Progress::Done } else { Progress::Again }
     }
 
-    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
-        self.counts.memories()
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn guards(&self) -> Guards {
-        guard::list(&GUARDS, &self.acted)
-    }
-
     fn tracks(&self) -> &[Track] {
         &self.tracks
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Process> {
-        Box::new(self.clone())
     }
 }
 
 impl Droplets {
-    /// The process with these parameters.
-    pub fn new(params: Params) -> Self {
-        Self { params, ..Self::default() }
-    }
-
-    /// What the mask makes of the parameters.
-    fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
-        Covered::of(terrain, self.params.mode, &self.params, &self.factors)
-    }
-
     /// Room for the tracks of a wave: only the first of a tick is watched.
     fn new_tracks(&mut self) -> Option<Tracks> {
         let watches = std::mem::take(&mut self.watches);
-        watches.then(|| Tracks::new(self.params.tracks as usize))
+        watches.then(|| Tracks::new(self.setup.params.tracks as usize))
     }
 
     fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
-        let volume = if self.params.law == Law::Capacity { self.params.start_water } else { 1.0 };
+        let volume = if self.setup.params.law == Law::Capacity { self.setup.params.start_water } else { 1.0 };
         let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
         let tracks = self.new_tracks();
-        let covered = self.covered(context.terrain);
+        let covered = self.setup.covered(context.terrain, self.setup.params.mode);
         let highest = highest(context.terrain);
         let running = (&mut droplets, highest);
-        let outcome = cured::run(context.terrain, &self.params, covered.as_ref(), running, tracks.as_ref());
+        let outcome = cured::run(context.terrain, &self.setup.params, covered.as_ref(), running, tracks.as_ref());
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
@@ -305,8 +268,8 @@ impl Droplets {
         // It was dug off there and is laid down here, neither of which is counted.
         settling::settle(context.terrain, &above, highest);
         let [short, cut, risen] = outcome.limited;
-        self.counts.note(&mut self.acted, [short, cut, risen, cells, outcome.endless]);
-        self.counts.substeps += outcome.steps;
+        self.setup.note([short, cut, risen, cells, outcome.endless]);
+        self.setup.counts.substeps += outcome.steps;
         let area = context.terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
         row.eroded += outcome.eroded * area;
@@ -348,7 +311,7 @@ impl Droplets {
             }
         }
         let net = before - (terrain.bedrock.total() + terrain.sand.total());
-        self.counts.substeps += outcome.steps;
+        self.setup.counts.substeps += outcome.steps;
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
         row.moved += outcome.moved * area;

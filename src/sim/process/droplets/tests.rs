@@ -121,7 +121,7 @@ fn erode(terrain: &Terrain, params: &Params, ticks: usize, seed: u64) -> Simulat
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
     let mut simulation = Simulation::new(terrain.clone(), seed).with_pool(std::sync::Arc::new(pool));
     for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == INFO.key) {
-        slot.process = Box::new(Droplets::new(params.clone()));
+        slot.process = Box::new(Droplets::with(params.clone()));
         slot.enabled = true;
     }
     (0..ticks).for_each(|_| simulation.tick());

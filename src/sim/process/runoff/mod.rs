@@ -18,19 +18,15 @@ pub mod plain;
 #[cfg(test)]
 mod tests;
 
-use bevy_reflect::{Reflect, structs::Struct};
+use bevy_reflect::Reflect;
 
 use self::{flow::Run, law::Law};
-use super::{
-    Context, Counts, Info, Mode, Process, Progress, Stage,
-    guard::{self, Acted, Guard, Guards},
-};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::{
     params::{choice, knob},
     sim::{
         cells::with_vector_unit,
-        masked::{Covered, Scaled, factors},
-        memory::Memories,
+        masked::{Scaled, factors},
         stencil::Border,
         strip::for_strips,
         terrain::{Layer, Terrain},
@@ -113,51 +109,29 @@ const INFO: Info = Info {
             about: "Every cell shares its water and sediment among its lower neighbours; sediment settles or is dug, and water evaporates.",
         },
     ],
+    guards: &[Guard {
+        name: "digging",
+        about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
+    }],
 };
-
-const GUARDS: [Guard; 1] = [Guard {
-    name: "digging",
-    about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
-}];
 
 /// The process: parameters and counts.
 #[derive(Clone, Default)]
 pub struct Runoff {
-    /// Its parameters.
-    pub params: Params,
-    /// What the mask makes of them.
-    pub factors: Factors,
-    counts: Counts,
-    acted: [Acted; 1],
-}
-
-impl Runoff {
-    /// The process with these parameters.
-    pub fn new(params: Params) -> Self {
-        Self { params, ..Self::default() }
-    }
-
-    /// What the mask makes of the parameters.
-    fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
-        Covered::of(terrain, self.params.mode, &self.params, &self.factors)
-    }
+    setup: Setup<Params, Factors>,
 }
 
 impl Process for Runoff {
-    fn info(&self) -> &'static Info {
-        &INFO
+    type Params = Params;
+    type Factors = Factors;
+    const INFO: Info = INFO;
+
+    fn setup(&self) -> &Setup<Params, Factors> {
+        &self.setup
     }
 
-    fn settings(&self) -> [&dyn Struct; 2] {
-        [&self.params, &self.factors]
-    }
-
-    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
-        [&mut self.params, &mut self.factors]
-    }
-
-    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        f32::INFINITY
+    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
+        &mut self.setup
     }
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
@@ -165,11 +139,10 @@ impl Process for Runoff {
         let area = terrain.cell_area();
         let (width, height, border) = (terrain.width(), terrain.height(), Border::of(terrain));
         if stage == 0 {
-            guard::begin(&mut self.acted);
-            if (context.tick - 1).is_multiple_of(u64::from(self.params.interval.max(1))) {
+            if (context.tick - 1).is_multiple_of(u64::from(self.setup.params.interval.max(1))) {
                 let before = terrain.water.total();
-                let rain = self.params.rain;
-                let covered = self.covered(terrain);
+                let rain = self.setup.params.rain;
+                let covered = self.setup.covered(terrain, self.setup.params.mode);
                 let more = covered.as_ref().map_or(0.0, |covered| covered.params.rain - rain);
                 for y in 0..height {
                     for x in 0..width {
@@ -182,9 +155,9 @@ impl Process for Runoff {
             }
             return Progress::Done;
         }
-        let covered = self.covered(terrain);
+        let covered = self.setup.covered(terrain, self.setup.params.mode);
         let covered = covered.as_ref();
-        let (law, numbers) = (Law::new(&self.params), Scaled::new(&self.params, covered, law::numbers));
+        let (law, numbers) = (Law::new(&self.setup.params), Scaled::new(&self.setup.params, covered, law::numbers));
         let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));
@@ -200,25 +173,9 @@ impl Process for Runoff {
             let water = context.ledger.water.row(INFO.key);
             water.evaporated += band.evaporated * area;
             water.outflow += band.water_out * area;
-            self.counts.note(&mut self.acted, [band.spared]);
+            self.setup.note([band.spared]);
         }
-        self.counts.substeps += 1;
+        self.setup.counts.substeps += 1;
         Progress::Done
-    }
-
-    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
-        self.counts.memories()
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn guards(&self) -> Guards {
-        guard::list(&GUARDS, &self.acted)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Process> {
-        Box::new(self.clone())
     }
 }

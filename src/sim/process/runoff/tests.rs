@@ -6,7 +6,7 @@ use crate::sim::{Simulation, process::contract::turned};
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
     let mut simulation = Simulation::new(terrain, 1);
     let slot = simulation.slot_mut("runoff").expect("it is in the catalogue");
-    slot.process = Box::new(Runoff::new(params));
+    slot.process = Box::new(Runoff::with(params));
     slot.enabled = true;
     (0..ticks).for_each(|_| simulation.tick());
     assert_eq!(simulation.fault(), None);
@@ -65,7 +65,7 @@ fn thick_sand_makes_no_sediment_from_nothing_alone_and_with_slumping() {
                 terrain.spread_sand(400.0);
                 let mut simulation = Simulation::new(terrain, 1);
                 let slot = simulation.slot_mut("runoff").expect("it is in the catalogue");
-                slot.process = Box::new(Runoff::new(Params { mode, ..Params::default() }));
+                slot.process = Box::new(Runoff::with(Params { mode, ..Params::default() }));
                 slot.enabled = true;
                 simulation.slot_mut("thermal").expect("it is in the catalogue").enabled = slumps;
                 let start = simulation.terrain.solid_volume();

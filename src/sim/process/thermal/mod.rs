@@ -15,13 +15,10 @@ mod sliding;
 #[cfg(test)]
 mod tests;
 
-use bevy_reflect::{Reflect, structs::Struct};
+use bevy_reflect::Reflect;
 
 use self::{published::Fall, sliding::Slide};
-use super::{
-    Context, Counts, Info, Mode, Process, Progress, Stage,
-    guard::{self, Acted, Guard, Guards},
-};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -29,7 +26,6 @@ use crate::{
         cells::{Cells, with_vector_unit},
         grid::Grid,
         masked::{Covered, Scaled, factors},
-        memory::Memories,
         stencil::Border,
         strip::for_strips,
         terrain::{Layer, Terrain},
@@ -84,12 +80,11 @@ const INFO: Info = Info {
         name: "slide",
         about: "Every cell gives what stands too steep to its lower neighbours, and takes from the higher ones.",
     }],
+    guards: &[Guard {
+        name: "rate",
+        about: "Ticks that cover more time than it takes until all is down that is too steep: no more falls in a tick.",
+    }],
 };
-
-const GUARDS: [Guard; 1] = [Guard {
-    name: "rate",
-    about: "Ticks that cover more time than it takes until all is down that is too steep: no more falls in a tick.",
-}];
 
 /// The layers of a strip.
 const BEDROCK: usize = 0;
@@ -98,54 +93,42 @@ const SAND: usize = 1;
 /// The process: parameters and counts.
 #[derive(Clone, Default)]
 pub struct Thermal {
-    /// Its parameters.
-    pub params: Params,
-    /// What the mask makes of them.
-    pub factors: Factors,
-    counts: Counts,
-    acted: [Acted; 1],
-}
-
-impl Thermal {
-    /// The process with these parameters.
-    pub fn new(params: Params) -> Self {
-        Self { params, ..Self::default() }
-    }
+    setup: Setup<Params, Factors>,
 }
 
 impl Process for Thermal {
-    fn info(&self) -> &'static Info {
-        &INFO
+    type Params = Params;
+    type Factors = Factors;
+    const INFO: Info = INFO;
+
+    fn setup(&self) -> &Setup<Params, Factors> {
+        &self.setup
     }
 
-    fn settings(&self) -> [&dyn Struct; 2] {
-        [&self.params, &self.factors]
-    }
-
-    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
-        [&mut self.params, &mut self.factors]
+    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
+        &mut self.setup
     }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        match self.params.mode {
+        match self.setup.params.mode {
             Mode::Default => f32::INFINITY,
             // Never more than half the difference.
-            Mode::Published => 1.0 / self.params.rate.max(f32::MIN_POSITIVE),
+            Mode::Published => 1.0 / self.setup.params.rate.max(f32::MIN_POSITIVE),
         }
     }
 
     fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
         let (border, size) = (Border::of(terrain), terrain.cell_size);
-        let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
+        let covered = self.setup.covered(terrain, self.setup.params.mode);
         let covered = covered.as_ref();
-        let steep = Steep::new(&self.params, size);
+        let steep = Steep::new(&self.setup.params, size);
         let under = covered.map_or(steep, |covered| Steep::new(&covered.params, size));
-        let numbers = numbers(&self.params, covered, size);
+        let numbers = numbers(&self.setup.params, covered, size);
         let Terrain { bedrock, sand, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
-        let bands = match self.params.mode {
+        let bands = match self.setup.params.mode {
             Mode::Default => for_strips(border, layers, Slide::MARGIN, |strip| {
                 with_vector_unit(Slide { strip, start, softness, numbers })
             }),
@@ -153,8 +136,7 @@ impl Process for Thermal {
                 with_vector_unit(Fall { strip, start, softness, steep })
             }),
         };
-        guard::begin(&mut self.acted);
-        self.counts.note(&mut self.acted, [u64::from(steep.cut || under.cut)]);
+        self.setup.note([u64::from(steep.cut || under.cut)]);
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
         for band in bands {
@@ -164,14 +146,14 @@ impl Process for Thermal {
             row.outflow += band.out * area;
             row.lost += band.rounded * area;
         }
-        self.counts.substeps += 1;
+        self.setup.counts.substeps += 1;
         Progress::Done
     }
 
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
-        let cured = self.params.mode == Mode::Default;
-        let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
-        let numbers = numbers(&self.params, covered.as_ref(), 1.0);
+        let cured = self.setup.params.mode == Mode::Default;
+        let covered = self.setup.covered(terrain, self.setup.params.mode);
+        let numbers = numbers(&self.setup.params, covered.as_ref(), 1.0);
         Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {
             let [lies, _, per_hardness, bias, _] = numbers.at(x, y);
             // A dusting does not count as loose ground.
@@ -181,22 +163,6 @@ impl Process for Thermal {
                 talus(terrain.softness.at(x, y), per_hardness, bias)
             }
         }))
-    }
-
-    fn memories(&mut self, _: &Terrain) -> Memories<'_> {
-        self.counts.memories()
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn guards(&self) -> Guards {
-        guard::list(&GUARDS, &self.acted)
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Process> {
-        Box::new(self.clone())
     }
 }
 

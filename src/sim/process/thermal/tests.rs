@@ -4,7 +4,7 @@ use crate::sim::{Simulation, process::contract::turned, terrain::Edge};
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Terrain {
     let mut simulation = Simulation::new(terrain, 1);
     let slot = simulation.slot_mut("thermal").expect("it is in the catalogue");
-    slot.process = Box::new(Thermal::new(params));
+    slot.process = Box::new(Thermal::with(params));
     slot.enabled = true;
     (0..ticks).for_each(|_| simulation.tick());
     assert_eq!(simulation.fault(), None);

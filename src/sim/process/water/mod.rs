@@ -13,14 +13,9 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
-use bevy_reflect::structs::Struct;
-
 pub use self::params::{Capacity, Factors, Params};
 use self::sources::run_sources;
-use super::{
-    Context, Counts, Info, Mode, Process, Progress, Stage,
-    guard::{self, Acted, Guard, Guards},
-};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::sim::{
     cells::Cells,
     grid::Grid,
@@ -53,6 +48,24 @@ const INFO: Info = Info {
             about: "Rain falls and depths follow the fluxes; the water takes up ground or drops it, carries it on, and a share evaporates.",
         },
     ],
+    guards: &[
+        Guard {
+            name: "steps",
+            about: "Steps that a tick was split into beyond the first, so that none is longer than is stable.",
+        },
+        Guard {
+            name: "slow ticks",
+            about: "Ticks that cover less time than they should, because the steps would be too many.",
+        },
+        Guard {
+            name: "outflow",
+            about: "Cells that gave less water than their surface drives, because no more is there.",
+        },
+        Guard {
+            name: "digging",
+            about: "Cells that dug less than the law says, so that none comes to lie below its lowest neighbour.",
+        },
+    ],
 };
 
 /// A tick takes at most so many steps; where that is too few, it covers less time.
@@ -62,35 +75,14 @@ const FILM: f32 = 0.01;
 /// Square, in m², of the depth up to which the velocity of a film is not known and counts as less.
 const FILM_SQUARE: f32 = 1e-6;
 
-const GUARDS: [Guard; 4] = [
-    Guard {
-        name: "steps",
-        about: "Steps that a tick was split into beyond the first, so that none is longer than is stable.",
-    },
-    Guard {
-        name: "slow ticks",
-        about: "Ticks that cover less time than they should, because the steps would be too many.",
-    },
-    Guard { name: "outflow", about: "Cells that gave less water than their surface drives, because no more is there." },
-    Guard {
-        name: "digging",
-        about: "Cells that dug less than the law says, so that none comes to lie below its lowest neighbour.",
-    },
-];
-
 /// The process: parameters, fluxes, counts.
 #[derive(Clone, Default)]
 pub struct Water {
-    /// Its parameters.
-    pub params: Params,
-    /// What the mask makes of them.
-    pub factors: Factors,
+    setup: Setup<Params, Factors>,
     flow: Flow,
     /// Length of a step of this tick, in seconds, and how many are still to be taken.
     dt: f32,
     steps_left: u32,
-    counts: Counts,
-    acted: [Acted; 4],
 }
 
 /// What the two modes remember from step to step.
@@ -207,22 +199,22 @@ impl Tallies {
 }
 
 impl Process for Water {
-    fn info(&self) -> &'static Info {
-        &INFO
+    type Params = Params;
+    type Factors = Factors;
+    const INFO: Info = INFO;
+
+    fn setup(&self) -> &Setup<Params, Factors> {
+        &self.setup
     }
 
-    fn settings(&self) -> [&dyn Struct; 2] {
-        [&self.params, &self.factors]
-    }
-
-    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
-        [&mut self.params, &mut self.factors]
+    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
+        &mut self.setup
     }
 
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
-        let Params { gravity, pipe_area, .. } = self.params;
+        let Params { gravity, pipe_area, .. } = self.setup.params;
         let size = terrain.cell_size;
-        match self.params.mode {
+        match self.setup.params.mode {
             Mode::Default => friction::COURANT * size / (gravity * friction::deepest(terrain).max(FILM)).sqrt(),
             // Half of what the linear theory allows, c = √(g·A/l).
             Mode::Published => pipes::COURANT * size / (gravity * pipe_area / size).sqrt(),
@@ -238,19 +230,18 @@ impl Process for Water {
                     Flow::Friction(faces) => faces.look_away(),
                     Flow::Pipes(pipes) => pipes.look_away(),
                 }
-                let whole = match self.params.mode {
-                    Mode::Default => self.params.dt * terrain.cell_size,
-                    Mode::Published => self.params.dt,
+                let whole = match self.setup.params.mode {
+                    Mode::Default => self.setup.params.dt * terrain.cell_size,
+                    Mode::Published => self.setup.params.dt,
                 };
                 let stable = self.largest_stable_dt(terrain);
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);
-                guard::begin(&mut self.acted);
-                self.counts.note(&mut self.acted, [u64::from(self.steps_left - 1), slow, 0, 0]);
+                self.setup.note([u64::from(self.steps_left - 1), slow, 0, 0]);
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
-                self.counts.seconds += f64::from(seconds);
+                self.setup.counts.seconds += f64::from(seconds);
                 let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
                 row.inflow += given;
@@ -264,8 +255,8 @@ impl Process for Water {
             _ => {
                 let sums = self.work(terrain, Work::Whole);
                 book(context.ledger, sums, terrain.cell_area());
-                self.counts.note(&mut self.acted, [0, 0, sums.held, sums.spared]);
-                self.counts.substeps += 1;
+                self.setup.note([0, 0, sums.held, sums.spared]);
+                self.setup.counts.substeps += 1;
                 self.steps_left -= 1;
                 if self.steps_left > 0 {
                     return Progress::From(1);
@@ -273,10 +264,6 @@ impl Process for Water {
             }
         }
         Progress::Done
-    }
-
-    fn guards(&self) -> Guards {
-        guard::list(&GUARDS, &self.acted)
     }
 
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
@@ -288,36 +275,23 @@ impl Process for Water {
     }
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
-        let mut kept = self.counts.memories();
-        kept.extend(match self.params.mode {
+        let mut kept = self.setup.counts.memories();
+        kept.extend(match self.setup.params.mode {
             Mode::Default => self.flow.faces(terrain).memories(),
             Mode::Published => self.flow.pipes(terrain).memories(),
         });
         kept
     }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Process> {
-        Box::new(self.clone())
-    }
 }
 
 impl Water {
-    /// The process with these parameters.
-    pub fn new(params: Params) -> Self {
-        Self { params, ..Self::default() }
-    }
-
     fn work(&mut self, terrain: &mut Terrain, work: Work) -> Sums {
-        match self.params.mode {
+        match self.setup.params.mode {
             Mode::Default => {
-                let covered = Covered::of(terrain, self.params.mode, &self.params, &self.factors);
-                self.flow.faces(terrain).step(terrain, &self.params, covered.as_ref(), self.dt, work)
+                let covered = self.setup.covered(terrain, self.setup.params.mode);
+                self.flow.faces(terrain).step(terrain, &self.setup.params, covered.as_ref(), self.dt, work)
             }
-            Mode::Published => self.flow.pipes(terrain).step(terrain, &self.params, self.dt, work),
+            Mode::Published => self.flow.pipes(terrain).step(terrain, &self.setup.params, self.dt, work),
         }
     }
 }

@@ -14,7 +14,7 @@ fn calm() -> Params {
 fn simulation(terrain: Terrain, params: Params) -> Simulation {
     let mut simulation = Simulation::new(terrain, 1);
     let slot = simulation.slot_mut("water").expect("it is in the catalogue");
-    slot.process = Box::new(Water::new(params));
+    slot.process = Box::new(Water::with(params));
     slot.enabled = true;
     simulation
 }
@@ -431,7 +431,7 @@ fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
     let params = thermal::Params { mode: Mode::Published, rate: 3.0, dt: 0.05, ..thermal::Params::default() };
     let mut fast = Simulation::new(start.clone(), 1);
     let slot = fast.slot_mut("thermal").expect("it is in the catalogue");
-    slot.process = Box::new(thermal::Thermal::new(params.clone()));
+    slot.process = Box::new(thermal::Thermal::with(params.clone()));
     slot.enabled = true;
     let mut slow = plain::Plain::new(&start);
     for _ in 0..3 {

@@ -5,13 +5,14 @@ use super::{Params, Wind};
 use crate::sim::{
     Simulation,
     grid::Grid,
+    process::Process,
     terrain::{Edge, Terrain},
 };
 
 fn blown(terrain: Terrain, params: &Params) -> Simulation {
     let mut simulation = Simulation::new(terrain, 1);
     for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "wind") {
-        slot.process = Box::new(Wind::new(params.clone()));
+        slot.process = Box::new(Wind::with(params.clone()));
         slot.enabled = true;
     }
     simulation

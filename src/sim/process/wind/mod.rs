@@ -19,8 +19,6 @@ mod tests;
 mod waves;
 mod weather;
 
-use bevy_reflect::structs::Struct;
-
 use self::{
     field::{Field, QUANTA, Tallies},
     flight::{Start, TABLE},
@@ -32,14 +30,11 @@ pub use self::{
     params::{Law, Params, Spawn},
     weather::Weather,
 };
-use super::{
-    Context, Counts, Info, Mode, Process, Progress, Stage, Track,
-    guard::{self, Acted, Guard, Guards},
-};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
 use crate::sim::{
     around::at_repose,
     grid::Grid,
-    masked::{Covered, Scaled, factors},
+    masked::{Scaled, factors},
     memory::{Memories, Memory},
     quantity::Quantity,
     rng::Stream,
@@ -70,12 +65,11 @@ const INFO: Info = Info {
         },
         Stage { name: "slide", about: "What they left too steep slides down." },
     ],
+    guards: &[Guard {
+        name: "sharing",
+        about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
+    }],
 };
-
-const GUARDS: [Guard; 1] = [Guard {
-    name: "sharing",
-    about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
-}];
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
 const CELLS_PER_GRAIN: usize = 64;
@@ -87,10 +81,7 @@ const SHARE: f32 = 0.25;
 /// The process: parameters, what waits between stages, and the maps that it keeps.
 #[derive(Clone, Default)]
 pub struct Wind {
-    /// Its parameters.
-    pub params: Params,
-    /// What the mask makes of them.
-    pub factors: Factors,
+    setup: Setup<Params, Factors>,
     waiting: Vec<Start>,
     /// Grains that started in this tick.
     started: usize,
@@ -102,8 +93,6 @@ pub struct Wind {
     /// Sand that rounding has withheld from the ground, or, negative, has added to it, in metres times cells. What is left of
     /// it after a wave is less than the last digit of one cell's sand.
     owed: f64,
-    counts: Counts,
-    acted: [Acted; 1],
     tracks: Vec<Track>,
 }
 
@@ -149,20 +138,20 @@ impl Maps {
 }
 
 impl Process for Wind {
-    fn info(&self) -> &'static Info {
-        &INFO
+    type Params = Params;
+    type Factors = Factors;
+    const INFO: Info = INFO;
+
+    fn setup(&self) -> &Setup<Params, Factors> {
+        &self.setup
     }
 
-    fn settings(&self) -> [&dyn Struct; 2] {
-        [&self.params, &self.factors]
-    }
-
-    fn settings_mut(&mut self) -> [&mut dyn Struct; 2] {
-        [&mut self.params, &mut self.factors]
+    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
+        &mut self.setup
     }
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        match (self.params.mode, self.params.law) {
+        match (self.setup.params.mode, self.setup.params.law) {
             // Beyond it the drag turns grains round.
             (Mode::Published, Law::_2020) => 1.0,
             _ => f32::INFINITY,
@@ -175,7 +164,6 @@ impl Process for Wind {
         let progress = match stage {
             0 => {
                 self.begin(terrain, context.seed, context.tick);
-                guard::begin(&mut self.acted);
                 maps.touched.fill(0.0);
                 maps.passed.fill(0.0);
                 self.tracks.clear();
@@ -200,7 +188,7 @@ impl Process for Wind {
     }
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
-        let mut kept = self.counts.memories();
+        let mut kept = self.setup.counts.memories();
         kept.push(("owed", Memory::Number(&mut self.owed)));
         let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
         let Maps { path, flux, abraded, .. } = self.spare.insert(maps);
@@ -208,14 +196,6 @@ impl Process for Wind {
             [("path", path), ("flux", flux), ("abraded", abraded)].map(|(name, map)| (name, Memory::Cells(map))),
         );
         kept
-    }
-
-    fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    fn guards(&self) -> Guards {
-        guard::list(&GUARDS, &self.acted)
     }
 
     fn tracks(&self) -> &[Track] {
@@ -233,28 +213,14 @@ impl Process for Wind {
     }
 
     fn wind(&self) -> Option<Weather> {
-        Some(Weather::mean(&self.params))
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Process> {
-        Box::new(self.clone())
+        Some(Weather::mean(&self.setup.params))
     }
 }
 
 impl Wind {
-    /// The process with these parameters.
-    pub fn new(params: Params) -> Self {
-        Self { params, ..Self::default() }
-    }
-
-    /// What the mask makes of the parameters.
-    fn covered(&self, terrain: &Terrain) -> Option<Covered<Params>> {
-        Covered::of(terrain, self.params.mode, &self.params, &self.factors)
-    }
-
     /// Whether grains keep what they carry when they cross the border.
     fn returns(&self, terrain: &Terrain) -> bool {
-        terrain.edge == Edge::Wrap || (terrain.edge == Edge::Open && self.params.refeed)
+        terrain.edge == Edge::Wrap || (terrain.edge == Edge::Open && self.setup.params.refeed)
     }
 
     /// Most grains of a wave.
@@ -264,7 +230,7 @@ impl Wind {
 
     /// Chooses the wind of the tick and where its grains start.
     fn begin(&mut self, terrain: &Terrain, seed: u64, tick: u64) {
-        let params = &self.params;
+        let params = &self.setup.params;
         let mut stream = Stream::new(seed, INFO.key, tick);
         let cured = params.mode == Mode::Default;
         let weather = if cured { Weather::of(params, tick, &mut stream) } else { Weather::mean(params) };
@@ -275,7 +241,7 @@ impl Wind {
         // Published grains of 2020 end in the outermost cells, and start beside them.
         let margin = if upwind && !cured { MARGIN } else { 0 };
         let velocity = weather.heading.map(|part| part * weather.strength);
-        let covered = self.covered(terrain);
+        let covered = self.setup.covered(terrain, self.setup.params.mode);
         let mask = |place: [f32; 2]| {
             covered.as_ref().map_or(0.0, |covered| covered.mask.at(place[0] as usize, place[1] as usize))
         };
@@ -316,11 +282,11 @@ impl Wind {
         let Some(weather) = self.weather else { return };
         let wave = self.wave(terrain).min(self.waiting.len());
         let starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
-        self.counts.particles += starts.len() as u64;
+        self.setup.counts.particles += starts.len() as u64;
         let quantum = f64::from(terrain.cell_size / QUANTA);
         // Of a tick's waves, the first leaves tracks.
         let first_wave = self.waiting.len() + wave == self.started;
-        let tracks = if context.watched && first_wave { self.params.tracks as usize } else { 0 };
+        let tracks = if context.watched && first_wave { self.setup.params.tracks as usize } else { 0 };
         let flight = Flight { starts: &starts, tracks, watched: context.watched };
         self.see(terrain, weather);
         let mut attempt = 1;
@@ -332,7 +298,7 @@ impl Wind {
             if overdrawn == 0 {
                 break outcome;
             }
-            self.counts.note(&mut self.acted, [overdrawn as u64]);
+            self.setup.note([overdrawn as u64]);
             attempt *= 2;
         };
         let Some(tallies) = self.tallies.first_mut() else { return };
@@ -343,7 +309,7 @@ impl Wind {
             abraded: &mut maps.abraded,
         };
         let grown = settle::deposit(terrain, tallies, &self.field, &mut marks);
-        self.counts.substeps += outcome.steps;
+        self.setup.counts.substeps += outcome.steps;
         let cells = |quanta: i64| quanta as f64 * quantum;
         self.owed += cells(outcome.dropped - outcome.lifted) - grown;
         let area = terrain.cell_area();
@@ -361,14 +327,14 @@ impl Wind {
     fn slide(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
         let terrain = &mut *context.terrain;
         let tall = TALL as f32 * terrain.cell_size;
-        let params = &self.params;
+        let params = &self.setup.params;
         let (called, share) = match (params.mode, params.law) {
             (_, Law::_2020) => (true, (params.dt * params.settling).min(0.125)),
             (Mode::Published, Law::BoundaryLayer) => (true, 0.125),
             (Mode::Default, Law::BoundaryLayer) => (false, SHARE),
         };
         let gust = self.weather.map_or(0.0, |weather| weather.strength);
-        let covered = self.covered(terrain);
+        let covered = self.setup.covered(terrain, self.setup.params.mode);
         let numbers = Scaled::new(params, covered.as_ref(), |own| match (own.mode, own.law) {
             (_, Law::_2020) => [own.roughness * tall, own.roughness * tall, 0.0],
             (Mode::Published, Law::BoundaryLayer) => [own.slope_limit * tall, own.slope_limit * tall, 0.0],
@@ -395,7 +361,7 @@ impl Wind {
 
     /// Takes the tick into the averaged maps.
     fn remember(&self, maps: &mut Maps, watched: bool) {
-        let rate = self.params.path_rate;
+        let rate = self.setup.params.path_rate;
         let follow = |map: &mut Grid, now: &Grid| {
             map.iter_mut().zip(now.iter()).for_each(|(map, now)| *map += rate * (now - *map));
         };

@@ -76,7 +76,7 @@ fn blow(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
     let mut simulation = Simulation::new(terrain, 1).with_pool(Arc::new(pool));
     for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == INFO.key) {
-        slot.process = Box::new(Wind::new(params.clone()));
+        slot.process = Box::new(Wind::with(params.clone()));
         slot.enabled = true;
     }
     (0..ticks).for_each(|_| simulation.tick());
@@ -302,7 +302,7 @@ fn wind_water_slumping_and_droplets_on_one_sand_keep_the_ledger() {
             slot.enabled = slot.key() != "runoff";
             if slot.key() == "water" {
                 let rain = water::Params { rain_rate: 1e-4, ..water::Params::default() };
-                slot.process = Box::new(water::Water::new(rain));
+                slot.process = Box::new(water::Water::with(rain));
             }
         }
         (0..400).for_each(|_| simulation.tick());

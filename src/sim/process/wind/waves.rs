@@ -73,8 +73,8 @@ impl Wind {
     /// Fills the field with what grains see of the terrain under the chosen law.
     pub(super) fn see(&mut self, terrain: &Terrain, weather: Weather) {
         self.field.resize(terrain.width(), terrain.height());
-        let covered = self.covered(terrain);
-        match (self.params.mode, self.params.law) {
+        let covered = self.setup.covered(terrain, self.setup.params.mode);
+        match (self.setup.params.mode, self.setup.params.law) {
             (Mode::Default, Law::_2020) => self.see_heights(terrain, true, covered.as_ref()),
             (Mode::Published, _) => self.see_heights(terrain, false, None),
             (Mode::Default, Law::BoundaryLayer) => {
@@ -87,7 +87,7 @@ impl Wind {
     /// Lets a wave fly under the chosen law over what is in the field. Returns what the grains did, and the share of a cell's sand that
     /// one of them takes at most at a visit.
     pub(super) fn fly(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
-        match (self.params.mode, self.params.law) {
+        match (self.setup.params.mode, self.setup.params.law) {
             (mode, Law::_2020) => self.fly_2020(terrain, weather, mode == Mode::Default, flight),
             (Mode::Published, Law::BoundaryLayer) => self.fly_boundary(weather, flight),
             (Mode::Default, Law::BoundaryLayer) => self.fly_drift(terrain, weather, flight),
@@ -98,7 +98,7 @@ impl Wind {
         let wind = weather.heading.map(|part| f64::from(part * weather.strength));
         let law = Law2020 {
             field: &self.field,
-            constants: Constants::new(&self.params, wind, cured),
+            constants: Constants::new(&self.setup.params, wind, cured),
             margin: if cured { 0.0 } else { MARGIN as f32 },
             periodic: cured && self.returns(terrain),
             walls: cured && terrain.edge == Edge::Wall,
@@ -113,18 +113,18 @@ impl Wind {
             field: &self.field,
             wind: weather.heading.map(|part| part * weather.strength),
             layer: 1.0 / PUBLISHED_LAYER,
-            suspension: self.params.uptake,
-            gravity: self.params.weight,
-            turbulence: self.params.turbulence,
+            suspension: self.setup.params.uptake,
+            gravity: self.setup.params.weight,
+            turbulence: self.setup.params.turbulence,
             table: &self.table.0,
-            longest: self.params.max_age as f32,
+            longest: self.setup.params.max_age as f32,
         };
         fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
     }
 
     /// How strong the wind of the default law is close to the ground.
     fn shear(&self, terrain: &Terrain, weather: Weather, covered: Option<&Covered<Params>>) -> Grid {
-        let params = &self.params;
+        let params = &self.setup.params;
         let wind = air::Wind {
             heading: weather.heading,
             memory: MEMORY * length(params, terrain),
@@ -141,20 +141,20 @@ impl Wind {
     }
 
     fn fly_drift(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
-        let steps = flight.starts.len() as f32 * self.params.max_age as f32;
+        let steps = flight.starts.len() as f32 * self.setup.params.max_age as f32;
         let visits = steps / terrain.sand.len() as f32;
         let law = Drift {
             field: &self.field,
             heading: weather.heading,
-            abrasion: self.params.abrasion,
-            turbulence: self.params.turbulence,
+            abrasion: self.setup.params.abrasion,
+            turbulence: self.setup.params.turbulence,
             table: &self.table.0,
             border: match terrain.edge {
                 Edge::Wall => Beyond::Stops,
                 _ if self.returns(terrain) => Beyond::Returns,
                 _ => Beyond::Loses,
             },
-            longest: self.params.max_age as f32,
+            longest: self.setup.params.max_age as f32,
             bite: GREATEST_BITE.min(1.0 / (CROWDED * visits)),
         };
         fly(&law, flight, 0.0, &mut self.tallies, &mut self.tracks)
@@ -163,7 +163,7 @@ impl Wind {
     /// Fills the field with heights, sand and rock in units of 80 cells.
     fn see_heights(&mut self, terrain: &Terrain, cured: bool, covered: Option<&Covered<Params>>) {
         let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
-        let blows = covered.map_or(0.0, |covered| stronger(&self.params, &covered.params) - 1.0);
+        let blows = covered.map_or(0.0, |covered| stronger(&self.setup.params, &covered.params) - 1.0);
         let Field { width, height, .. } = self.field;
         let unit = 1.0 / (TALL as f32 * terrain.cell_size);
         let edge = if self.returns(terrain) && cured { Edge::Wrap } else { terrain.edge };
@@ -197,7 +197,7 @@ impl Wind {
 
     /// By which share more rock wears under the mask.
     fn wears_more(&self, covered: &Covered<Params>) -> f32 {
-        covered.params.abrasion / self.params.abrasion.max(f32::MIN_POSITIVE) - 1.0
+        covered.params.abrasion / self.setup.params.abrasion.max(f32::MIN_POSITIVE) - 1.0
     }
 
     /// Fills the field with what the wind can carry and lift in every cell.
@@ -205,14 +205,14 @@ impl Wind {
         let Field { width, height, .. } = self.field;
         let edge = if self.returns(terrain) { Edge::Wrap } else { terrain.edge };
         let per_metre = QUANTA / terrain.cell_size;
-        let free = Carries::new(&self.params, terrain, weather.strength);
+        let free = Carries::new(&self.setup.params, terrain, weather.strength);
         // Gusts are as strong there in proportion.
         let under = covered.map(|covered| {
-            let strength = weather.strength * stronger(&self.params, &covered.params);
+            let strength = weather.strength * stronger(&self.setup.params, &covered.params);
             (covered, Carries::new(&covered.params, terrain, strength))
         });
         let wears = covered.map_or(0.0, |covered| self.wears_more(covered));
-        let (threshold, dust) = (self.params.threshold, DUST * terrain.cell_size);
+        let (threshold, dust) = (self.setup.params.threshold, DUST * terrain.cell_size);
         let per_shear = 1.0 / (1.0 - threshold);
         let [cos, sin] = weather.heading.map(|part| part * 0.5 / terrain.cell_size);
         let ground = |x: isize, y: isize| {
