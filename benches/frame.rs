@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bevy::prelude::*;
 use thalweg::{
-    app,
+    app::off_screen,
     io::scene,
     model::origin::Options,
     runtime::{Live, Preferences, Timing, Transport},
@@ -39,7 +39,7 @@ fn measure(what: &str, side: usize, set: &[&str]) {
     if let [path, value] = set {
         sessions[0].set(path, value).expect("it is a parameter");
     }
-    let mut app = app::off_screen(sessions, (1280, 800), Viewpoint::default());
+    let mut app = off_screen::app(sessions, (1280, 800), Viewpoint::default());
     app.insert_resource(Preferences {
         settings: Settings { quality: Quality::Automatic, ..Settings::default() },
         ..Preferences::default()

@@ -1,10 +1,14 @@
 //! What the hand waits for, in milliseconds on this machine: finding the ground under the pointer, a dab, a keyframe, saving
 //! and opening.
 //!
-//! `cargo bench --bench hand` prints medians.
+//! `cargo bench --bench hand` prints medians, and the longest frame while a brush is drawn over running ticks.
 
-use std::time::Instant;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
+use bevy::prelude::*;
 use thalweg::{
     io::{
         Progress,
@@ -15,10 +19,12 @@ use thalweg::{
         origin::Options,
         state::{Copied, State},
     },
+    runtime::{self, Brushes, Held, Live, Touch},
     sim::{
         edit::{Brush, Dab, Patch, Tool},
         ray,
     },
+    tools,
 };
 
 /// Repetitions whose median is printed.
@@ -36,7 +42,55 @@ fn median(mut work: impl FnMut()) -> f64 {
     times[REPETITIONS / 2]
 }
 
+/// Seconds of a stroke that is measured.
+const STROKE: f32 = 8.0;
+/// A frame on a screen with 60 of them a second.
+const FRAME: Duration = Duration::from_micros(16_667);
+
+/// Draws a brush round the map while ticks run, as the window does it without the view. Prints the frames' work and the longest
+/// time from a touch to the ground that shows it.
+fn sculpt(side: usize) {
+    let options = Options { size: Some((side, side)), ..Options::default() };
+    let mut app = App::new();
+    app.add_plugins((MinimalPlugins, runtime::plugin, tools::plugin))
+        .insert_resource(Live::new(scene::open(scene::DEFAULT, &options).expect("it is built in")));
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    let solid = |app: &App| app.world().resource::<Live>().chosen().simulation.ledger.solid.edits;
+    let ticks = |app: &App| app.world().resource::<Live>().ticks();
+    let place = |seconds: f32| [0.5 + 0.3 * seconds.cos(), 0.5 + 0.3 * seconds.sin()];
+    while ticks(&app) < 3 {
+        app.update();
+    }
+    let (mut frames, mut waits) = (Vec::new(), Vec::new());
+    let (begun, first) = (Instant::now(), ticks(&app));
+    let mut touched: Option<Instant> = None;
+    app.world_mut().write_message(Touch::Press(place(0.0), Held::default()));
+    while begun.elapsed().as_secs_f32() < STROKE {
+        let (frame, edits) = (Instant::now(), solid(&app));
+        touched.get_or_insert(frame);
+        app.world_mut().write_message(Touch::Move(place(begun.elapsed().as_secs_f32())));
+        app.world_mut().write_message(Touch::Rest(FRAME.as_secs_f32()));
+        app.update();
+        frames.push(frame.elapsed().as_secs_f64() * 1e3);
+        if solid(&app) != edits {
+            waits.extend(touched.take().map(|since| since.elapsed().as_secs_f64() * 1e3));
+        }
+        thread::sleep(FRAME.saturating_sub(frame.elapsed()));
+    }
+    frames.sort_by(f64::total_cmp);
+    let longest = waits.into_iter().fold(0.0, f64::max);
+    println!(
+        "{side} × {side}, a stroke over {} ticks: work in a frame {:.1} ms in the middle, {:.1} at most; a touch shows after {longest:.0} ms at most",
+        ticks(&app) - first,
+        frames[frames.len() / 2],
+        frames[frames.len() - 1],
+    );
+}
+
 fn main() {
+    for side in [256, 2048] {
+        sculpt(side);
+    }
     let folder = tempfile::tempdir().expect("a temporary folder");
     for side in [512, 1024, 2048] {
         let options = Options { size: Some((side, side)), ..Options::default() };

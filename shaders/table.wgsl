@@ -1,11 +1,9 @@
 // The table on which the blocks stand: it takes their shadows and fades into the haze.
 #import bevy_pbr::{forward_io::VertexOutput, mesh_view_bindings::view}
-#import thalweg::scene::{Scene, sky_color, sun_color, ambient_light, dithered}
+#import thalweg::scene::{Scene, sky_color, sun_color, ambient_light}
+#import thalweg::screen::on_screen
 #ifdef SHADOWS
 #import thalweg::shadow::sunlit
-#endif
-#ifdef TONEMAP_IN_SHADER
-#import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
 
 @group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> scene: Scene;
@@ -48,9 +46,5 @@ fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
         let horizon = sky_color(normalize(vec3(towards.x, 0.0, towards.z)), scene);
         color = mix(color, horizon, smoothstep(0.6, 3.0, far));
     }
-    var out = vec4(color * scene.air.y, 1.0);
-#ifdef TONEMAP_IN_SHADER
-    out = tone_mapping(out, view.color_grading);
-#endif
-    return dithered(out, in.position.xy);
+    return on_screen(vec4(color * scene.air.y, 1.0), in.position.xy);
 }

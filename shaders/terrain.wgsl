@@ -1,21 +1,19 @@
 // The ground: a grid displaced by the height texture, with the side walls of the block. The same file serves the main
 // pass and the shadow pass.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
-#import thalweg::scene::{sky_color, sun_color, ambient_light, haze_amount, hash, noise, dithered}
-#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height}
+#import thalweg::scene::{sun_color, ambient_light, hash, noise}
+#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
 
 #ifdef PREPASS_PIPELINE
 #import bevy_pbr::prepass_io::{Vertex, VertexOutput}
 #else
 #import bevy_pbr::forward_io::{Vertex, VertexOutput, FragmentOutput}
+#import thalweg::screen::{through_air, on_screen}
 #ifdef RING
 #import thalweg::map::with_ring
 #endif
 #ifdef SHADOWS
 #import thalweg::shadow::sunlit
-#endif
-#ifdef TONEMAP_IN_SHADER
-#import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
 #endif
 
@@ -51,10 +49,9 @@ fn openness(cell: vec2<i32>) -> f32 {
 @vertex
 fn vertex(in: Vertex) -> VertexOutput {
     var out: VertexOutput;
-    // The mesh marks its vertices in y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of one along z, 5 the base.
     let kind = in.position.y;
-    var place = vec3(in.position.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
-    place.y = select(world_height(bilinear(cell_at(place.xz)).r), scene.extent.w, kind > 3.5 || (kind > 1.5 && kind < 2.5));
+    var place = over_map(in.position);
+    place.y = select(world_height(bilinear(cell_at(place.xz)).r), scene.extent.w, is_low(kind));
     let world_from_local = mesh_functions::get_world_from_local(in.instance_index);
     out.world_position = mesh_functions::mesh_position_local_to_world(world_from_local, vec4(place, 1.0));
     out.position = position_world_to_clip(out.world_position.xyz);
@@ -65,9 +62,8 @@ fn vertex(in: Vertex) -> VertexOutput {
 #endif
 #else
     // A wall has its outward normal; the surface, whose normal is found per pixel, brings the share of sky upright in it.
-    let outward = select(vec3(0.0, 0.0, sign(in.position.z)), vec3(sign(in.position.x), 0.0, 0.0), kind > 2.5);
     let open = openness(vec2<i32>(round(cell_at(place.xz))));
-    out.world_normal = select(vec3(0.0, open, 0.0), outward, kind > 0.5);
+    out.world_normal = select(vec3(0.0, open, 0.0), outward(in.position), kind > 0.5);
 #endif
 #ifdef VERTEX_OUTPUT_INSTANCE_INDEX
     out.instance_index = in.instance_index;
@@ -273,20 +269,14 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
     var light = color * (direct * facing + ambient_light(normal, scene) * open) + direct * highlight;
-    let haze = haze_amount(distance, scene.air.w, scene.ground.w);
-    light = mix(light, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
-    light *= scene.air.y;
+    light = through_air(light, towards_eye, distance, scene);
 #ifdef RING
     // Width of a pixel on the ground, in cells.
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
     if !wall { light = with_ring(light, cell, pixel); }
 #endif
     var out: FragmentOutput;
-    out.color = vec4(light, 1.0);
-#ifdef TONEMAP_IN_SHADER
-    out.color = tone_mapping(out.color, view.color_grading);
-#endif
-    out.color = dithered(out.color, in.position.xy);
+    out.color = on_screen(vec4(light, 1.0), in.position.xy);
     return out;
 }
 #endif

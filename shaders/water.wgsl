@@ -2,16 +2,14 @@
 // what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
 #import bevy_pbr::forward_io::{Vertex, VertexOutput, FragmentOutput}
-#import thalweg::scene::{sky_color, sun_color, haze_amount, noise, dithered}
-#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height}
+#import thalweg::scene::{sky_color, sun_color, noise}
+#import thalweg::screen::{through_air, on_screen}
+#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
 #ifdef RING
 #import thalweg::map::with_ring
 #endif
 #ifdef SHADOWS
 #import thalweg::shadow::sunlit
-#endif
-#ifdef TONEMAP_IN_SHADER
-#import bevy_core_pipeline::tonemapping::tone_mapping
 #endif
 
 struct Water {
@@ -56,20 +54,18 @@ fn surface(cell: vec2<f32>) -> f32 {
 fn vertex(in: Vertex) -> VertexOutput {
     var out: VertexOutput;
     let kind = in.position.y;
-    var place = vec3(in.position.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
+    var place = over_map(in.position);
     let cell = cell_at(place.xz);
-    let low = kind > 3.5 || (kind > 1.5 && kind < 2.5);
     let here = bilinear(cell);
     // The wall of water stands on the ground; a dry one has no height.
-    let rim = select(here.r + here.b, here.r, low);
+    let rim = select(here.r + here.b, here.r, is_low(kind));
     place.y = world_height(select(surface(cell), rim, kind > 0.5));
     // The base of the block belongs to the ground alone: here it lies where the ground hides it.
     place.y = select(place.y, scene.extent.w, kind > 4.5);
     let world_from_local = mesh_functions::get_world_from_local(in.instance_index);
     out.world_position = mesh_functions::mesh_position_local_to_world(world_from_local, vec4(place, 1.0));
     out.position = position_world_to_clip(out.world_position.xyz);
-    let outward = select(vec3(0.0, 0.0, sign(in.position.z)), vec3(sign(in.position.x), 0.0, 0.0), kind > 2.5);
-    out.world_normal = select(vec3(0.0, 1.0, 0.0), outward, kind > 0.5);
+    out.world_normal = select(vec3(0.0, 1.0, 0.0), outward(in.position), kind > 0.5);
 #ifdef VERTEX_OUTPUT_INSTANCE_INDEX
     out.instance_index = in.instance_index;
 #endif
@@ -153,9 +149,7 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     // A pale line where waves lap at the bank.
     let lap = (1.0 - smoothstep(water.film.y, 2.0 * water.film.y, depth)) * 0.12 * (1.0 - silt);
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, lap);
-    let haze = haze_amount(distance, scene.air.w, scene.ground.w);
-    color = mix(color, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze);
-    color *= scene.air.y;
+    color = through_air(color, towards_eye, distance, scene);
 #ifdef RING
     if !wall {
         // The ring lies on the bed, where the line of sight ends; deep water would hide it.
@@ -164,10 +158,6 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     }
 #endif
     var out: FragmentOutput;
-    out.color = vec4(color, alpha);
-#ifdef TONEMAP_IN_SHADER
-    out.color = tone_mapping(out.color, view.color_grading);
-#endif
-    out.color = dithered(out.color, in.position.xy);
+    out.color = on_screen(vec4(color, alpha), in.position.xy);
     return out;
 }

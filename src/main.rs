@@ -8,5 +8,9 @@ use thalweg::{allocator::Counting, app, headless};
 static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
-    headless::run(headless::Graphics { window: app::open_window, picture: app::shot, frames: app::play })
+    headless::run(headless::Graphics {
+        window: app::window::open,
+        picture: app::off_screen::shot,
+        frames: app::off_screen::play,
+    })
 }

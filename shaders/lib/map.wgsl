@@ -40,6 +40,22 @@ fn moving_between(cell: vec2<f32>) -> vec3<f32> {
     return mix(above, below, part.y);
 }
 
+// Where a vertex of a block's mesh stands, as yet without its height. Its kind stands in its y: 0 surface, 1 upper and 2 lower
+// rim of a wall along x, 3 and 4 of one along z, 5 the base.
+fn over_map(vertex: vec3<f32>) -> vec3<f32> {
+    return vec3(vertex.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
+}
+
+// Whether a vertex of this kind is at the foot of the block.
+fn is_low(kind: f32) -> bool {
+    return kind > 3.5 || (kind > 1.5 && kind < 2.5);
+}
+
+// The normal of the wall that a vertex belongs to.
+fn outward(vertex: vec3<f32>) -> vec3<f32> {
+    return select(vec3(0.0, 0.0, sign(vertex.z)), vec3(sign(vertex.x), 0.0, 0.0), vertex.y > 2.5);
+}
+
 fn world_height(metres: f32) -> f32 {
     return (metres - scene.grid.w) * scene.extent.z;
 }
@@ -47,7 +63,7 @@ fn world_height(metres: f32) -> f32 {
 // Effect of the brush at a distance counted in radii; the twin of `Falloff` in `src/sim/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);
-    // All of them, and one is taken: `src/view/variant.rs` says why there is no branch.
+    // All of them, and one is taken: `src/view/material.rs` says why there is no branch.
     let kind = u32(scene.brush.w);
     var weight = select(0.0, 1.0, distance < 1.0);
     weight = select(weight, near * near, kind == 3u);

@@ -54,7 +54,7 @@ impl Brushes {
     }
 
     /// Makes the brush in the hand so many steps larger, or smaller.
-    pub(super) fn resize(&mut self, steps: i32) {
+    pub fn resize(&mut self, steps: i32) {
         if let Some(tool) = self.held {
             let wanted = self.of(tool).radius * KEY_STEP.powi(steps);
             let knob = walk(("brush", self.of(tool))).into_iter().find(|parameter| parameter.name == "radius");
@@ -97,11 +97,11 @@ fn mountain() -> Grid {
 
 /// Where the brush is, for the ring on the ground.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct BrushCursor(pub Option<Ring>);
+pub struct BrushCursor(pub Option<BrushRing>);
 
 /// The ring that shows the brush on the ground.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ring {
+pub struct BrushRing {
     /// Its middle, as shares of the map.
     pub place: [f32; 2],
     /// Where the ramp begins that is being drawn.

@@ -1,4 +1,6 @@
-//! What panels, keys and menus ask for.
+//! What panels, keys and menus ask for, grouped by the room that obeys it.
+//!
+//! Each group is matched in one place without a wildcard, so that a command that no room obeys does not compile.
 
 use std::path::{Path, PathBuf};
 
@@ -42,9 +44,49 @@ pub enum Workspace {
     Present,
 }
 
-/// What panels, keys and menus ask for. Each room does what is its own and leaves the rest.
-#[derive(Message, Clone, Debug, PartialEq)]
-pub enum Command {
+/// Declares [`Command`]; each of its groups becomes one, and can be compared with one.
+macro_rules! groups {
+    ($($(#[$doc:meta])* $name:ident($group:ident),)*) => {
+        /// What panels, keys and menus ask for.
+        #[derive(Message, Clone, Debug, PartialEq)]
+        pub enum Command {
+            $($(#[$doc])* $name($group),)*
+        }
+
+        $(impl From<$group> for Command {
+            fn from(command: $group) -> Self {
+                Self::$name(command)
+            }
+        }
+
+        impl PartialEq<$group> for Command {
+            fn eq(&self, other: &$group) -> bool {
+                matches!(self, Self::$name(command) if command == other)
+            }
+        })*
+    };
+}
+
+groups! {
+    /// Time, starts and the chosen run; obeyed in `runtime/obey/run.rs`.
+    Run(RunCommand),
+    /// Parameters, layers and undo; obeyed in `runtime/obey/edit.rs`.
+    Edit(EditCommand),
+    /// Files, messages and the end of the program; obeyed in `runtime/obey/file.rs`.
+    File(FileCommand),
+    /// What is shown of the runs; obeyed in `runtime/obey/show.rs`.
+    Show(ShowCommand),
+    /// The brush in the hand; obeyed in `tools`.
+    Brush(BrushCommand),
+    /// The camera; obeyed in `view`.
+    View(ViewCommand),
+    /// Panels, dialogs and the window; obeyed in `ui`.
+    Window(WindowCommand),
+}
+
+/// Time, starts and the chosen run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunCommand {
     /// Play or pause.
     TogglePlay,
     /// Pause, and run so many ticks.
@@ -53,9 +95,9 @@ pub enum Command {
     Stage,
     /// A multiple of the usual speed.
     SetSpeed(f32),
-    /// From the start with the same seed, as a hand had shaped it.
+    /// From the start with the same seed, as it was shaped by hand.
     Restart,
-    /// From the start with the same seed, as it was before a hand shaped it.
+    /// From the start with the same seed, as it was before it was shaped by hand.
     RestartUnshaped,
     /// From the start with the next seed.
     NewSeed,
@@ -63,9 +105,20 @@ pub enum Command {
     SetSeed(u64),
     /// Another number of cells along the shorter side of a generated terrain, on the same ground.
     SetSize(u32),
+    /// Shows the numbers of another of the runs side by side.
+    Choose(usize),
+    /// Goes to a keyframe of the timeline.
+    GoTo(u64),
+}
+
+/// Parameters, layers and undo.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EditCommand {
     /// A parameter by group and name. One of the terrain starts again.
     Set(String, &'static str, Value),
-    /// A process keeps off what is masked, or not.
+    /// A process on or off.
+    Enable(&'static str, bool),
+    /// A process leaves masked ground alone, or not.
     Limit(&'static str, bool),
     /// Combines the selection with the mask.
     Select(Combine),
@@ -75,137 +128,184 @@ pub enum Command {
     ClearMask,
     /// Other springs and drains in all sessions.
     SetSources(Vec<Source>),
-    /// A process on or off.
-    Enable(&'static str, bool),
-    /// Shows the numbers of another of the runs side by side.
-    Choose(usize),
-    /// Takes a brush into the hand, or puts it away.
-    Hold(Option<Tool>),
-    /// Makes the brush so many steps larger, or smaller.
-    ResizeBrush(i32),
-    /// Sets a number of the brush by moving the pointer.
-    DragBrush(&'static str),
-    /// Takes back the stroke that is being made; without one, puts the brush away.
-    Cancel,
-    /// Loads a heightmap as what the stamp presses on the ground.
-    LoadStamp(PathBuf),
-    /// Asks for that heightmap.
-    AskStamp,
-    /// Takes the last step back.
-    Undo,
-    /// Does again what was taken back.
-    Redo,
-    /// Goes to a keyframe of the timeline.
-    GoTo(u64),
-    /// Goes so many steps back, or if negative forth.
-    Jump(i32),
-    /// Opens a scene by name, a scene file or a heightmap.
-    Open(String, Options),
-    /// Loads heights or a map into the present sessions.
-    Load(Layer, PathBuf, Options),
-    /// Writes a map of the chosen session; the name's ending tells the format.
-    SaveMap(&'static str, PathBuf),
-    /// Writes the chosen session as a scene file.
-    SaveScene(PathBuf),
-    /// Writes the parameters of a group, or of all, as a preset.
-    SavePreset(Option<&'static str>, PathBuf),
-    /// Sets the parameters that a preset holds.
-    LoadPreset(PathBuf),
-    /// Asks where to save the parameters of a group, or of all.
-    AskSavePreset(Option<&'static str>),
-    /// Asks for a preset.
-    AskLoadPreset,
-    /// Shows a folder in the system's file manager.
-    OpenFolder(PathBuf),
-    /// Puts the command that makes this run on the clipboard.
-    CopyCommandLine,
     /// Lays a sheet of sand of so many metres on everything.
     SpreadSand(f32),
     /// Takes all sand away.
     RemoveSand,
     /// Takes all water away.
     Dry,
-    /// Shows the start, the present, or both.
-    ShowBefore(Before),
-    /// Shows a quantity over the ground, or none.
-    ShowOverlay(Option<Quantity>),
-    /// Shows the last quantity over the ground, or none.
-    ToggleOverlay,
-    /// Arrows along the flow of the water, or none.
-    ToggleArrows,
-    /// Shows the water, or not.
-    ToggleWater,
-    /// Other panels.
-    SetWorkspace(Workspace),
-    /// The camera shows the whole map.
-    FrameAll,
-    /// The camera goes round the map, or stops.
-    ToggleTurntable,
-    /// A picture of the view, without panels.
-    TakePicture,
-    /// The window covers the screen, or not.
-    ToggleFullScreen,
-    /// Panels shown or hidden.
-    ToggleUi,
-    /// The list of all commands, to type a part of one's name.
-    TogglePalette,
-    /// Keys and mouse.
-    ToggleHelp,
-    /// What the program is and where it keeps things.
-    ToggleAbout,
-    /// The settings.
-    ToggleSettings,
-    /// The map of the wind's ways beside the sand.
-    ToggleWindMap,
-    /// Writes the work where it was last saved; asks where, if it never was.
-    Save,
+    /// Takes the last step back.
+    Undo,
+    /// Does again what was taken back.
+    Redo,
+    /// Goes so many steps back, or if negative forth.
+    Jump(i32),
+}
+
+/// Files, messages and the end of the program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FileCommand {
+    /// Opens a scene by name, a scene file, a project or a heightmap.
+    Open(String, Options),
+    /// Loads heights or a map into the present sessions.
+    Load(Layer, PathBuf, Options),
+    /// Loads a heightmap as what the stamp presses on the ground.
+    LoadStamp(PathBuf),
+    /// Writes a map of the chosen session; the name's ending tells the format.
+    SaveMap(&'static str, PathBuf),
+    /// Writes the chosen session as a scene file.
+    SaveScene(PathBuf),
     /// Writes the work as a project.
     SaveProject(PathBuf),
-    /// Asks where to save the work.
-    AskSaveProject,
-    /// Puts the eye there.
-    PlaceCamera(Camera),
-    /// Asks for a file to open.
-    AskOpen,
-    /// Asks for a file to import as heights or as another map.
-    AskImport(Layer),
-    /// Asks how a file that was chosen or dropped is to be imported.
-    AskHow(Layer, PathBuf),
-    /// Asks where to save a map.
-    AskSaveMap(&'static str),
-    /// Asks where to save the scene.
-    AskSaveScene,
+    /// Writes the parameters of a group, or of all, as a preset.
+    SavePreset(Option<&'static str>, PathBuf),
+    /// Sets the parameters that a preset holds.
+    LoadPreset(PathBuf),
     /// Writes results of the chosen session into a folder, with a word before each name.
     Export(PathBuf, String, Vec<Export>, Dimensions),
-    /// Asks what to export.
-    AskExport,
-    /// Asks into which folder.
-    AskExportFolder,
+    /// Shows a folder in the system's file manager.
+    OpenFolder(PathBuf),
     /// Gives up the work that a message tells of.
     CancelJob(u64),
     /// A message was read.
     Dismiss(u64),
-    /// Work that was left behind by a breakdown is not wanted.
+    /// Deletes work that was left behind by a breakdown.
     ThrowAway(PathBuf),
     /// Ends the program; asks, if there is unsaved work.
     Quit,
     /// Ends the program, saved or not.
     QuitUnsaved,
     /// Ends the program as soon as the work is saved.
-    SaveAndQuit,
+    QuitWhenSaved,
     /// Does not end the program after all.
     Stay,
 }
 
+/// What is shown of the runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ShowCommand {
+    /// The start, the present, or both.
+    Before(Before),
+    /// A quantity over the ground, or none.
+    Overlay(Option<Quantity>),
+    /// The last quantity over the ground, or none.
+    ToggleOverlay,
+    /// Arrows along the flow of the water, or none.
+    ToggleArrows,
+    /// The water, or the bed without it.
+    ToggleWater,
+    /// Other panels.
+    Workspace(Workspace),
+}
+
+/// The brush in the hand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BrushCommand {
+    /// Takes a brush into the hand, or puts it away.
+    Hold(Option<Tool>),
+    /// Makes the brush so many steps larger, or smaller.
+    Resize(i32),
+    /// Takes back the stroke that is being made; without one, puts the brush away.
+    Cancel,
+}
+
+/// The camera.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ViewCommand {
+    /// The camera shows the whole map.
+    FrameAll,
+    /// The camera goes round the map, or stops.
+    ToggleTurntable,
+    /// Puts the eye there.
+    PlaceCamera(Camera),
+    /// A picture of the view, without panels.
+    TakePicture,
+}
+
+/// Panels, dialogs and the window.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WindowCommand {
+    /// The window covers the screen, or not.
+    ToggleFullScreen,
+    /// Panels shown or hidden.
+    ToggleUi,
+    /// Opens or closes a window over the view.
+    Toggle(Pane),
+    /// Asks for a file or a folder.
+    Ask(Dialog),
+    /// Asks how a file that was chosen or dropped is to be imported.
+    AskHow(Layer, PathBuf),
+    /// Asks what to export.
+    AskExport,
+    /// Writes the work where it was last saved; asks where, if it never was.
+    Save,
+    /// Sets a number of the brush by moving the pointer.
+    DragBrush(&'static str),
+    /// Puts the command that makes this run on the clipboard.
+    CopyCommandLine,
+}
+
+/// A window over the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// The list of all commands, to type a part of one's name.
+    Palette,
+    /// Keys and mouse.
+    Help,
+    /// What the program is and where it keeps things.
+    About,
+    /// The person's settings.
+    Settings,
+    /// The map of the wind's ways beside the sand.
+    WindMap,
+}
+
+/// What a dialog for files asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialog {
+    /// A file to open.
+    Open,
+    /// A file to import as heights or as another map.
+    Import(Layer),
+    /// A heightmap to stamp with.
+    Stamp,
+    /// A preset to load.
+    LoadPreset,
+    /// Where to save the parameters of a group, or of all.
+    SavePreset(Option<&'static str>),
+    /// Where to save a map.
+    SaveMap(&'static str),
+    /// Where to save the scene.
+    SaveScene,
+    /// Where to save the work.
+    SaveProject,
+    /// A folder to export into.
+    ExportFolder,
+}
+
 impl Command {
-    /// The file that somebody chose for it.
+    /// Whether it changes, replaces or writes what strokes change too: then it comes after those that were made before it.
+    pub fn follows_strokes(&self) -> bool {
+        match self {
+            Self::Run(command) => {
+                use RunCommand::{SetSpeed, Stage, Step, TogglePlay};
+                !matches!(command, TogglePlay | Step(_) | Stage | SetSpeed(_))
+            }
+            Self::Edit(_) | Self::File(_) => true,
+            Self::Show(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
+        }
+    }
+}
+
+impl FileCommand {
+    /// The file that the person chose for it.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::Open(input, _) => Some(Path::new(input)),
             Self::Load(_, path, _)
+            | Self::LoadStamp(path)
             | Self::SaveMap(_, path)
             | Self::SaveScene(path)
-            | Self::LoadStamp(path)
             | Self::SaveProject(path)
             | Self::SavePreset(_, path)
             | Self::LoadPreset(path) => Some(path),

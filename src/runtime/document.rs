@@ -9,7 +9,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{
-    Command, History, Jobs, Live, Notices, Preferences, Timeline,
+    Command, FileCommand, History, Jobs, Live, Notices, Preferences,
     jobs::{Task, save},
 };
 use crate::{
@@ -117,6 +117,11 @@ impl Document {
         self.keeps_now = true;
     }
 
+    /// Takes the answer to what is to become of unsaved work: whether the program ends as soon as it is saved.
+    pub(super) fn answered(&mut self, leaves: bool) {
+        (self.asks, self.leaves) = (false, leaves);
+    }
+
     /// Whether the program is to end now that it is saved.
     pub(super) fn leaves(&mut self) -> bool {
         std::mem::take(&mut self.leaves)
@@ -136,47 +141,9 @@ pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
 }
 
 /// A copy of the work as it is, or as it will be when the present tick is finished.
-fn project(live: &Live, eye: Eye) -> Box<Project> {
+pub(super) fn project(live: &Live, eye: Eye) -> Box<Project> {
     let (sessions, chosen) = (live.all().to_vec(), live.index());
     Box::new(Project { sessions, chosen, camera: eye.0, timeline: Keyframes::default() })
-}
-
-/// Saves, and leaves.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-pub(super) fn obey(
-    mut commands: MessageReader<Command>,
-    live: Res<Live>,
-    eye: Res<Eye>,
-    (timeline, preferences): (Res<Timeline>, Res<Preferences>),
-    mut history: ResMut<History>,
-    mut document: ResMut<Document>,
-    mut jobs: ResMut<Jobs>,
-    mut notices: ResMut<Notices>,
-    mut leave: MessageWriter<AppExit>,
-) {
-    for command in commands.read() {
-        let path = match command {
-            Command::Save => live.file.clone(),
-            Command::SaveProject(path) => Some(path.clone()),
-            _ => None,
-        };
-        if let Some(path) = path {
-            history.end_stroke();
-            let mut project = project(&live, *eye);
-            if preferences.settings.save_timeline {
-                project.timeline = timeline.keyframes();
-            }
-            jobs.start(&mut notices, Task::SaveProject(path, project, (history.changes(), live.ticks()), live.work()));
-        }
-        match command {
-            Command::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
-            Command::Quit if document.unsaved(&history) => document.asks = true,
-            Command::Quit | Command::QuitUnsaved => drop(leave.write(AppExit::Success)),
-            Command::SaveAndQuit => (document.asks, document.leaves) = (false, true),
-            Command::Stay => (document.asks, document.leaves) = (false, false),
-            _ => {}
-        }
-    }
 }
 
 /// Offers what breakdowns left behind until each is answered, here or at a later start.
@@ -189,8 +156,8 @@ pub(super) fn offer(mut document: ResMut<Document>, mut notices: ResMut<Notices>
         let age =
             modified.and_then(|then| then.elapsed().ok()).map_or_else(String::new, |age| format!(" {}", ago(age)));
         let text = format!("Thalweg ended unexpectedly{age}. The work was kept in {}.", path.display());
-        let open = Command::Open(path.display().to_string(), Options::default());
-        notices.ask(text, [("Open it", open), ("Throw it away", Command::ThrowAway(path))]);
+        let open = FileCommand::Open(path.display().to_string(), Options::default());
+        notices.ask(text, [("Open it", open.into()), ("Throw it away", FileCommand::ThrowAway(path).into())]);
     }
 }
 
@@ -235,7 +202,8 @@ pub(super) fn keep(
         return;
     }
     let Some(keeper) = document.keepers.last() else { return };
-    let risky = commands.read().any(|command| matches!(command, Command::Open(..) | Command::Load(..)));
+    let replaces = |command: &Command| matches!(command, Command::File(FileCommand::Open(..) | FileCommand::Load(..)));
+    let risky = commands.read().any(replaces);
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);
     if !(due || risky || std::mem::take(&mut document.keeps_now)) {

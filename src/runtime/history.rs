@@ -1,16 +1,13 @@
 //! Undo and redo of what the user did: a changed parameter, a switch, or a whole state that was replaced.
 
-use std::{
-    cmp::Ordering,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::{Live, state::Moment};
+use super::{Label, Live, state::Moment};
 use crate::{
     model::session::Session,
-    params::{Value, title, walk, write},
+    params::{Value, walk, write},
     sim::{edit::Patch, terrain::Source},
 };
 
@@ -35,16 +32,16 @@ enum Change {
 }
 
 #[derive(Clone)]
-struct Step {
-    label: String,
+struct UndoStep {
+    label: Label,
     change: Change,
 }
 
 /// Steps that can be undone and redone.
 #[derive(Resource, Clone, Default)]
 pub struct History {
-    past: Vec<Step>,
-    future: Vec<Step>,
+    past: Vec<UndoStep>,
+    future: Vec<UndoStep>,
     last: Option<Instant>,
     /// Whether the button is pressed, and whether it has been since something was last changed.
     pressed: bool,
@@ -59,14 +56,14 @@ pub struct History {
 
 impl History {
     /// What undo and redo would do next.
-    pub fn next(&self) -> (Option<&str>, Option<&str>) {
-        (self.past.last().map(|step| &*step.label), self.future.last().map(|step| &*step.label))
+    pub fn next(&self) -> (Option<&Label>, Option<&Label>) {
+        (self.past.last().map(|step| &step.label), self.future.last().map(|step| &step.label))
     }
 
-    /// Names of all steps, the oldest first, and how many of them are done; the others can be done again.
-    pub fn steps(&self) -> (impl Iterator<Item = &str>, usize) {
+    /// All steps, the oldest first, and how many of them are done; the others can be done again.
+    pub fn steps(&self) -> (impl Iterator<Item = &Label>, usize) {
         let all = self.past.iter().chain(self.future.iter().rev());
-        (all.map(|step| &*step.label), self.past.len())
+        (all.map(|step| &step.label), self.past.len())
     }
 
     /// How often something was done by hand, taken back or done again.
@@ -76,16 +73,16 @@ impl History {
 
     /// Memory that all steps take, in bytes.
     pub fn bytes(&self) -> usize {
-        self.past.iter().chain(&self.future).map(Step::bytes).sum()
+        self.past.iter().chain(&self.future).map(UndoStep::bytes).sum()
     }
 
     /// Begins a stroke in so many sessions. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
-    pub fn begin_stroke(&mut self, label: &str, sessions: usize) -> u64 {
+    pub fn begin_stroke(&mut self, label: Label, sessions: usize) -> u64 {
         self.end_stroke();
         self.last = None;
         self.changes += 1;
         self.future.clear();
-        self.past.push(Step { label: label.to_owned(), change: Change::Stroke(vec![Patch::default(); sessions]) });
+        self.past.push(UndoStep { label, change: Change::Stroke(vec![Patch::default(); sessions]) });
         self.begun += 1;
         self.open = Some(self.begun);
         self.begun
@@ -144,42 +141,26 @@ impl History {
     /// Remembers a parameter as it is before it is changed.
     pub(super) fn before_parameter(&mut self, live: &Live, group: &str, name: &'static str) {
         let values = live.all().iter().filter_map(|session| value(session, group, name)).collect();
-        self.push(&readable(live, group, name), true, || Change::Parameter(group.to_owned(), name, values));
+        self.push(Label::parameter(live, group, name), true, || Change::Parameter(group.to_owned(), name, values));
     }
 
-    /// Remembers which processes run before one is switched on or off, and others with it.
-    pub(super) fn before_switch(&mut self, live: &Live, key: &'static str, on: bool) {
-        let label = format!("{key} {}", if on { "on" } else { "off" });
-        self.push(&label, false, || Change::Switches(switches(live)));
-    }
-
-    /// Remembers which processes keep off what is masked before one is told to, or not to.
-    pub(super) fn before_limit(&mut self, live: &Live, key: &'static str, on: bool) {
-        let label = format!("{key} {}", if on { "limited to the mask" } else { "everywhere" });
-        self.push(&label, false, || Change::Switches(switches(live)));
+    /// Remembers which processes run, and which leave masked ground alone, before that is changed.
+    pub(super) fn before_switch(&mut self, live: &Live, label: Label) {
+        self.push(label, false, || Change::Switches(switches(live)));
     }
 
     /// Remembers the springs before they are changed.
     pub(super) fn before_sources(&mut self, live: &Live, wanted: &[Source]) {
-        let now = &live.chosen().simulation.terrain.sources;
-        let label = match wanted.len().cmp(&now.len()) {
-            Ordering::Greater => format!("spring {} placed", wanted.len()),
-            Ordering::Less => format!("one of {} springs removed", now.len()),
-            Ordering::Equal => {
-                let which = wanted.iter().zip(now).position(|(wanted, now)| wanted != now).unwrap_or_default();
-                format!("spring {} changed", which + 1)
-            }
-        };
-        self.push(&label, true, || Change::Sources(sources(live)));
+        self.push(Label::springs(live, wanted), true, || Change::Sources(sources(live)));
     }
 
     /// Remembers everything before it is replaced.
-    pub(super) fn before_state(&mut self, live: &Live, label: &str) {
+    pub(super) fn before_state(&mut self, live: &Live, label: Label) {
         self.push(label, false, || Change::State(Moment::new(live.clone())));
     }
 
     /// What is dragged goes on as long as the button is held.
-    fn push(&mut self, label: &str, drags: bool, change: impl FnOnce() -> Change) {
+    fn push(&mut self, label: Label, drags: bool, change: impl FnOnce() -> Change) {
         self.end_stroke();
         self.changes += 1;
         let now = Instant::now();
@@ -190,7 +171,7 @@ impl History {
         if goes_on && self.past.last().is_some_and(|step| step.label == label) {
             return;
         }
-        self.past.push(Step { label: label.to_owned(), change: change() });
+        self.past.push(UndoStep { label, change: change() });
         self.keep_to_budget();
     }
 
@@ -201,7 +182,7 @@ impl History {
     }
 
     /// Takes the last step back. Returns what it was and whether all sessions were replaced.
-    pub(super) fn undo(&mut self, live: &mut Live) -> Option<(String, bool)> {
+    pub(super) fn undo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
         self.last = None;
         self.end_stroke();
         let done = exchange_last(&mut self.past, &mut self.future, live);
@@ -210,7 +191,7 @@ impl History {
     }
 
     /// Does again the step that was last taken back. Returns the same.
-    pub(super) fn redo(&mut self, live: &mut Live) -> Option<(String, bool)> {
+    pub(super) fn redo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
         self.last = None;
         self.end_stroke();
         let done = exchange_last(&mut self.future, &mut self.past, live);
@@ -220,14 +201,14 @@ impl History {
 }
 
 /// Exchanges the last step of one list for what is there, which becomes the last of the other.
-fn exchange_last(from: &mut Vec<Step>, to: &mut Vec<Step>, live: &mut Live) -> Option<(String, bool)> {
+fn exchange_last(from: &mut Vec<UndoStep>, to: &mut Vec<UndoStep>, live: &mut Live) -> Option<(Label, bool)> {
     let (other, replaced) = from.pop()?.exchange(live);
     let label = other.label.clone();
     to.push(other);
     Some((label, replaced))
 }
 
-impl Step {
+impl UndoStep {
     /// Exchanges what it holds for what is there.
     fn exchange(self, live: &mut Live) -> (Self, bool) {
         let Self { label, change } = self;
@@ -279,14 +260,6 @@ fn exchange_patches(live: &mut Live, patches: &mut [Patch]) {
     for (session, patch) in live.all_mut().iter_mut().zip(patches) {
         session.simulation.exchange(patch);
     }
-}
-
-/// A parameter as a person calls it.
-fn readable(live: &Live, group: &str, name: &str) -> String {
-    let key = group.strip_suffix("-masked").unwrap_or(group);
-    let info = live.chosen().simulation.slots.iter().map(|slot| slot.process.info()).find(|info| info.key == key);
-    let place = if key == group { "" } else { " under the mask" };
-    format!("{}: {}{place}", info.map_or_else(|| title(key), |info| info.title.to_owned()), name.replace('_', " "))
 }
 
 /// Sees whether a drag goes on: what it changes is one step, however slow the hand.

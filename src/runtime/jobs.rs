@@ -2,30 +2,26 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
     thread::JoinHandle,
 };
 
 use bevy::prelude::*;
 
-use super::{
-    Brushes, Command, Document, History, Level, Live, Notices, Preferences, Revision, Timeline, Transport,
-    document::remember_file,
-};
+use super::{FileCommand, Label, Level, Notices};
 use crate::{
     io::{
-        Budget, Error, Progress,
+        Error, Progress,
         export::{self, Dimensions, Export, Subject},
         heightmap, output,
-        project::{self, Keyframes, Project},
+        project::{self, Project},
         scene, write_rgb8,
     },
     model::{
-        origin::{Heightmap, Options, Origin},
+        origin::{Heightmap, Options},
         session::Session,
     },
     settings::picture_folder,
-    sim::{edit::Tool, grid::Grid, terrain::Layer},
+    sim::{grid::Grid, terrain::Layer},
 };
 
 /// What is to be done.
@@ -41,16 +37,16 @@ pub(super) enum Task {
     SaveScene(PathBuf, Box<Session>),
     /// The work, its count of changes and ticks, and its number.
     SaveProject(PathBuf, Box<Project>, (u64, u64), u64),
-    /// The work, in case the program breaks down, and its count of changes and ticks; nobody is told.
+    /// The work, in case the program breaks down, and its count of changes and ticks; no message tells of it.
     Keep(PathBuf, Box<Project>, (u64, u64)),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Vec<u8>),
 }
 
 /// What came of it.
-enum Outcome {
-    /// Sessions that replace the present ones: what they are called, and they.
-    Sessions(String, Vec<Session>),
+pub(super) enum JobOutcome {
+    /// Sessions that replace the present ones, and what the step is called.
+    Sessions(Label, Vec<Session>),
     /// Heights that replace the present terrain.
     Heights(PathBuf, Options, Heightmap),
     /// A map of sand, softness or rain, and warnings.
@@ -78,17 +74,23 @@ pub struct Jobs {
 }
 
 /// Work on a thread of its own.
-struct Job {
+pub(super) struct Job {
     /// The notice that tells of it.
-    notice: Option<u64>,
+    pub notice: Option<u64>,
     /// How far it is, and whether it is still wanted.
-    progress: Progress,
+    pub progress: Progress,
     /// Whether it saves the work where the person wants it.
-    saves: bool,
-    handle: JoinHandle<Result<Outcome, Error>>,
+    pub saves: bool,
+    pub handle: JoinHandle<Result<JobOutcome, Error>>,
 }
 
 impl Jobs {
+    /// Takes out a job that is finished, if one is.
+    pub(super) fn take_finished(&mut self) -> Option<Job> {
+        let index = self.running.iter().position(|job| job.handle.is_finished())?;
+        Some(self.running.swap_remove(index))
+    }
+
     /// Number of jobs that are not finished.
     pub fn count(&self) -> usize {
         self.running.len()
@@ -122,7 +124,7 @@ impl Jobs {
         let progress = Progress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
         if let (Task::Export(..), Some(notice)) = (&task, notice) {
-            notices.let_act(notice, "Cancel", Command::CancelJob(notice));
+            notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         }
         match std::thread::Builder::new().name("thalweg job".to_owned()).spawn({
             let progress = progress.clone();
@@ -138,25 +140,25 @@ impl Jobs {
 }
 
 impl Task {
-    fn run(self, progress: &Progress) -> Result<Outcome, Error> {
+    fn run(self, progress: &Progress) -> Result<JobOutcome, Error> {
         match self {
             Self::Open(input, _) if project::is_project(Path::new(&input)) => {
                 let path = PathBuf::from(input);
                 let project = project::open_whole(&path)?;
-                Ok(Outcome::Project(path, Box::new(project)))
+                Ok(JobOutcome::Project(path, Box::new(project)))
             }
             Self::Open(input, options) => {
                 let mut sessions = scene::open(&input, &options)?;
                 sessions.iter_mut().for_each(|session| session.prepare(progress));
-                Ok(Outcome::Sessions(format!("opened {}", name(Path::new(&input))), sessions))
+                Ok(JobOutcome::Sessions(Label::Opened(name(Path::new(&input))), sessions))
             }
             Self::Load(Layer::Bedrock, path, options, _) => {
                 let map = heightmap::read(&path, &options)?;
-                Ok(Outcome::Heights(path, options, map))
+                Ok(JobOutcome::Heights(path, options, map))
             }
             Self::Load(layer, path, _, size) => {
                 let (map, warnings) = heightmap::read_layer(&path, size, layer)?;
-                Ok(Outcome::Map(layer, path, map, warnings))
+                Ok(JobOutcome::Map(layer, path, map, warnings))
             }
             Self::Stamp(path) => {
                 let map = heightmap::read(&path, &Options::default())?;
@@ -164,7 +166,7 @@ impl Task {
                 let mut relief = map.heights;
                 let scale = if high > low { 1.0 / (high - low) } else { 0.0 };
                 relief.iter_mut().for_each(|height| *height = (*height - low) * scale);
-                Ok(Outcome::Stamp(name(&path), relief))
+                Ok(JobOutcome::Stamp(name(&path), relief))
             }
             Self::SaveMap(map, path, mut session) => {
                 finish_tick(&mut session, &path)?;
@@ -172,31 +174,31 @@ impl Task {
                 let exports: Vec<Export> = Export::new(map, &ending).into_iter().collect();
                 let subject = Subject::new(&session, Dimensions::default(), &exports)?;
                 Export::save(map, &subject, &path, progress)?;
-                Ok(Outcome::Written(path))
+                Ok(JobOutcome::Written(path))
             }
             Self::Export(folder, before, exports, dimensions, mut session) => {
                 finish_tick(&mut session, &folder)?;
                 let subject = Subject::new(&session, dimensions, &exports)?;
                 let written = export::save_all(&exports, &subject, &folder, &before, progress)?;
-                Ok(Outcome::Exported(folder, written.len()))
+                Ok(JobOutcome::Exported(folder, written.len()))
             }
             Self::SavePicture(folder, stem, size, pixels) => {
                 let path = free_name(&folder, &stem);
                 output::replace(&path, |file| write_rgb8(file, size, &pixels, progress))?;
-                Ok(Outcome::Written(path))
+                Ok(JobOutcome::Written(path))
             }
             Self::SaveProject(path, mut project, now, work) => {
                 save(&mut project, &path, progress)?;
-                Ok(Outcome::Saved(path, now, work))
+                Ok(JobOutcome::Saved(path, now, work))
             }
             Self::Keep(path, mut project, now) => {
                 save(&mut project, &path, progress)?;
-                Ok(Outcome::Kept(now))
+                Ok(JobOutcome::Kept(now))
             }
             Self::SaveScene(path, mut session) => {
                 finish_tick(&mut session, &path)?;
                 scene::save(&session, &path, progress)?;
-                Ok(Outcome::Written(path))
+                Ok(JobOutcome::Written(path))
             }
         }
     }
@@ -217,17 +219,6 @@ pub(super) fn save(project: &mut Project, path: &Path, progress: &Progress) -> R
     project::save(project, path, progress)
 }
 
-/// A session on a heightmap, with the light, colours and processes of another.
-fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
-    let origin = Origin { input: path.display().to_string(), options, ..Origin::default() };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut fresh = Session::of_heightmap(&stem, map, origin)?;
-    fresh.look = old.look.clone();
-    fresh.water_look = old.water_look.clone();
-    fresh.simulation.take_over(&old.simulation);
-    Ok(fresh)
-}
-
 /// A name for a picture that nothing has yet.
 fn free_name(folder: &Path, stem: &str) -> PathBuf {
     let plain = folder.join(format!("{stem}.png"));
@@ -236,159 +227,8 @@ fn free_name(folder: &Path, stem: &str) -> PathBuf {
 }
 
 /// The last part of a path, as a person calls the file.
-fn name(path: &Path) -> String {
+pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-}
-
-/// Takes over what finished jobs bring. What was changed meanwhile stays.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-pub(super) fn finish(
-    mut jobs: ResMut<Jobs>,
-    mut live: ResMut<Live>,
-    mut history: ResMut<History>,
-    mut notices: ResMut<Notices>,
-    mut revision: ResMut<Revision>,
-    mut transport: ResMut<Transport>,
-    mut brushes: ResMut<Brushes>,
-    (mut document, mut timeline): (ResMut<Document>, ResMut<Timeline>),
-    mut preferences: ResMut<Preferences>,
-    (mut commands, mut leave): (MessageWriter<Command>, MessageWriter<AppExit>),
-) {
-    while let Some(index) = jobs.running.iter().position(|job| job.handle.is_finished()) {
-        let Job { notice, handle, progress, saves, .. } = jobs.running.swap_remove(index);
-        notice.into_iter().for_each(|notice| notices.dismiss(notice));
-        let outcome = match handle.join() {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) if progress.is_cancelled() => {
-                notices.tell(Level::Info, "Cancelled; nothing was written.");
-                continue;
-            }
-            Ok(Err(error)) => {
-                notices.tell(Level::Error, format!("{error}."));
-                if saves {
-                    document.leaves();
-                }
-                continue;
-            }
-            Err(_) => {
-                let text = "The work broke off by a fault of the program; a report lies in the log's folder.";
-                notices.tell(Level::Error, text);
-                if saves {
-                    document.leaves();
-                }
-                continue;
-            }
-        };
-        let mut opened = false;
-        let mut keyframes = Keyframes::default();
-        let replaced = match outcome {
-            Outcome::Sessions(label, sessions) => {
-                opened = true;
-                Ok((label, Live::new(sessions)))
-            }
-            Outcome::Project(path, project) => {
-                if let Some(camera) = project.camera {
-                    commands.write(Command::PlaceCamera(camera));
-                }
-                transport.playing = false;
-                let mut live = Live::new(project.sessions);
-                live.choose(project.chosen);
-                keyframes = project.timeline;
-                let label = format!("opened {}", name(&path));
-                opened = !document.takes_over(&path);
-                if opened {
-                    remember_file(&mut preferences, &path);
-                    live.file = Some(path);
-                }
-                Ok((label, live))
-            }
-            Outcome::Saved(path, now, work) => {
-                remember_file(&mut preferences, &path);
-                notices.tell(Level::Info, format!("Saved {}.", path.display()));
-                // Another work may have taken its place meanwhile.
-                if live.work() == work {
-                    live.file = Some(path);
-                    document.is_saved(now);
-                }
-                if document.leaves() {
-                    leave.write(AppExit::Success);
-                }
-                continue;
-            }
-            Outcome::Kept(now) => {
-                document.is_kept(now);
-                continue;
-            }
-            Outcome::Heights(path, options, map) => {
-                let label = format!("loaded heights from {}", name(&path));
-                on_heights(&path, options, map, live.chosen()).map(|session| (label, Live::new(vec![session])))
-            }
-            Outcome::Map(layer, path, map, warnings) => {
-                // The runs as they are stay beside the new ones until undo has packed them.
-                let bytes = live.all().iter().map(Session::bytes).sum();
-                if let Err(error) = Budget::present().ask(&path, bytes) {
-                    notices.tell(Level::Error, format!("{error}."));
-                    continue;
-                }
-                let mut changed = live.clone();
-                let all = changed.all_mut().iter_mut();
-                let set = all.map(|session| {
-                    session.note_shape();
-                    session.set_map(layer, &path, map.clone()).map_err(|unfit| Error::unfit(&path, unfit))?;
-                    session.warnings = warnings.clone();
-                    session.restart(session.simulation.seed());
-                    Ok(())
-                });
-                let label = format!("loaded {} from {}", layer.import_title().to_lowercase(), name(&path));
-                set.collect::<Result<(), Error>>().map(|()| (label, changed))
-            }
-            Outcome::Stamp(name, relief) => {
-                notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));
-                brushes.stamp = (Arc::new(relief), name);
-                brushes.held = Some(Tool::Stamp);
-                continue;
-            }
-            Outcome::Exported(folder, count) => {
-                let text = format!("Wrote {count} files into {}.", folder.display());
-                notices.offer(Level::Info, text, Some(("Open folder", Command::OpenFolder(folder))));
-                continue;
-            }
-            Outcome::Written(path) => {
-                let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-                let text = format!("Saved {}.", path.display());
-                notices.offer(Level::Info, text, Some(("Open folder", Command::OpenFolder(folder))));
-                continue;
-            }
-        };
-        match replaced {
-            Err(error) => {
-                notices.tell(Level::Error, format!("{error}."));
-            }
-            Ok((label, new)) => {
-                let ticks = live.ticks();
-                history.before_state(&live, &label);
-                timeline.begin_with(keyframes, new.work());
-                if opened {
-                    document.is_saved((history.changes(), new.ticks()));
-                }
-                *live = new;
-                transport.due = 0.0;
-                revision.begins();
-                let mut warnings: Vec<String> =
-                    live.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
-                warnings.dedup();
-                for warning in warnings {
-                    notices.tell(Level::Warning, warning);
-                }
-                let mut text = format!("{}{}.", label[..1].to_uppercase(), &label[1..]);
-                if ticks > 0 {
-                    text.push_str(&format!(" The {ticks} ticks before are kept."));
-                }
-                notices.retract(&Command::Undo);
-                notices.offer(Level::Info, text, (ticks > 0).then_some(("Undo", Command::Undo)));
-            }
-        }
-    }
 }
 
 /// A file that is being written is finished before the program ends. What fails then is said on standard error and in the

@@ -7,9 +7,11 @@ mod document;
 mod fault;
 mod history;
 mod jobs;
+mod label;
 mod notice;
 mod obey;
 mod overlay;
+mod preferences;
 mod record;
 mod state;
 mod ticks;
@@ -21,25 +23,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
+use bevy::prelude::*;
 
 pub use self::{
-    brush::{BrushCursor, Brushes, Held, Ring, Touch},
-    command::{Before, Command, Workspace},
+    brush::{BrushCursor, BrushRing, Brushes, Held, Touch},
+    command::{
+        Before, BrushCommand, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand, ViewCommand,
+        WindowCommand, Workspace,
+    },
     document::{Document, Eye},
     history::{BUDGET, History},
     jobs::Jobs,
+    label::Label,
     notice::{Level, Notice, Notices},
     overlay::Overlay,
-    record::{Record, Sample},
+    preferences::Preferences,
+    record::{LedgerSample, Record},
     timeline::{Mark, Timeline},
 };
-use crate::{
-    io::{Budget, SaidBy},
-    model::session::Session,
-    settings::{Remembered, Settings},
-    sim::{fault::Fault, process::catalogue},
-};
+use crate::{model::session::Session, sim::fault::Fault};
 
 /// Ticks per second at speed 1.
 pub const TICKS_PER_SECOND: f64 = 20.0;
@@ -51,7 +53,7 @@ pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=16.0;
 pub struct Live {
     sessions: Vec<Session>,
     chosen: usize,
-    /// Whether it stands between two stages of a tick, to be looked at.
+    /// Whether it was stopped between two stages of a tick, to be looked at.
     halted: bool,
     /// The project that they were opened from or saved to last.
     pub file: Option<PathBuf>,
@@ -106,7 +108,12 @@ impl Live {
         self.chosen().simulation.ticks()
     }
 
-    /// Finishes the tick that has begun, if one has: layers are changed by hand between ticks alone.
+    /// Lets the tick that has begun be finished in the frames that come, though it was stopped between two stages.
+    pub fn go_on(&mut self) {
+        self.halted = false;
+    }
+
+    /// Finishes the tick that has begun at once, if one has: layers are changed by hand between ticks alone.
     pub fn finish_tick(&mut self) {
         self.halted = false;
         for session in self.sessions.iter_mut().filter(|session| !session.simulation.between_ticks()) {
@@ -129,12 +136,12 @@ impl Live {
         self.sessions.iter().all(|session| session.simulation.between_ticks())
     }
 
-    /// The process and stage before which the chosen session stands, if somebody stopped there.
+    /// The process and stage before which the chosen session was stopped, if it was.
     pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
         self.chosen().simulation.next_stage().filter(|_| self.halted)
     }
 
-    /// True when what the layers hold is to be seen: between ticks, and between stages if somebody stopped there.
+    /// True when what the layers hold is to be seen: between ticks, and between stages where it was stopped.
     pub fn rests(&self) -> bool {
         self.halted || self.between_ticks()
     }
@@ -153,15 +160,24 @@ pub struct Transport {
     stage: bool,
     /// Whether the chosen total of particles had run when it was last looked at.
     complete: Option<bool>,
+    /// Whether the brush waits for the end of the present tick: then no other begins.
+    pub brush_waits: bool,
 }
 
 /// How long the simulation may work in a frame.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct FrameBudget(pub Duration);
 
-/// When this frame's budget is spent.
+/// When this frame's budget is spent, by brush and ticks together.
 #[derive(Resource, Clone, Copy, Debug)]
-struct Deadline(Instant);
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// Whether what is not done yet is left to the next frame.
+    pub fn is_over(self) -> bool {
+        Instant::now() >= self.0
+    }
+}
 
 /// What the view shows: goes up whenever there is another finished state to show.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -225,47 +241,26 @@ pub struct Pointed(pub Option<[f32; 2]>);
 
 /// Where the springs of the chosen map are, as shares of the view; those behind the eye are nowhere.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct Marks(pub Vec<Option<Vec2>>);
+pub struct SourceMarks(pub Vec<Option<Vec2>>);
 
 /// Whether the start is shown instead of the present, or beside it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown(pub Before);
 
-/// The person's settings, and what else is remembered of the last time.
-#[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct Preferences {
-    /// Panels, mouse, quality.
-    pub settings: Settings,
-    /// What stands in the file.
-    pub remembered: Remembered,
-    /// Whether the processor draws.
-    pub software: bool,
-    /// Where they are kept, if they are.
-    pub file: Option<PathBuf>,
-}
-
-/// The order of a frame: commands, then the simulation.
+/// The order of a frame.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SimSystems {
-    /// What panels and keys asked for in the last frame is done.
-    Obey,
-    /// What the hand does on the ground.
+    /// What the brush does on the ground.
     Edit,
+    /// What panels and keys asked for in the last frame is done: after the strokes that were made before.
+    Obey,
     /// Ticks run, as many as are due and the budget allows.
     Tick,
 }
 
-/// One pass over all processes; it is run again until the tick is finished or the budget is spent.
-#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
-struct SimTick;
-
-/// The place of a process's system in [`SimTick`].
-#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Turn(usize);
-
 impl Default for Transport {
     fn default() -> Self {
-        Self { playing: true, speed: 1.0, due: 0.0, stage: false, complete: None }
+        Self { playing: true, speed: 1.0, due: 0.0, stage: false, complete: None, brush_waits: false }
     }
 }
 
@@ -282,7 +277,7 @@ impl Transport {
 }
 
 /// Adds everything but the sessions themselves.
-pub(super) fn plugin(app: &mut App) {
+pub fn plugin(app: &mut App) {
     app.init_resource::<Transport>()
         .insert_resource(FrameBudget(Duration::from_millis(12)))
         .insert_resource(Deadline(Instant::now()))
@@ -291,7 +286,7 @@ pub(super) fn plugin(app: &mut App) {
         .insert_resource(PointerOverView(true))
         .init_resource::<FreeView>()
         .init_resource::<Pointed>()
-        .init_resource::<Marks>()
+        .init_resource::<SourceMarks>()
         .init_resource::<Shown>()
         .init_resource::<Workspace>()
         .init_resource::<Preferences>()
@@ -307,12 +302,12 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
         .add_message::<Command>()
-        .init_schedule(SimTick)
-        .configure_sets(Update, (SimSystems::Obey, SimSystems::Edit, SimSystems::Tick).chain())
+        .add_plugins(ticks::plugin)
+        .configure_sets(Update, (SimSystems::Edit, SimSystems::Obey, SimSystems::Tick).chain())
         .add_systems(
             Update,
             (
-                (obey::obey, document::obey, overlay::obey, overlay::follow_brush, jobs::finish, timeline::obey)
+                (obey::obey, overlay::follow_brush, obey::arrival::take_over_jobs, timeline::go_to_wanted)
                     .chain()
                     .in_set(SimSystems::Obey),
                 (
@@ -328,50 +323,8 @@ pub(super) fn plugin(app: &mut App) {
                     .in_set(SimSystems::Tick),
             ),
         )
-        .add_systems(
-            First,
-            (|preferences: Res<Preferences>| Budget::say(SaidBy::Settings, preferences.settings.budget()))
-                .run_if(resource_changed::<Preferences>),
-        )
-        .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, remember).chain());
-    for turn in 0..catalogue().len() {
-        if turn > 0 {
-            app.configure_sets(SimTick, Turn(turn).after(Turn(turn - 1)));
-        }
-        let run_process = move |mut live: ResMut<Live>, deadline: Res<Deadline>| {
-            for session in &mut live.sessions {
-                while !session.simulation.advance(turn) && Instant::now() < deadline.0 {}
-            }
-        };
-        app.add_systems(SimTick, run_process.in_set(Turn(turn)));
-    }
-}
-
-/// Writes the settings down when they have not changed for a while, and before the program ends.
-fn remember(
-    mut preferences: ResMut<Preferences>,
-    brushes: Res<Brushes>,
-    mut changed: Local<Option<Instant>>,
-    mut leaving: MessageReader<AppExit>,
-) {
-    if (preferences.is_changed() && !preferences.is_added()) || (brushes.is_changed() && !brushes.is_added()) {
-        *changed = Some(Instant::now());
-    }
-    let rested = changed.is_some_and(|since| since.elapsed() > Duration::from_secs(1));
-    let leaves = leaving.read().next().is_some() && changed.is_some();
-    if !rested && !leaves {
-        return;
-    }
-    *changed = None;
-    let preferences = preferences.bypass_change_detection();
-    let settings = preferences.settings.clone();
-    preferences.remembered.keep(&settings);
-    preferences.remembered.brushes = brushes.changed();
-    if let Some(path) = &preferences.file
-        && let Err(error) = preferences.remembered.save(path)
-    {
-        warn!("the settings were not saved: {error}");
-    }
+        .add_systems(First, preferences::say_budget.run_if(resource_changed::<Preferences>))
+        .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, preferences::remember).chain());
 }
 
 #[cfg(test)]

@@ -112,16 +112,17 @@ impl Notices {
     }
 
     /// Adds what can be done about a message.
-    pub fn let_act(&mut self, id: u64, word: &'static str, command: Command) {
+    pub fn let_act(&mut self, id: u64, word: &'static str, command: impl Into<Command>) {
         if let Some(notice) = self.list.iter_mut().find(|notice| notice.id == id) {
-            notice.answers.push((word, command));
+            notice.answers.push((word, command.into()));
         }
     }
 
     /// Takes back an offer that no longer means what it says.
-    pub fn retract(&mut self, command: &Command) {
+    pub fn retract(&mut self, command: impl Into<Command>) {
+        let command = command.into();
         for notice in &mut self.list {
-            notice.answers.retain(|(_, offered)| offered != command);
+            notice.answers.retain(|(_, offered)| *offered != command);
         }
     }
 

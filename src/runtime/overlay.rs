@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 use colorgrad::Gradient;
 
-use super::{Brushes, Command, Live, Revision};
+use super::{Brushes, Live, Revision};
 use crate::{
     model::session::Session,
     sim::{
@@ -61,8 +61,13 @@ impl Overlay {
         [red, green, blue]
     }
 
+    /// Shows the last quantity, or none.
+    pub(super) fn toggle(&mut self) {
+        self.show(if self.shown.is_some() { None } else { self.before.or(Some(Quantity::Layer(Layer::Water))) });
+    }
+
     /// Shows another quantity, or none.
-    fn show(&mut self, quantity: Option<Quantity>) {
+    pub(super) fn show(&mut self, quantity: Option<Quantity>) {
         self.before = self.shown.or(self.before);
         self.shown = quantity;
         self.range = (0.0, 0.0);
@@ -97,23 +102,7 @@ impl Overlay {
     }
 }
 
-/// What panels and keys ask of it.
-pub(super) fn obey(mut commands: MessageReader<Command>, mut overlay: ResMut<Overlay>) {
-    for command in commands.read() {
-        match command {
-            Command::ShowOverlay(quantity) => overlay.show(*quantity),
-            Command::ToggleOverlay => {
-                let wanted =
-                    if overlay.shown.is_some() { None } else { overlay.before.or(Some(Quantity::Layer(Layer::Water))) };
-                overlay.show(wanted);
-            }
-            Command::ToggleArrows => overlay.arrows = !overlay.arrows,
-            _ => {}
-        }
-    }
-}
-
-/// Who paints a map sees it.
+/// Shows the map that the brush in the hand paints, until it is put away.
 pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, mut seen: Local<Option<Tool>>) {
     if std::mem::replace(&mut *seen, brushes.held) == brushes.held {
         return;

@@ -12,7 +12,7 @@ const MOST_SAMPLES: usize = 1024;
 
 /// The ledger at a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sample {
+pub struct LedgerSample {
     /// Finished ticks.
     pub tick: u64,
     /// Taken off the ground so far, in cubic metres.
@@ -29,8 +29,8 @@ pub struct Record {
     /// Of the terrain as it was when last measured.
     pub statistics: Statistics,
     /// The ledger over time, the oldest first.
-    pub samples: Vec<Sample>,
-    /// Whether somebody looks at the statistics: only then they are measured.
+    pub samples: Vec<LedgerSample>,
+    /// Whether the statistics are seen: only then they are measured.
     pub wanted: bool,
     /// Solid and water on the map after the last finished tick, in cubic metres.
     pub volumes: (f64, f64),
@@ -43,7 +43,7 @@ pub struct Record {
 }
 
 impl Record {
-    fn add(&mut self, sample: Sample) {
+    fn add(&mut self, sample: LedgerSample) {
         if self.samples.last().is_some_and(|last| last.tick > sample.tick) {
             self.samples.clear();
         }
@@ -79,7 +79,7 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
         record.volumes = (simulation.terrain.solid_volume(), simulation.terrain.water_volume());
         record.ledger = simulation.ledger.clone();
         let solid = &simulation.ledger.solid;
-        record.add(Sample {
+        record.add(LedgerSample {
             tick: simulation.ticks(),
             eroded: solid.sum(|row| row.eroded),
             deposited: solid.sum(|row| row.deposited),

@@ -16,6 +16,10 @@ fn app() -> App {
     app
 }
 
+fn send(app: &mut App, command: impl Into<Command>) {
+    app.world_mut().write_message(command.into());
+}
+
 fn update_until_quiet(app: &mut App) {
     for _ in 0..500 {
         app.update();
@@ -27,7 +31,7 @@ fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
     let mut app = app();
     app.update();
     let before = app.world().resource::<Revision>().state;
-    app.world_mut().write_message(Command::Step(3));
+    send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
     assert_eq!(app.world().resource::<Live>().chosen().simulation.ticks(), 3);
     assert_eq!(app.world().resource::<Revision>().state, before + 3);
@@ -38,7 +42,7 @@ fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
     let (mut whole, mut slow) = (app(), app());
     slow.insert_resource(FrameBudget(Duration::from_nanos(1)));
     for app in [&mut whole, &mut slow] {
-        app.world_mut().write_message(Command::Step(2));
+        send(app, RunCommand::Step(2));
         update_until_quiet(app);
     }
     let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
@@ -58,7 +62,7 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
         app
     };
     let (mut whole, mut staged) = (ready(), ready());
-    whole.world_mut().write_message(Command::Step(2));
+    send(&mut whole, RunCommand::Step(2));
     update_until_quiet(&mut whole);
     let live = |app: &App| app.world().resource::<Live>().clone();
     let revision = |app: &App| app.world().resource::<Revision>().state;
@@ -66,7 +70,7 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     let mut next = Vec::new();
     for _ in 0..4 {
         let before = revision(&staged);
-        staged.world_mut().write_message(Command::Stage);
+        send(&mut staged, RunCommand::Stage);
         // However many frames pass, nothing goes on by itself.
         (0..4).for_each(|_| staged.update());
         assert_eq!(revision(&staged), before + 1);
@@ -76,8 +80,8 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     assert_eq!(next, [Some("flow"), Some("erosion"), Some("slide"), None]);
     assert_eq!(live(&staged).ticks(), 1);
     // The rest of a tick that was begun so counts as one.
-    for command in [Command::Stage, Command::Step(1)] {
-        staged.world_mut().write_message(command);
+    for command in [RunCommand::Stage, RunCommand::Step(1)] {
+        send(&mut staged, command);
         update_until_quiet(&mut staged);
     }
     assert_eq!(live(&staged).ticks(), 2);
@@ -90,12 +94,12 @@ fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
 fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
     let mut app = app();
     let start = app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    app.world_mut().write_message(Command::Step(1));
+    send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
-    app.world_mut().write_message(Command::Restart);
+    send(&mut app, RunCommand::Restart);
     app.update();
     assert!(app.world().resource::<Live>().chosen().simulation.terrain == start);
-    app.world_mut().write_message(Command::Set("terrain".into(), "relief", Value::Number(50.0)));
+    send(&mut app, EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)));
     app.update();
     assert_eq!(app.world().resource::<Live>().chosen().terrain.relief, 50.0);
     assert!(app.world().resource::<Live>().chosen().simulation.terrain != start);
@@ -104,14 +108,14 @@ fn restart_returns_to_the_start_and_a_terrain_parameter_makes_another() {
 #[test]
 fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
     let mut app = app();
-    app.world_mut().write_message(Command::Step(3));
+    send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
     for session in app.world_mut().resource_mut::<Live>().all_mut() {
         let water = session.simulation.slot_mut("water").expect("it is in the catalogue");
         water.enabled = true;
         session.simulation.terrain.bedrock[70] = f32::NAN;
     }
-    app.world_mut().write_message(Command::TogglePlay);
+    send(&mut app, RunCommand::TogglePlay);
     app.update();
     let begun = Instant::now();
     while app.world().resource::<Transport>().playing && begun.elapsed() < Duration::from_secs(60) {
@@ -126,7 +130,7 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
         world.resource::<Notices>().shown().filter(|notice| notice.level == Level::Error).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].text.contains("broke the run in tick 4: the bedrock of the cell in column"), "{}", told[0].text);
-    app.world_mut().write_message(Command::Step(1));
+    send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
     assert!(app.world().resource::<Live>().chosen().simulation.fault().is_none());
 }
@@ -135,15 +139,15 @@ fn a_run_that_breaks_is_paused_and_stands_where_it_was_kept_last() {
 fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
-    app.world_mut().write_message(Command::SpreadSand(2.0));
-    app.world_mut().write_message(Command::Step(3));
+    send(&mut app, EditCommand::SpreadSand(2.0));
+    send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
     for session in app.world_mut().resource_mut::<Live>().all_mut() {
         assert!(session.simulation.slots.iter().any(|slot| slot.key() == "droplets" && slot.enabled));
         session.simulation.terrain.softness = Grid::filled(1, 1, 0.5);
     }
     assert!(kept(folder.path()).is_empty(), "it was not due");
-    app.world_mut().write_message(Command::Step(1));
+    send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     let simulation = &app.world().resource::<Live>().chosen().simulation;
@@ -163,7 +167,7 @@ fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("height.r32");
     let mut app = app();
-    app.world_mut().write_message(Command::SaveMap("height", path.clone()));
+    send(&mut app, FileCommand::SaveMap("height", path.clone()));
     app.world_mut().write_message(AppExit::Success);
     app.update();
     assert_eq!(std::fs::metadata(&path).map(|file| file.len()).ok(), Some(64 * 64 * 4));
@@ -172,29 +176,30 @@ fn a_file_that_is_being_written_when_the_program_ends_is_whole() {
 #[test]
 fn what_is_thrown_away_comes_back_bit_by_bit() {
     let mut app = app();
-    app.world_mut().write_message(Command::Step(2));
+    send(&mut app, RunCommand::Step(2));
     update_until_quiet(&mut app);
     let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
     let before = terrain(&app);
-    for command in [
-        Command::Restart,
-        Command::NewSeed,
-        Command::SetSeed(99),
-        Command::SetSize(32),
-        Command::Set("terrain".into(), "relief", Value::Number(50.0)),
-        Command::SpreadSand(1.0),
-        Command::RemoveSand,
-        Command::Dry,
-    ] {
-        app.world_mut().write_message(command.clone());
+    let commands: [Command; 8] = [
+        RunCommand::Restart.into(),
+        RunCommand::NewSeed.into(),
+        RunCommand::SetSeed(99).into(),
+        RunCommand::SetSize(32).into(),
+        EditCommand::Set("terrain".into(), "relief", Value::Number(50.0)).into(),
+        EditCommand::SpreadSand(1.0).into(),
+        EditCommand::RemoveSand.into(),
+        EditCommand::Dry.into(),
+    ];
+    for command in commands {
+        send(&mut app, command.clone());
         app.update();
-        app.world_mut().write_message(Command::Undo);
+        send(&mut app, EditCommand::Undo);
         app.update();
         assert!(terrain(&app) == before, "{command:?} is not undone");
         assert_eq!(app.world().resource::<Live>().ticks(), 2, "{command:?}");
-        app.world_mut().write_message(Command::Redo);
+        send(&mut app, EditCommand::Redo);
         app.update();
-        app.world_mut().write_message(Command::Undo);
+        send(&mut app, EditCommand::Undo);
         app.update();
         assert!(terrain(&app) == before, "{command:?} is not undone the second time");
     }
@@ -209,14 +214,14 @@ fn a_dragged_parameter_is_one_step_of_undo() {
     };
     let before = friction(&app);
     for value in [0.1, 0.2, 0.3] {
-        app.world_mut().write_message(Command::Set("droplets".into(), "friction", Value::Number(value)));
+        send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(value)));
         app.update();
     }
     assert_eq!(friction(&app), Value::Number(0.3));
-    app.world_mut().write_message(Command::Undo);
+    send(&mut app, EditCommand::Undo);
     app.update();
     assert_eq!(friction(&app), before);
-    app.world_mut().write_message(Command::Redo);
+    send(&mut app, EditCommand::Redo);
     app.update();
     assert_eq!(friction(&app), Value::Number(0.3));
 }
@@ -245,16 +250,16 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
     std::fs::write(&scene, b"(title: 3)").expect("it is writable");
     let path = |path: &std::path::Path| path.display().to_string();
     for command in [
-        Command::Open(path(&broken), Options::default()),
-        Command::Open(path(&scene), Options::default()),
-        Command::Open(path(folder.path()), Options::default()),
-        Command::Open("no-such-scene".to_owned(), Options::default()),
-        Command::Load(Layer::Bedrock, broken.clone(), Options::default()),
-        Command::Load(Layer::Rain, broken.clone(), Options::default()),
-        Command::SaveMap("height", folder.path().join("map.jpg")),
-        Command::SaveScene(folder.path().join("broken.png/inside.ron")),
+        FileCommand::Open(path(&broken), Options::default()),
+        FileCommand::Open(path(&scene), Options::default()),
+        FileCommand::Open(path(folder.path()), Options::default()),
+        FileCommand::Open("no-such-scene".to_owned(), Options::default()),
+        FileCommand::Load(Layer::Bedrock, broken.clone(), Options::default()),
+        FileCommand::Load(Layer::Rain, broken.clone(), Options::default()),
+        FileCommand::SaveMap("height", folder.path().join("map.jpg")),
+        FileCommand::SaveScene(folder.path().join("broken.png/inside.ron")),
     ] {
-        app.world_mut().write_message(command.clone());
+        send(&mut app, command.clone());
         app.update();
         until_done(&mut app);
         let mut notices = app.world_mut().resource_mut::<Notices>();
@@ -271,24 +276,24 @@ fn bad_files_are_told_of_in_a_sentence_and_change_nothing() {
 fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = app();
-    app.world_mut().write_message(Command::Step(1));
+    send(&mut app, RunCommand::Step(1));
     update_until_quiet(&mut app);
     let before = app.world().resource::<Live>().chosen().simulation.terrain.clone();
     let path = folder.path().join("height.png");
-    app.world_mut().write_message(Command::SaveMap("height", path.clone()));
+    send(&mut app, FileCommand::SaveMap("height", path.clone()));
     app.update();
     until_done(&mut app);
-    app.world_mut().write_message(Command::Load(Layer::Bedrock, path, Options::default()));
+    send(&mut app, FileCommand::Load(Layer::Bedrock, path, Options::default()));
     app.update();
     until_done(&mut app);
     let live = app.world().resource::<Live>();
     assert_eq!((live.ticks(), live.chosen().simulation.terrain.width()), (0, 64));
-    app.world_mut().write_message(Command::Open("ten-seeds".to_owned(), Options::default()));
+    send(&mut app, FileCommand::Open("ten-seeds".to_owned(), Options::default()));
     app.update();
     until_done(&mut app);
     assert_eq!(app.world().resource::<Live>().all().len(), 10);
     for _ in 0..2 {
-        app.world_mut().write_message(Command::Undo);
+        send(&mut app, EditCommand::Undo);
         app.update();
     }
     assert!(app.world().resource::<Live>().chosen().simulation.terrain == before);
@@ -314,7 +319,7 @@ fn a_run_stops_when_the_chosen_total_has_run_and_goes_on_when_asked() {
     };
     app.insert_resource(Transport::default());
     assert_eq!(run(&mut app), 10);
-    app.world_mut().write_message(Command::TogglePlay);
+    send(&mut app, RunCommand::TogglePlay);
     assert!(run(&mut app) > 100, "it does not stop twice");
 }
 
@@ -325,16 +330,16 @@ fn runoff_takes_the_place_of_water_and_undo_brings_it_back() {
         let slots = &app.world().resource::<Live>().chosen().simulation.slots;
         slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key()).collect()
     };
-    let ask = |app: &mut App, command: Command| {
-        app.world_mut().write_message(command);
+    let ask = |app: &mut App, command: EditCommand| {
+        send(app, command);
         app.update();
     };
-    ask(&mut app, Command::Enable("droplets", false));
-    ask(&mut app, Command::Enable("water", true));
-    ask(&mut app, Command::Enable("runoff", true));
+    ask(&mut app, EditCommand::Enable("droplets", false));
+    ask(&mut app, EditCommand::Enable("water", true));
+    ask(&mut app, EditCommand::Enable("runoff", true));
     assert_eq!(on(&app), ["runoff"]);
     assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("takes the place of Water")));
-    ask(&mut app, Command::Undo);
+    ask(&mut app, EditCommand::Undo);
     assert_eq!(on(&app), ["water"]);
 }
 
@@ -362,21 +367,21 @@ fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
-    app.world_mut().write_message(Command::Step(2));
+    send(&mut app, RunCommand::Step(2));
     update_until_quiet(&mut app);
     assert!(!is_unsaved(&app), "who only looks has nothing to save");
-    app.world_mut().write_message(Command::SpreadSand(2.0));
+    send(&mut app, EditCommand::SpreadSand(2.0));
     app.update();
     assert!(is_unsaved(&app));
-    app.world_mut().write_message(Command::SaveProject(path.clone()));
+    send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app) && path.exists());
     let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
     let saved = terrain(&app);
-    app.world_mut().write_message(Command::RemoveSand);
+    send(&mut app, EditCommand::RemoveSand);
     app.update();
     assert!(is_unsaved(&app) && terrain(&app) != saved);
-    app.world_mut().write_message(Command::Open(path.display().to_string(), Options::default()));
+    send(&mut app, FileCommand::Open(path.display().to_string(), Options::default()));
     wait_for_jobs(&mut app);
     assert!(terrain(&app) == saved && !is_unsaved(&app));
     assert_eq!(app.world().resource::<Live>().ticks(), 2);
@@ -389,16 +394,16 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
-    app.world_mut().write_message(Command::SpreadSand(2.0));
+    send(&mut app, EditCommand::SpreadSand(2.0));
     app.update();
-    app.world_mut().write_message(Command::Quit);
+    send(&mut app, FileCommand::Quit);
     app.update();
     assert!(app.world().resource::<Document>().asks && !leaves(&app));
-    app.world_mut().write_message(Command::Stay);
+    send(&mut app, FileCommand::Stay);
     app.update();
     assert!(!app.world().resource::<Document>().asks && !leaves(&app));
-    app.world_mut().write_message(Command::SaveAndQuit);
-    app.world_mut().write_message(Command::SaveProject(path.clone()));
+    send(&mut app, FileCommand::QuitWhenSaved);
+    send(&mut app, FileCommand::SaveProject(path.clone()));
     for _ in 0..2000 {
         app.update();
         if leaves(&app) {
@@ -408,7 +413,7 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
     }
     assert!(path.exists() && leaves(&app));
     let mut other = self::app();
-    other.world_mut().write_message(Command::Quit);
+    send(&mut other, FileCommand::Quit);
     other.update();
     assert!(leaves(&other), "who has done nothing is not asked");
 }
@@ -417,10 +422,10 @@ fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
 fn what_is_about_to_be_replaced_is_kept_and_a_planned_end_clears_up() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut app = keeping(folder.path());
-    app.world_mut().write_message(Command::SpreadSand(2.0));
+    send(&mut app, EditCommand::SpreadSand(2.0));
     app.update();
     let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    app.world_mut().write_message(Command::Open("cone".to_owned(), Options::default()));
+    send(&mut app, FileCommand::Open("cone".to_owned(), Options::default()));
     wait_for_jobs(&mut app);
     let [kept] = &kept(folder.path())[..] else { panic!("one is kept") };
     let project = project::open(kept).unwrap_or_else(|error| panic!("{error}"));
@@ -437,17 +442,17 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     let mut app = keeping(&folder.path().join("kept"));
     let file = |app: &App| app.world().resource::<Live>().file.clone();
     for path in [&first, &second] {
-        app.world_mut().write_message(Command::SaveProject(path.clone()));
+        send(&mut app, FileCommand::SaveProject(path.clone()));
         wait_for_jobs(&mut app);
         assert_eq!(file(&app).as_ref(), Some(path));
     }
-    app.world_mut().write_message(Command::Open(first.display().to_string(), Options::default()));
+    send(&mut app, FileCommand::Open(first.display().to_string(), Options::default()));
     wait_for_jobs(&mut app);
     assert_eq!(file(&app), Some(first));
-    app.world_mut().write_message(Command::Undo);
+    send(&mut app, EditCommand::Undo);
     app.update();
     assert_eq!(file(&app), Some(second));
-    app.world_mut().write_message(Command::SpreadSand(3.0));
+    send(&mut app, EditCommand::SpreadSand(3.0));
     app.update();
     let wanted = app.world().resource::<Live>().chosen().simulation.terrain.clone();
     app.world_mut().write_message(AppExit::error());

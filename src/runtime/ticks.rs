@@ -1,36 +1,97 @@
-//! Ticks: as many as are due and a frame's budget allows, or stage by stage for whoever wants to see what each does.
+//! Ticks: as many as are due and a frame's budget allows, or stage by stage to see what each does.
+//!
+//! A tick is the schedule [`SimTick`]: one system begins it, each process has one of its own in catalogue order, and one ends
+//! it. Like Bevy's fixed main loop, [`run_due`] runs the schedule as often as ticks are due. Where a frame's time is over in the
+//! middle of a tick, the systems before it find nothing to do in the next pass.
 
 use std::time::{Duration, Instant};
 
-use bevy::prelude::*;
+use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
 use super::{
-    Command, Deadline, FrameBudget, History, Level, Live, Notices, Revision, SimTick, TICKS_PER_SECOND, Timing,
-    Transport, smoothed, timeline,
+    Deadline, FrameBudget, History, Level, Live, Notices, Revision, RunCommand, SimSystems, TICKS_PER_SECOND, Timeline,
+    Timing, Transport, smoothed,
 };
-use crate::model::session::Session;
+use crate::{model::session::Session, sim::process::catalogue};
+
+/// A pass over a tick, or over what is left of one.
+#[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
+struct SimTick;
+
+/// The place of a system in [`SimTick`].
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Turn(usize);
+
+pub(super) fn plugin(app: &mut App) {
+    let processes = catalogue().len();
+    app.init_schedule(SimTick)
+        .add_systems(SimTick, (begin.in_set(Turn(0)), end.in_set(Turn(processes + 1))))
+        .add_systems(Update, set_deadline.before(SimSystems::Edit));
+    for process in 0..processes {
+        let run_process = move |mut live: ResMut<Live>, deadline: Res<Deadline>| {
+            for session in &mut live.sessions {
+                while !session.simulation.advance(process) && !deadline.is_over() {}
+            }
+        };
+        app.add_systems(SimTick, run_process.in_set(Turn(process + 1)));
+    }
+    for turn in 0..=processes {
+        app.configure_sets(SimTick, Turn(turn).before(Turn(turn + 1)));
+    }
+}
+
+/// Says how long brush and ticks may work in this frame.
+fn set_deadline(budget: Res<FrameBudget>, time: Res<Time>, mut deadline: ResMut<Deadline>) {
+    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame.
+    let fair = Duration::from_secs_f64(time.delta_secs_f64().min(0.4) * 0.25);
+    deadline.0 = Instant::now() + budget.0.max(fair);
+}
+
+/// Begins a tick, or goes on with one.
+fn begin(mut live: ResMut<Live>, mut history: ResMut<History>, mut timeline: ResMut<Timeline>) {
+    ready(&mut live, &mut history, &mut timeline).for_each(|session| session.simulation.begin_tick());
+}
+
+/// Ends the tick of every session in which all processes have done their part.
+fn end(mut live: ResMut<Live>) {
+    for session in &mut live.sessions {
+        session.simulation.end_tick();
+    }
+}
+
+/// Keeps what the next tick would make impossible to take back, and returns the sessions that take part: where several stand
+/// side by side, one that has finished the tick waits for the others.
+fn ready<'a>(
+    live: &'a mut Live,
+    history: &mut ResMut<History>,
+    timeline: &mut ResMut<Timeline>,
+) -> impl Iterator<Item = &'a mut Session> {
+    let before = live.between_ticks();
+    if before {
+        timeline.bypass_change_detection().before_tick(live, history);
+        history.bypass_change_detection().seal(live);
+    }
+    live.halted = false;
+    let first = live.common_ticks();
+    let takes_part = move |session: &&mut Session| before || session.simulation.ticks() == first;
+    live.all_mut().iter_mut().filter(takes_part).for_each(Session::note_shape);
+    live.all_mut().iter_mut().filter(takes_part)
+}
 
 /// Runs ticks until none is due or the frame's budget is spent. A tick may span frames.
 pub(super) fn run_due(world: &mut World) {
     let elapsed = world.resource::<Time>().delta_secs_f64();
     let real = world.resource::<Time<Real>>().delta_secs_f64();
-    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame.
-    let budget = world.resource::<FrameBudget>().0.max(Duration::from_secs_f64(elapsed.min(0.4) * 0.25));
     let mut transport = *world.resource::<Transport>();
     if transport.playing {
         let rate = TICKS_PER_SECOND * f64::from(transport.speed);
         // What the machine cannot keep up with is let go, not made up for later.
         transport.due = (transport.due + elapsed * rate).min((rate * 0.1).max(1.0));
     }
-    let started = Instant::now();
-    world.resource_mut::<Deadline>().0 = started + budget;
-    while (transport.due >= 1.0 || !world.resource::<Live>().rests()) && started.elapsed() < budget {
+    // A begun tick is finished in any case; another one begins if it is due and the brush does not wait.
+    while !world.resource::<Live>().rests() || (transport.due >= 1.0 && !transport.brush_waits) {
         let pass = Instant::now();
-        begin(world).for_each(|session| session.simulation.begin_tick());
         world.run_schedule(SimTick);
-        for session in &mut world.resource_mut::<Live>().sessions {
-            session.simulation.end_tick();
-        }
         let live = world.resource::<Live>();
         let finished = live.between_ticks();
         let complete = live
@@ -47,13 +108,17 @@ pub(super) fn run_due(world: &mut World) {
             transport.due = (transport.due - 1.0).max(0.0);
             world.resource_mut::<Revision>().goes_on();
         }
-        // Once, when the total is reached: who goes on is not stopped again.
+        // Once, when the total is reached: a run that goes on is not stopped again.
         let reached = finished && complete && transport.complete == Some(false);
         transport.complete = Some(complete);
         if reached && transport.playing {
             transport = Transport { playing: false, due: 0.0, ..transport };
             let text = "The map is finished: the chosen total of particles has run. Play goes on.";
-            world.resource_mut::<Notices>().offer(Level::Info, text, Some(("Play", Command::TogglePlay)));
+            let play = Some(("Play", RunCommand::TogglePlay.into()));
+            world.resource_mut::<Notices>().offer(Level::Info, text, play);
+        }
+        if world.resource::<Deadline>().is_over() {
+            break;
         }
     }
     let mut timing = world.resource_mut::<Timing>();
@@ -61,33 +126,20 @@ pub(super) fn run_due(world: &mut World) {
     *world.resource_mut::<Transport>() = transport;
 }
 
-/// Makes ready for a tick, or for more of one, and returns the sessions that take part: where several stand side by side, one
-/// that has finished the tick waits for the others.
-fn begin(world: &mut World) -> impl Iterator<Item = &mut Session> {
-    let before = world.resource::<Live>().between_ticks();
-    if before {
-        timeline::before_tick(world);
-        world.resource_scope(|world, mut history: Mut<History>| {
-            history.bypass_change_detection().seal(world.resource::<Live>());
-        });
-    }
-    let live = world.resource_mut::<Live>().into_inner();
-    live.halted = false;
-    let first = live.common_ticks();
-    let takes_part = move |session: &&mut Session| before || session.simulation.ticks() == first;
-    live.all_mut().iter_mut().filter(takes_part).for_each(Session::note_shape);
-    live.all_mut().iter_mut().filter(takes_part)
-}
-
 /// Runs a stage, whole, if one is due.
-pub(super) fn run_due_stage(world: &mut World) {
-    if !std::mem::take(&mut world.resource_mut::<Transport>().bypass_change_detection().stage) {
+pub(super) fn run_due_stage(
+    mut transport: ResMut<Transport>,
+    mut live: ResMut<Live>,
+    mut history: ResMut<History>,
+    mut timeline: ResMut<Timeline>,
+    mut revision: ResMut<Revision>,
+) {
+    if !std::mem::take(&mut transport.bypass_change_detection().stage) {
         return;
     }
-    begin(world).for_each(|session| {
+    ready(&mut live, &mut history, &mut timeline).for_each(|session| {
         session.simulation.stage();
     });
-    let mut live = world.resource_mut::<Live>();
     live.halted = !live.between_ticks();
-    world.resource_mut::<Revision>().goes_on();
+    revision.goes_on();
 }

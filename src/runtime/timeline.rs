@@ -9,7 +9,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{BUDGET, Command, History, Live, Revision, Transport, state::restore};
+use super::{BUDGET, History, Live, Revision, Transport, state::restore};
 use crate::{
     io::project,
     model::state::{Copied, State},
@@ -88,6 +88,8 @@ pub struct Timeline {
     cost: Duration,
     /// Whether the present was put in the place of another, and no keyframe of it was taken yet.
     replaced: bool,
+    /// The keyframe to go to. Of several that were asked for while a frame was drawn, the last counts.
+    pub(super) wanted: Option<u64>,
 }
 
 impl Default for Timeline {
@@ -104,6 +106,7 @@ impl Default for Timeline {
             taken: Instant::now(),
             cost: Duration::ZERO,
             replaced: false,
+            wanted: None,
         }
     }
 }
@@ -226,6 +229,13 @@ impl Timeline {
         (self.changes, self.taken, self.replaced) = (changes, Instant::now(), false);
     }
 
+    /// Takes a keyframe of what was done by hand before time runs on from it.
+    pub(super) fn before_tick(&mut self, live: &mut Live, history: &History) {
+        if history.strokes().is_none() && self.is_stale(history.changes()) {
+            self.take(live, history.changes());
+        }
+    }
+
     /// Takes over what was packed meanwhile; waits for it if told so.
     fn collect(&mut self, waits: bool) {
         if !self.packing.as_ref().is_some_and(|packing| waits || packing.handle.is_finished()) {
@@ -293,32 +303,18 @@ pub(super) fn follow(
     }
 }
 
-/// Takes a keyframe of what a hand did before time runs on from it.
-pub(super) fn before_tick(world: &mut World) {
-    let changes = world.resource::<History>().changes();
-    let stroke = world.resource::<History>().strokes().is_some();
-    if !stroke && world.resource::<Timeline>().is_stale(changes) {
-        world.resource_scope(|world, mut timeline: Mut<Timeline>| {
-            timeline.take(world.resource_mut::<Live>().bypass_change_detection(), changes);
-        });
-    }
-}
-
-/// Goes to a keyframe.
-pub(super) fn obey(
-    mut commands: MessageReader<Command>,
+/// Goes to the keyframe that was asked for.
+pub(super) fn go_to_wanted(
     mut live: ResMut<Live>,
     mut timeline: ResMut<Timeline>,
     mut transport: ResMut<Transport>,
     mut revision: ResMut<Revision>,
     mut history: ResMut<History>,
 ) {
-    let wanted = commands.read().filter_map(|command| match command {
-        Command::GoTo(id) => Some(*id),
-        _ => None,
-    });
-    // Of several that came while a frame was drawn, the last counts.
-    let Some(id) = wanted.last().filter(|_| timeline.start == revision.start) else { return };
+    if timeline.wanted.is_none() {
+        return;
+    }
+    let Some(id) = timeline.wanted.take().filter(|_| timeline.start == revision.start) else { return };
     transport.pause();
     live.finish_tick();
     history.end_stroke();

@@ -1,20 +1,48 @@
 //! Strokes: what the pointer does with a brush in the hand becomes dabs on the terrain.
+//!
+//! Layers are changed between ticks alone. Where a tick takes longer than a frame, touches wait for its end, and the frames go
+//! on; the ring on the ground follows the pointer at once.
 
-use bevy::prelude::*;
+use std::collections::VecDeque;
+
+use bevy::{ecs::system::SystemParam, prelude::*};
 
 use crate::{
     model::session::Session,
-    runtime::{BrushCursor, Brushes, Command, Held, History, Level, Live, Notices, Revision, Ring, Touch},
+    runtime::{
+        BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, Held, History, Label, Level, Live, Notices,
+        Revision, Touch, Transport,
+    },
     sim::{
         edit::{Brush, Dab, Patch, Stroke, Tool},
         terrain::Terrain,
     },
 };
 
+/// What a stroke still has to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum StrokeStep {
+    /// Begin at a place, with a tool that perhaps does the opposite.
+    Begin([f32; 2], (Tool, bool)),
+    /// Go on to a place.
+    Go([f32; 2]),
+    /// Stay where it is for so many seconds.
+    Rest(f32),
+    /// End.
+    End,
+}
+
+/// The stroke that is being made, and steps that wait for the end of the present tick.
+#[derive(Default)]
+pub(super) struct Strokes {
+    stroke: Option<OpenStroke>,
+    waiting: VecDeque<StrokeStep>,
+}
+
 /// A stroke that is being made.
-pub(super) struct Work {
+struct OpenStroke {
     /// Its number in the history.
-    stroke: u64,
+    number: u64,
     tool: Tool,
     brush: Brush,
     inverted: bool,
@@ -30,15 +58,15 @@ fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
     [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5]
 }
 
-impl Work {
-    fn begin(stroke: u64, live: &Live, brushes: &Brushes, (tool, inverted): (Tool, bool), place: [f32; 2]) -> Self {
+impl OpenStroke {
+    fn begin(number: u64, live: &Live, brushes: &Brushes, (tool, inverted): (Tool, bool), place: [f32; 2]) -> Self {
         let way = |session: &Session| {
             let terrain = &session.simulation.terrain;
             let [x, y] = cell(terrain, place);
             (Stroke::new([x, y]), terrain.ground_between(x, y))
         };
         let ways = live.all().iter().map(way).collect();
-        Self { stroke, tool, brush: brushes.of(tool).clone(), inverted, from: place, place, ways }
+        Self { number, tool, brush: brushes.of(tool).clone(), inverted, from: place, place, ways }
     }
 
     /// Goes on to a place within so many seconds, and dabs on the way; at the start it dabs there at once.
@@ -88,86 +116,159 @@ impl Work {
     }
 }
 
-/// Makes strokes of touches.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+/// What strokes read and change.
+#[derive(SystemParam)]
+pub(super) struct Sculpted<'w> {
+    brushes: ResMut<'w, Brushes>,
+    cursor: ResMut<'w, BrushCursor>,
+    live: ResMut<'w, Live>,
+    history: ResMut<'w, History>,
+    revision: ResMut<'w, Revision>,
+    notices: ResMut<'w, Notices>,
+    transport: ResMut<'w, Transport>,
+    deadline: Res<'w, Deadline>,
+}
+
+/// Makes strokes of touches, as far as tick and frame allow.
 pub(super) fn work(
-    mut touches: MessageReader<Touch>,
     mut commands: MessageReader<Command>,
-    brushes: Res<Brushes>,
-    mut cursor: ResMut<BrushCursor>,
-    mut live: ResMut<Live>,
-    mut history: ResMut<History>,
-    mut revision: ResMut<Revision>,
-    mut notices: ResMut<Notices>,
-    mut work: Local<Option<Work>>,
+    mut touches: MessageReader<Touch>,
+    mut sculpted: Sculpted,
+    mut hand: Local<Strokes>,
 ) {
-    // Whatever else was done meanwhile has ended the stroke.
-    work.take_if(|work| history.strokes() != Some(work.stroke));
-    for touch in touches.read() {
-        let Some(held) = brushes.held else { continue };
-        match *touch {
+    // Whatever else was done meanwhile has ended the stroke, and what is left of it does nothing.
+    if hand.stroke.take_if(|stroke| sculpted.history.strokes() != Some(stroke.number)).is_some() {
+        while hand.waiting.pop_front_if(|step| !matches!(step, StrokeStep::Begin(..))).is_some() {}
+    }
+    let mut at_once = false;
+    for command in commands.read() {
+        at_once |= command.follows_strokes();
+        let Command::Brush(command) = command else { continue };
+        match command {
+            BrushCommand::Hold(tool) => sculpted.brushes.held = *tool,
+            BrushCommand::Resize(steps) => sculpted.brushes.resize(*steps),
+            BrushCommand::Cancel => hand.cancel(&mut sculpted),
+        }
+    }
+    touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted));
+    if sculpted.brushes.held.is_none() && sculpted.cursor.0.is_some() {
+        sculpted.cursor.0 = None;
+        hand.go_on(StrokeStep::End);
+    }
+    hand.work(&mut sculpted, at_once);
+    sculpted.transport.bypass_change_detection().brush_waits = !hand.waiting.is_empty();
+}
+
+impl Strokes {
+    /// Whether a stroke is being made whose end has not come.
+    fn is_down(&self) -> bool {
+        self.waiting.back().map_or(self.stroke.is_some(), |step| *step != StrokeStep::End)
+    }
+
+    /// Adds a step to the stroke that is being made, if one is.
+    fn go_on(&mut self, step: StrokeStep) {
+        if self.is_down() {
+            self.waiting.push_back(step);
+        }
+    }
+
+    /// Notes what a touch asks for, and lets the ring follow it.
+    fn feel(&mut self, touch: Touch, sculpted: &mut Sculpted) {
+        let Some(held) = sculpted.brushes.held else { return };
+        let ring = match touch {
             Touch::Hover(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
-                let ring = place.map(|place| Ring { place, from: None, tool, inverted });
-                if cursor.0 != ring {
-                    cursor.0 = ring;
-                }
-                continue;
+                place.map(|place| BrushRing { place, from: None, tool, inverted })
             }
             Touch::Press(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
-                live.finish_tick();
-                let stroke = history.begin_stroke(tool.title(), live.all().len());
-                let mut begun = Work::begin(stroke, &live, &brushes, (tool, inverted), place);
-                begun.go(&mut live, &mut history, &brushes, place, 0.0, true);
-                *work = Some(begun);
+                self.waiting.push_back(StrokeStep::Begin(place, (tool, inverted)));
+                Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), tool, inverted })
             }
             Touch::Move(place) => {
-                if let Some(work) = &mut *work {
-                    live.finish_tick();
-                    work.go(&mut live, &mut history, &brushes, place, 0.0, false);
-                }
+                self.go_on(StrokeStep::Go(place));
+                sculpted.cursor.0.map(|ring| BrushRing { place, ..ring })
             }
             Touch::Rest(seconds) => {
-                if let Some(work) = &mut *work {
-                    live.finish_tick();
-                    let place = work.place;
-                    work.go(&mut live, &mut history, &brushes, place, seconds, false);
-                }
+                self.go_on(StrokeStep::Rest(seconds));
+                sculpted.cursor.0
             }
             Touch::Release => {
-                if let Some(done) = work.take() {
-                    live.finish_tick();
-                    done.end(&mut live, &mut history);
-                    history.end_stroke();
-                }
+                self.go_on(StrokeStep::End);
+                sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring })
+            }
+        };
+        if sculpted.cursor.0 != ring {
+            sculpted.cursor.0 = ring;
+        }
+    }
+
+    /// Takes the steps that wait: between ticks, until the frame's time is over; or all of them at once, because something
+    /// comes that must see them done.
+    fn work(&mut self, sculpted: &mut Sculpted, at_once: bool) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        if at_once {
+            sculpted.live.finish_tick();
+        } else if !sculpted.live.between_ticks() {
+            sculpted.live.go_on();
+            return;
+        }
+        while let Some(step) = self.waiting.pop_front() {
+            self.take(step, sculpted);
+            if sculpted.deadline.is_over() && !at_once {
+                break;
             }
         }
-        if let Some(work) = &*work {
-            let from = (work.tool == Tool::Slope).then_some(work.from);
-            cursor.0 = Some(Ring { place: work.place, from, tool: work.tool, inverted: work.inverted });
-        } else {
-            cursor.0 = cursor.0.map(|ring| Ring { from: None, ..ring });
-        }
-        revision.goes_on();
+        sculpted.revision.goes_on();
     }
-    let cancelled = commands.read().filter(|command| **command == Command::Cancel).count() > 0;
-    if cancelled && work.take().is_some() {
-        let ticks = live.ticks();
-        history.cancel_stroke(&mut live);
-        if live.ticks() == ticks {
-            revision.goes_on();
-        } else {
-            revision.begins();
-            let text = format!("The stroke was taken back: the terrain is as it was at tick {}.", live.ticks());
-            notices.tell(Level::Info, text);
+
+    fn take(&mut self, step: StrokeStep, Sculpted { live, history, brushes, .. }: &mut Sculpted) {
+        if let StrokeStep::Begin(place, (tool, inverted)) = step {
+            let number = history.begin_stroke(Label::Stroke(tool), live.all().len());
+            let mut stroke = OpenStroke::begin(number, live, brushes, (tool, inverted), place);
+            stroke.go(live, history, brushes, place, 0.0, true);
+            self.stroke = Some(stroke);
+            return;
         }
-        cursor.0 = cursor.0.map(|ring| Ring { from: None, ..ring });
+        let Some(stroke) = &mut self.stroke else { return };
+        match step {
+            StrokeStep::Begin(..) => {}
+            StrokeStep::Go(place) => stroke.go(live, history, brushes, place, 0.0, false),
+            StrokeStep::Rest(seconds) => stroke.go(live, history, brushes, stroke.place, seconds, false),
+            StrokeStep::End => {
+                stroke.end(live, history);
+                history.end_stroke();
+                self.stroke = None;
+            }
+        }
     }
-    if brushes.held.is_none() && cursor.0.is_some() {
-        cursor.0 = None;
-        *work = None;
-        history.end_stroke();
+
+    /// Takes back the stroke that is being made; without one, puts the brush away.
+    fn cancel(&mut self, sculpted: &mut Sculpted) {
+        if !self.is_down() {
+            sculpted.brushes.held = None;
+            return;
+        }
+        sculpted.cursor.0 = sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring });
+        if let Some(begin) = self.waiting.iter().rposition(|step| matches!(step, StrokeStep::Begin(..))) {
+            // Nothing of it has been done yet.
+            self.waiting.truncate(begin);
+            return;
+        }
+        self.waiting.clear();
+        self.stroke = None;
+        let ticks = sculpted.live.ticks();
+        sculpted.history.cancel_stroke(&mut sculpted.live);
+        if sculpted.live.ticks() == ticks {
+            sculpted.revision.goes_on();
+        } else {
+            sculpted.revision.begins();
+            let tick = sculpted.live.ticks();
+            let text = format!("The stroke was taken back: the terrain is as it was at tick {tick}.");
+            sculpted.notices.tell(Level::Info, text);
+        }
     }
 }
 
@@ -182,7 +283,7 @@ mod tests {
     use crate::{
         model::origin::Options,
         params::Value,
-        runtime::{self, Transport},
+        runtime::{self, EditCommand, FrameBudget, RunCommand, Transport},
         sim::terrain::Terrain,
     };
 
@@ -209,12 +310,12 @@ mod tests {
     }
 
     fn run(app: &mut App, ticks: u32) {
-        app.world_mut().write_message(Command::Step(ticks));
+        app.world_mut().write_message(Command::from(RunCommand::Step(ticks)));
         (0..300).for_each(|_| app.update());
     }
 
-    fn ask(app: &mut App, command: Command) {
-        app.world_mut().write_message(command);
+    fn ask(app: &mut App, command: impl Into<Command>) {
+        app.world_mut().write_message(command.into());
         app.update();
     }
 
@@ -239,25 +340,25 @@ mod tests {
         for _ in 0..2 {
             run(&mut app, 2);
             stroke(&mut app);
-            ask(&mut app, Command::Restart);
+            ask(&mut app, RunCommand::Restart);
             assert!(terrain(&app) == shaped && ticks(&app) == 0);
         }
-        ask(&mut app, Command::RestartUnshaped);
+        ask(&mut app, RunCommand::RestartUnshaped);
         assert!(terrain(&app) == bare);
-        ask(&mut app, Command::Undo);
+        ask(&mut app, EditCommand::Undo);
         assert!(terrain(&app) == shaped);
         // Another terrain has no such shape; the old one has it again.
-        ask(&mut app, Command::Set("terrain".to_owned(), "relief", Value::Number(50.0)));
+        ask(&mut app, EditCommand::Set("terrain".to_owned(), "relief", Value::Number(50.0)));
         assert!(terrain(&app).bedrock.min_max().1 <= 50.0);
-        ask(&mut app, Command::Undo);
-        ask(&mut app, Command::Restart);
+        ask(&mut app, EditCommand::Undo);
+        ask(&mut app, RunCommand::Restart);
         assert!(terrain(&app) == shaped);
         // What was taken back does not come again.
         while steps(&app) > 0 {
-            ask(&mut app, Command::Undo);
+            ask(&mut app, EditCommand::Undo);
         }
         run(&mut app, 1);
-        ask(&mut app, Command::Restart);
+        ask(&mut app, RunCommand::Restart);
         assert!(terrain(&app) == bare);
     }
 
@@ -270,9 +371,9 @@ mod tests {
         assert!(before != after && steps(&app) == 1);
         stroke(&mut app);
         assert_eq!(steps(&app), 2, "two strokes in quick succession are two steps");
-        ask(&mut app, Command::Jump(2));
+        ask(&mut app, EditCommand::Jump(2));
         assert!(terrain(&app) == before && steps(&app) == 0);
-        ask(&mut app, Command::Redo);
+        ask(&mut app, EditCommand::Redo);
         assert!(terrain(&app) == after);
         let residual = app.world().resource::<Live>().chosen().simulation.solid_residual();
         assert!(residual.abs() < 1e-4, "{residual}");
@@ -287,7 +388,7 @@ mod tests {
         let sculpted = terrain(&app);
         run(&mut app, 4);
         let later = terrain(&app);
-        ask(&mut app, Command::Undo);
+        ask(&mut app, EditCommand::Undo);
         assert!((terrain(&app) == before, ticks(&app)) == (true, 3));
         let told =
             |app: &App, text: &str| app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(text));
@@ -296,7 +397,7 @@ mod tests {
         run(&mut app, 4);
         run(&mut other, 7);
         assert!(terrain(&app) == terrain(&other));
-        ask(&mut app, Command::Redo);
+        ask(&mut app, EditCommand::Redo);
         assert!(terrain(&app) == later && ticks(&app) == 7);
         assert!(sculpted != later);
     }
@@ -307,30 +408,31 @@ mod tests {
         let before = terrain(&app);
         stroke(&mut app);
         let painted = terrain(&app);
-        ask(&mut app, Command::Set("droplets".to_owned(), "friction", Value::Number(0.3)));
+        ask(&mut app, EditCommand::Set("droplets".to_owned(), "friction", Value::Number(0.3)));
         run(&mut app, 4);
         assert!(terrain(&app) != painted);
-        ask(&mut app, Command::Undo);
-        ask(&mut app, Command::Undo);
+        ask(&mut app, EditCommand::Undo);
+        ask(&mut app, EditCommand::Undo);
         assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
         let residual = app.world().resource::<Live>().chosen().simulation.solid_residual();
         assert!(residual.abs() < 1e-4, "{residual}");
         // The same the other way: both taken back, time runs, both done again.
-        ask(&mut app, Command::Redo);
-        ask(&mut app, Command::Undo);
+        ask(&mut app, EditCommand::Redo);
+        ask(&mut app, EditCommand::Undo);
         run(&mut app, 2);
-        ask(&mut app, Command::Redo);
+        ask(&mut app, EditCommand::Redo);
         assert!(terrain(&app) != before);
     }
 
     #[test]
     fn whatever_is_done_while_a_stroke_goes_on_ends_it() {
-        for command in [
-            Command::Undo,
-            Command::Set("droplets".to_owned(), "friction", Value::Number(0.3)),
-            Command::Restart,
-            Command::InvertMask,
-        ] {
+        let commands: [Command; 4] = [
+            EditCommand::Undo.into(),
+            EditCommand::Set("droplets".to_owned(), "friction", Value::Number(0.3)).into(),
+            RunCommand::Restart.into(),
+            EditCommand::InvertMask.into(),
+        ];
+        for command in commands {
             let (mut app, fresh) = (app(), app());
             touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.3)]);
             ask(&mut app, command.clone());
@@ -338,12 +440,74 @@ mod tests {
             touch(&mut app, &[Touch::Move([0.7, 0.7]), Touch::Rest(0.5), Touch::Release]);
             assert!(terrain(&app) == after, "the stroke went on after {command:?}");
             while steps(&app) > 0 {
-                ask(&mut app, Command::Undo);
+                ask(&mut app, EditCommand::Undo);
             }
             let mut start = terrain(&app);
             start.mask = None;
             assert!(start == terrain(&fresh), "{command:?} is not undone");
         }
+    }
+
+    /// An app in the middle of a tick, in which a frame has time for one step of a process.
+    fn slow() -> App {
+        let mut app = app();
+        for session in app.world_mut().resource_mut::<Live>().all_mut() {
+            session.enable(&["droplets", "water", "thermal"]);
+        }
+        app.insert_resource(FrameBudget(std::time::Duration::ZERO));
+        app.world_mut().write_message(Command::from(RunCommand::Step(1000)));
+        while ticks(&app) < 2 || between_ticks(&app) {
+            app.update();
+        }
+        app
+    }
+
+    fn between_ticks(app: &App) -> bool {
+        app.world().resource::<Live>().between_ticks()
+    }
+
+    /// Cubic metres that were added by hand.
+    fn added(app: &App) -> f64 {
+        app.world().resource::<Live>().chosen().simulation.ledger.solid.edits
+    }
+
+    #[test]
+    fn a_stroke_waits_for_the_end_of_a_slow_tick_and_the_next_tick_for_the_stroke() {
+        let mut app = slow();
+        touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Rest(0.5)]);
+        assert_eq!((added(&app), steps(&app)), (0.0, 0), "the frame has finished the tick");
+        assert!(app.world().resource::<BrushCursor>().0.is_some(), "the ring does not wait");
+        while !between_ticks(&app) {
+            assert_eq!(added(&app), 0.0);
+            app.update();
+        }
+        let tick = ticks(&app);
+        app.update();
+        assert!(added(&app) > 0.0 && (ticks(&app), steps(&app)) == (tick, 1));
+        assert!(app.world().resource::<Live>().chosen().simulation.solid_residual().abs() < 1e-4);
+        // Time runs on under the hand, and the whole stroke is one step that is taken back.
+        while ticks(&app) < tick + 3 {
+            touch(&mut app, &[Touch::Move([0.6, 0.5]), Touch::Rest(0.1)]);
+        }
+        ask(&mut app, EditCommand::Undo);
+        assert_eq!((ticks(&app), added(&app), steps(&app)), (tick, 0.0, 0));
+    }
+
+    #[test]
+    fn what_is_asked_for_after_a_waiting_stroke_sees_it_and_escape_takes_it_back() {
+        let mut app = slow();
+        let press = Touch::Press([0.5, 0.5], Held::default());
+        touch(&mut app, &[press, Touch::Rest(0.5)]);
+        ask(&mut app, BrushCommand::Cancel);
+        (0..2000).for_each(|_| app.update());
+        assert_eq!((steps(&app), app.world().resource::<Brushes>().held), (0, Some(Tool::Raise)));
+        let mut app = slow();
+        touch(&mut app, &[press, Touch::Rest(0.5), Touch::Release]);
+        assert_eq!(steps(&app), 0);
+        ask(&mut app, EditCommand::SpreadSand(1.0));
+        let labels: Vec<String> =
+            app.world().resource::<History>().steps().0.map(|label| label.to_string().to_lowercase()).collect();
+        assert_eq!(labels, ["raise", "sheet of sand"]);
     }
 
     #[test]
@@ -352,19 +516,19 @@ mod tests {
         let before = terrain(&app);
         touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default()), Touch::Move([0.7, 0.7])]);
         assert!(terrain(&app) != before);
-        ask(&mut app, Command::Cancel);
+        ask(&mut app, BrushCommand::Cancel);
         assert!(terrain(&app) == before && steps(&app) == 0);
         touch(&mut app, &[Touch::Move([0.2, 0.2]), Touch::Release]);
         assert!(terrain(&app) == before, "what follows of a cancelled stroke does nothing");
         assert_eq!(app.world().resource::<Brushes>().held, Some(Tool::Raise));
-        ask(&mut app, Command::Cancel);
+        ask(&mut app, BrushCommand::Cancel);
         assert_eq!(app.world().resource::<Brushes>().held, None);
         // While time runs.
         app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
         touch(&mut app, &[Touch::Press([0.5, 0.5], Held::default())]);
         run(&mut app, 2);
         touch(&mut app, &[Touch::Move([0.7, 0.7])]);
-        ask(&mut app, Command::Cancel);
+        ask(&mut app, BrushCommand::Cancel);
         assert!((terrain(&app) == before, ticks(&app)) == (true, 0));
     }
 

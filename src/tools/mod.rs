@@ -6,6 +6,7 @@ use bevy::prelude::*;
 
 use crate::runtime::SimSystems;
 
-pub(super) fn plugin(app: &mut App) {
+/// Strokes with the brush in the hand.
+pub fn plugin(app: &mut App) {
     app.add_systems(Update, brush::work.in_set(SimSystems::Edit));
 }

@@ -11,11 +11,14 @@ use crate::{
         scene::{BUILT_IN, Scene},
     },
     model::origin::Options,
-    runtime::{Before, Command, Workspace},
+    runtime::{
+        Before, BrushCommand, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand, ViewCommand,
+        WindowCommand, Workspace,
+    },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
 
-use super::brush::tool_icon;
+use super::tool_bar::tool_icon;
 
 /// Where a command stands in the menu bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,7 @@ pub struct Entry {
 const NONE: Modifiers = Modifiers::NONE;
 const SHIFT: Modifiers = Modifiers::SHIFT;
 const CTRL: Modifiers = Modifiers::COMMAND;
+const SHIFT_CTRL: Modifiers = CTRL.plus(SHIFT);
 
 /// All commands, in the order of the menus.
 pub fn table() -> &'static [Entry] {
@@ -88,131 +92,172 @@ pub fn entry(command: &Command) -> Option<&'static Entry> {
     table().iter().find(|entry| entry.command == *command)
 }
 
-fn build() -> Vec<Entry> {
-    let mut all = Vec::new();
-    let mut add = |menu, icon, title: &str, about: &str, keys: &[(Modifiers, Key)], command| {
+/// A menu's part of the table while it is being written.
+struct MenuPart<'a> {
+    menu: Menu,
+    all: &'a mut Vec<Entry>,
+}
+
+impl MenuPart<'_> {
+    /// A title that begins with a dash is divided from the entry before.
+    fn add(
+        &mut self,
+        icon: &'static str,
+        title: &str,
+        about: &str,
+        keys: &[(Modifiers, Key)],
+        command: impl Into<Command>,
+    ) {
         let divided = title.starts_with('-');
         let (title, about) = (title.trim_start_matches('-').to_owned(), about.to_owned());
         let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
-        all.push(Entry { menu, icon, title, about, keys, command, divided });
-    };
-    use Menu::{Brush, Edit, File, Help, Run, View};
-    let shift_ctrl = CTRL | SHIFT;
-    add(
-        File,
+        self.all.push(Entry { menu: self.menu, icon, title, about, keys, command: command.into(), divided });
+    }
+}
+
+fn build() -> Vec<Entry> {
+    let mut all = Vec::new();
+    for (menu, add_to) in Menu::ALL.into_iter().zip([file, edit, brush, scene, run, view, help]) {
+        add_to(&mut MenuPart { menu, all: &mut all });
+    }
+    all
+}
+
+fn file(table: &mut MenuPart<'_>) {
+    table.add(
         icon::FOLDER_OPEN,
         "Open…",
         "Opens a project, a scene file or a heightmap.",
         &[(CTRL, Key::O)],
-        Command::AskOpen,
+        WindowCommand::Ask(Dialog::Open),
     );
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
         let title = match layer {
             Layer::Bedrock => "-Import heights…".to_owned(),
             _ => format!("Import {} map…", import.title.to_lowercase()),
         };
-        add(File, icon::DOWNLOAD_SIMPLE, &title, import.about, &[], Command::AskImport(layer));
+        table.add(icon::DOWNLOAD_SIMPLE, &title, import.about, &[], WindowCommand::Ask(Dialog::Import(layer)));
     }
     let save =
         (icon::FLOPPY_DISK, "Save scene as…", "Writes the present state as a scene file with its layers beside it.");
     let project = "Writes all of the work into its project file, to go on from there another time.";
-    add(File, icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], Command::Save);
+    table.add(icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], WindowCommand::Save);
     let other = "Writes all of the work into another project file.";
-    add(File, icon::FLOPPY_DISK, "Save as…", other, &[(shift_ctrl, Key::S)], Command::AskSaveProject);
-    add(File, save.0, save.1, save.2, &[], Command::AskSaveScene);
+    table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], WindowCommand::Ask(Dialog::SaveProject));
+    table.add(save.0, save.1, save.2, &[], WindowCommand::Ask(Dialog::SaveScene));
     let export = "Writes heights, maps and meshes for engines, maps of the land, and printers.";
-    add(File, icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], Command::AskExport);
+    table.add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], WindowCommand::AskExport);
     let endings = export::formats("height").join(", .");
     let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
-    add(File, icon::EXPORT, "Save heights as…", &heights, &[], Command::AskSaveMap("height"));
+    table.add(icon::EXPORT, "Save heights as…", &heights, &[], WindowCommand::Ask(Dialog::SaveMap("height")));
     let preset = "Writes all parameters but the terrain's into a file, for other runs.";
-    add(File, icon::SLIDERS, "-Save parameters as…", preset, &[], Command::AskSavePreset(None));
+    table.add(icon::SLIDERS, "-Save parameters as…", preset, &[], WindowCommand::Ask(Dialog::SavePreset(None)));
     let preset = "Sets the parameters that such a file holds, of a process or of all.";
-    add(File, icon::SLIDERS, "Load parameters…", preset, &[], Command::AskLoadPreset);
+    table.add(icon::SLIDERS, "Load parameters…", preset, &[], WindowCommand::Ask(Dialog::LoadPreset));
     let copy = "Puts the command on the clipboard that makes this run without a window.";
-    add(File, icon::TERMINAL_WINDOW, "-Copy command line", copy, &[(shift_ctrl, Key::C)], Command::CopyCommandLine);
-    add(File, icon::GEAR, "Settings…", "Panels, mouse and quality.", &[(CTRL, Key::Comma)], Command::ToggleSettings);
-    add(File, icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], Command::Quit);
+    table.add(
+        icon::TERMINAL_WINDOW,
+        "-Copy command line",
+        copy,
+        &[(SHIFT_CTRL, Key::C)],
+        WindowCommand::CopyCommandLine,
+    );
+    table.add(
+        icon::GEAR,
+        "Settings…",
+        "Panels, mouse and quality.",
+        &[(CTRL, Key::Comma)],
+        WindowCommand::Toggle(Pane::Settings),
+    );
+    table.add(icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], FileCommand::Quit);
+}
 
-    add(Edit, icon::ARROW_U_UP_LEFT, "Undo", "Takes the last step back.", &[(CTRL, Key::Z)], Command::Undo);
-    let redo = [(shift_ctrl, Key::Z), (CTRL, Key::Y)];
-    add(Edit, icon::ARROW_U_UP_RIGHT, "Redo", "Does again what was taken back.", &redo, Command::Redo);
-    add(Edit, icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], Command::SpreadSand(1.0));
-    add(Edit, icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], Command::RemoveSand);
-    add(Edit, icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], Command::Dry);
+fn edit(table: &mut MenuPart<'_>) {
+    table.add(icon::ARROW_U_UP_LEFT, "Undo", "Takes the last step back.", &[(CTRL, Key::Z)], EditCommand::Undo);
+    let redo = [(SHIFT_CTRL, Key::Z), (CTRL, Key::Y)];
+    table.add(icon::ARROW_U_UP_RIGHT, "Redo", "Does again what was taken back.", &redo, EditCommand::Redo);
+    table.add(icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], EditCommand::SpreadSand(1.0));
+    table.add(icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], EditCommand::RemoveSand);
+    table.add(icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], EditCommand::Dry);
+}
 
+fn brush(table: &mut MenuPart<'_>) {
     let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
     for (index, tool) in Tool::ALL.into_iter().enumerate() {
         let keys: Vec<_> = numbers.get(index).map(|key| (NONE, *key)).into_iter().collect();
-        add(Brush, tool_icon(tool), tool.title(), tool.about(), &keys, Command::Hold(Some(tool)));
+        table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Hold(Some(tool)));
     }
     let stamp = "Loads a heightmap as what the stamp presses on the ground.";
-    add(Brush, icon::FOLDER_OPEN, "Load stamp…", stamp, &[], Command::AskStamp);
+    table.add(icon::FOLDER_OPEN, "Load stamp…", stamp, &[], WindowCommand::Ask(Dialog::Stamp));
     let by_hand = "Follows the pointer until a click; Esc brings back what it was.";
     let circle = icon::CIRCLE_HALF;
-    add(Brush, circle, "-Set radius", by_hand, &[(NONE, Key::F)], Command::DragBrush("radius"));
-    add(Brush, circle, "Set strength", by_hand, &[(SHIFT, Key::F)], Command::DragBrush("strength"));
+    table.add(circle, "-Set radius", by_hand, &[(NONE, Key::F)], WindowCommand::DragBrush("radius"));
+    table.add(circle, "Set strength", by_hand, &[(SHIFT, Key::F)], WindowCommand::DragBrush("strength"));
     let larger = "Makes the brush a fifth larger.";
-    add(Brush, icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], Command::ResizeBrush(1));
+    table.add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1));
     let smaller = "Makes the brush a sixth smaller.";
-    add(Brush, icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], Command::ResizeBrush(-1));
+    table.add(icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], BrushCommand::Resize(-1));
     let away = "Takes back the stroke that is being made; without one, puts the brush away.";
-    add(Brush, icon::X, "Cancel stroke or put away", away, &[(NONE, Key::Escape)], Command::Cancel);
+    table.add(icon::X, "Cancel stroke or put away", away, &[(NONE, Key::Escape)], BrushCommand::Cancel);
+}
 
+fn scene(table: &mut MenuPart<'_>) {
     for (name, text) in BUILT_IN {
         let scene: Scene = ron::from_str(text).unwrap_or_default();
-        let open = Command::Open(name.to_owned(), Options::default());
-        add(Menu::Scene, icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
+        let open = FileCommand::Open(name.to_owned(), Options::default());
+        table.add(icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
     }
+}
 
-    add(
-        Run,
+fn run(table: &mut MenuPart<'_>) {
+    table.add(
         icon::PLAY_PAUSE,
         "Play or pause",
         "Lets time run, or stops it.",
         &[(NONE, Key::Space)],
-        Command::TogglePlay,
+        RunCommand::TogglePlay,
     );
     let step = [(NONE, Key::ArrowRight), (NONE, Key::Period)];
-    add(Run, icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, Command::Step(1));
+    table.add(icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, RunCommand::Step(1));
     let stage = "Runs the next stage of a tick and pauses: the status bar and the Learn workspace say what comes next.";
-    add(Run, icon::STEPS, "One stage", stage, &[(NONE, Key::Comma)], Command::Stage);
+    table.add(icon::STEPS, "One stage", stage, &[(NONE, Key::Comma)], RunCommand::Stage);
     let ten = [(SHIFT, Key::ArrowRight)];
-    add(Run, icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, Command::Step(10));
+    table.add(icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, RunCommand::Step(10));
     let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";
-    add(Run, icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], Command::Restart);
+    table.add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], RunCommand::Restart);
     let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
-    add(Run, icon::ERASER, "Restart unshaped", bare, &[], Command::RestartUnshaped);
+    table.add(icon::ERASER, "Restart unshaped", bare, &[], RunCommand::RestartUnshaped);
     let seed = "Begins again with the next seed; what was is kept for undo.";
-    add(Run, icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], Command::NewSeed);
+    table.add(icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], RunCommand::NewSeed);
+}
 
-    add(
-        View,
+fn view(table: &mut MenuPart<'_>) {
+    table.add(
         icon::CORNERS_OUT,
         "Frame all",
         "The camera shows the whole map.",
         &[(NONE, Key::Home)],
-        Command::FrameAll,
+        ViewCommand::FrameAll,
     );
     let turn = "The camera goes round slowly, or stops.";
-    add(View, icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], Command::ToggleTurntable);
+    table.add(icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], ViewCommand::ToggleTurntable);
     let before = "Shows how the run began; holding B shows it for as long.";
-    add(View, icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], Command::ShowBefore(Before::Alone));
+    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Before(Before::Alone));
     let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
-    let half = Command::ShowBefore(Before::Split(0.5));
-    add(View, icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half);
-    add(View, icon::EYE, "Present", "Shows the terrain as it is.", &[], Command::ShowBefore(Before::Off));
+    let half = ShowCommand::Before(Before::Split(0.5));
+    table.add(icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half);
+    table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], ShowCommand::Before(Before::Off));
     let water = "Shows the water, or the bed without it.";
-    add(View, icon::WAVES, "-Water", water, &[(NONE, Key::W)], Command::ToggleWater);
+    table.add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], ShowCommand::ToggleWater);
     let overlay = "Shows the last quantity over the ground, with its legend, or the ground itself.";
-    add(View, icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], Command::ToggleOverlay);
+    table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], ShowCommand::ToggleOverlay);
     let arrows = "Arrows along the flow of the water.";
-    add(View, icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], Command::ToggleArrows);
+    table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
     let map = "A small map of the wind's ways beside that of the sand.";
-    add(View, icon::WIND, "Wind map", map, &[], Command::ToggleWindMap);
+    table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
     for quantity in Quantity::all() {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
-        add(View, icon::GRADIENT, &title, quantity.about(), &[], Command::ShowOverlay(Some(quantity)));
+        table.add(icon::GRADIENT, &title, quantity.about(), &[], ShowCommand::Overlay(Some(quantity)));
     }
     let workspaces = [
         ("-Sculpt workspace", "All panels.", Workspace::Sculpt, icon::SLIDERS),
@@ -225,19 +270,38 @@ fn build() -> Vec<Entry> {
         ("Present workspace", "The picture alone.", Workspace::Present, icon::PRESENTATION),
     ];
     for (title, about, workspace, icon) in workspaces {
-        add(View, icon, title, about, &[], Command::SetWorkspace(workspace));
+        table.add(icon, title, about, &[], ShowCommand::Workspace(workspace));
     }
-    add(View, icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], Command::ToggleUi);
+    table.add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi);
     let full = "The window covers the screen, or not.";
-    add(View, icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], Command::ToggleFullScreen);
+    table.add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen);
     let picture = "Writes a picture of the view, without panels, into your folder of pictures.";
-    add(View, icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], Command::TakePicture);
+    table.add(icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], ViewCommand::TakePicture);
+}
 
-    add(Help, icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], Command::ToggleHelp);
+fn help(table: &mut MenuPart<'_>) {
+    table.add(
+        icon::QUESTION,
+        "Keys and mouse",
+        "What each key does.",
+        &[(NONE, Key::F1)],
+        WindowCommand::Toggle(Pane::Help),
+    );
     let palette = "Finds a command by a part of its name.";
-    add(Help, icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], Command::TogglePalette);
-    add(Help, icon::INFO, "About Thalweg", "Version, graphics, and where files are kept.", &[], Command::ToggleAbout);
-    all
+    table.add(
+        icon::MAGNIFYING_GLASS,
+        "Command palette",
+        palette,
+        &[(CTRL, Key::P)],
+        WindowCommand::Toggle(Pane::Palette),
+    );
+    table.add(
+        icon::INFO,
+        "About Thalweg",
+        "Version, graphics, and where files are kept.",
+        &[],
+        WindowCommand::Toggle(Pane::About),
+    );
 }
 
 /// What a key asks for; modifiers must be exactly those of the table.

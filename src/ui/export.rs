@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use bevy_egui::egui::{self, Align2, RichText};
 
+use super::style;
 use crate::{
     io::export::{self, Dimensions, Export, Print, SETS, Size},
     model::session::Session,
     params::title,
-    runtime::Command,
+    runtime::{Command, FileCommand},
 };
 
 /// What the person has chosen so far.
@@ -54,7 +55,7 @@ impl ExportDialog {
             .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
             .max_height(context.content_rect().height() * 0.9)
             .show(context, |ui| {
-                ui.set_width(520.0);
+                ui.set_width(style::EXPORT_WIDTH);
                 ui.horizontal_wrapped(|ui| {
                     for (index, preset) in SETS.iter().enumerate() {
                         if ui.selectable_label(self.preset == index, preset.title).clicked() {
@@ -108,12 +109,10 @@ impl ExportDialog {
                     let ready = !self.chosen.is_empty() && plain;
                     if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
                         let chosen = self.chosen.clone();
-                        answer = Some(vec![Command::Export(
-                            self.folder.clone(),
-                            self.before.clone(),
-                            chosen,
-                            self.dimensions,
-                        )]);
+                        answer = Some(vec![
+                            FileCommand::Export(self.folder.clone(), self.before.clone(), chosen, self.dimensions)
+                                .into(),
+                        ]);
                     }
                     if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
                         answer = Some(Vec::new());
@@ -140,7 +139,7 @@ impl ExportDialog {
             let sizes =
                 [Size::Working, Size::Times(2), Size::Times(4), Size::Times(8), Size::PowerOfTwoPlusOne, Size::Unreal];
             egui::ComboBox::from_id_salt("cells")
-                .width(240.0)
+                .width(style::SIZES_WIDTH)
                 .selected_text(name(self.dimensions.size))
                 .show_ui(ui, |ui| {
                     for size in sizes {

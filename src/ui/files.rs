@@ -1,38 +1,24 @@
 //! Files in and out: the dialogs that ask which, and how a picture of numbers is to be read.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bevy::{prelude::*, window::FileDragAndDrop};
 use bevy_egui::egui::{self, Align2, RichText};
 use egui_file_dialog::FileDialog;
 
-use super::export::ExportDialog;
+use super::{export::ExportDialog, style};
 use crate::{
     io::{
         export, preset,
         project::{ENDING, is_project},
     },
     model::{origin::Options, session::Session},
-    runtime::{Command, Level, Notices, Preferences},
+    runtime::{Command, Dialog, FileCommand, Level, Notices, Preferences, WindowCommand},
     sim::terrain::Layer,
 };
 
 /// Endings of files that hold heights or another map.
 const MAP_ENDINGS: [&str; 5] = ["png", "exr", "r16", "r32", "asc"];
-
-/// What the file that is being chosen is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    Open,
-    Import(Layer),
-    Stamp,
-    ExportFolder,
-    SavePreset(Option<&'static str>),
-    LoadPreset,
-    SaveMap(&'static str),
-    SaveScene,
-    SaveProject,
-}
 
 /// How a map is to be read, while the user decides.
 #[derive(Clone, Debug)]
@@ -50,111 +36,25 @@ struct Import {
 /// The dialogs for files.
 #[derive(Default)]
 pub struct Files {
-    dialog: Option<(Purpose, FileDialog)>,
+    dialog: Option<(Dialog, FileDialog)>,
     import: Option<Import>,
     export: Option<ExportDialog>,
 }
 
 impl Files {
-    /// Opens the dialog that a command asks for. True if it asked for one.
-    pub fn obey(
-        &mut self,
-        command: &Command,
-        session: &Session,
-        preferences: &Preferences,
-        file: Option<&Path>,
-    ) -> bool {
-        let terrain = &session.simulation.terrain;
-        let purpose = match command {
-            Command::AskOpen => Purpose::Open,
-            Command::AskImport(layer) => Purpose::Import(*layer),
-            Command::AskStamp => Purpose::Stamp,
-            Command::AskSavePreset(group) => Purpose::SavePreset(*group),
-            Command::AskLoadPreset => Purpose::LoadPreset,
-            Command::AskExportFolder => Purpose::ExportFolder,
-            Command::AskExport => {
-                self.export = Some(ExportDialog::new(session, first_folder(preferences)));
-                return true;
-            }
-            Command::AskSaveMap(map) => Purpose::SaveMap(map),
-            Command::AskSaveScene => Purpose::SaveScene,
-            Command::AskSaveProject => Purpose::SaveProject,
-            Command::Save if file.is_none() => Purpose::SaveProject,
-            Command::AskHow(layer, path) => {
-                self.import = Some(Import {
-                    layer: *layer,
-                    path: path.clone(),
-                    resample: false,
-                    size: (terrain.width(), terrain.height()),
-                    state_cell: false,
-                    cell_size: terrain.cell_size,
-                    state_range: false,
-                    range: terrain.start.min_max(),
-                });
-                return true;
-            }
-            _ => return false,
-        };
-        let endings = |endings: &[&'static str]| endings.to_vec();
-        let mut dialog = FileDialog::new()
-            .initial_directory(first_folder(preferences))
-            .default_size([720.0, 420.0])
-            .anchor(Align2::CENTER_CENTER, [0.0, 0.0]);
-        dialog = match purpose {
-            Purpose::Open => {
-                let mut all = endings(&MAP_ENDINGS);
-                all.extend(["thalweg", "ron"]);
-                dialog
-                    .title("Open a project, a scene or a heightmap")
-                    .add_file_filter_extensions("Projects, scenes and heightmaps", all)
-                    .default_file_filter("Projects, scenes and heightmaps")
-            }
-            Purpose::Import(layer) => dialog
-                .title(&format!("Import: {}", layer.import_title().to_lowercase()))
-                .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
-                .default_file_filter("Maps"),
-            Purpose::Stamp => dialog
-                .title("A heightmap to stamp with")
-                .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
-                .default_file_filter("Maps"),
-            Purpose::ExportFolder => dialog.title("A folder to write into"),
-            Purpose::SavePreset(group) => dialog
-                .title("Save parameters")
-                .default_file_name(&format!("{}-preset", group.unwrap_or(&session.name)))
-                .add_save_extension("Preset", preset::ENDING)
-                .default_save_extension("Preset"),
-            Purpose::LoadPreset => dialog
-                .title("Load parameters")
-                .add_file_filter_extensions("Presets", vec![preset::ENDING])
-                .default_file_filter("Presets"),
-            Purpose::SaveMap(map) => {
-                let name = format!("{}-{map}", session.name);
-                let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
-                let formats = export::formats(map).iter();
-                let dialog =
-                    formats.fold(dialog, |dialog, ending| dialog.add_save_extension(&format_title(ending), ending));
-                dialog.default_save_extension(&format_title(export::formats(map)[0]))
-            }
-            Purpose::SaveScene => dialog
-                .title("Save the scene")
-                .default_file_name(&session.name)
-                .add_save_extension("Scene", "ron")
-                .default_save_extension("Scene"),
-            Purpose::SaveProject => dialog
-                .title("Save the project")
-                .default_file_name(&session.name)
-                .add_save_extension("Project", ENDING)
-                .default_save_extension("Project"),
-        };
-        match purpose {
-            Purpose::ExportFolder => dialog.pick_directory(),
-            Purpose::Open | Purpose::Import(_) | Purpose::Stamp | Purpose::LoadPreset => dialog.pick_file(),
-            Purpose::SaveMap(_) | Purpose::SaveScene | Purpose::SaveProject | Purpose::SavePreset(_) => {
-                dialog.save_file();
-            }
-        }
-        self.dialog = Some((purpose, dialog));
-        true
+    /// Asks for a file or a folder.
+    pub fn ask(&mut self, purpose: Dialog, session: &Session, preferences: &Preferences) {
+        self.dialog = Some((purpose, file_dialog(purpose, session, first_folder(preferences))));
+    }
+
+    /// Asks how a map is to be imported.
+    pub fn ask_how(&mut self, layer: Layer, path: PathBuf, session: &Session) {
+        self.import = Some(Import::new(layer, path, session));
+    }
+
+    /// Asks what to export.
+    pub fn ask_what(&mut self, session: &Session, preferences: &Preferences) {
+        self.export = Some(ExportDialog::new(session, first_folder(preferences)));
     }
 
     /// True while a dialog waits for an answer.
@@ -173,27 +73,29 @@ impl Files {
         if let Some((purpose, dialog)) = &mut self.dialog {
             dialog.update(context);
             if let Some(path) = dialog.take_picked() {
-                if let (Purpose::ExportFolder, Some(export)) = (*purpose, &mut self.export) {
+                if let (Dialog::ExportFolder, Some(export)) = (*purpose, &mut self.export) {
                     export.folder.clone_from(&path);
                 }
                 commands.extend(match *purpose {
-                    Purpose::Open => Some(Command::Open(path.display().to_string(), Options::default())),
-                    Purpose::Import(layer) => Some(Command::AskHow(layer, path)),
-                    Purpose::Stamp => Some(Command::LoadStamp(path)),
-                    Purpose::ExportFolder => None,
-                    Purpose::SavePreset(group) => {
-                        Some(Command::SavePreset(group, with_ending(path, &[preset::ENDING])))
+                    Dialog::Open => Some(FileCommand::Open(path.display().to_string(), Options::default()).into()),
+                    Dialog::Import(layer) => Some(WindowCommand::AskHow(layer, path).into()),
+                    Dialog::Stamp => Some(FileCommand::LoadStamp(path).into()),
+                    Dialog::ExportFolder => None,
+                    Dialog::SavePreset(group) => {
+                        Some(FileCommand::SavePreset(group, with_ending(path, &[preset::ENDING])).into())
                     }
-                    Purpose::LoadPreset => Some(Command::LoadPreset(path)),
-                    Purpose::SaveMap(map) => Some(Command::SaveMap(map, with_ending(path, export::formats(map)))),
-                    Purpose::SaveProject => Some(Command::SaveProject(with_ending(path, &[ENDING]))),
-                    Purpose::SaveScene => Some(Command::SaveScene(with_ending(path, &["ron"]))),
+                    Dialog::LoadPreset => Some(FileCommand::LoadPreset(path).into()),
+                    Dialog::SaveMap(map) => {
+                        Some(FileCommand::SaveMap(map, with_ending(path, export::formats(map))).into())
+                    }
+                    Dialog::SaveProject => Some(FileCommand::SaveProject(with_ending(path, &[ENDING])).into()),
+                    Dialog::SaveScene => Some(FileCommand::SaveScene(with_ending(path, &["ron"])).into()),
                 });
                 self.dialog = None;
             } else if matches!(dialog.state(), egui_file_dialog::DialogState::Cancelled) {
-                // Who does not save does not leave.
-                if *purpose == Purpose::SaveProject {
-                    commands.push(Command::Stay);
+                // Without saving the program does not end.
+                if *purpose == Dialog::SaveProject {
+                    commands.push(FileCommand::Stay.into());
                 }
                 self.dialog = None;
             }
@@ -202,7 +104,7 @@ impl Files {
         if let Some(export) = self.export.as_mut().filter(|_| self.dialog.is_none()) {
             let (answer, folder_wanted) = export.ui(context, session);
             if folder_wanted {
-                commands.push(Command::AskExportFolder);
+                commands.push(WindowCommand::Ask(Dialog::ExportFolder).into());
             }
             if let Some(asked) = answer {
                 commands.extend(asked);
@@ -212,7 +114,7 @@ impl Files {
         if let Some(import) = &mut self.import {
             match import_ui(context, import) {
                 Some(true) => {
-                    commands.push(Command::Load(import.layer, import.path.clone(), import.options()));
+                    commands.push(FileCommand::Load(import.layer, import.path.clone(), import.options()).into());
                     self.import = None;
                 }
                 Some(false) => self.import = None,
@@ -224,6 +126,21 @@ impl Files {
 }
 
 impl Import {
+    /// As the present map is, where the person does not state it.
+    fn new(layer: Layer, path: PathBuf, session: &Session) -> Self {
+        let terrain = &session.simulation.terrain;
+        Self {
+            layer,
+            path,
+            resample: false,
+            size: (terrain.width(), terrain.height()),
+            state_cell: false,
+            cell_size: terrain.cell_size,
+            state_range: false,
+            range: terrain.start.min_max(),
+        }
+    }
+
     fn options(&self) -> Options {
         let heights = self.layer == Layer::Bedrock;
         Options {
@@ -235,6 +152,67 @@ impl Import {
     }
 }
 
+/// The dialog that asks for a file or a folder.
+fn file_dialog(purpose: Dialog, session: &Session, folder: PathBuf) -> FileDialog {
+    let endings = |endings: &[&'static str]| endings.to_vec();
+    let mut dialog = FileDialog::new()
+        .initial_directory(folder)
+        .default_size(style::FILES_SIZE)
+        .anchor(Align2::CENTER_CENTER, [0.0, 0.0]);
+    dialog = match purpose {
+        Dialog::Open => {
+            let mut all = endings(&MAP_ENDINGS);
+            all.extend(["thalweg", "ron"]);
+            dialog
+                .title("Open a project, a scene or a heightmap")
+                .add_file_filter_extensions("Projects, scenes and heightmaps", all)
+                .default_file_filter("Projects, scenes and heightmaps")
+        }
+        Dialog::Import(layer) => dialog
+            .title(&format!("Import: {}", layer.import_title().to_lowercase()))
+            .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
+            .default_file_filter("Maps"),
+        Dialog::Stamp => dialog
+            .title("A heightmap to stamp with")
+            .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
+            .default_file_filter("Maps"),
+        Dialog::ExportFolder => dialog.title("A folder to write into"),
+        Dialog::SavePreset(group) => dialog
+            .title("Save parameters")
+            .default_file_name(&format!("{}-preset", group.unwrap_or(&session.name)))
+            .add_save_extension("Preset", preset::ENDING)
+            .default_save_extension("Preset"),
+        Dialog::LoadPreset => dialog
+            .title("Load parameters")
+            .add_file_filter_extensions("Presets", vec![preset::ENDING])
+            .default_file_filter("Presets"),
+        Dialog::SaveMap(map) => {
+            let name = format!("{}-{map}", session.name);
+            let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
+            let formats = export::formats(map).iter();
+            let dialog =
+                formats.fold(dialog, |dialog, ending| dialog.add_save_extension(&format_title(ending), ending));
+            dialog.default_save_extension(&format_title(export::formats(map)[0]))
+        }
+        Dialog::SaveScene => dialog
+            .title("Save the scene")
+            .default_file_name(&session.name)
+            .add_save_extension("Scene", "ron")
+            .default_save_extension("Scene"),
+        Dialog::SaveProject => dialog
+            .title("Save the project")
+            .default_file_name(&session.name)
+            .add_save_extension("Project", ENDING)
+            .default_save_extension("Project"),
+    };
+    match purpose {
+        Dialog::ExportFolder => dialog.pick_directory(),
+        Dialog::Open | Dialog::Import(_) | Dialog::Stamp | Dialog::LoadPreset => dialog.pick_file(),
+        Dialog::SaveMap(_) | Dialog::SaveScene | Dialog::SaveProject | Dialog::SavePreset(_) => dialog.save_file(),
+    }
+    dialog
+}
+
 /// Asks how to read a map. `Some(true)` to import it, `Some(false)` to leave it.
 fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
     let mut answer = None;
@@ -243,7 +221,7 @@ fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
         .resizable(false)
         .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
         .show(context, |ui| {
-            ui.set_width(380.0);
+            ui.set_width(style::IMPORT_WIDTH);
             ui.label(RichText::new(import.path.display().to_string()).monospace());
             ui.horizontal(|ui| {
                 let label = ui.label("Use it as");
@@ -342,10 +320,10 @@ pub(super) fn take_dropped_files(
             notices.tell(Level::Error, format!("{}: it is a folder; drop a file that is in it.", path.display()));
         }
         [path] if is_project(path) || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) => {
-            commands.write(Command::Open(path.display().to_string(), Options::default()));
+            commands.write(FileCommand::Open(path.display().to_string(), Options::default()).into());
         }
         [path] => {
-            commands.write(Command::AskHow(Layer::Bedrock, path.clone()));
+            commands.write(WindowCommand::AskHow(Layer::Bedrock, path.clone()).into());
         }
         _ => {
             notices.tell(
@@ -358,6 +336,8 @@ pub(super) fn take_dropped_files(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn dropped(paths: &[&Path]) -> (Vec<Command>, Vec<String>) {
@@ -378,9 +358,9 @@ mod tests {
     #[test]
     fn a_dropped_scene_is_opened_and_a_dropped_map_asked_about() {
         let scene = dropped(&[Path::new("/maps/mine.ron")]);
-        assert_eq!(scene, (vec![Command::Open("/maps/mine.ron".to_owned(), Options::default())], vec![]));
+        assert_eq!(scene, (vec![FileCommand::Open("/maps/mine.ron".to_owned(), Options::default()).into()], vec![]));
         let map = dropped(&[Path::new("/maps/height.png")]);
-        assert_eq!(map, (vec![Command::AskHow(Layer::Bedrock, "/maps/height.png".into())], vec![]));
+        assert_eq!(map, (vec![WindowCommand::AskHow(Layer::Bedrock, "/maps/height.png".into()).into()], vec![]));
     }
 
     #[test]

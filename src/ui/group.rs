@@ -3,16 +3,27 @@
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::style;
-use crate::params::{Group, Knob, Parameter, Value, title, walk};
+use crate::{
+    params::{Group, Knob, Parameter, Value, title, walk},
+    runtime::{Command, EditCommand},
+};
 
 /// What keeps a parameter from acting: another one's name, and the values that it may have.
 type Idle = (&'static str, Vec<&'static str>);
 
-/// Shows a group; `defaults` is the same group untouched. Returns what the user changed, by the parameter's name.
+/// What the person changed of a group: parameters by their names.
+pub type Changes = Vec<(&'static str, Value)>;
+
+/// Asks for changes of a group.
+pub fn set(group: &str, changes: Changes) -> Vec<Command> {
+    changes.into_iter().map(|(name, value)| EditCommand::Set(group.to_owned(), name, value).into()).collect()
+}
+
+/// Shows a group; `defaults` is the same group untouched. Returns what was changed.
 ///
 /// Main parameters come first; the others stand under "Advanced", or nowhere if `main_only`. Changed values are bold; a right
 /// click resets.
-pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: bool) -> Vec<(&'static str, Value)> {
+pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: bool) -> Changes {
     parameters_ui(ui, group, defaults, main_only, |_| true)
 }
 
@@ -22,7 +33,7 @@ pub fn all_of_group_ui(
     group: Group<'_>,
     defaults: Group<'_>,
     idle: impl Fn(&Parameter) -> Option<Idle>,
-) -> Vec<(&'static str, Value)> {
+) -> Changes {
     let mut changes = Vec::new();
     for (parameter, default) in walk(group).iter().zip(walk(defaults)) {
         parameter_ui(ui, parameter, &default.value, idle(parameter), &mut changes);
@@ -31,12 +42,7 @@ pub fn all_of_group_ui(
 }
 
 /// The same of those parameters alone whose names are wanted.
-pub fn some_of_group_ui(
-    ui: &mut Ui,
-    group: Group<'_>,
-    defaults: Group<'_>,
-    wanted: impl Fn(&str) -> bool,
-) -> Vec<(&'static str, Value)> {
+pub fn some_of_group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, wanted: impl Fn(&str) -> bool) -> Changes {
     parameters_ui(ui, group, defaults, false, wanted)
 }
 
@@ -46,7 +52,7 @@ fn parameters_ui(
     defaults: Group<'_>,
     main_only: bool,
     wanted: impl Fn(&str) -> bool,
-) -> Vec<(&'static str, Value)> {
+) -> Changes {
     let (declared, defaults) = (walk(group), walk(defaults));
     let all = declared.iter().zip(&defaults).filter(|(parameter, _)| wanted(parameter.name));
     let (main, advanced): (Vec<_>, Vec<_>) = all.partition(|(parameter, _)| parameter.knob.main);
@@ -65,13 +71,7 @@ fn parameters_ui(
 }
 
 /// One that does not act is dimmed but can be set all the same.
-fn parameter_ui(
-    ui: &mut Ui,
-    parameter: &Parameter,
-    default: &Value,
-    idle: Option<Idle>,
-    changes: &mut Vec<(&'static str, Value)>,
-) {
+fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>, changes: &mut Changes) {
     let changed = parameter.value != *default;
     let mut value = parameter.value.clone();
     let row = ui.horizontal(|ui| {
@@ -118,7 +118,7 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
         Value::Switch(on) => ui.checkbox(on, ""),
         Value::Choice(name) => {
             egui::ComboBox::from_id_salt(&parameter.path)
-                .width(140.0)
+                .width(style::CHOICE_WIDTH)
                 .selected_text(title(name))
                 .show_ui(ui, |ui| {
                     for choice in &parameter.choices {
@@ -140,7 +140,7 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
 }
 
 fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>) {
-    ui.set_max_width(320.0);
+    ui.set_max_width(style::TOOLTIP_WIDTH);
     if let Some((name, wanted)) = idle {
         let named = |value: &str| if value == "true" { "on".to_owned() } else { title(value) };
         let wanted: Vec<String> = wanted.into_iter().map(named).collect();

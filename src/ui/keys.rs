@@ -11,9 +11,9 @@ use bevy_egui::{
 };
 
 use super::commands::asked_by;
-use crate::runtime::{Before, Command, Shown};
+use crate::runtime::{Before, Command, ShowCommand, Shown};
 
-/// Whom keys belong to.
+/// What keys act on.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keyboard {
     /// The table of commands.
@@ -23,7 +23,7 @@ pub(super) enum Keyboard {
     Widget,
     /// A window is open: Escape closes it, all else is for the table of commands.
     Window,
-    /// Somebody types or answers a dialog: even what Ctrl does belongs to the field.
+    /// A text is typed or a dialog answered: even what Ctrl does belongs to the field.
     Typing,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn ask(
     if lost.read().next().is_some() {
         // A key that is let go elsewhere is let go.
         if down.start {
-            commands.write(Command::ShowBefore(Before::Off));
+            commands.write(ShowCommand::Before(Before::Off).into());
         }
         *down = Down::default();
     }
@@ -77,10 +77,10 @@ pub(super) fn ask(
                 let Some(key) = key_of(key) else { continue };
                 if key == egui::Key::B && down.start && !pressed {
                     down.start = false;
-                    commands.write(Command::ShowBefore(Before::Off));
+                    commands.write(ShowCommand::Before(Before::Off).into());
                 }
                 let modifiers = down.modifiers();
-                // Nobody types with a function key.
+                // Function keys type nothing.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
                     Keyboard::Commands => true,
@@ -93,7 +93,7 @@ pub(super) fn ask(
                 }
                 if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
                     down.start = true;
-                    commands.write(Command::ShowBefore(Before::Alone));
+                    commands.write(ShowCommand::Before(Before::Alone).into());
                 } else if let Some(command) = asked_by(modifiers, key) {
                     commands.write(command.clone());
                 }
@@ -117,7 +117,10 @@ fn key_of(key: &Key) -> Option<egui::Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::commands::table;
+    use crate::{
+        runtime::{Pane, WindowCommand},
+        ui::commands::table,
+    };
 
     fn app() -> App {
         let mut app = App::new();
@@ -192,16 +195,16 @@ mod tests {
     fn the_start_is_shown_while_b_is_held_and_not_after_the_focus_is_lost() {
         let mut app = app();
         press(&mut app, Key::Character("b".into()), true);
-        assert_eq!(asked(&mut app), [Command::ShowBefore(Before::Alone)]);
-        assert_eq!(asked(&mut app), []);
+        assert_eq!(asked(&mut app), [ShowCommand::Before(Before::Alone)]);
+        assert_eq!(asked(&mut app), Vec::<Command>::new());
         press(&mut app, Key::Character("b".into()), false);
-        assert_eq!(asked(&mut app), [Command::ShowBefore(Before::Off)]);
+        assert_eq!(asked(&mut app), [ShowCommand::Before(Before::Off)]);
         press(&mut app, Key::Character("b".into()), true);
         asked(&mut app);
         app.world_mut().write_message(KeyboardFocusLost);
-        assert_eq!(asked(&mut app), [Command::ShowBefore(Before::Off)]);
+        assert_eq!(asked(&mut app), [ShowCommand::Before(Before::Off)]);
         press(&mut app, Key::Character("b".into()), false);
-        assert_eq!(asked(&mut app), []);
+        assert_eq!(asked(&mut app), Vec::<Command>::new());
     }
 
     #[test]
@@ -211,12 +214,12 @@ mod tests {
             app.insert_resource(keyboard);
             press(&mut app, Key::Character("r".into()), true);
             press(&mut app, Key::Space, true);
-            assert_eq!(asked(&mut app), []);
+            assert_eq!(asked(&mut app), Vec::<Command>::new());
             press(&mut app, Key::Control, true);
             press(&mut app, Key::Character("p".into()), true);
             press(&mut app, Key::Control, false);
-            let palette = if keyboard == Keyboard::Widget { vec![Command::TogglePalette] } else { vec![] };
-            assert_eq!(asked(&mut app), palette);
+            let palette = Command::from(WindowCommand::Toggle(Pane::Palette));
+            assert_eq!(asked(&mut app), if keyboard == Keyboard::Widget { vec![palette] } else { vec![] });
         }
     }
 }

@@ -2,16 +2,26 @@
 
 use bevy_egui::egui::{self, RichText, Ui};
 
-use super::State;
-use crate::sim::ledger::Account;
+use super::{
+    Kept, PanelState,
+    panels::{EVERYWHERE, Panel},
+};
+use crate::{
+    runtime::{Command, Workspace},
+    sim::ledger::Account,
+};
 
 /// The accounts of solids, and of water where there is any.
-pub fn ledger_ui(ui: &mut Ui, state: &State<'_>) {
+pub const PANEL: Panel =
+    Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let (ledger, (solid, water)) = (&state.record.ledger, state.record.volumes);
     account_ui(ui, "Solids", &ledger.solid, solid);
     if water > 0.0 || !ledger.water.rows.is_empty() {
         account_ui(ui, "Water", &ledger.water, water);
     }
+    Vec::new()
 }
 
 fn account_ui(ui: &mut Ui, title: &str, account: &Account, now: f64) {

@@ -1,22 +1,32 @@
 //! Panels and keys. They read the runtime's state and send [`Command`]s; nothing here changes the simulation.
 
-pub mod brush;
+mod brush;
 pub mod commands;
 mod export;
 pub mod files;
 pub mod group;
+mod history;
 mod keys;
-pub mod ledger;
-pub mod overlay;
+mod learn;
+mod ledger;
+mod look;
+mod mask;
+mod menu;
+mod overlay;
+mod palette;
 pub mod panels;
+mod process;
+mod run;
 pub mod springs;
-pub mod statistics;
+mod statistics;
 pub mod style;
-pub mod terrain;
-pub mod timeline;
+mod terrain;
+mod timeline;
 pub mod toasts;
-pub mod transport;
+mod tool_bar;
+mod transport;
 pub mod view;
+mod water_look;
 pub mod wind;
 pub mod windows;
 
@@ -32,9 +42,13 @@ use bevy_egui::{
     EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, EguiTextureHandle, PrimaryEguiContext, egui,
 };
 
-use crate::runtime::{
-    Before, Brushes, Command, Document, FreeView, History, Level, Live, Marks, Notices, Overlay, Pointed,
-    PointerOverView, Preferences, Record, Shown, Timeline, Timing, Transport, Workspace,
+use crate::{
+    runtime::{
+        Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Level, Live, Notices, Overlay, Pane,
+        Pointed, PointerOverView, Preferences, Record, Shown, SourceMarks, Timeline, Timing, Transport, WindowCommand,
+        Workspace,
+    },
+    settings::{Settings, Theme},
 };
 use files::Files;
 use keys::Keyboard;
@@ -58,12 +72,38 @@ pub struct Opened {
     /// The number of the brush that is to follow the pointer from now on.
     drags: Option<&'static str>,
     /// What the panels were last styled for.
-    styled: Option<(crate::settings::Theme, f32)>,
+    styled: Option<(Theme, f32)>,
     /// The picture of the view, as the panels know it.
     picture: Option<(AssetId<Image>, egui::TextureId)>,
 }
 
-/// What panels remember that belongs to nobody else.
+impl Opened {
+    /// Styles the panels as the settings say.
+    fn follow_settings(&mut self, context: &egui::Context, settings: &Settings) {
+        if self.styled != Some((settings.theme, settings.scale)) {
+            style::apply(context, settings.theme, self.styled.is_none());
+            context.set_zoom_factor(settings.scale);
+            self.styled = Some((settings.theme, settings.scale));
+        }
+    }
+
+    /// What keys act on from now on.
+    fn keyboard(&self, context: &egui::Context, state: &PanelState<'_>) -> Keyboard {
+        let answers =
+            state.document.asks || self.files.is_open() || self.windows.has(Pane::Palette) || self.kept.drag.is_some();
+        if context.text_edit_focused() || answers {
+            Keyboard::Typing
+        } else if self.windows.is_open() {
+            Keyboard::Window
+        } else if context.egui_wants_keyboard_input() {
+            Keyboard::Widget
+        } else {
+            Keyboard::Commands
+        }
+    }
+}
+
+/// What panels remember from frame to frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// Thickness of the next sheet of sand, in metres.
@@ -72,90 +112,51 @@ pub struct Kept {
     pub springs: Springs,
     /// The number of the brush that follows the pointer.
     pub drag: Option<brush::Drag>,
+    /// Whether the statistics were seen in the last frame.
+    pub statistics_seen: bool,
 }
 
 impl Default for Kept {
     fn default() -> Self {
-        Self { sheet: 1.0, springs: Springs::default(), drag: None }
+        Self { sheet: 1.0, springs: Springs::default(), drag: None, statistics_seen: false }
     }
 }
 
 /// All that panels show.
-pub struct State<'a> {
-    /// The sessions.
-    pub live: &'a Live,
-    /// Play and speed.
-    pub transport: &'a Transport,
-    /// What ticks and frames cost.
-    pub timing: &'a Timing,
-    /// Statistics and how they went.
-    pub record: &'a Record,
-    /// What can be undone.
-    pub history: &'a History,
-    /// The brushes, and which is in the hand.
-    pub brushes: &'a Brushes,
-    /// The keyframes along the run.
-    pub timeline: &'a Timeline,
-    /// The file that the work belongs to.
-    pub document: &'a Document,
-    /// The person's settings.
-    pub preferences: &'a Preferences,
-    /// What is shown over the ground.
-    pub overlay: &'a Overlay,
-    /// The place on the chosen map under the pointer.
-    pub pointed: Option<[f32; 2]>,
-    /// Where in the view the springs of the chosen map are.
-    pub marks: &'a [Option<Vec2>],
-    /// Start, present or both.
-    pub shown: Before,
-    /// Which panels there are.
-    pub workspace: Workspace,
-    /// Name of the graphics adapter.
-    pub adapter: &'a str,
-}
-
-/// The resources behind [`State`].
 #[derive(SystemParam)]
-struct Sources<'w> {
-    live: Res<'w, Live>,
-    transport: Res<'w, Transport>,
-    timing: Res<'w, Timing>,
-    record: ResMut<'w, Record>,
-    history: Res<'w, History>,
-    brushes: Res<'w, Brushes>,
-    document: Res<'w, Document>,
-    timeline: Res<'w, Timeline>,
-    preferences: Res<'w, Preferences>,
-    overlay: Res<'w, Overlay>,
-    pointed: Res<'w, Pointed>,
-    marks: Res<'w, Marks>,
-    shown: Res<'w, Shown>,
-    workspace: Res<'w, Workspace>,
-    adapter: Res<'w, RenderAdapterInfo>,
-    notices: Res<'w, Notices>,
-    visible: Res<'w, UiVisible>,
-}
-
-impl Sources<'_> {
-    fn state(&self) -> State<'_> {
-        State {
-            live: &self.live,
-            transport: &self.transport,
-            timing: &self.timing,
-            record: &self.record,
-            history: &self.history,
-            brushes: &self.brushes,
-            document: &self.document,
-            timeline: &self.timeline,
-            preferences: &self.preferences,
-            overlay: &self.overlay,
-            pointed: self.pointed.0,
-            marks: &self.marks.0,
-            shown: self.shown.0,
-            workspace: *self.workspace,
-            adapter: &self.adapter.name,
-        }
-    }
+pub struct PanelState<'w> {
+    /// The sessions.
+    pub live: Res<'w, Live>,
+    /// Play and speed.
+    pub transport: Res<'w, Transport>,
+    /// What ticks and frames cost.
+    pub timing: Res<'w, Timing>,
+    /// Statistics and how they went.
+    pub record: Res<'w, Record>,
+    /// What can be undone.
+    pub history: Res<'w, History>,
+    /// The brushes, and which is in the hand.
+    pub brushes: Res<'w, Brushes>,
+    /// The keyframes along the run.
+    pub timeline: Res<'w, Timeline>,
+    /// The file that the work belongs to.
+    pub document: Res<'w, Document>,
+    /// The person's settings.
+    pub preferences: Res<'w, Preferences>,
+    /// What is shown over the ground.
+    pub overlay: Res<'w, Overlay>,
+    /// The place on the chosen map under the pointer.
+    pub pointed: Res<'w, Pointed>,
+    /// Where in the view the springs of the chosen map are.
+    pub marks: Res<'w, SourceMarks>,
+    /// Start, present or both.
+    pub shown: Res<'w, Shown>,
+    /// Which panels there are.
+    pub workspace: Res<'w, Workspace>,
+    /// What the person should know.
+    pub notices: Res<'w, Notices>,
+    /// What draws, if anything does.
+    pub adapter: Option<Res<'w, RenderAdapterInfo>>,
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -165,7 +166,10 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Keyboard>()
         .add_systems(Startup, spawn_canvas)
         .add_systems(EguiPrimaryContextPass, draw)
-        .add_systems(Update, (obey, keys::ask, files::take_dropped_files, ask_to_leave));
+        .add_systems(
+            Update,
+            (obey, keys::ask, files::take_dropped_files, ask_to_leave, show_document, want_statistics),
+        );
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
@@ -178,9 +182,11 @@ fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn draw(
     mut contexts: EguiContexts,
-    mut sources: Sources,
+    state: PanelState,
+    visible: Res<UiVisible>,
     mut opened: ResMut<Opened>,
     mut commands: MessageWriter<Command>,
     mut pointer: ResMut<PointerOverView>,
@@ -189,43 +195,34 @@ fn draw(
 ) -> Result {
     let context = contexts.ctx_mut()?.clone();
     let opened = &mut *opened;
-    let settings = &sources.preferences.settings;
-    if opened.styled != Some((settings.theme, settings.scale)) {
-        style::apply(&context, settings.theme, opened.styled.is_none());
-        context.set_zoom_factor(settings.scale);
-        opened.styled = Some((settings.theme, settings.scale));
-    }
+    opened.follow_settings(&context, &state.preferences.settings);
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
     style::keep_letters(&root);
     let mut asked = Vec::new();
-    let state = sources.state();
-    let mut wants_statistics = false;
-    let view = if sources.visible.0 && state.workspace != Workspace::Present {
-        let (commands, left, wanted) = panels::window_ui(&mut root, &state, &mut opened.kept);
+    let panels = visible.0 && *state.workspace != Workspace::Present;
+    if state.brushes.held.is_some() {
+        // A hand holds one thing.
+        opened.kept.springs.place(None);
+    }
+    opened.kept.statistics_seen = false;
+    let view = if panels {
+        let (commands, left) = panels::window_ui(&mut root, &state, &mut opened.kept);
         asked.extend(commands);
-        wants_statistics = wanted;
         left
     } else {
         window
     };
-    // On whole pixels of the screen, or the picture would be blurred.
-    let scale = context.pixels_per_point();
-    let pixel = |point: egui::Pos2| UVec2::new((point.x * scale).round() as u32, (point.y * scale).round() as u32);
-    let rect = URect::from_corners(pixel(view.min), pixel(view.max));
+    let (rect, seen) = on_pixels(view, context.pixels_per_point());
     if free.rect != rect {
         free.rect = rect;
     }
-    let seen = egui::Rect::from_min_max(
-        egui::pos2(rect.min.x as f32 / scale, rect.min.y as f32 / scale),
-        egui::pos2(rect.max.x as f32 / scale, rect.max.y as f32 / scale),
-    );
     // Asked for while the panels are hidden, it is not meant for later.
     let drags = opened.drags.take();
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
-        asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, sources.visible.0));
-        if sources.visible.0 && state.workspace != Workspace::Present {
+        asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, visible.0));
+        if panels {
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.kept.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
             if let Some(name) = drags {
@@ -237,18 +234,8 @@ fn draw(
     }
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context, state.live.chosen()));
-    asked.extend(toasts::toasts_ui(&context, &sources.notices, view));
-    let answers =
-        sources.document.asks || opened.files.is_open() || opened.windows.palette || opened.kept.drag.is_some();
-    *keyboard = if context.text_edit_focused() || answers {
-        Keyboard::Typing
-    } else if opened.windows.is_open() {
-        Keyboard::Window
-    } else if context.egui_wants_keyboard_input() {
-        Keyboard::Widget
-    } else {
-        Keyboard::Commands
-    };
+    asked.extend(toasts::toasts_ui(&context, &state.notices, view));
+    *keyboard = opened.keyboard(&context, &state);
     commands.write_batch(asked);
     // Decided while no button is down, so that a drag stays with what it began on.
     let (place, down) = context.input(|input| (input.pointer.latest_pos(), input.pointer.any_down()));
@@ -259,16 +246,28 @@ fn draw(
         });
         pointer.0 = over;
     }
-    if sources.record.wanted != wants_statistics {
-        sources.record.wanted = wants_statistics;
-    }
     Ok(())
 }
 
-/// Who closes the window wants to leave.
+/// The pixels of the screen that a rectangle covers, and their borders in points: between them the picture would be blurred.
+fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
+    let pixel = |point: egui::Pos2| UVec2::new((point.x * scale).round() as u32, (point.y * scale).round() as u32);
+    let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
+    let rect = URect::from_corners(pixel(view.min), pixel(view.max));
+    (rect, egui::Rect::from_min_max(point(rect.min), point(rect.max)))
+}
+
+/// A window that is closed ends the program.
 fn ask_to_leave(mut closing: MessageReader<WindowCloseRequested>, mut commands: MessageWriter<Command>) {
     if closing.read().count() > 0 {
-        commands.write(Command::Quit);
+        commands.write(FileCommand::Quit.into());
+    }
+}
+
+/// Statistics are measured as long as they are seen.
+fn want_statistics(opened: Res<Opened>, mut record: ResMut<Record>) {
+    if record.wanted != opened.kept.statistics_seen {
+        record.wanted = opened.kept.statistics_seen;
     }
 }
 
@@ -278,20 +277,14 @@ fn on_widget(context: &egui::Context) -> bool {
     hovered.into_iter().any(|id| context.read_response(id).is_some_and(|response| response.sense.interactive()))
 }
 
-/// What only the panels and the window can do.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
-fn obey(
-    mut commands: MessageReader<Command>,
+/// Lets the panels know the view's picture, and the window its title.
+fn show_document(
     mut opened: ResMut<Opened>,
-    mut visible: ResMut<UiVisible>,
     live: Res<Live>,
-    preferences: Res<Preferences>,
     free: Res<FreeView>,
-    mut notices: ResMut<Notices>,
+    (document, history): (Res<Document>, Res<History>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
     mut contexts: EguiContexts,
-    document: Res<Document>,
-    history: Res<History>,
 ) {
     let id = free.picture.id();
     if free.picture != Handle::default() && opened.picture.is_none_or(|(known, _)| known != id) {
@@ -306,24 +299,26 @@ fn obey(
     for mut window in windows.iter_mut().filter(|window| window.title != title) {
         window.title.clone_from(&title);
     }
-    for command in commands.read() {
-        if opened.windows.obey(command) || opened.files.obey(command, live.chosen(), &preferences, live.file.as_deref())
-        {
-            continue;
-        }
+}
+
+/// Does what only the panels and the window can do.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn obey(
+    mut asked: MessageReader<Command>,
+    mut opened: ResMut<Opened>,
+    mut visible: ResMut<UiVisible>,
+    live: Res<Live>,
+    preferences: Res<Preferences>,
+    mut notices: ResMut<Notices>,
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
+    mut contexts: EguiContexts,
+    mut commands: Commands,
+) {
+    let session = live.chosen();
+    for command in asked.read() {
+        let Command::Window(command) = command else { continue };
         match command {
-            Command::ToggleUi => visible.0 = !visible.0,
-            Command::DragBrush(name) => opened.drags = Some(name),
-            Command::Hold(Some(_)) => opened.kept.springs.place(None),
-            Command::CopyCommandLine => {
-                if let Ok(context) = contexts.ctx_mut() {
-                    context.copy_text(live.chosen().command_line());
-                    let edited = live.chosen().did_by_hand();
-                    let but = " What was done to layers and springs by hand is not in it.";
-                    notices.tell(Level::Info, format!("Copied the command line.{}", if edited { but } else { "" }));
-                }
-            }
-            Command::ToggleFullScreen => {
+            WindowCommand::ToggleFullScreen => {
                 for mut window in &mut windows {
                     window.mode = match window.mode {
                         WindowMode::Windowed => WindowMode::BorderlessFullscreen(MonitorSelection::Current),
@@ -331,7 +326,27 @@ fn obey(
                     };
                 }
             }
-            _ => {}
+            WindowCommand::ToggleUi => visible.0 = !visible.0,
+            WindowCommand::Toggle(pane) => opened.windows.toggle(*pane),
+            WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences),
+            WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
+            WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
+            WindowCommand::Save => match &live.file {
+                Some(path) => drop(commands.write_message(Command::from(FileCommand::SaveProject(path.clone())))),
+                None => opened.files.ask(Dialog::SaveProject, session, &preferences),
+            },
+            WindowCommand::DragBrush(name) => opened.drags = Some(name),
+            WindowCommand::CopyCommandLine => {
+                if let Ok(context) = contexts.ctx_mut() {
+                    context.copy_text(session.command_line());
+                    let but = if session.did_by_hand() {
+                        " What was done to layers and springs by hand is not in it."
+                    } else {
+                        ""
+                    };
+                    notices.tell(Level::Info, format!("Copied the command line.{but}"));
+                }
+            }
         }
     }
 }

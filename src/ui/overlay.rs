@@ -2,31 +2,38 @@
 
 use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
 
+use super::{
+    Kept, PanelState,
+    panels::{EVERYWHERE, Panel},
+    style,
+};
 use crate::{
-    runtime::{Command, Overlay},
+    runtime::{Command, Overlay, ShowCommand},
     sim::quantity::{Quantity, Scale},
 };
 
-/// Size of the legend's bar of colours.
-const BAR: egui::Vec2 = egui::vec2(220.0, 12.0);
-
 /// The choice of a quantity, and of arrows.
-pub fn overlay_ui(ui: &mut Ui, overlay: &Overlay) -> Vec<Command> {
-    let mut commands = Vec::new();
+pub const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[], draw };
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
+    let (mut commands, overlay) = (Vec::new(), &state.overlay);
     let title = |quantity: Option<Quantity>| quantity.map_or("Ground", Quantity::title);
-    egui::ComboBox::from_id_salt("overlay").width(200.0).selected_text(title(overlay.shown)).show_ui(ui, |ui| {
-        for quantity in std::iter::once(None).chain(Quantity::all().map(Some)) {
-            let about = quantity.map_or("The ground as it looks.", Quantity::about);
-            let label = ui.selectable_label(overlay.shown == quantity, title(quantity));
-            if label.on_hover_text(about).clicked() {
-                commands.push(Command::ShowOverlay(quantity));
+    egui::ComboBox::from_id_salt("overlay")
+        .width(style::WIDE_CHOICE_WIDTH)
+        .selected_text(title(overlay.shown))
+        .show_ui(ui, |ui| {
+            for quantity in std::iter::once(None).chain(Quantity::all().map(Some)) {
+                let about = quantity.map_or("The ground as it looks.", Quantity::about);
+                let label = ui.selectable_label(overlay.shown == quantity, title(quantity));
+                if label.on_hover_text(about).clicked() {
+                    commands.push(ShowCommand::Overlay(quantity).into());
+                }
             }
-        }
-    });
+        });
     let mut arrows = overlay.arrows;
     let help = "Along the flow of the water; longer where it is faster.";
     if ui.checkbox(&mut arrows, "Flow arrows").on_hover_text(help).changed() {
-        commands.push(Command::ToggleArrows);
+        commands.push(ShowCommand::ToggleArrows.into());
     }
     commands
 }
@@ -37,17 +44,18 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     let (small, font) = (FontId::proportional(11.0), FontId::proportional(13.0));
     let mut corner = view.left_bottom() + egui::vec2(16.0, -16.0);
     if let Some(quantity) = overlay.shown {
-        let back = Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(BAR.x + 20.0, 4.0));
-        painter.rect_filled(back, 6.0, Color32::from_black_alpha(150));
+        let back =
+            Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(style::LEGEND_BAR.x + 20.0, 4.0));
+        painter.rect_filled(back, 6.0, style::DEEP_SHADE);
         let left = corner + egui::vec2(8.0, -30.0);
         let unit = if quantity.unit().is_empty() { String::new() } else { format!(" ({})", quantity.unit()) };
         let title = format!("{}{unit}", quantity.title());
         painter.text(left - egui::vec2(0.0, 5.0), Align2::LEFT_BOTTOM, title, font.clone(), Color32::WHITE);
-        painter.add(bar(Rect::from_min_size(left, BAR), quantity.scale()));
+        painter.add(bar(Rect::from_min_size(left, style::LEGEND_BAR), quantity.scale()));
         let (least, most) = overlay.range;
         for (share, align) in [(0.0, Align2::LEFT_TOP), (0.5, Align2::CENTER_TOP), (1.0, Align2::RIGHT_TOP)] {
             let value = least + share * (most - least);
-            let place = left + egui::vec2(share * BAR.x, BAR.y + 2.0);
+            let place = left + egui::vec2(share * style::LEGEND_BAR.x, style::LEGEND_BAR.y + 2.0);
             // Until the first values are there.
             if least < most {
                 painter.text(place, align, number(value), small.clone(), Color32::WHITE);
@@ -57,7 +65,7 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     }
     if overlay.arrows {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(190.0, 4.0));
-        painter.rect_filled(back, 6.0, Color32::from_black_alpha(150));
+        painter.rect_filled(back, 6.0, style::DEEP_SHADE);
         let text = format!("Longest arrow: {} m/s", number(overlay.fastest));
         painter.text(corner + egui::vec2(4.0, -10.0), Align2::LEFT_CENTER, text, font, Color32::WHITE);
     }

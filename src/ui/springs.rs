@@ -3,28 +3,31 @@
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, RichText, Sense, Stroke, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{State, style::ACCENT};
-use crate::{runtime::Command, sim::terrain::Source};
+use super::{
+    Kept, PanelState,
+    panels::{EVERYWHERE, Panel},
+    style::{self, ACCENT},
+};
+use crate::{
+    runtime::{BrushCommand, Command, EditCommand},
+    sim::terrain::Source,
+};
 
-/// Radius of a mark, in points.
-const MARK: f32 = 10.0;
 /// What a new spring gives and reaches, in cells: cubic metres per second and square metre of a cell, and cells.
 const NEW: (f32, f32) = (1.5, 2.5);
-const WATER: Color32 = Color32::from_rgb(64, 150, 235);
-const DRAIN: Color32 = Color32::from_rgb(214, 120, 60);
 
 /// What the person is doing with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Springs {
     /// The next click places a spring, or a drain.
-    placing: Option<Kind>,
+    placing: Option<SourceKind>,
     /// The one whose numbers are shown beside it.
     chosen: Option<usize>,
 }
 
 /// What a click places.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum SourceKind {
     /// Gives water.
     Spring,
     /// Takes it.
@@ -33,26 +36,32 @@ pub enum Kind {
 
 impl Springs {
     /// What the next click places, if anything.
-    pub fn placing(&self) -> Option<Kind> {
+    pub fn placing(&self) -> Option<SourceKind> {
         self.placing
     }
 
     /// Lets the next click place one, or none.
-    pub fn place(&mut self, kind: Option<Kind>) {
+    pub fn place(&mut self, kind: Option<SourceKind>) {
         self.placing = kind;
     }
 }
 
-/// The panel: buttons that place one, and the list.
-pub fn springs_ui(ui: &mut Ui, state: &State<'_>, springs: &mut Springs) -> Vec<Command> {
+/// Buttons that place one, and the list.
+pub const PANEL: Panel =
+    Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[], draw };
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
+    let springs = &mut kept.springs;
+    let mut asked = Vec::new();
     let terrain = &state.live.chosen().simulation.terrain;
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
-        for (kind, text) in [(Kind::Spring, "Place a spring"), (Kind::Drain, "Place a drain")] {
+        for (kind, text) in [(SourceKind::Spring, "Place a spring"), (SourceKind::Drain, "Place a drain")] {
             let help = "Then click on the map. Esc leaves it.";
             let on = springs.placing == Some(kind);
             if ui.selectable_label(on, format!("{} {text}", icon::DROP)).on_hover_text(help).clicked() {
                 springs.placing = if on { None } else { Some(kind) };
+                asked.push(BrushCommand::Hold(None).into());
             }
         }
     });
@@ -70,11 +79,12 @@ pub fn springs_ui(ui: &mut Ui, state: &State<'_>, springs: &mut Springs) -> Vec<
         });
         source_ui(ui, source, terrain.cell_size);
     }
-    changed(state, sources, removed, springs)
+    asked.extend(changed(state, sources, removed, springs));
+    asked
 }
 
-/// Marks on the map, each to be dragged; the chosen one with its numbers beside it. Placing ends with a click.
-pub fn marks_ui(root: &mut Ui, view: Rect, state: &State<'_>, springs: &mut Springs) -> Vec<Command> {
+/// SourceMarks on the map, each to be dragged; the chosen one with its numbers beside it. Placing ends with a click.
+pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut Springs) -> Vec<Command> {
     let terrain = &state.live.chosen().simulation.terrain;
     let mut sources = terrain.sources.clone();
     let mut removed = None;
@@ -86,45 +96,45 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &State<'_>, springs: &mut Spri
         if root.input(|input| input.key_pressed(egui::Key::Escape)) {
             springs.placing = None;
         } else if response.clicked()
-            && let Some(place) = state.pointed
+            && let Some(place) = state.pointed.0
         {
             let size = terrain.cell_size;
-            let sign = if kind == Kind::Drain { -1.0 } else { 1.0 };
+            let sign = if kind == SourceKind::Drain { -1.0 } else { 1.0 };
             sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size, ticks: None });
             springs.chosen = Some(sources.len() - 1);
             springs.placing = None;
         }
         response.on_hover_cursor(CursorIcon::Crosshair);
     }
-    for (index, mark) in state.marks.iter().enumerate() {
+    for (index, mark) in state.marks.0.iter().enumerate() {
         let (Some(share), Some(source)) = (mark, sources.get_mut(index)) else { continue };
         let place = view.min + egui::vec2(share.x, share.y) * view.size();
-        let color = if source.rate < 0.0 { DRAIN } else { WATER };
+        let color = if source.rate < 0.0 { style::DRAIN } else { style::SPRING };
         let chosen = springs.chosen == Some(index);
         painter.circle(
             place,
-            MARK,
+            style::MARK_RADIUS,
             color.gamma_multiply(0.85),
             Stroke::new(if chosen { 2.5 } else { 1.5 }, Color32::WHITE),
         );
         painter.text(place, Align2::CENTER_CENTER, icon::DROP, font(), Color32::WHITE);
-        let spot = Rect::from_center_size(place, egui::Vec2::splat(2.6 * MARK)).intersect(view);
+        let spot = Rect::from_center_size(place, egui::Vec2::splat(2.6 * style::MARK_RADIUS)).intersect(view);
         let response = root.interact(spot, root.id().with(("source", index)), Sense::click_and_drag());
         let name = format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1);
         response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, chosen, &name));
         if response.has_focus() {
-            painter.circle_stroke(place, MARK + 4.0, Stroke::new(2.0, ACCENT));
+            painter.circle_stroke(place, style::MARK_RADIUS + 4.0, Stroke::new(2.0, ACCENT));
         }
         if response.clicked() {
             springs.chosen = if chosen { None } else { Some(index) };
         }
         if response.dragged()
-            && let Some(pointed) = state.pointed
+            && let Some(pointed) = state.pointed.0
         {
             source.place = pointed;
         }
         if chosen && !response.dragged() {
-            let corner = place + egui::vec2(MARK + 8.0, -MARK);
+            let corner = place + egui::vec2(style::MARK_RADIUS + 8.0, -style::MARK_RADIUS);
             egui::Area::new(root.id().with("spring")).fixed_pos(corner).constrain_to(view).show(root.ctx(), |ui| {
                 egui::Frame::popup(ui.style()).show(ui, |ui| {
                     ui.horizontal(|ui| {
@@ -170,7 +180,12 @@ fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
 }
 
 /// What the changed list asks for.
-fn changed(state: &State<'_>, mut sources: Vec<Source>, removed: Option<usize>, springs: &mut Springs) -> Vec<Command> {
+fn changed(
+    state: &PanelState<'_>,
+    mut sources: Vec<Source>,
+    removed: Option<usize>,
+    springs: &mut Springs,
+) -> Vec<Command> {
     if let Some(index) = removed {
         sources.remove(index);
         springs.chosen = None;
@@ -178,5 +193,5 @@ fn changed(state: &State<'_>, mut sources: Vec<Source>, removed: Option<usize>, 
     if sources == state.live.chosen().simulation.terrain.sources {
         return Vec::new();
     }
-    vec![Command::SetSources(sources)]
+    vec![EditCommand::SetSources(sources).into()]
 }

@@ -3,11 +3,23 @@
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 
-use super::{State, ledger::volume};
-use crate::sim::statistics::BINS;
+use super::{
+    Kept, PanelState,
+    ledger::volume,
+    panels::{EVERYWHERE, Panel},
+    style,
+};
+use crate::{
+    runtime::{Command, LedgerSample, Workspace},
+    sim::statistics::BINS,
+};
 
 /// Statistics of the chosen run.
-pub fn statistics_ui(ui: &mut Ui, state: &State<'_>) {
+pub const PANEL: Panel =
+    Panel { key: "statistics", title: "Statistics", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
+    kept.statistics_seen = true;
     let found = &state.record.statistics;
     egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| {
@@ -27,7 +39,7 @@ pub fn statistics_ui(ui: &mut Ui, state: &State<'_>) {
     });
     let plot = |name: &str, x: &str, y: &str| {
         Plot::new(name.to_owned())
-            .height(130.0)
+            .height(style::PLOT_HEIGHT)
             .allow_scroll(false)
             .allow_drag(false)
             .allow_zoom(false)
@@ -35,7 +47,7 @@ pub fn statistics_ui(ui: &mut Ui, state: &State<'_>) {
             .y_axis_label(y.to_owned())
     };
     let samples = &state.record.samples;
-    let series = |value: &dyn Fn(&crate::runtime::Sample) -> f64| -> PlotPoints<'static> {
+    let series = |value: &dyn Fn(&LedgerSample) -> f64| -> PlotPoints<'static> {
         samples.iter().map(|sample| [sample.tick as f64, 1e-6 * value(sample)]).collect()
     };
     ui.add_space(6.0);
@@ -58,4 +70,5 @@ pub fn statistics_ui(ui: &mut Ui, state: &State<'_>) {
     let slopes: PlotPoints<'_> =
         found.slopes.iter().enumerate().map(|(bin, share)| [(bin as f64 + 0.5) * width, 100.0 * share]).collect();
     plot("slopes", "°", "%").show(ui, |plot| plot.line(Line::new("share of the map", slopes)));
+    Vec::new()
 }

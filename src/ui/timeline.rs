@@ -2,22 +2,23 @@
 
 use bevy_egui::egui::{self, Color32, Key, Sense, Stroke, Ui};
 
-use super::{State, style::ACCENT};
-use crate::runtime::{Command, Mark};
+use super::{
+    PanelState,
+    style::{self, ACCENT},
+};
+use crate::runtime::{Command, Mark, RunCommand};
 
-/// Height of a branch, in points, and of all at most.
-const BRANCH: f32 = 7.0;
 /// Branches that are drawn; later ones lie on the last.
 const MOST: usize = 3;
 
 /// Height of the bar.
-pub fn timeline_height(state: &State<'_>) -> f32 {
+pub fn timeline_height(state: &PanelState<'_>) -> f32 {
     let branches = state.timeline.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
-    15.0 + BRANCH * branches.min(MOST) as f32
+    style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32
 }
 
 /// The bar: every keyframe of every branch, and the present.
-pub fn timeline_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
+pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let marks = state.timeline.marks();
     let ticks = state.live.ticks();
     let first = marks.iter().map(|mark| mark.tick).min().unwrap_or(ticks).min(ticks);
@@ -26,7 +27,7 @@ pub fn timeline_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
     response.widget_info(|| egui::WidgetInfo::slider(true, ticks as f64, "Timeline"));
     let inner = rect.shrink2(egui::vec2(10.0, 5.0));
     let at = |tick: u64| inner.left() + inner.width() * (tick - first) as f32 / (last - first) as f32;
-    let row = |branch: usize| inner.bottom() - BRANCH * (branch.min(MOST - 1) as f32 + 0.5);
+    let row = |branch: usize| inner.bottom() - style::BRANCH_HEIGHT * (branch.min(MOST - 1) as f32 + 0.5);
     let painter = ui.painter().with_clip_rect(rect);
     let weak = ui.visuals().weak_text_color();
     for branch in 0..=marks.iter().map(|mark| mark.branch.min(MOST - 1)).max().unwrap_or(0) {
@@ -69,7 +70,7 @@ pub fn timeline_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
         let wanted = (response.clicked() || response.dragged()) && state.timeline.here() != Some(mark.id);
         let moved = response.clicked() || response.drag_started() || ui.input(|input| input.pointer.delta().x != 0.0);
         if (wanted || response.clicked() && mark.tick != ticks) && moved {
-            asked.push(Command::GoTo(mark.id));
+            asked.push(RunCommand::GoTo(mark.id).into());
         }
         let text =
             format!("Tick {}: goes back to it; Play goes on from there, and what was run before is kept.", mark.tick);
@@ -85,5 +86,5 @@ fn beside(marks: &[Mark], here: Option<u64>, steps: i64) -> Option<Command> {
     own.sort_by_key(|mark| mark.tick);
     let place = own.iter().position(|mark| mark.id == now.id)? as i64;
     let wanted = own.get(usize::try_from(place + steps).ok()?)?;
-    Some(Command::GoTo(wanted.id))
+    Some(RunCommand::GoTo(wanted.id).into())
 }

@@ -1,12 +1,12 @@
 //! Messages in the corner of the view.
 
-use bevy_egui::egui::{self, Align2, Color32, RichText};
+use bevy_egui::egui::{self, Align2, RichText};
 use egui_phosphor::regular as icon;
 
 use super::style;
 use crate::{
     io::Progress,
-    runtime::{Command, Level, Notices},
+    runtime::{Command, FileCommand, Level, Notices},
 };
 
 /// Shows messages in the lower left corner of `view`, the newest at the bottom. Returns what was answered.
@@ -18,8 +18,8 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
         let (sign, color) = match notice.level {
             Level::Working => (icon::HOURGLASS_MEDIUM, style::ACCENT),
             Level::Info => (icon::CHECK_CIRCLE, style::ACCENT),
-            Level::Warning => (icon::WARNING, Color32::from_rgb(222, 170, 70)),
-            Level::Error => (icon::WARNING_CIRCLE, Color32::from_rgb(224, 96, 84)),
+            Level::Warning => (icon::WARNING, style::WARNING),
+            Level::Error => (icon::WARNING_CIRCLE, style::ERROR),
             Level::Question => (icon::QUESTION, style::ACCENT),
         };
         let width = (view.width() - 60.0).clamp(120.0, 420.0);
@@ -47,12 +47,12 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
                             ui.horizontal(|ui| {
                                 for (word, command) in &notice.answers {
                                     if ui.button(*word).clicked() {
-                                        commands.extend([command.clone(), Command::Dismiss(notice.id)]);
+                                        commands.extend([command.clone(), FileCommand::Dismiss(notice.id).into()]);
                                     }
                                 }
                                 let read = !matches!(notice.level, Level::Working | Level::Question);
                                 if read && ui.small_button("Dismiss").clicked() {
-                                    commands.push(Command::Dismiss(notice.id));
+                                    commands.push(FileCommand::Dismiss(notice.id).into());
                                 }
                             });
                         });

@@ -3,14 +3,14 @@
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{State, commands, style::ACCENT};
+use super::{PanelState, commands, style::ACCENT};
 use crate::{
-    runtime::{Before, Command, SPEEDS},
+    runtime::{Before, Command, RunCommand, SPEEDS, ShowCommand, ViewCommand},
     sim::process::Counts,
 };
 
 /// Play, step, speed, restart, and what is seen.
-pub fn transport_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
+pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let button = |ui: &mut Ui, text: String, command: Command, on: bool, asked: &mut Vec<Command>| {
         let help = commands::entry(&command).map(|entry| {
@@ -30,45 +30,47 @@ pub fn transport_ui(ui: &mut Ui, state: &State<'_>) -> Vec<Command> {
         .scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden)
         .show(ui, |ui| {
             ui.horizontal_centered(|ui| {
-                button(ui, format!("{} Restart", icon::SKIP_BACK), Command::Restart, false, &mut asked);
+                button(ui, format!("{} Restart", icon::SKIP_BACK), RunCommand::Restart.into(), false, &mut asked);
                 let play = if state.transport.playing {
                     format!("{} Pause", icon::PAUSE)
                 } else {
                     format!("{} Play", icon::PLAY)
                 };
-                button(ui, play, Command::TogglePlay, true, &mut asked);
-                button(ui, format!("{} Tick", icon::SKIP_FORWARD), Command::Step(1), false, &mut asked);
-                button(ui, format!("{} 10", icon::FAST_FORWARD), Command::Step(10), false, &mut asked);
-                button(ui, format!("{} Stage", icon::STEPS), Command::Stage, false, &mut asked);
+                button(ui, play, RunCommand::TogglePlay.into(), true, &mut asked);
+                button(ui, format!("{} Tick", icon::SKIP_FORWARD), RunCommand::Step(1).into(), false, &mut asked);
+                button(ui, format!("{} 10", icon::FAST_FORWARD), RunCommand::Step(10).into(), false, &mut asked);
+                button(ui, format!("{} Stage", icon::STEPS), RunCommand::Stage.into(), false, &mut asked);
                 ui.separator();
                 let mut speed = state.transport.speed;
                 let label = ui.label("Speed");
                 let slider = egui::Slider::new(&mut speed, SPEEDS).logarithmic(true).suffix("×").max_decimals(2);
                 let slider = ui.add(slider).labelled_by(label.id);
                 if slider.on_hover_text("Ticks per second, as a multiple of 20.").changed() {
-                    asked.push(Command::SetSpeed(speed));
+                    asked.push(RunCommand::SetSpeed(speed).into());
                 }
                 ui.separator();
-                button(ui, format!("{} New seed", icon::DICE_FIVE), Command::NewSeed, false, &mut asked);
+                button(ui, format!("{} New seed", icon::DICE_FIVE), RunCommand::NewSeed.into(), false, &mut asked);
                 ui.separator();
                 // Pressed again, it shows the present.
-                let toggled = |wanted: Before, on: bool| Command::ShowBefore(if on { Before::Off } else { wanted });
-                let alone = state.shown == Before::Alone;
-                let split = matches!(state.shown, Before::Split(_));
+                let toggled = |wanted: Before, on: bool| -> Command {
+                    ShowCommand::Before(if on { Before::Off } else { wanted }).into()
+                };
+                let alone = state.shown.0 == Before::Alone;
+                let split = matches!(state.shown.0, Before::Split(_));
                 let start = format!("{} Start", icon::CLOCK_COUNTER_CLOCKWISE);
                 button(ui, start, toggled(Before::Alone, alone), alone, &mut asked);
                 let half = format!("{} Split", icon::SQUARE_SPLIT_HORIZONTAL);
                 button(ui, half, toggled(Before::Split(0.5), split), split, &mut asked);
                 ui.separator();
-                button(ui, format!("{} Frame", icon::CORNERS_OUT), Command::FrameAll, false, &mut asked);
-                button(ui, format!("{} Picture", icon::CAMERA), Command::TakePicture, false, &mut asked);
+                button(ui, format!("{} Frame", icon::CORNERS_OUT), ViewCommand::FrameAll.into(), false, &mut asked);
+                button(ui, format!("{} Picture", icon::CAMERA), ViewCommand::TakePicture.into(), false, &mut asked);
             });
         });
     asked
 }
 
 /// Size, tick, cost, ledger.
-pub fn status_ui(ui: &mut Ui, state: &State<'_>) {
+pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
     let simulation = &state.live.chosen().simulation;
     let terrain = &simulation.terrain;
     let solid = &state.record.ledger.solid;

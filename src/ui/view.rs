@@ -3,13 +3,13 @@
 use bevy::math::Vec2;
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, Stroke, Ui};
 
-use super::{State, overlay::legend, style::ACCENT};
-use crate::runtime::{Before, Command, Workspace};
+use super::{
+    PanelState,
+    overlay::legend,
+    style::{ACCENT, FOCUS, SHADE, shaded_text},
+};
+use crate::runtime::{Before, Command, RunCommand, ShowCommand, Workspace};
 
-/// Behind words on the picture.
-const SHADE: Color32 = Color32::from_black_alpha(120);
-/// Around what has the keyboard.
-const FOCUS: Stroke = Stroke { width: 2.0, color: ACCENT };
 /// Share of the view by which a key moves the divider.
 const KEY_STEP: f32 = 0.02;
 
@@ -18,7 +18,7 @@ pub fn view_ui(
     root: &mut Ui,
     rect: Rect,
     picture: egui::TextureId,
-    state: &State<'_>,
+    state: &PanelState<'_>,
     labels: &[(usize, Vec2, String)],
     panels: bool,
 ) -> Vec<Command> {
@@ -26,13 +26,7 @@ pub fn view_ui(
     let whole = Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
     root.painter().image(picture, rect, whole, Color32::WHITE);
     let painter = root.painter().with_clip_rect(rect);
-    let text = |place: egui::Pos2, align: Align2, text: &str, size: f32, back: Color32| {
-        let font = FontId::proportional(size);
-        let shape = painter.layout_no_wrap(text.to_owned(), font, Color32::WHITE);
-        let at = align.anchor_size(place, shape.size());
-        painter.rect_filled(at.expand2(egui::vec2(7.0, 3.0)), 5.0, back);
-        painter.galley(at.min, shape, Color32::WHITE);
-    };
+    let text = |place, align, text: &str, size, back| shaded_text(&painter, place, align, text, size, back);
     for &(index, share, ref name) in labels {
         let place = rect.min + egui::vec2(share.x, share.y) * rect.size();
         // The run whose numbers the panels show stands out.
@@ -45,64 +39,62 @@ pub fn view_ui(
             painter.rect_stroke(spot, 5.0, FOCUS, egui::StrokeKind::Outside);
         }
         if response.on_hover_text("Shows the numbers of this run").clicked() {
-            commands.push(Command::Choose(index));
+            commands.push(RunCommand::Choose(index).into());
         }
     }
-    if state.shown != Before::Alone {
-        legend(root, rect, state.overlay);
+    if state.shown.0 != Before::Alone {
+        legend(root, rect, &state.overlay);
     }
-    match state.shown {
+    match state.shown.0 {
         Before::Off => {}
         Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE),
-        Before::Split(share) => {
-            let x = rect.left() + share * rect.width();
-            let line = [egui::pos2(x, rect.top()), egui::pos2(x, rect.bottom())];
-            painter.line_segment(line, Stroke::new(4.0, Color32::from_black_alpha(90)));
-            painter.line_segment(line, Stroke::new(1.5, Color32::WHITE));
-            painter.circle(
-                egui::pos2(x, rect.center().y),
-                11.0,
-                Color32::WHITE,
-                Stroke::new(1.0, Color32::from_black_alpha(120)),
-            );
-            let grip = egui_phosphor::regular::ARROWS_HORIZONTAL;
-            painter.text(
-                egui::pos2(x, rect.center().y),
-                Align2::CENTER_CENTER,
-                grip,
-                FontId::proportional(14.0),
-                Color32::BLACK,
-            );
-            let top = rect.top() + 18.0;
-            text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, "Start", 13.0, SHADE);
-            text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &format!("Tick {}", state.live.ticks()), 13.0, SHADE);
-            let handle = Rect::from_center_size(egui::pos2(x, rect.center().y), egui::vec2(24.0, rect.height()));
-            let response = root.interact(handle, root.id().with("divider"), Sense::drag());
-            response.widget_info(|| egui::WidgetInfo::slider(true, share.into(), "Divider between start and present"));
-            let mut wanted = share;
-            if response.has_focus() {
-                painter.circle_stroke(egui::pos2(x, rect.center().y), 13.0, FOCUS);
-                // The arrows move it, and not the focus.
-                let arrows = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
-                root.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
-                let pressed = |key| root.input(|input| input.num_presses(key)) as f32;
-                wanted += KEY_STEP * (pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft));
-            }
-            if let Some(place) = response.interact_pointer_pos().filter(|_| response.dragged()) {
-                wanted = (place.x - rect.left()) / rect.width().max(1.0);
-            }
-            if wanted != share {
-                commands.push(Command::ShowBefore(Before::Split(wanted.clamp(0.02, 0.98))));
-            }
-            response.on_hover_cursor(CursorIcon::ResizeHorizontal);
-        }
+        Before::Split(share) => commands.extend(divider_ui(root, rect, state.live.ticks(), share)),
     }
-    if panels && state.workspace == Workspace::Present {
-        // Who presents by mistake must find the way back.
+    if panels && *state.workspace == Workspace::Present {
+        // The way back out of a presentation that was begun by mistake.
         let back = "Present · F1 lists the keys · Ctrl+P finds everything";
         if state.live.ticks() < 1 || !state.transport.playing {
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
         }
     }
     commands
+}
+
+/// The divider between start and present, at a share of the view's width. Returns where it is moved to.
+fn divider_ui(root: &mut Ui, rect: Rect, ticks: u64, share: f32) -> Option<Command> {
+    let painter = root.painter().with_clip_rect(rect);
+    let text = |place, align, text: &str| shaded_text(&painter, place, align, text, 13.0, SHADE);
+    let x = rect.left() + share * rect.width();
+    let line = [egui::pos2(x, rect.top()), egui::pos2(x, rect.bottom())];
+    painter.line_segment(line, Stroke::new(4.0, SHADE));
+    painter.line_segment(line, Stroke::new(1.5, Color32::WHITE));
+    painter.circle(egui::pos2(x, rect.center().y), 11.0, Color32::WHITE, Stroke::new(1.0, SHADE));
+    let grip = egui_phosphor::regular::ARROWS_HORIZONTAL;
+    painter.text(
+        egui::pos2(x, rect.center().y),
+        Align2::CENTER_CENTER,
+        grip,
+        FontId::proportional(14.0),
+        Color32::BLACK,
+    );
+    let top = rect.top() + 18.0;
+    text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, "Start");
+    text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &format!("Tick {}", ticks));
+    let handle = Rect::from_center_size(egui::pos2(x, rect.center().y), egui::vec2(24.0, rect.height()));
+    let response = root.interact(handle, root.id().with("divider"), Sense::drag());
+    response.widget_info(|| egui::WidgetInfo::slider(true, share.into(), "Divider between start and present"));
+    let mut wanted = share;
+    if response.has_focus() {
+        painter.circle_stroke(egui::pos2(x, rect.center().y), 13.0, FOCUS);
+        // The arrows move it, and not the focus.
+        let arrows = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
+        root.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
+        let pressed = |key| root.input(|input| input.num_presses(key)) as f32;
+        wanted += KEY_STEP * (pressed(egui::Key::ArrowRight) - pressed(egui::Key::ArrowLeft));
+    }
+    if let Some(place) = response.interact_pointer_pos().filter(|_| response.dragged()) {
+        wanted = (place.x - rect.left()) / rect.width().max(1.0);
+    }
+    response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+    (wanted != share).then(|| ShowCommand::Before(Before::Split(wanted.clamp(0.02, 0.98))).into())
 }

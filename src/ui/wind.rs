@@ -2,10 +2,13 @@
 
 use bevy_egui::egui::{self, Align2, Color32, FontId, Key, Mesh, Rect, Sense, Stroke, Ui};
 
-use super::{State, style::ACCENT};
+use super::{
+    PanelState,
+    style::{self, ACCENT},
+};
 use crate::{
     params::{Parameter, Value, walk},
-    runtime::{Command, Overlay},
+    runtime::{Command, EditCommand, Overlay},
     sim::{
         grid::Grid,
         quantity::{Quantity, Scale},
@@ -13,16 +16,12 @@ use crate::{
     },
 };
 
-/// Radius of the dial, in points.
-const DIAL: f32 = 34.0;
 /// Scrolled points that change the strength by a tenth.
 const NOTCH: f32 = 20.0;
 /// Degrees and tenths of strength by which a key changes them.
 const KEY_STEP: f64 = 5.0;
 /// Most points along a side of the map.
 const MOST: usize = 100;
-/// Side of each of the two maps, in points.
-const MAP: f32 = 150.0;
 
 /// The pictures of the two maps, with tick and seed of what they show.
 #[derive(Default)]
@@ -40,7 +39,7 @@ fn number(parameters: &[Parameter], name: &str) -> Option<(f64, f64, f64)> {
 }
 
 /// The dial at the upper right of the view: drag to turn the wind, scroll for its strength.
-pub fn dial_ui(context: &egui::Context, view: Rect, state: &State<'_>, turned: f32) -> Vec<Command> {
+pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turned: f32) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut slots = state.live.chosen().simulation.slots.iter();
     let Some(slot) = slots.find(|slot| slot.enabled && slot.process.wind().is_some()) else { return commands };
@@ -48,7 +47,7 @@ pub fn dial_ui(context: &egui::Context, view: Rect, state: &State<'_>, turned: f
     let (Some(direction), Some(strength)) = (number(&parameters, "direction"), number(&parameters, "strength")) else {
         return commands;
     };
-    let side = 2.0 * (DIAL + 10.0);
+    let side = 2.0 * (style::DIAL_RADIUS + 10.0);
     let corner = view.right_top() + egui::vec2(-side - 12.0, 12.0);
     egui::Area::new("wind-dial".into()).fixed_pos(corner).order(egui::Order::Middle).show(context, |ui| {
         let (rect, response) = ui.allocate_exact_size(egui::vec2(side, side + 16.0), Sense::click_and_drag());
@@ -72,17 +71,17 @@ pub fn dial_ui(context: &egui::Context, view: Rect, state: &State<'_>, turned: f
         }
         let strong = ((strong * 10.0).round() * 0.1).clamp(strength.1, strength.2);
         if degrees != direction.0 {
-            commands.push(Command::Set(slot.key().to_owned(), "direction", Value::Number(degrees)));
+            commands.push(EditCommand::Set(slot.key().to_owned(), "direction", Value::Number(degrees)).into());
         }
         if (strong - strength.0).abs() > 0.04 {
-            commands.push(Command::Set(slot.key().to_owned(), "strength", Value::Number(strong)));
+            commands.push(EditCommand::Set(slot.key().to_owned(), "strength", Value::Number(strong)).into());
         }
         let second = number(&parameters, "second_share").is_some_and(|(share, ..)| share > 0.0);
         let second = number(&parameters, "second_direction").filter(|_| second).map(|(degrees, ..)| degrees);
         paint(ui, middle, [Some(direction.0), second], turned, response.hovered() || response.has_focus());
         let text = format!("Wind {:.1}", strength.0);
         let label = Rect::from_center_size(rect.center_bottom() - egui::vec2(0.0, 9.0), egui::vec2(64.0, 17.0));
-        ui.painter().rect_filled(label, 5.0, Color32::from_black_alpha(120));
+        ui.painter().rect_filled(label, 5.0, style::SHADE);
         ui.painter().text(label.center(), Align2::CENTER_CENTER, text, FontId::proportional(12.0), Color32::WHITE);
         response.on_hover_text("Where the wind blows to. Drag to turn it, scroll for its strength.");
     });
@@ -94,34 +93,33 @@ fn paint(ui: &Ui, middle: egui::Pos2, winds: [Option<f64>; 2], turned: f32, lit:
     let painter = ui.painter();
     painter.circle(
         middle,
-        DIAL,
-        Color32::from_black_alpha(if lit { 150 } else { 110 }),
-        Stroke::new(1.5, Color32::from_white_alpha(170)),
+        style::DIAL_RADIUS,
+        if lit { style::DEEP_SHADE } else { style::SHADE },
+        Stroke::new(1.5, style::FAINT),
     );
     for tick in 0..8 {
         let along = egui::Vec2::angled(tick as f32 * std::f32::consts::FRAC_PI_4 + turned);
         let inner = if tick % 2 == 0 { 0.82 } else { 0.90 };
-        let ends = [middle + along * DIAL * inner, middle + along * DIAL];
-        painter.line_segment(ends, Stroke::new(1.0, Color32::from_white_alpha(150)));
+        let ends = [middle + along * style::DIAL_RADIUS * inner, middle + along * style::DIAL_RADIUS];
+        painter.line_segment(ends, Stroke::new(1.0, style::FAINT));
     }
-    for (degrees, color) in winds.into_iter().zip([ACCENT, Color32::from_white_alpha(150)]) {
+    for (degrees, color) in winds.into_iter().zip([ACCENT, style::FAINT]) {
         let Some(degrees) = degrees else { continue };
         let along = egui::Vec2::angled((degrees as f32).to_radians() + turned);
         let aside = egui::vec2(-along.y, along.x);
-        let (tail, neck, tip) =
-            (middle - along * DIAL * 0.66, middle + along * DIAL * 0.28, middle + along * DIAL * 0.74);
+        let (tail, neck, tip) = (
+            middle - along * style::DIAL_RADIUS * 0.66,
+            middle + along * style::DIAL_RADIUS * 0.28,
+            middle + along * style::DIAL_RADIUS * 0.74,
+        );
         painter.line_segment([tail, neck], Stroke::new(3.0, color));
-        let head = vec![tip, neck + aside * DIAL * 0.24, neck - aside * DIAL * 0.24];
+        let head = vec![tip, neck + aside * style::DIAL_RADIUS * 0.24, neck - aside * style::DIAL_RADIUS * 0.24];
         painter.add(egui::Shape::convex_polygon(head, color, Stroke::NONE));
     }
 }
 
 /// The window with the wind's ways and the sand side by side.
-pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, open: &mut bool) {
-    if !*open {
-        map.pictures = None;
-        return;
-    }
+pub fn map_ui(context: &egui::Context, state: &PanelState<'_>, map: &mut WindMap, open: &mut bool) {
     let session = state.live.chosen();
     let now = (session.simulation.ticks(), session.simulation.seed());
     if state.live.between_ticks() && map.pictures.as_ref().is_none_or(|(_, tick, seed)| (*tick, *seed) != now) {
@@ -130,7 +128,7 @@ pub fn map_ui(context: &egui::Context, state: &State<'_>, map: &mut WindMap, ope
         map.pictures = Some((pictures, now.0, now.1));
     }
     // Beside the tools.
-    let place = context.content_rect().left_bottom() + egui::vec2(66.0, -MAP - 190.0);
+    let place = context.content_rect().left_bottom() + egui::vec2(66.0, -style::WIND_MAP_SIDE - 190.0);
     egui::Window::new("Wind map").open(open).resizable(false).default_pos(place).show(context, |ui| {
         ui.horizontal(|ui| {
             let Some((pictures, ..)) = &map.pictures else { return };
@@ -156,7 +154,7 @@ fn picture(grid: &Grid) -> Mesh {
     let mut sorted = values.clone();
     sorted.sort_by(f32::total_cmp);
     let most = sorted[(sorted.len() - 1) * 99 / 100].max(1e-6);
-    let size = MAP / (columns.max(rows).max(2) - 1) as f32;
+    let size = style::WIND_MAP_SIDE / (columns.max(rows).max(2) - 1) as f32;
     let mut mesh = Mesh::default();
     for (index, value) in values.iter().enumerate() {
         let (column, row) = (index % columns, index / columns);
@@ -180,7 +178,7 @@ mod tests {
     fn a_large_map_becomes_a_small_picture_of_the_same_shape() {
         let mesh = picture(&Grid::from_fn(1000, 500, |x, _| x as f32));
         let size = mesh.calc_bounds().size();
-        assert!(mesh.vertices.len() <= MOST * MOST && (size.x - MAP).abs() < 0.1);
+        assert!(mesh.vertices.len() <= MOST * MOST && (size.x - style::WIND_MAP_SIDE).abs() < 0.1);
         assert!((size.y / size.x - 0.5).abs() < 0.01);
         assert_ne!(mesh.vertices[0].color, mesh.vertices[50].color);
         assert_eq!(picture(&Grid::filled(1, 1, 0.0)).vertices.len(), 1);

@@ -1,5 +1,5 @@
 //! The camera: it draws the picture that the panels leave room for. The right button turns it, the middle one shifts it, the
-//! wheel zooms; it goes round slowly until somebody takes it.
+//! wheel zooms; it goes round slowly until it is taken.
 
 use std::f32::consts::TAU;
 
@@ -23,11 +23,12 @@ use super::{
     SIDE, ViewSystems,
     ground::{Blocks, START_LAYER},
     numbers::SceneNumbers,
+    picture,
 };
 use crate::{
     io,
     look::ToneCurve,
-    runtime::{Command, Eye, FreeView, Live, PointerOverView, Preferences},
+    runtime::{Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
     settings::{AntiAliasing, Buttons},
 };
 
@@ -44,17 +45,17 @@ pub struct Viewpoint {
     yaw: f32,
     pitch: f32,
     distance: f32,
-    turn: Turn,
+    turn: Turning,
 }
 
 /// Whether the camera goes round by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum Turning {
     /// It stands still.
     Still,
     /// It does until the first click, wherever that goes.
     Welcome,
-    /// It was told to, and does until somebody takes it.
+    /// It was told to, and does until it is taken.
     Table,
 }
 
@@ -62,14 +63,14 @@ impl Viewpoint {
     /// The named view; `None` if there is no such name.
     pub fn named(name: &str) -> Option<Self> {
         let (_, yaw, pitch, distance) = CAMERAS.into_iter().find(|(key, ..)| *key == name)?;
-        Some(Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turn::Still })
+        Some(Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turning::Still })
     }
 }
 
 impl Default for Viewpoint {
     fn default() -> Self {
         let (_, yaw, pitch, distance) = CAMERAS[0];
-        Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turn::Welcome }
+        Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turning::Welcome }
     }
 }
 
@@ -235,7 +236,7 @@ fn take_settings(
     }
 }
 
-/// Turns as [`Turn`] says.
+/// Turns as [`Turning`] says.
 fn turn_slowly(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
@@ -246,28 +247,33 @@ fn turn_slowly(
 ) {
     let pointed = buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some();
     let touched = match viewpoint.turn {
-        Turn::Still => return,
-        Turn::Welcome => pointed,
-        Turn::Table => pointed && over_view.0,
+        Turning::Still => return,
+        Turning::Welcome => pointed,
+        Turning::Table => pointed && over_view.0,
     };
     if touched {
-        viewpoint.turn = Turn::Still;
+        viewpoint.turn = Turning::Still;
         return;
     }
     camera.target_yaw += TURN * time.delta_secs().min(0.1);
     camera.force_update = true;
 }
 
+/// Does what only the view can do.
 fn obey(
-    mut commands: MessageReader<Command>,
+    mut asked: MessageReader<Command>,
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
+    live: Res<Live>,
+    view: Res<FreeView>,
+    mut commands: Commands,
 ) {
-    for command in commands.read() {
+    for command in asked.read() {
+        let Command::View(command) = command else { continue };
         match command {
-            Command::FrameAll => {
+            ViewCommand::FrameAll => {
                 let home = Viewpoint::default();
-                viewpoint.turn = Turn::Still;
+                viewpoint.turn = Turning::Still;
                 camera.target_focus = FOCUS;
                 // The shorter way round.
                 let turns = ((camera.target_yaw - home.yaw) / TAU).round();
@@ -276,17 +282,17 @@ fn obey(
                 camera.target_radius = home.distance;
                 camera.force_update = true;
             }
-            Command::PlaceCamera(place) => {
-                viewpoint.turn = Turn::Still;
+            ViewCommand::PlaceCamera(place) => {
+                viewpoint.turn = Turning::Still;
                 camera.target_focus = place.focus.into();
                 (camera.target_yaw, camera.target_pitch) = (place.yaw, place.pitch);
                 camera.target_radius = place.distance;
                 camera.force_update = true;
             }
-            Command::ToggleTurntable => {
-                viewpoint.turn = if viewpoint.turn == Turn::Still { Turn::Table } else { Turn::Still };
+            ViewCommand::ToggleTurntable => {
+                viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
             }
-            _ => {}
+            ViewCommand::TakePicture => picture::take(&live, &view, &mut commands),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{mem::MaybeUninit, time::Instant};
 use bevy::{
     asset::RenderAssetUsages,
     camera::visibility::{NoFrustumCulling, RenderLayers},
+    ecs::system::SystemParam,
     mesh::{Indices, MeshVertexBufferLayoutRef, PrimitiveTopology},
     pbr::{MaterialPipeline, MaterialPipelineKey},
     prelude::*,
@@ -17,16 +18,14 @@ use rayon::prelude::*;
 
 use super::{
     ViewSystems,
+    material::{Variant, shader, update},
     numbers::{self, Layout, SceneNumbers},
     overlay::{Motions, OverlayNumbers},
-    variant::Variant,
 };
 use crate::{
     runtime::{Before, BrushCursor, Brushes, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
     sim::{grid::Grid, terrain::Terrain},
 };
-
-const SHADER: &str = "embedded://thalweg/shaders/terrain.wgsl";
 
 /// What casts shadows on the start of the run where it is drawn beside the present.
 pub(super) const START_LAYER: usize = 1;
@@ -60,15 +59,15 @@ impl From<&GroundMaterial> for Variant {
 
 impl Material for GroundMaterial {
     fn vertex_shader() -> ShaderRef {
-        SHADER.into()
+        shader!("terrain.wgsl")
     }
 
     fn fragment_shader() -> ShaderRef {
-        SHADER.into()
+        shader!("terrain.wgsl")
     }
 
     fn prepass_vertex_shader() -> ShaderRef {
-        SHADER.into()
+        shader!("terrain.wgsl")
     }
 
     fn specialize(
@@ -131,20 +130,67 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(Update, (show_heights, show_numbers).chain().in_set(ViewSystems::Show));
 }
 
+/// What blocks are made of.
+#[derive(SystemParam)]
+pub(super) struct BlockAssets<'w, 's> {
+    images: ResMut<'w, Assets<Image>>,
+    meshes: ResMut<'w, Assets<Mesh>>,
+    materials: ResMut<'w, Assets<GroundMaterial>>,
+    motions: Res<'w, Motions>,
+    commands: Commands<'w, 's>,
+}
+
+impl BlockAssets<'_, '_> {
+    /// Shows a terrain, or its start, in the block of this number, which is made if there is none; on a layer, with so many
+    /// vertices along a side at most. Returns the lowest ground.
+    fn show(
+        &mut self,
+        list: &mut Vec<Block>,
+        index: usize,
+        terrain: &Terrain,
+        (start, layer, most): (bool, usize, usize),
+    ) -> f32 {
+        let cells = (terrain.width(), terrain.height());
+        let size = (cells.0, cells.1, most);
+        let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { layer_bytes(terrain) };
+        if let Some(block) = list.get(index).filter(|block| block.size == size) {
+            if let Some(mut image) = self.images.get_mut(&block.layers) {
+                image.data = Some(bytes);
+            }
+            return lowest;
+        }
+        let layers = self.images.add(layer_image(cells, bytes));
+        let mesh = self.meshes.add(block_mesh(cells, most));
+        if let Some(block) = list.get_mut(index) {
+            if let Some(mut material) = self.materials.get_mut(&block.material) {
+                material.layers = layers.clone();
+            }
+            self.commands.entity(block.entity).insert(Mesh3d(mesh.clone()));
+            (block.size, block.layers, block.mesh) = (size, layers, mesh);
+            return lowest;
+        }
+        let material = self.materials.add(GroundMaterial {
+            scene: SceneNumbers::default(),
+            layers: layers.clone(),
+            motion: self.motions.still.clone(),
+            overlay: OverlayNumbers::default(),
+        });
+        let surface = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), RenderLayers::layer(layer));
+        let entity = self.commands.spawn((surface, NoFrustumCulling)).id();
+        list.push(Block { entity, mesh, material, layers, size });
+        lowest
+    }
+}
+
 /// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
-#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 pub(super) fn show_heights(
     live: Res<Live>,
     revision: Res<Revision>,
     shown: Res<Shown>,
-    mut blocks: ResMut<Blocks>,
-    mut images: ResMut<Assets<Image>>,
-    mut meshes: ResMut<Assets<Mesh>>,
-    mut materials: ResMut<Assets<GroundMaterial>>,
-    mut timing: ResMut<Timing>,
     preferences: Res<Preferences>,
-    motions: Res<Motions>,
-    mut commands: Commands,
+    mut blocks: ResMut<Blocks>,
+    mut timing: ResMut<Timing>,
+    mut assets: BlockAssets,
 ) {
     // A divider that moves changes no heights.
     let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
@@ -161,51 +207,13 @@ pub(super) fn show_heights(
     let blocks = &mut *blocks;
     let wanted = live.all().len();
     for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
-        commands.entity(gone.entity).despawn();
+        assets.commands.entity(gone.entity).despawn();
     }
     if kind != Before::Split(0.0) || blocks.starts.len() != wanted {
         for gone in blocks.starts.drain(..) {
-            commands.entity(gone.entity).despawn();
+            assets.commands.entity(gone.entity).despawn();
         }
     }
-    let mut show = |list: &mut Vec<Block>, index: usize, terrain: &Terrain, start: bool, layer: usize| {
-        let size = (terrain.width(), terrain.height());
-        let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { layer_bytes(terrain) };
-        if let Some(block) = list.get_mut(index) {
-            if block.size == (size.0, size.1, most) {
-                if let Some(mut image) = images.get_mut(&block.layers) {
-                    image.data = Some(bytes);
-                }
-                return lowest;
-            }
-            block.size = (size.0, size.1, most);
-            block.layers = images.add(layer_image(size, bytes));
-            if let Some(mut material) = materials.get_mut(&block.material) {
-                material.layers = block.layers.clone();
-            }
-            block.mesh = meshes.add(block_mesh(size, most));
-            commands.entity(block.entity).insert(Mesh3d(block.mesh.clone()));
-            return lowest;
-        }
-        let layers = images.add(layer_image(size, bytes));
-        let material = materials.add(GroundMaterial {
-            scene: SceneNumbers::default(),
-            layers: layers.clone(),
-            motion: motions.still.clone(),
-            overlay: OverlayNumbers::default(),
-        });
-        let mesh = meshes.add(block_mesh(size, most));
-        let entity = commands
-            .spawn((
-                Mesh3d(mesh.clone()),
-                MeshMaterial3d(material.clone()),
-                NoFrustumCulling,
-                RenderLayers::layer(layer),
-            ))
-            .id();
-        list.push(Block { entity, mesh, material, layers, size: (size.0, size.1, most) });
-        lowest
-    };
     if begins {
         blocks.sunk = vec![0.0; wanted];
         blocks.levels = live.all().iter().map(|session| session.simulation.terrain.start.min_max().0).collect();
@@ -213,10 +221,10 @@ pub(super) fn show_heights(
     for (index, session) in live.all().iter().enumerate() {
         let terrain = &session.simulation.terrain;
         let level = blocks.levels[index];
-        let lowest = show(&mut blocks.present, index, terrain, kind == Before::Alone, 0);
+        let lowest = assets.show(&mut blocks.present, index, terrain, (kind == Before::Alone, 0, most));
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
-            show(&mut blocks.starts, index, terrain, true, START_LAYER);
+            assets.show(&mut blocks.starts, index, terrain, (true, START_LAYER, most));
         }
     }
     timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
@@ -229,7 +237,7 @@ fn show_numbers(
     view: Res<FreeView>,
     (brushes, cursor): (Res<Brushes>, Res<BrushCursor>),
     mut blocks: ResMut<Blocks>,
-    mut images: ResMut<Assets<GroundMaterial>>,
+    mut materials: ResMut<Assets<GroundMaterial>>,
     pictures: Res<Assets<Image>>,
 ) {
     let layout = Layout::new(live.all());
@@ -254,11 +262,8 @@ fn show_numbers(
         })
         .collect();
     let mut set = |block: &Block, numbers: SceneNumbers| {
-        if images.get(&block.material).is_some_and(|material| material.scene != numbers)
-            && let Some(mut material) = images.get_mut(&block.material)
-        {
-            material.scene = numbers;
-        }
+        let differs = |material: &GroundMaterial| material.scene != numbers;
+        update(&mut materials, &block.material, differs, |material| material.scene = numbers);
     };
     let (side, column) = match shown.0 {
         Before::Split(share) => (1.0, share * width),

@@ -2,6 +2,7 @@
 
 pub mod camera;
 mod ground;
+mod material;
 mod numbers;
 mod overlay;
 mod pick;
@@ -9,7 +10,6 @@ pub mod picture;
 mod redraw;
 mod surroundings;
 mod tracks;
-mod variant;
 mod water;
 
 use std::path::{Path, PathBuf};
@@ -31,9 +31,10 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 8] = [
+const SHADERS: [(&str, &[u8]); 9] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),
+    ("lib/screen.wgsl", include_bytes!("../../shaders/lib/screen.wgsl")),
     ("lib/shadow.wgsl", include_bytes!("../../shaders/lib/shadow.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
@@ -59,7 +60,6 @@ pub(super) fn plugin(app: &mut App) {
         tracks::plugin,
         water::plugin,
         camera::plugin,
-        picture::plugin,
         redraw::plugin,
     ));
 }

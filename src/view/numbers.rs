@@ -6,7 +6,7 @@ use super::SIDE;
 use crate::{
     look::Look,
     model::session::Session,
-    runtime::Ring,
+    runtime::BrushRing,
     sim::{
         edit::{Brush, Tool},
         process::wind::Weather,
@@ -127,7 +127,7 @@ impl SceneNumbers {
     }
 
     /// With a brush's ring on it.
-    pub(super) fn with_ring(mut self, terrain: &Terrain, ring: &Ring, brush: &Brush) -> Self {
+    pub(super) fn with_ring(mut self, terrain: &Terrain, ring: &BrushRing, brush: &Brush) -> Self {
         let cell = |[x, y]: [f32; 2]| [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5];
         let ([x, y], [from_x, from_y]) = (cell(ring.place), cell(ring.from.unwrap_or(ring.place)));
         let lowers = ring.inverted != (ring.tool == Tool::Lower);

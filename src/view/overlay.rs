@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::{
     ViewSystems,
     ground::{Blocks, GroundMaterial, layer_image, show_heights},
+    material::update,
 };
 use crate::{
     runtime::{Before, Live, Overlay, Shown},
@@ -139,12 +140,11 @@ fn show(
             &motions.images[index],
             OverlayNumbers::new(painted, terrain.width().min(terrain.height()), live.chosen().water_look.film),
         );
-        if materials.get(material).is_some_and(|material| material.motion != *image || material.overlay != numbers)
-            && let Some(mut material) = materials.get_mut(material)
-        {
+        let differs = |material: &GroundMaterial| material.motion != *image || material.overlay != numbers;
+        update(&mut materials, material, differs, |material| {
             material.motion = image.clone();
             material.overlay = numbers;
-        }
+        });
     }
 }
 

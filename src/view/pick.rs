@@ -9,7 +9,7 @@ use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers};
 use crate::{
-    runtime::{FreeView, Held, Live, Marks, Pointed, PointerOverView, Touch},
+    runtime::{FreeView, Held, Live, Pointed, PointerOverView, SourceMarks, Touch},
     sim::{ray, terrain::Terrain},
 };
 
@@ -110,7 +110,12 @@ fn point(
 }
 
 /// Finds where in the picture the springs of the chosen map are.
-fn mark(live: Res<Live>, blocks: Res<Blocks>, camera: Single<Eye<'_>, With<PanOrbitCamera>>, mut marks: ResMut<Marks>) {
+fn mark(
+    live: Res<Live>,
+    blocks: Res<Blocks>,
+    camera: Single<Eye<'_>, With<PanOrbitCamera>>,
+    mut marks: ResMut<SourceMarks>,
+) {
     let (camera, transform) = *camera;
     let terrain = &live.chosen().simulation.terrain;
     let found: Vec<Option<Vec2>> = terrain

@@ -5,16 +5,10 @@ use bevy::{
     render::view::screenshot::{Screenshot, ScreenshotCaptured},
 };
 
-use crate::runtime::{Command, FreeView, Jobs, Live, Notices};
+use crate::runtime::{FreeView, Jobs, Live, Notices};
 
-pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, take_picture);
-}
-
-fn take_picture(mut asked: MessageReader<Command>, view: Res<FreeView>, live: Res<Live>, mut commands: Commands) {
-    if !asked.read().any(|command| *command == Command::TakePicture) {
-        return;
-    }
+/// Writes a picture of the view beside the frames.
+pub(super) fn take(live: &Live, view: &FreeView, commands: &mut Commands) {
     let session = live.chosen();
     let stem = format!("{}-{}", session.name, live.ticks());
     commands.spawn(Screenshot::image(view.picture.clone())).observe(

@@ -18,7 +18,9 @@ use bevy::{
 };
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
-use crate::runtime::{BrushCursor, Brushes, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown};
+use crate::runtime::{
+    BrushCursor, Brushes, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown, ViewCommand,
+};
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
 const LINGERS: u32 = 3;
@@ -68,7 +70,7 @@ struct Seen<'w, 's> {
 
 impl Seen<'_, '_> {
     fn changed(&mut self) -> bool {
-        let asked = self.commands.read().any(|command| *command == Command::TakePicture);
+        let asked = self.commands.read().any(|command| *command == ViewCommand::TakePicture);
         let changed = self.live.is_changed() || self.shown.is_changed() || self.preferences.is_changed();
         let changed = changed || self.overlay.is_changed() || self.cursor.is_changed() || self.brushes.is_changed();
         asked || changed || self.view.is_changed() || self.compiling.0.load(Ordering::Relaxed)
@@ -110,7 +112,7 @@ fn draw_when_changed(
         last.due = LINGERS;
     }
     last.place = place;
-    // Where the processor draws, whoever moves a slider sees it follow: pictures then take half of the time.
+    // Where the processor draws, a slider must follow the hand: pictures take half of the time while one is moved.
     let on_panels = !over_view.0 && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
     let draw = last.due > 0 && !(seen.preferences.software && on_panels && rests);

@@ -17,55 +17,30 @@ use bevy_panorbit_camera::PanOrbitCamera;
 use super::{
     SIDE, ViewSystems,
     ground::{Blocks, START_LAYER},
+    material::{Variant, transparent},
     numbers::{SceneNumbers, towards_sun},
-    variant::Variant,
 };
 use crate::runtime::{Before, Live, Preferences, Shown};
 
-const SKY_SHADER: &str = "embedded://thalweg/shaders/sky.wgsl";
-const TABLE_SHADER: &str = "embedded://thalweg/shaders/table.wgsl";
 /// Blocks that darken the table beside them, at most.
 const MOST_BLOCKS: usize = 16;
 
 /// The sky's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[bind_group_data(Variant)]
 struct SkyMaterial {
     #[uniform(0)]
     scene: SceneNumbers,
 }
 
-impl Material for SkyMaterial {
-    fn fragment_shader() -> ShaderRef {
-        SKY_SHADER.into()
-    }
-
-    // After the ground, so that only what it leaves free is drawn at all; the sky before the table.
-    fn alpha_mode(&self) -> AlphaMode {
-        AlphaMode::Blend
-    }
-
-    fn depth_bias(&self) -> f32 {
-        -1e6
-    }
-
-    fn enable_prepass() -> bool {
-        false
-    }
-
-    fn enable_shadows() -> bool {
-        false
-    }
-
-    fn specialize(
-        _: &MaterialPipeline,
-        descriptor: &mut RenderPipelineDescriptor,
-        _: &MeshVertexBufferLayoutRef,
-        _: MaterialPipelineKey<Self>,
-    ) -> Result<(), SpecializedMeshPipelineError> {
-        descriptor.primitive.cull_mode = None;
-        Ok(())
+impl From<&SkyMaterial> for Variant {
+    fn from(_: &SkyMaterial) -> Self {
+        Self::with(&[])
     }
 }
+
+// After the ground, so that only what it leaves free is drawn at all; the sky before the table.
+transparent!(SkyMaterial, "sky.wgsl", own_vertices: false, both_sides: true, bias: -1e6);
 
 /// The table's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
@@ -84,34 +59,7 @@ impl From<&TableMaterial> for Variant {
     }
 }
 
-impl Material for TableMaterial {
-    fn fragment_shader() -> ShaderRef {
-        TABLE_SHADER.into()
-    }
-
-    // After the ground, so that only what it leaves free is drawn at all.
-    fn alpha_mode(&self) -> AlphaMode {
-        AlphaMode::Blend
-    }
-
-    fn enable_prepass() -> bool {
-        false
-    }
-
-    fn enable_shadows() -> bool {
-        false
-    }
-
-    fn specialize(
-        _: &MaterialPipeline,
-        descriptor: &mut RenderPipelineDescriptor,
-        _: &MeshVertexBufferLayoutRef,
-        key: MaterialPipelineKey<Self>,
-    ) -> Result<(), SpecializedMeshPipelineError> {
-        key.bind_group_data.define(descriptor);
-        Ok(())
-    }
-}
+transparent!(TableMaterial, "table.wgsl", own_vertices: false, both_sides: false, bias: 0.0);
 
 /// What there is once, whatever is shown.
 #[derive(Resource)]
@@ -129,7 +77,7 @@ struct Sun;
 struct SecondSun;
 
 #[derive(Component)]
-struct Table;
+struct TableTop;
 
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins((MaterialPlugin::<SkyMaterial>::default(), MaterialPlugin::<TableMaterial>::default()))
@@ -158,7 +106,7 @@ fn build(
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
     commands.spawn((
-        Table,
+        TableTop,
         Mesh3d(meshes.add(lying)),
         MeshMaterial3d(table.clone()),
         NotShadowCaster,
@@ -182,7 +130,7 @@ fn show_light(
     parts: Res<Surroundings>,
     mut skies: ResMut<Assets<SkyMaterial>>,
     mut tables: ResMut<Assets<TableMaterial>>,
-    mut table: Single<&mut Transform, (With<Table>, Without<Sun>)>,
+    mut table: Single<&mut Transform, (With<TableTop>, Without<Sun>)>,
     mut suns: Query<(&mut Transform, &mut DirectionalLight), With<Sun>>,
     camera: Single<(Entity, Option<&ShadowFilteringMethod>), With<PanOrbitCamera>>,
     preferences: Res<Preferences>,

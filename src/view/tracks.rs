@@ -12,14 +12,18 @@ use bevy::{
     shader::ShaderRef,
 };
 
-use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, variant::Variant};
+use super::{
+    SIDE, ViewSystems,
+    ground::Blocks,
+    material::{Variant, transparent, update},
+    numbers::SceneNumbers,
+};
 use crate::{
     model::session::Session,
     runtime::{Before, Live, Revision, Shown, Transport},
     sim::{Slot, process::Track},
 };
 
-const SHADER: &str = "embedded://thalweg/shaders/tracks.wgsl";
 /// Seconds in which a streak runs its way.
 const LIFE: f32 = 2.4;
 /// Length of a streak, as a share of its way.
@@ -54,42 +58,7 @@ impl From<&TrackMaterial> for Variant {
     }
 }
 
-impl Material for TrackMaterial {
-    fn vertex_shader() -> ShaderRef {
-        SHADER.into()
-    }
-
-    fn fragment_shader() -> ShaderRef {
-        SHADER.into()
-    }
-
-    fn alpha_mode(&self) -> AlphaMode {
-        AlphaMode::Blend
-    }
-
-    fn depth_bias(&self) -> f32 {
-        1e6
-    }
-
-    fn enable_prepass() -> bool {
-        false
-    }
-
-    fn enable_shadows() -> bool {
-        false
-    }
-
-    fn specialize(
-        _: &MaterialPipeline,
-        descriptor: &mut RenderPipelineDescriptor,
-        _: &MeshVertexBufferLayoutRef,
-        key: MaterialPipelineKey<Self>,
-    ) -> Result<(), SpecializedMeshPipelineError> {
-        key.bind_group_data.define(descriptor);
-        descriptor.primitive.cull_mode = None;
-        Ok(())
-    }
-}
+transparent!(TrackMaterial, "tracks.wgsl", own_vertices: true, both_sides: true, bias: 1e6);
 
 /// A drop or a grain on its way.
 struct Streak {
@@ -142,11 +111,8 @@ fn draw(
     }
     let streaks = &mut *streaks;
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
-    if materials.get(&streaks.material).is_some_and(|material| material.ink.column != column)
-        && let Some(mut material) = materials.get_mut(&streaks.material)
-    {
-        material.ink.column = column;
-    }
+    let differs = |material: &TrackMaterial| material.ink.column != column;
+    update(&mut materials, &streaks.material, differs, |material| material.ink.column = column);
     if streaks.start != revision.start || shown.0 == Before::Alone {
         // Drops of another terrain, or none: the start has no drops yet.
         streaks.start = revision.start;

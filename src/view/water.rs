@@ -10,13 +10,17 @@ use bevy::{
     shader::ShaderRef,
 };
 
-use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers, overlay::Motions, variant::Variant};
+use super::{
+    ViewSystems,
+    ground::Blocks,
+    material::{Variant, transparent, update},
+    numbers::SceneNumbers,
+    overlay::Motions,
+};
 use crate::{
     look::WaterLook,
     runtime::{Before, Live, Shown, TICKS_PER_SECOND},
 };
-
-const SHADER: &str = "embedded://thalweg/shaders/water.wgsl";
 
 /// `Water` in `shaders/water.wgsl` is its twin.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
@@ -60,38 +64,7 @@ impl From<&WaterMaterial> for Variant {
     }
 }
 
-impl Material for WaterMaterial {
-    fn vertex_shader() -> ShaderRef {
-        SHADER.into()
-    }
-
-    fn fragment_shader() -> ShaderRef {
-        SHADER.into()
-    }
-
-    fn alpha_mode(&self) -> AlphaMode {
-        AlphaMode::Blend
-    }
-
-    fn enable_prepass() -> bool {
-        false
-    }
-
-    fn enable_shadows() -> bool {
-        false
-    }
-
-    fn specialize(
-        _: &MaterialPipeline,
-        descriptor: &mut RenderPipelineDescriptor,
-        _: &MeshVertexBufferLayoutRef,
-        key: MaterialPipelineKey<Self>,
-    ) -> Result<(), SpecializedMeshPipelineError> {
-        key.bind_group_data.define(descriptor);
-        descriptor.primitive.cull_mode = None;
-        Ok(())
-    }
-}
+transparent!(WaterMaterial, "water.wgsl", own_vertices: true, both_sides: true, bias: 0.0);
 
 /// The water of each block, where there is any.
 #[derive(Resource, Default)]
@@ -153,15 +126,11 @@ fn show_water(
                     sheet.mesh = mesh.clone();
                     commands.entity(sheet.entity).insert(Mesh3d(mesh.clone()));
                 }
-                let same = |old: &WaterMaterial| {
+                let differs = |old: &WaterMaterial| {
                     (old.scene, &old.layers, &old.motion, old.water)
-                        == (wanted.scene, &wanted.layers, &wanted.motion, wanted.water)
+                        != (wanted.scene, &wanted.layers, &wanted.motion, wanted.water)
                 };
-                if !materials.get(&sheet.material).is_some_and(same)
-                    && let Some(mut material) = materials.get_mut(&sheet.material)
-                {
-                    *material = wanted;
-                }
+                update(&mut materials, &sheet.material, differs, |material| *material = wanted.clone());
             }
             None => {
                 let material = materials.add(wanted);

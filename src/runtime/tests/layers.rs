@@ -21,14 +21,14 @@ fn a_layer_of_the_table_is_saved_taken_back_exported_and_shown() {
     put(&mut app, Some(trial.clone()));
 
     // An undo step.
-    app.world_mut().write_message(Command::SpreadSand(1.0));
+    send(&mut app, EditCommand::SpreadSand(1.0));
     app.update();
     put(&mut app, None);
-    app.world_mut().write_message(Command::Undo);
+    send(&mut app, EditCommand::Undo);
     app.update();
     assert_eq!(layer(&app), Some(trial.clone()));
     // What is painted stays when the run starts again.
-    app.world_mut().write_message(Command::Restart);
+    send(&mut app, RunCommand::Restart);
     app.update();
     assert_eq!(layer(&app), Some(trial.clone()));
 
@@ -49,7 +49,7 @@ fn a_layer_of_the_table_is_saved_taken_back_exported_and_shown() {
 
     // An overlay.
     let shown = Quantity::all().find(|quantity| quantity.title() == "Trial").expect("it is offered");
-    app.world_mut().write_message(Command::ShowOverlay(Some(shown)));
+    send(&mut app, ShowCommand::Overlay(Some(shown)));
     app.update();
     assert_eq!(app.world().resource::<Overlay>().values, [trial]);
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::io::project;
+use crate::{io::project, sim::edit::Tool};
 
 /// An app that keeps its work in a folder, and offers what lies there.
 pub(super) fn keeping(folder: &Path) -> App {
@@ -44,7 +44,7 @@ fn a_run_that_no_hand_touched_is_kept_and_one_that_stands_still_is_not_kept_twic
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     assert!(kept(folder.path()).is_empty(), "nothing has happened yet");
-    app.world_mut().write_message(Command::Step(3));
+    send(&mut app, RunCommand::Step(3));
     update_until_quiet(&mut app);
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app), "who only looks is not asked");
@@ -70,7 +70,7 @@ fn all_of_a_long_stroke_is_kept() {
         std::thread::sleep(Duration::from_millis(1));
         wait_for_jobs(app);
     };
-    app.world_mut().resource_mut::<History>().begin_stroke("raise", 1);
+    app.world_mut().resource_mut::<History>().begin_stroke(Label::Stroke(Tool::Raise), 1);
     paint(&mut app, 700.0);
     assert_eq!(kept(folder.path()).len(), 1, "the button is still pressed");
     paint(&mut app, 800.0);
@@ -86,8 +86,8 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for thickness in [1.0, 2.0, 3.0, 4.0, 5.0] {
         let mut app = keeping(folder.path());
-        app.world_mut().write_message(Command::SpreadSand(thickness));
-        app.world_mut().write_message(Command::Open("round-hill".to_owned(), Options::default()));
+        send(&mut app, EditCommand::SpreadSand(thickness));
+        send(&mut app, FileCommand::Open("round-hill".to_owned(), Options::default()));
         app.update();
         wait_for_jobs(&mut app);
         // As if the program were gone: it is dropped, and nobody has told it to leave.
@@ -116,31 +116,31 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
     offers(&mut app);
     let id = app.world().resource::<Notices>().shown().find(|notice| notice.level == Level::Question).expect("one").id;
     let throw = answer(&app, &left[4], 1);
-    app.world_mut().write_message(throw);
-    app.world_mut().write_message(Command::Dismiss(id));
+    send(&mut app, throw);
+    send(&mut app, FileCommand::Dismiss(id));
     app.update();
     assert!(offers(&mut app)[2].contains(&left[1].display().to_string()));
     assert!(!left[4].exists() && left[..4].iter().all(|path| path.exists()));
     // One is opened: it is saved nowhere yet, and still there if that breaks down too.
     let open = answer(&app, &left[3], 0);
-    app.world_mut().write_message(open);
+    send(&mut app, open);
     wait_for_jobs(&mut app);
     let sand = |app: &App| terrain(app).sand[0];
     assert!(is_unsaved(&app) && app.world().resource::<Live>().file.is_none());
     assert_eq!(sand(&app), 4.0);
     let now = app.world().resource::<Live>().clone();
-    app.world_mut().write_message(Command::SpreadSand(0.5));
+    send(&mut app, EditCommand::SpreadSand(0.5));
     app.update();
     drop(app);
     let mut app = keeping(folder.path());
     assert!(offers(&mut app)[0].contains(&left[3].display().to_string()));
     let open = answer(&app, &left[3], 0);
-    app.world_mut().write_message(open);
+    send(&mut app, open);
     wait_for_jobs(&mut app);
     assert!(terrain(&app) == now.chosen().simulation.terrain);
     // It goes on being kept where it is, and a planned end takes it away.
     app.world_mut().resource_mut::<Preferences>().settings.autosave = 1e-6;
-    app.world_mut().write_message(Command::SpreadSand(0.5));
+    send(&mut app, EditCommand::SpreadSand(0.5));
     app.update();
     wait_for_jobs(&mut app);
     let project = project::open(&left[3]).unwrap_or_else(|error| panic!("{error}"));

@@ -8,7 +8,7 @@ fn marks(app: &App) -> Vec<Mark> {
 
 /// Runs so many ticks and waits until what was taken of them is packed.
 fn run(app: &mut App, ticks: u32) {
-    app.world_mut().write_message(Command::Step(ticks));
+    send(app, RunCommand::Step(ticks));
     for _ in 0..1500 {
         app.update();
         std::thread::sleep(Duration::from_micros(200));
@@ -26,7 +26,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     assert!(first.len() >= 3 && first.iter().all(|mark| mark.branch == 0), "{first:?}");
     let late = terrain(&app);
     let early = first.iter().find(|mark| mark.tick > 0 && mark.tick < 20).copied().expect("one was taken on the way");
-    app.world_mut().write_message(Command::GoTo(early.id));
+    send(&mut app, RunCommand::GoTo(early.id));
     app.update();
     let then = terrain(&app);
     assert!(then != late && app.world().resource::<Live>().ticks() == early.tick);
@@ -35,10 +35,10 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     run(&mut app, 30 - early.tick as u32);
     assert!(terrain(&app) == late, "it did not run on as it had");
     // A state that a hand has changed is another branch; the first stays.
-    app.world_mut().write_message(Command::GoTo(early.id));
+    send(&mut app, RunCommand::GoTo(early.id));
     app.update();
     assert!(terrain(&app) == then);
-    app.world_mut().write_message(Command::SpreadSand(1.0));
+    send(&mut app, EditCommand::SpreadSand(1.0));
     app.update();
     std::thread::sleep(Duration::from_millis(600));
     run(&mut app, 12);
@@ -48,7 +48,7 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
     let other = terrain(&app);
     // And back to where the first branch ended, which was kept when it was left.
     let end = all.iter().find(|mark| mark.branch == 0 && mark.tick == 30).expect("the present was kept");
-    app.world_mut().write_message(Command::GoTo(end.id));
+    send(&mut app, RunCommand::GoTo(end.id));
     app.update();
     assert!(terrain(&app) == late && other != late);
 }
@@ -60,19 +60,19 @@ fn a_new_start_and_undo_keep_the_timeline() {
     run(&mut app, 24);
     let first = marks(&app);
     let late = app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    app.world_mut().write_message(Command::NewSeed);
+    send(&mut app, RunCommand::NewSeed);
     app.update();
     run(&mut app, 12);
     let all = marks(&app);
     assert!(first.iter().all(|mark| all.contains(mark)) && all.len() > first.len(), "{all:?}");
     let seed = app.world().resource::<Live>().chosen().simulation.seed();
     let end = first.iter().max_by_key(|mark| mark.tick).expect("there are some");
-    app.world_mut().write_message(Command::GoTo(end.id));
+    send(&mut app, RunCommand::GoTo(end.id));
     app.update();
     run(&mut app, 24 - end.tick as u32);
     let chosen = app.world().resource::<Live>().chosen().simulation.clone();
     assert!(chosen.seed() != seed && chosen.terrain == late);
-    app.world_mut().write_message(Command::Undo);
+    send(&mut app, EditCommand::Undo);
     app.update();
     let len = marks(&app).len();
     run(&mut app, 1);
@@ -88,15 +88,15 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     run(&mut app, 25);
     let (first, late) = (marks(&app), app.world().resource::<Live>().chosen().simulation.terrain.clone());
     let early = first[1];
-    app.world_mut().write_message(Command::GoTo(early.id));
+    send(&mut app, RunCommand::GoTo(early.id));
     app.update();
     let then = app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    app.world_mut().write_message(Command::Set("settings".to_owned(), "save_timeline", Value::Switch(true)));
-    app.world_mut().write_message(Command::SaveProject(path.clone()));
+    send(&mut app, EditCommand::Set("settings".to_owned(), "save_timeline", Value::Switch(true)));
+    send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     let mut other = self::app();
     other.update();
-    other.world_mut().write_message(Command::Open(path.display().to_string(), Options::default()));
+    send(&mut other, FileCommand::Open(path.display().to_string(), Options::default()));
     wait_for_jobs(&mut other);
     run(&mut other, 1);
     let ticks = |marks: &[Mark]| marks.iter().map(|mark| (mark.tick, mark.branch)).collect::<Vec<_>>();
@@ -105,7 +105,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     assert!(ticks(&again).starts_with(&ticks(&saved)), "{saved:?} came back as {again:?}");
     for (tick, wanted) in [(25, &late), (early.tick, &then)] {
         let mark = again.iter().find(|mark| mark.tick == tick).unwrap_or_else(|| panic!("{tick} of {again:?}"));
-        other.world_mut().write_message(Command::GoTo(mark.id));
+        send(&mut other, RunCommand::GoTo(mark.id));
         other.update();
         assert!(other.world().resource::<Live>().chosen().simulation.terrain == *wanted, "tick {tick}");
     }

@@ -1,0 +1,163 @@
+//! The program without a window: it draws into a picture.
+
+use std::{path::Path, time::Duration};
+
+use bevy::{
+    app::{ScheduleRunnerPlugin, TerminalCtrlCHandlerPlugin},
+    asset::RenderAssetUsages,
+    camera::RenderTarget,
+    image::Image,
+    log::LogPlugin,
+    prelude::*,
+    render::{
+        RenderApp, RenderPlugin,
+        render_resource::{CachedPipelineState, PipelineCache, TextureFormat, TextureUsages},
+        view::screenshot::{Screenshot, ScreenshotCaptured},
+    },
+    window::ExitCondition,
+    winit::WinitPlugin,
+};
+
+use super::{add_thalweg, graphics::find_adapter, window::SIZE};
+use crate::{
+    io::{
+        self, Error,
+        scene::Picture,
+        watch::{Next, Seen, Watch},
+    },
+    model::session::Session,
+    runtime::{Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Timeline, Transport},
+    settings::{AntiAliasing, Quality, Settings},
+    ui::{Canvas, UiVisible},
+    view::{
+        camera::{CAMERAS, Viewpoint},
+        picture::rgb,
+    },
+};
+
+/// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.
+const FRAMES_BEFORE_SHOT: u32 = 6;
+
+/// Draws one picture of sessions as they stand, without a display.
+///
+/// # Errors
+/// One sentence, if there is no graphics driver, no such camera, or the file cannot be written.
+pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
+    let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
+    let viewpoint = Viewpoint::named(name).ok_or_else(|| {
+        let names: Vec<&str> = CAMERAS.iter().map(|(name, ..)| *name).collect();
+        Error::input(Path::new(name), "there is no such camera", format!("the cameras are {}", names.join(", ")))
+    })?;
+    let failed = |wrong: String| Error::output(&shot.out, wrong, "another graphics driver may draw it");
+    find_adapter().map_err(failed)?;
+    let mut app = app(sessions, shot.resolution, viewpoint);
+    app.insert_resource(UiVisible(shot.ui)).insert_resource(Transport::paused());
+    for _ in 0..FRAMES_BEFORE_SHOT {
+        app.update();
+    }
+    let picture = capture(&mut app).map_err(failed)?;
+    let (size, pixels) = rgb(&picture);
+    io::output::replace(&shot.out, |path| io::write_rgb8(path, size, &pixels, &io::Progress::default()))
+}
+
+/// Plays sessions off-screen as a window plays them on this machine, the camera turning, until the watcher ends it.
+///
+/// # Errors
+/// One sentence, if there is no graphics driver, or it refuses a shader.
+pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String> {
+    find_adapter()?;
+    let mut app = app(sessions, SIZE, Viewpoint::default());
+    app.insert_resource(Preferences::default());
+    let mut opening = false;
+    loop {
+        app.update();
+        opening &= app.world().resource::<Jobs>().count() > 0;
+        // A finished map pauses once; here it plays on.
+        app.world_mut().resource_mut::<Transport>().playing = true;
+        if let Some(error) = pipeline_error(&app) {
+            return Err(format!("the graphics driver refuses a shader: {error}"));
+        }
+        let world = app.world();
+        if let Some(notice) = world.resource::<Notices>().shown().find(|notice| notice.level == Level::Error) {
+            return Err(notice.text.trim_end_matches('.').to_owned());
+        }
+        let history_bytes = world.resource::<Timeline>().bytes() + world.resource::<History>().bytes();
+        match watch(Seen { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
+            Next::GoOn => {}
+            Next::Open(input, options) => {
+                app.world_mut().write_message(Command::from(FileCommand::Open(input, options)));
+                app.update();
+                opening = true;
+            }
+            Next::End => return Ok(()),
+        }
+    }
+}
+
+/// What an [`app`] has drawn. Takes a few frames.
+///
+/// # Errors
+/// One sentence, if the driver refuses a shader or gives no picture.
+pub fn capture(app: &mut App) -> Result<Image, String> {
+    if let Some(error) = pipeline_error(app) {
+        return Err(format!("the graphics driver refuses a shader: {error}"));
+    }
+    let image = canvas(app);
+    app.insert_resource(Captured(None));
+    app.world_mut().spawn(Screenshot::image(image)).observe(
+        move |captured: On<ScreenshotCaptured>, mut picture: ResMut<Captured>| {
+            picture.0 = Some(captured.image.clone());
+        },
+    );
+    for _ in 0..200 {
+        app.update();
+        if let Some(picture) = app.world_mut().resource_mut::<Captured>().0.take() {
+            return Ok(picture);
+        }
+    }
+    Err("the graphics driver gave no picture within 200 frames".to_owned())
+}
+
+/// The picture that the graphics card gave back.
+#[derive(Resource)]
+struct Captured(Option<Image>);
+
+/// The whole program, drawing into a picture instead of a window. Settings are the same for everyone.
+pub fn app(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewpoint) -> App {
+    let mut app = App::new();
+    let windows = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
+    let render = RenderPlugin { synchronous_pipeline_compilation: true, ..default() };
+    let engine = DefaultPlugins.set(windows).set(render).disable::<LogPlugin>().disable::<WinitPlugin>();
+    // Ctrl+C belongs to the command line: the engine would take it and wait for a loop that is not there.
+    app.add_plugins(engine.disable::<TerminalCtrlCHandlerPlugin>())
+        .add_plugins(ScheduleRunnerPlugin::run_loop(Duration::ZERO));
+    let mut target = Image::new_target_texture(width, height, TextureFormat::Rgba8UnormSrgb, None);
+    target.texture_descriptor.usage |= TextureUsages::COPY_SRC;
+    target.asset_usage = RenderAssetUsages::RENDER_WORLD;
+    let image = app.world_mut().resource_mut::<Assets<Image>>().add(target);
+    add_thalweg(&mut app, sessions);
+    let settings = Settings { quality: Quality::Custom, anti_aliasing: AntiAliasing::Msaa4, ..Settings::default() };
+    app.insert_resource(Canvas(RenderTarget::Image(image.into())))
+        .insert_resource(viewpoint)
+        .insert_resource(Preferences { settings, ..Preferences::default() })
+        .insert_resource(FreeView { rect: URect::new(0, 0, width, height), ..FreeView::default() });
+    app.finish();
+    app.cleanup();
+    app
+}
+
+/// The picture into which an app draws.
+fn canvas(app: &App) -> Handle<Image> {
+    match &app.world().resource::<Canvas>().0 {
+        RenderTarget::Image(image) => image.handle.clone(),
+        _ => Handle::default(),
+    }
+}
+
+fn pipeline_error(app: &App) -> Option<String> {
+    let cache = app.get_sub_app(RenderApp)?.world().get_resource::<PipelineCache>()?;
+    cache.pipelines().find_map(|pipeline| match &pipeline.state {
+        CachedPipelineState::Err(error) => Some(error.to_string()),
+        _ => None,
+    })
+}

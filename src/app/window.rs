@@ -1,0 +1,94 @@
+//! The program in a window.
+
+use std::path::{Path, PathBuf};
+
+use bevy::{
+    prelude::*,
+    window::{PresentMode, WindowPlugin},
+};
+
+use super::{
+    add_thalweg,
+    graphics::{add_engine, find_adapter, find_display},
+};
+use crate::{
+    io::{self, project::Project, scene::DEFAULT},
+    log,
+    model::session::Session,
+    runtime::{Brushes, Command, Document, Level, Live, Notices, Preferences, Timeline, Transport, ViewCommand},
+    settings::autosave_folder,
+};
+
+/// Cells along a side of the first scene where a graphics card draws it.
+const FIRST_SIDE: u32 = 512;
+
+/// Width and height of the window at first, in pixels.
+pub(super) const SIZE: (u32, u32) = (1280, 800);
+
+/// Opens a window on runs, which may come from a project's file, and runs until it is closed.
+///
+/// # Errors
+/// One sentence, if there is no display or no graphics driver.
+pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
+    let Project { mut sessions, chosen, camera, timeline } = opened;
+    find_display()?;
+    let software = find_adapter()?;
+    let mut app = App::new();
+    let window = Window {
+        title: "Thalweg".to_owned(),
+        resolution: SIZE.into(),
+        present_mode: PresentMode::AutoVsync,
+        ..default()
+    };
+    let window = WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() };
+    add_engine(&mut app, DefaultPlugins.set(window).set(log::plugin()))?;
+    log::report_panics();
+    // The first picture is as fine as the machine can draw it.
+    prepare(&mut sessions, !software && file.is_none());
+    let mut notices = Notices::default();
+    let preferences = Preferences::load(software, &mut notices);
+    let mut brushes = Brushes::default();
+    brushes.take_over(&preferences.remembered.brushes);
+    let document = keep(file.as_deref(), sessions[0].simulation.ticks(), &mut notices);
+    for warning in sessions.iter().flat_map(|session| &session.warnings) {
+        notices.tell(Level::Warning, warning.clone());
+    }
+    add_thalweg(&mut app, sessions);
+    if file.is_some() {
+        // A project stands as it was left.
+        app.insert_resource(Transport::paused());
+    }
+    let mut live = app.world_mut().resource_mut::<Live>();
+    live.choose(chosen);
+    live.file = file.filter(|_| !document.is_recovered());
+    let work = live.work();
+    app.world_mut().resource_mut::<Timeline>().begin_with(timeline, work);
+    if let Some(camera) = camera {
+        app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
+    }
+    app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
+    app.run();
+    Ok(())
+}
+
+/// Makes sessions ready to be seen; the first scene larger, if the machine can draw it.
+fn prepare(sessions: &mut [Session], larger: bool) {
+    for session in sessions {
+        if larger && session.origin.input == DEFAULT {
+            session.terrain.resize(FIRST_SIDE);
+            session.restart(session.simulation.seed());
+        }
+        session.prepare(&io::Progress::default());
+    }
+}
+
+/// Lets the work be kept in case of a breakdown, where that is possible.
+fn keep(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Document {
+    let mut document = Document::default();
+    if let Some(folder) = autosave_folder()
+        && let Err(error) = document.keep_in(&folder, file, tick)
+    {
+        notices.tell(Level::Warning, format!("Work is not kept in case of a breakdown: {error}."));
+    }
+    document
+}

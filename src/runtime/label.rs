@@ -1,0 +1,106 @@
+//! What a step of undo is called.
+
+use std::fmt;
+
+use super::Live;
+use crate::{
+    params::title,
+    sim::{
+        edit::Tool,
+        terrain::{Layer, Source},
+    },
+};
+
+/// What a step did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Label {
+    /// A parameter was set: the title of its group, its name, and whether it is the factor under the mask.
+    Parameter(String, &'static str, bool),
+    /// A process was switched on or off.
+    Switch(&'static str, bool),
+    /// A process was told to leave masked ground alone, or not.
+    Limit(&'static str, bool),
+    /// A spring or drain was placed, the last of so many.
+    SpringPlaced(usize),
+    /// One of so many was removed.
+    SpringRemoved(usize),
+    /// The one of this number was moved or tuned.
+    SpringChanged(usize),
+    /// A stroke with a brush.
+    Stroke(Tool),
+    /// The mask was selected, inverted or cleared.
+    Mask,
+    /// Sand was spread.
+    SandSpread,
+    /// All sand was removed.
+    SandRemoved,
+    /// All water was removed.
+    Dried,
+    /// From the start.
+    Restart,
+    /// From the start as it was before it was shaped by hand.
+    RestartUnshaped,
+    /// From the start with the next seed.
+    NewSeed,
+    /// From the start with a chosen seed.
+    Seed,
+    /// From the start with another number of cells.
+    Size,
+    /// Parameters came from a preset.
+    Preset,
+    /// A scene or project of this name was opened.
+    Opened(String),
+    /// A map was loaded from a file of this name.
+    Loaded(Layer, String),
+}
+
+impl Label {
+    /// That of a parameter by its group's key and its own name.
+    pub(super) fn parameter(live: &Live, group: &str, name: &'static str) -> Self {
+        let key = group.strip_suffix("-masked").unwrap_or(group);
+        let mut infos = live.chosen().simulation.slots.iter().map(|slot| slot.process.info());
+        let group_title = infos.find(|info| info.key == key).map_or_else(|| title(key), |info| info.title.to_owned());
+        Self::Parameter(group_title, name, key != group)
+    }
+
+    /// That of other springs.
+    pub(super) fn springs(live: &Live, wanted: &[Source]) -> Self {
+        let now = &live.chosen().simulation.terrain.sources;
+        match wanted.len() {
+            more if more > now.len() => Self::SpringPlaced(more),
+            less if less < now.len() => Self::SpringRemoved(now.len()),
+            _ => {
+                let which = wanted.iter().zip(now).position(|(wanted, now)| wanted != now).unwrap_or_default();
+                Self::SpringChanged(which + 1)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(group, name, masked) => {
+                write!(f, "{group}: {}{}", name.replace('_', " "), if *masked { " under the mask" } else { "" })
+            }
+            Self::Switch(key, on) => write!(f, "{key} {}", if *on { "on" } else { "off" }),
+            Self::Limit(key, on) => write!(f, "{key} {}", if *on { "limited to the mask" } else { "everywhere" }),
+            Self::SpringPlaced(number) => write!(f, "spring {number} placed"),
+            Self::SpringRemoved(count) => write!(f, "one of {count} springs removed"),
+            Self::SpringChanged(number) => write!(f, "spring {number} changed"),
+            Self::Stroke(tool) => f.write_str(tool.title()),
+            Self::Mask => f.write_str("mask"),
+            Self::SandSpread => f.write_str("sheet of sand"),
+            Self::SandRemoved => f.write_str("sand removed"),
+            Self::Dried => f.write_str("dried"),
+            Self::Restart => f.write_str("restart"),
+            Self::RestartUnshaped => f.write_str("restart unshaped"),
+            Self::NewSeed => f.write_str("new seed"),
+            Self::Seed => f.write_str("seed"),
+            Self::Size => f.write_str("size"),
+            Self::Preset => f.write_str("preset loaded"),
+            Self::Opened(name) => write!(f, "opened {name}"),
+            Self::Loaded(layer, name) => write!(f, "loaded {} from {name}", layer.import_title().to_lowercase()),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What finished jobs bring. What was changed meanwhile stays.
+
+use std::{path::Path, sync::Arc};
+
+use bevy::prelude::*;
+
+use super::Runtime;
+use crate::{
+    io::{
+        Budget, Error,
+        project::{Keyframes, Project},
+    },
+    model::{
+        origin::{Heightmap, Options, Origin},
+        session::Session,
+    },
+    runtime::{
+        Command, FileCommand, Label, Level, Live, ViewCommand,
+        document::remember_file,
+        jobs::{Job, JobOutcome, name},
+    },
+    sim::{edit::Tool, grid::Grid, terrain::Layer},
+};
+
+/// Takes over what finished jobs bring.
+pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: MessageWriter<Command>) {
+    // Looked at every frame, changed rarely.
+    while let Some(Job { notice, handle, progress, saves }) = runtime.jobs.bypass_change_detection().take_finished() {
+        notice.into_iter().for_each(|notice| runtime.notices.dismiss(notice));
+        let failed = match handle.join() {
+            Ok(Ok(outcome)) => runtime.take_over(outcome, &mut commands).err().map(|error| format!("{error}.")),
+            Ok(Err(_)) if progress.is_cancelled() => {
+                runtime.notices.tell(Level::Info, "Cancelled; nothing was written.");
+                None
+            }
+            Ok(Err(error)) => Some(format!("{error}.")),
+            Err(_) => {
+                Some("The work broke off by a fault of the program; a report lies in the log's folder.".to_owned())
+            }
+        };
+        if let Some(text) = failed {
+            runtime.notices.tell(Level::Error, text);
+            if saves {
+                runtime.document.leaves();
+            }
+        }
+    }
+}
+
+impl Runtime<'_> {
+    fn take_over(&mut self, outcome: JobOutcome, commands: &mut MessageWriter<Command>) -> Result<(), Error> {
+        match outcome {
+            JobOutcome::Sessions(label, sessions) => {
+                self.replace(label, Live::new(sessions), Keyframes::default(), true);
+            }
+            JobOutcome::Project(path, project) => {
+                let Project { sessions, chosen, camera, timeline } = *project;
+                if let Some(camera) = camera {
+                    commands.write(ViewCommand::PlaceCamera(camera).into());
+                }
+                self.transport.playing = false;
+                let mut live = Live::new(sessions);
+                live.choose(chosen);
+                let opened = !self.document.takes_over(&path);
+                let label = Label::Opened(name(&path));
+                if opened {
+                    remember_file(&mut self.preferences, &path);
+                    live.file = Some(path);
+                }
+                self.replace(label, live, timeline, opened);
+            }
+            JobOutcome::Heights(path, options, map) => {
+                let session = on_heights(&path, options, map, self.live.chosen())?;
+                let label = Label::Loaded(Layer::Bedrock, name(&path));
+                self.replace(label, Live::new(vec![session]), Keyframes::default(), false);
+            }
+            JobOutcome::Map(layer, path, map, warnings) => {
+                let changed = self.with_map(layer, &path, &map, &warnings)?;
+                self.replace(Label::Loaded(layer, name(&path)), changed, Keyframes::default(), false);
+            }
+            JobOutcome::Saved(path, now, work) => {
+                remember_file(&mut self.preferences, &path);
+                self.notices.tell(Level::Info, format!("Saved {}.", path.display()));
+                // Another work may have taken its place meanwhile.
+                if self.live.work() == work {
+                    self.live.file = Some(path);
+                    self.document.is_saved(now);
+                }
+                if self.document.leaves() {
+                    self.leave.write(AppExit::Success);
+                }
+            }
+            JobOutcome::Kept(now) => self.document.is_kept(now),
+            JobOutcome::Stamp(name, relief) => {
+                self.notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));
+                self.brushes.stamp = (Arc::new(relief), name);
+                self.brushes.held = Some(Tool::Stamp);
+            }
+            JobOutcome::Exported(folder, count) => {
+                self.offer_folder(format!("Wrote {count} files into {}.", folder.display()), &folder);
+            }
+            JobOutcome::Written(path) => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                self.offer_folder(format!("Saved {}.", path.display()), folder);
+            }
+        }
+        Ok(())
+    }
+
+    fn offer_folder(&mut self, text: String, folder: &Path) {
+        let open = FileCommand::OpenFolder(folder.to_owned());
+        self.notices.offer(Level::Info, text, Some(("Open folder", open.into())));
+    }
+
+    /// The present runs with another map of sand, softness, rain, water or sediment, at their start.
+    fn with_map(&self, layer: Layer, path: &Path, map: &Grid, warnings: &[String]) -> Result<Live, Error> {
+        // The runs as they are stay beside the new ones until undo has packed them.
+        Budget::present().ask(path, self.live.all().iter().map(Session::bytes).sum())?;
+        let mut changed = self.live.clone();
+        for session in changed.all_mut() {
+            session.note_shape();
+            session.set_map(layer, path, map.clone()).map_err(|unfit| Error::unfit(path, unfit))?;
+            session.warnings = warnings.to_vec();
+            session.restart(session.simulation.seed());
+        }
+        Ok(changed)
+    }
+
+    /// Puts other sessions in the place of the present ones; `opened` if they are as they lie in a file.
+    fn replace(&mut self, label: Label, new: Live, keyframes: Keyframes, opened: bool) {
+        let ticks = self.live.ticks();
+        let text = label.to_string();
+        self.history.before_state(&self.live, label);
+        self.timeline.begin_with(keyframes, new.work());
+        if opened {
+            self.document.is_saved((self.history.changes(), new.ticks()));
+        }
+        *self.live = new;
+        self.begins();
+        let mut warnings: Vec<String> =
+            self.live.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
+        warnings.dedup();
+        for warning in warnings {
+            self.notices.tell(Level::Warning, warning);
+        }
+        let text = format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
+        self.notices.retract(crate::runtime::EditCommand::Undo);
+        if ticks > 0 {
+            self.offer_undo(format!("{text} The {ticks} ticks before are kept."));
+        } else {
+            self.notices.tell(Level::Info, text);
+        }
+    }
+}
+
+/// A session on a heightmap, with the light, colours and processes of another.
+fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> Result<Session, Error> {
+    let origin = Origin { input: path.display().to_string(), options, ..Origin::default() };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut fresh = Session::of_heightmap(&stem, map, origin)?;
+    fresh.look = old.look.clone();
+    fresh.water_look = old.water_look.clone();
+    fresh.simulation.take_over(&old.simulation);
+    Ok(fresh)
+}

@@ -1,0 +1,97 @@
+//! Files, messages and the end of the program.
+
+use std::path::{Path, PathBuf};
+
+use bevy::prelude::*;
+
+use super::Runtime;
+use crate::{
+    io::{Error, keep::Keeper, preset::Preset},
+    runtime::{FileCommand, Label, Level, document::project, jobs::Task},
+};
+
+impl Runtime<'_> {
+    pub(super) fn file(&mut self, command: &FileCommand) {
+        if let Some(folder) = command.file().and_then(Path::parent).filter(|folder| folder.is_dir()) {
+            self.preferences.remembered.last_folder = Some(folder.to_owned());
+        }
+        match command {
+            FileCommand::Open(input, options) => self.start(Task::Open(input.clone(), options.clone())),
+            FileCommand::Load(layer, path, options) => {
+                let terrain = &self.live.chosen().simulation.terrain;
+                let size = (terrain.width(), terrain.height());
+                self.start(Task::Load(*layer, path.clone(), options.clone(), size));
+            }
+            FileCommand::LoadStamp(path) => self.start(Task::Stamp(path.clone())),
+            FileCommand::SaveMap(map, path) => {
+                self.start(Task::SaveMap(map, path.clone(), Box::new(self.live.chosen().clone())));
+            }
+            FileCommand::SaveScene(path) => {
+                self.start(Task::SaveScene(path.clone(), Box::new(self.live.chosen().clone())));
+            }
+            FileCommand::SaveProject(path) => self.save_project(path.clone()),
+            // A few lines of text: no need for a thread.
+            FileCommand::SavePreset(group, path) => {
+                let saved = Preset::of(self.live.chosen(), *group).save(path);
+                self.tell(saved, format!("Saved {}.", path.display()));
+            }
+            FileCommand::LoadPreset(path) => {
+                let loaded = self.load_preset(path);
+                self.tell(loaded, format!("Set what {} holds.", path.display()));
+            }
+            FileCommand::Export(folder, before, exports, settings) => {
+                let session = Box::new(self.live.chosen().clone());
+                self.start(Task::Export(folder.clone(), before.clone(), exports.clone(), *settings, session));
+            }
+            FileCommand::OpenFolder(path) => {
+                // One that nothing was written to yet is empty.
+                let _ = std::fs::create_dir_all(path);
+                if let Err(error) = open::that_detached(path) {
+                    let text = format!("{}: no file manager opens it ({error}).", path.display());
+                    self.notices.tell(Level::Error, text);
+                }
+            }
+            FileCommand::CancelJob(id) => self.jobs.cancel(*id),
+            FileCommand::Dismiss(id) => self.notices.dismiss(*id),
+            FileCommand::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
+            FileCommand::Quit if self.document.unsaved(&self.history) => self.document.asks = true,
+            FileCommand::Quit | FileCommand::QuitUnsaved => drop(self.leave.write(AppExit::Success)),
+            FileCommand::QuitWhenSaved => self.document.answered(true),
+            FileCommand::Stay => self.document.answered(false),
+        }
+    }
+
+    fn start(&mut self, task: Task) {
+        self.jobs.start(&mut self.notices, task);
+    }
+
+    /// Tells that something was done, or why not.
+    fn tell(&mut self, done: Result<(), Error>, text: String) {
+        match done {
+            Ok(()) => self.notices.tell(Level::Info, text),
+            Err(error) => self.notices.tell(Level::Error, format!("{error}.")),
+        };
+    }
+
+    fn save_project(&mut self, path: PathBuf) {
+        self.history.end_stroke();
+        let mut project = project(&self.live, *self.eye);
+        if self.preferences.settings.save_timeline {
+            project.timeline = self.timeline.keyframes();
+        }
+        let now = (self.history.changes(), self.live.ticks());
+        self.start(Task::SaveProject(path, project, now, self.live.work()));
+    }
+
+    /// Sets the parameters that a preset holds, but for those in which runs side by side differ by design.
+    fn load_preset(&mut self, path: &Path) -> Result<(), Error> {
+        let mut preset = Preset::load(path)?;
+        let tiles = self.live.all().iter().filter_map(|session| session.tile.as_ref());
+        tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
+        let mut changed = self.live.all().to_vec();
+        changed.iter_mut().try_for_each(|session| preset.apply(session, path))?;
+        self.history.before_state(&self.live, Label::Preset);
+        self.live.all_mut().clone_from_slice(&changed);
+        Ok(())
+    }
+}

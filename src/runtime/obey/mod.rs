@@ -1,0 +1,61 @@
+//! How the sessions obey what panels, keys and menus ask for: one file for each group of commands.
+
+pub(super) mod arrival;
+mod edit;
+mod file;
+mod run;
+mod show;
+
+use bevy::{ecs::system::SystemParam, prelude::*};
+
+use super::{
+    Brushes, Command, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay, Preferences, Revision,
+    Shown, Timeline, Transport, Workspace,
+};
+
+/// What commands and finished jobs read and change.
+#[derive(SystemParam)]
+pub(super) struct Runtime<'w> {
+    pub live: ResMut<'w, Live>,
+    pub transport: ResMut<'w, Transport>,
+    pub revision: ResMut<'w, Revision>,
+    pub history: ResMut<'w, History>,
+    pub timeline: ResMut<'w, Timeline>,
+    pub document: ResMut<'w, Document>,
+    pub jobs: ResMut<'w, Jobs>,
+    pub notices: ResMut<'w, Notices>,
+    pub preferences: ResMut<'w, Preferences>,
+    pub brushes: ResMut<'w, Brushes>,
+    pub overlay: ResMut<'w, Overlay>,
+    pub shown: ResMut<'w, Shown>,
+    pub workspace: ResMut<'w, Workspace>,
+    pub eye: Res<'w, Eye>,
+    pub leave: MessageWriter<'w, AppExit>,
+}
+
+/// Obeys in the order in which it was asked.
+pub(super) fn obey(mut commands: MessageReader<Command>, mut runtime: Runtime) {
+    for command in commands.read() {
+        match command {
+            Command::Run(command) => runtime.run(command),
+            Command::Edit(command) => runtime.edit(command),
+            Command::File(command) => runtime.file(command),
+            Command::Show(command) => runtime.show(command),
+            // Tools, view and panels obey these.
+            Command::Brush(_) | Command::View(_) | Command::Window(_) => {}
+        }
+    }
+}
+
+impl Runtime<'_> {
+    /// Tells that something was done, and offers to undo it.
+    pub fn offer_undo(&mut self, text: String) {
+        self.notices.offer(Level::Info, text, Some(("Undo", EditCommand::Undo.into())));
+    }
+
+    /// What stands now is a run from another start.
+    pub fn begins(&mut self) {
+        self.transport.due = 0.0;
+        self.revision.begins();
+    }
+}

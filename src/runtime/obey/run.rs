@@ -1,0 +1,93 @@
+//! Time, starts and the chosen run.
+
+use std::path::Path;
+
+use super::Runtime;
+use crate::{
+    io::Budget,
+    model::session::Session,
+    runtime::{EditCommand, Label, Level, RunCommand, SPEEDS},
+};
+
+impl Runtime<'_> {
+    pub(super) fn run(&mut self, command: &RunCommand) {
+        match command {
+            RunCommand::TogglePlay => {
+                self.transport.playing = !self.transport.playing;
+                self.transport.due = 0.0;
+            }
+            RunCommand::Step(ticks) => {
+                // What playing still owed is not asked for now.
+                if std::mem::take(&mut self.transport.playing) {
+                    self.transport.due = 0.0;
+                }
+                self.transport.due += f64::from(*ticks);
+            }
+            RunCommand::Stage => {
+                self.transport.pause();
+                // Where a stage takes longer than a key repeats, no queue builds up.
+                self.transport.stage = true;
+            }
+            RunCommand::SetSpeed(speed) => self.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
+            RunCommand::Restart => self.start_again(Label::Restart, |_, seed| seed),
+            RunCommand::RestartUnshaped => self.start_again(Label::RestartUnshaped, |session, seed| {
+                session.forget_shape();
+                seed
+            }),
+            RunCommand::NewSeed => {
+                let count = self.live.all().len() as u64;
+                self.start_again(Label::NewSeed, |_, seed| seed.wrapping_add(count));
+            }
+            RunCommand::SetSeed(seed) => {
+                // Runs side by side keep the distance of their seeds.
+                let chosen = self.live.chosen().simulation.seed();
+                self.start_again(Label::Seed, |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
+            }
+            RunCommand::SetSize(side) => self.start_again(Label::Size, |session, seed| {
+                session.terrain.resize(*side);
+                seed
+            }),
+            RunCommand::Choose(index) => self.live.choose(*index),
+            RunCommand::GoTo(keyframe) => self.timeline.wanted = Some(*keyframe),
+        }
+    }
+
+    /// Starts all sessions again, each with the seed that `change` makes of its old one.
+    fn start_again(&mut self, label: Label, change: impl Fn(&mut Session, u64) -> u64) {
+        let ticks = self.live.ticks();
+        self.notices.retract(EditCommand::Undo);
+        let wanted = self.bytes(|session| {
+            change(session, session.simulation.seed());
+        });
+        if !self.has_room(wanted) {
+            return;
+        }
+        self.history.before_state(&self.live, label);
+        for session in self.live.all_mut() {
+            session.note_shape();
+            let seed = change(session, session.simulation.seed());
+            session.restart(seed);
+        }
+        if ticks > 0 {
+            self.offer_undo(format!("Started again. The {ticks} ticks before are kept."));
+        }
+        self.begins();
+    }
+
+    /// Memory that all sessions would take if each was changed in this way, in bytes.
+    pub(super) fn bytes(&self, change: impl Fn(&mut Session)) -> u64 {
+        let changed = self.live.all().iter().map(|session| {
+            let mut outline = session.outline();
+            change(&mut outline);
+            outline.bytes() + outline.bytes_of_maps(session.maps.len())
+        });
+        changed.sum()
+    }
+
+    /// Whether there is memory for so many bytes and for the present layers, which undo keeps; if not, the person is told.
+    pub(super) fn has_room(&mut self, bytes: u64) -> bool {
+        let kept: u64 = self.live.all().iter().map(Session::bytes_of_layers).sum();
+        let asked = Budget::present().ask(Path::new(&self.live.chosen().title), kept + bytes);
+        asked.map_err(|error| self.notices.tell(Level::Error, format!("{error}."))).is_ok()
+    }
+}

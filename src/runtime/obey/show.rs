@@ -1,0 +1,35 @@
+//! What is shown of the runs.
+
+use super::Runtime;
+use crate::{
+    params::Value,
+    runtime::{SPEEDS, ShowCommand, Workspace},
+};
+
+impl Runtime<'_> {
+    pub(super) fn show(&mut self, command: &ShowCommand) {
+        match command {
+            ShowCommand::Before(before) => self.shown.0 = *before,
+            ShowCommand::Overlay(quantity) => self.overlay.show(*quantity),
+            ShowCommand::ToggleOverlay => self.overlay.toggle(),
+            ShowCommand::ToggleArrows => self.overlay.arrows = !self.overlay.arrows,
+            ShowCommand::ToggleWater => {
+                let shown = Value::Switch(!self.live.chosen().water_look.shown);
+                self.set("water-look", "shown", &shown);
+            }
+            ShowCommand::Workspace(wanted) => {
+                // Learning is slow; afterwards the speed is the usual one again.
+                match (*self.workspace, wanted) {
+                    (_, Workspace::Learn) => self.transport.speed = *SPEEDS.start(),
+                    (Workspace::Learn, _) => self.transport.speed = 1.0,
+                    _ => {}
+                }
+                // Nothing is sculpted by mistake during a presentation.
+                if *wanted == Workspace::Present {
+                    self.brushes.held = None;
+                }
+                *self.workspace = *wanted;
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The person's settings, kept from one start to the next.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::*;
+
+use super::{Brushes, Level, Notices};
+use crate::{
+    io::{Budget, SaidBy},
+    settings::{Remembered, Settings, settings_file},
+};
+
+/// The person's settings, and what else is remembered of the last time.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct Preferences {
+    /// Panels, mouse, quality.
+    pub settings: Settings,
+    /// What stands in the file.
+    pub remembered: Remembered,
+    /// Whether the processor draws.
+    pub software: bool,
+    /// Where they are kept, if they are.
+    pub file: Option<PathBuf>,
+}
+
+impl Preferences {
+    /// Reads what was kept. `software`: whether the processor draws.
+    pub fn load(software: bool, notices: &mut Notices) -> Self {
+        let file = settings_file();
+        let loaded = file.as_deref().map_or_else(|| Ok(Remembered::default()), Remembered::load);
+        let remembered = loaded.unwrap_or_else(|error| {
+            notices.tell(Level::Warning, format!("{error}."));
+            Remembered::default()
+        });
+        Self { settings: remembered.settings(), remembered, software, file }
+    }
+}
+
+/// How much memory may be used is for all of the program.
+pub(super) fn say_budget(preferences: Res<Preferences>) {
+    Budget::say(SaidBy::Settings, preferences.settings.budget());
+}
+
+/// Writes the settings down when they have not changed for a while, and before the program ends.
+pub(super) fn remember(
+    mut preferences: ResMut<Preferences>,
+    brushes: Res<Brushes>,
+    mut changed: Local<Option<Instant>>,
+    mut leaving: MessageReader<AppExit>,
+) {
+    if (preferences.is_changed() && !preferences.is_added()) || (brushes.is_changed() && !brushes.is_added()) {
+        *changed = Some(Instant::now());
+    }
+    let rested = changed.is_some_and(|since| since.elapsed() > Duration::from_secs(1));
+    let leaves = leaving.read().next().is_some() && changed.is_some();
+    if !rested && !leaves {
+        return;
+    }
+    *changed = None;
+    let preferences = preferences.bypass_change_detection();
+    let settings = preferences.settings.clone();
+    preferences.remembered.keep(&settings);
+    preferences.remembered.brushes = brushes.changed();
+    if let Some(path) = &preferences.file
+        && let Err(error) = preferences.remembered.save(path)
+    {
+        warn!("the settings were not saved: {error}");
+    }
+}

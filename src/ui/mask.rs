@@ -1,0 +1,56 @@
+//! The mask: what to select, and how to combine it with what is there.
+
+use bevy_egui::egui::{RichText, Ui};
+
+use super::{
+    Kept, PanelState,
+    group::{group_ui, set},
+    panels::{EVERYWHERE, Panel},
+};
+use crate::{
+    runtime::{BrushCommand, Command, EditCommand, ShowCommand},
+    sim::{
+        edit::{Combine, Selection, Tool},
+        quantity::Quantity,
+        terrain::Layer,
+    },
+};
+
+/// Selecting, and painting.
+pub const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[], draw };
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let about = "What brushes leave alone, and processes that are told to. Select it by the ground, or paint it.";
+    ui.label(RichText::new(about).weak());
+    let selection = &state.brushes.selection;
+    let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);
+    asked.extend(set("selection", changes));
+    let combinations = [
+        (Combine::Replace, "Select", "The mask becomes the selection."),
+        (Combine::Add, "Add", "The selection is masked too."),
+        (Combine::Subtract, "Subtract", "The selection is freed from the mask."),
+        (Combine::Intersect, "Intersect", "Only what is masked and selected stays masked."),
+    ];
+    ui.horizontal_wrapped(|ui| {
+        for (combine, text, help) in combinations {
+            if ui.button(text).on_hover_text(help).clicked() {
+                asked.push(EditCommand::Select(combine).into());
+            }
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        let mut button = |ui: &mut Ui, text: &str, command: Command| {
+            if ui.button(text).clicked() {
+                asked.push(command);
+            }
+        };
+        button(ui, "Paint", BrushCommand::Hold(Some(Tool::Mask)).into());
+        button(ui, "Invert", EditCommand::InvertMask.into());
+        button(ui, "Clear", EditCommand::ClearMask.into());
+        let shown = state.overlay.shown == Some(Quantity::Layer(Layer::Mask));
+        let wanted = if shown { None } else { Some(Quantity::Layer(Layer::Mask)) };
+        button(ui, if shown { "Hide" } else { "Show" }, ShowCommand::Overlay(wanted).into());
+    });
+    asked
+}

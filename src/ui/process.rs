@@ -1,0 +1,154 @@
+//! The panel of each process: its switch, its progress, what its guards did, its parameters.
+
+use bevy_egui::egui::{self, RichText, Ui, collapsing_header::CollapsingState};
+
+use super::{
+    Kept, PanelState,
+    group::{Changes, all_of_group_ui, group_ui, set},
+    panels::{EVERYWHERE, Panel},
+};
+use crate::{
+    params::{self, Parameter, Value, walk},
+    runtime::{Command, Dialog, EditCommand, WindowCommand, Workspace},
+    sim::{
+        Slot,
+        process::{AnyProcess, catalogue},
+    },
+};
+
+/// One after the other in catalogue order. Each draws a heading of its own, with its switch.
+pub const PANEL: Panel = Panel { key: "processes", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
+    let session = state.live.chosen();
+    let (learn, masked) = (*state.workspace == Workspace::Learn, session.simulation.terrain.mask.is_some());
+    let mut asked = Vec::new();
+    for (slot, fresh) in session.simulation.slots.iter().zip(catalogue()) {
+        process_ui(ui, &session.name, slot, &*fresh, (learn, masked), &mut asked);
+    }
+    asked
+}
+
+/// A process: its switch in the header, its progress, what its guards did, its parameters. Those that a scene begins with
+/// are unfolded.
+fn process_ui(
+    ui: &mut Ui,
+    scene: &str,
+    slot: &Slot,
+    fresh: &dyn AnyProcess,
+    (main_only, masked): (bool, bool),
+    commands: &mut Vec<Command>,
+) {
+    let info = slot.process.info();
+    let id = ui.make_persistent_id((scene, info.key));
+    CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled)
+        .show_header(ui, |ui| {
+            let mut on = slot.enabled;
+            let text = RichText::new(info.title).heading();
+            if ui.checkbox(&mut on, text).on_hover_text(format!("{}\n{}", info.about, info.source)).changed() {
+                commands.push(EditCommand::Enable(info.key, on).into());
+            }
+        })
+        .body(|ui| {
+            if let Some((particles, total)) = slot.particles() {
+                let share = particles as f64 / total.max(1) as f64;
+                let text = format!("{} of {} ({:.0} %)", grouped(particles), grouped(total), 100.0 * share);
+                let bar = egui::ProgressBar::new((share as f32).min(1.0)).text(RichText::new(text).small());
+                ui.add(bar.desired_height(16.0)).on_hover_text("Droplets so far, of the chosen total");
+            }
+            if masked {
+                let mut limited = slot.limited;
+                let help =
+                    "The ground that the mask covers stays as it is; what that holds back is booked as done by hand.";
+                if ui.checkbox(&mut limited, "Leave masked ground alone").on_hover_text(help).changed() {
+                    commands.push(EditCommand::Limit(info.key, limited).into());
+                }
+            }
+            if slot.enabled {
+                guards_ui(ui, &*slot.process);
+            }
+            let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
+            commands.extend(set(info.key, changes));
+            if masked && !main_only {
+                commands.extend(set(info.masked_key, factors_ui(ui, slot, fresh)));
+            }
+            if !main_only {
+                ui.horizontal(|ui| {
+                    if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
+                        commands.push(WindowCommand::Ask(Dialog::SavePreset(Some(info.key))).into());
+                    }
+                    if ui.small_button("Load…").on_hover_text("Sets the parameters that such a file holds").clicked()
+                    {
+                        commands.push(WindowCommand::Ask(Dialog::LoadPreset).into());
+                    }
+                });
+            }
+        });
+}
+
+/// What the guards of a process did in the last tick, and so far.
+fn guards_ui(ui: &mut Ui, process: &dyn AnyProcess) {
+    let guards = process.guards();
+    let acted: Vec<String> = guards
+        .iter()
+        .filter(|(_, acted)| acted.last > 0)
+        .map(|(guard, acted)| format!("{} {}×", guard.name, grouped(acted.last)))
+        .collect();
+    if acted.is_empty() {
+        return;
+    }
+    let about: Vec<String> = guards
+        .iter()
+        .map(|(guard, acted)| format!("{}: {} So far {}×.", params::title(guard.name), guard.about, grouped(acted.all)))
+        .collect();
+    let about = format!("What keeps the scheme sound did in the last tick.\n{}", about.join("\n"));
+    ui.label(RichText::new(acted.join(", ")).small().weak()).on_hover_text(about);
+}
+
+/// By what the mask multiplies a process's parameters.
+fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn AnyProcess) -> Changes {
+    let info = slot.process.info();
+    let ([params, factors], [_, untouched]) = (slot.process.settings(), fresh.settings());
+    let declared = walk((info.key, params));
+    let named = |parameter: &Parameter, value: Value| parameter.name == "mode" && parameter.value == value;
+    let published = declared.iter().any(|mode| named(mode, Value::Choice("published".to_owned())));
+    // A factor acts where its parameter does.
+    let idle = |factor: &Parameter| {
+        declared.iter().find(|parameter| parameter.name == factor.name).and_then(|found| found.knob.idle(&declared))
+    };
+    let header = egui::CollapsingHeader::new("Under the mask").id_salt(info.masked_key);
+    let drawn = header.show(ui, |ui| {
+        if published {
+            ui.label(RichText::new("As published, a parameter is the same everywhere.").small().weak());
+        }
+        ui.add_enabled_ui(!published, |ui| {
+            all_of_group_ui(ui, (info.masked_key, factors), (info.masked_key, untouched), idle)
+        })
+        .inner
+    });
+    drawn.body_returned.unwrap_or_default()
+}
+
+/// 200000 as 200 000.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + 4);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        let text = grouped;
+        assert_eq!([7, 1000, 200_000, 12_345_678].map(text), ["7", "1 000", "200 000", "12 345 678"]);
+    }
+}

@@ -1,0 +1,106 @@
+//! What materials have in common, and what a shader is built with.
+//!
+//! Whether something is shown at all is said by shader definitions, each combination of which is a pipeline of its own, and
+//! not by branches on numbers: what is off then costs nothing. And no branch or switch in a shader may depend on the numbers
+//! of a uniform buffer alone. Mesa's software driver (lavapipe) puts such numbers into the shader and compiles it anew in
+//! every draw, and what it compiled before stays in memory: some megabytes a frame. Where a branch on data is needed, it
+//! depends on the pixel or on a texture as well. A variant that was built once stays built, so a ring that comes and goes
+//! waits for it but once; the last picture stays meanwhile (`redraw.rs`).
+
+use bevy::{
+    asset::{Asset, Assets, Handle},
+    render::render_resource::RenderPipelineDescriptor,
+    shader::ShaderDefVal,
+};
+
+/// The shader definitions of a material as its numbers want it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Variant(Vec<ShaderDefVal>);
+
+impl Variant {
+    /// With those definitions that are on.
+    pub(super) fn with(definitions: &[(&str, bool)]) -> Self {
+        Self(definitions.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).into()).collect())
+    }
+
+    /// And a count.
+    pub(super) fn and(mut self, name: &str, count: usize) -> Self {
+        self.0.push(ShaderDefVal::UInt(name.to_owned(), count as u32));
+        self
+    }
+
+    /// Builds a pipeline with them. All are about colour: the shadow pass, which has none, is the same in every variant.
+    pub(super) fn define(self, descriptor: &mut RenderPipelineDescriptor) {
+        if let Some(fragment) = &mut descriptor.fragment {
+            fragment.shader_defs.extend(self.0);
+        }
+    }
+}
+
+/// Changes an asset where it differs: what stays the same is not sent to the graphics card again.
+pub(super) fn update<A: Asset>(
+    assets: &mut Assets<A>,
+    handle: &Handle<A>,
+    differs: impl FnOnce(&A) -> bool,
+    change: impl FnOnce(&mut A),
+) {
+    if assets.get(handle).is_some_and(differs)
+        && let Some(mut asset) = assets.get_mut(handle)
+    {
+        change(&mut asset);
+    }
+}
+
+/// The path of a shader that is compiled in.
+macro_rules! shader {
+    ($file:literal) => {
+        concat!("embedded://thalweg/shaders/", $file).into()
+    };
+}
+
+/// Implements `Material` for one that is drawn after the ground and casts no shadow: one shader for its pixels, which may have
+/// vertices of its own and be seen from both sides. What has the larger bias is drawn later.
+macro_rules! transparent {
+    ($material:ty, $file:literal, own_vertices: $own_vertices:literal, both_sides: $both_sides:literal, bias: $bias:literal) => {
+        impl Material for $material {
+            fn vertex_shader() -> ShaderRef {
+                if $own_vertices { crate::view::material::shader!($file) } else { ShaderRef::Default }
+            }
+
+            fn fragment_shader() -> ShaderRef {
+                crate::view::material::shader!($file)
+            }
+
+            fn alpha_mode(&self) -> AlphaMode {
+                AlphaMode::Blend
+            }
+
+            fn depth_bias(&self) -> f32 {
+                $bias
+            }
+
+            fn enable_prepass() -> bool {
+                false
+            }
+
+            fn enable_shadows() -> bool {
+                false
+            }
+
+            fn specialize(
+                _: &MaterialPipeline,
+                descriptor: &mut RenderPipelineDescriptor,
+                _: &MeshVertexBufferLayoutRef,
+                key: MaterialPipelineKey<Self>,
+            ) -> Result<(), SpecializedMeshPipelineError> {
+                key.bind_group_data.define(descriptor);
+                if $both_sides {
+                    descriptor.primitive.cull_mode = None;
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(super) use {shader, transparent};
