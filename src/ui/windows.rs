@@ -74,7 +74,9 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             }
             Pane::Settings => {
                 let window = centred("Settings").open(&mut open);
-                window.show(context, |ui| commands.extend(settings_ui(ui, state)));
+                window.show(context, |ui| {
+                    egui::ScrollArea::vertical().show(ui, |ui| commands.extend(settings_ui(ui, state)));
+                });
             }
             Pane::WindMap => map_ui(context, state, &mut windows.map, &mut open),
         }
