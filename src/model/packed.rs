@@ -38,10 +38,10 @@ impl Packed {
     /// What is wrong with them.
     pub fn read(bytes: Vec<u8>, most: usize, bounds: Bounds) -> Result<Self, String> {
         let packed = Self(bytes);
-        if packed.0.len() < COUNT || packed.count() > most {
-            return Err("has no sound count of numbers".to_owned());
-        }
         let count = packed.count();
+        if packed.0.len() < COUNT || count > most {
+            return Err(format!("has {count} numbers, where at most {most} are needed"));
+        }
         if !packed.planes().is_some_and(|planes| planes.len() == 4 * count) {
             return Err("cannot be unpacked".to_owned());
         }
@@ -113,8 +113,8 @@ mod tests {
         let bytes = Packed::of(&[1.0, -2.0, 3.0]).bytes().to_vec();
         assert!(Packed::read(bytes.clone(), 3, HEIGHT).is_ok());
         for (bytes, most, bounds, said) in [
-            (bytes.clone(), 2, HEIGHT, "has no sound count"),
-            (bytes[..3].to_vec(), 3, HEIGHT, "has no sound count"),
+            (bytes.clone(), 2, HEIGHT, "has 3 numbers, where at most 2 are needed"),
+            (bytes[..3].to_vec(), 3, HEIGHT, "has 0 numbers"),
             (bytes[..bytes.len() - 1].to_vec(), 3, HEIGHT, "cannot be unpacked"),
             (bytes.clone(), 3, DEPTH, "has values that make no sense: the value in column 1"),
         ] {

@@ -131,7 +131,9 @@ const MOUSE: [(&str, &str); 7] = [
 
 fn help_ui(ui: &mut Ui) {
     egui::ScrollArea::vertical().show(ui, |ui| {
-        egui::Grid::new("keys").num_columns(3).spacing([18.0, 4.0]).show(ui, |ui| {
+        // Long sentences wrap, so that the window fits on a small screen.
+        let widest = 0.36 * ui.ctx().content_rect().width();
+        egui::Grid::new("keys").num_columns(3).spacing([18.0, 4.0]).max_col_width(widest).show(ui, |ui| {
             for menu in Menu::ALL {
                 for entry in table().iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty()) {
                     ui.label(RichText::new(keys_text(ui.ctx(), entry)).strong());

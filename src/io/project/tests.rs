@@ -306,7 +306,7 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("\"droplets.per_tick\": \"37\"", "\"droplets.per_tick\": \"-37\"", "droplets.per_tick cannot be -37"),
         ("\"water.rain_rate\"", "\"water.rein_rate\"", "there is no parameter \"water.rein_rate\""),
         ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
-        ("size: (32, 32)", "size: (32, 31)", "its map bedrock has 1024 numbers, where 992 are needed"),
+        ("size: (32, 32)", "size: (32, 31)", "run-1/bedrock.lz4 in it has 1024 numbers, where at most 992 are needed"),
         (
             "\"begin sand\": (32, 32)",
             "\"begin junk\": (4096, 4096), \"begin sand\": (32, 32)",

@@ -140,7 +140,7 @@ const INFO: Info = Info {
     source: "SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in UIUC CS 418",
     bytes_per_cell: 12,
     bytes_per_cell_and_thread: 16,
-    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness],
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand],
     replaces: &[],
     stages: &[

@@ -99,7 +99,7 @@ const INFO: Info = Info {
     source: "Musgrave, Kolb & Mace 1989",
     bytes_per_cell: 8,
     bytes_per_cell_and_thread: 0,
-    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended],
     replaces: &["water"],
     stages: &[

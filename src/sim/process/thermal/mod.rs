@@ -73,7 +73,7 @@ const INFO: Info = Info {
     source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
     bytes_per_cell: 8,
     bytes_per_cell_and_thread: 0,
-    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness],
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Start],
     writes: &[Layer::Bedrock, Layer::Sand],
     replaces: &[],
     stages: &[Stage {

@@ -34,7 +34,7 @@ const INFO: Info = Info {
     source: "Jákó & Tóth 2011 (virtual pipes); Bates et al. 2010 and de Almeida et al. 2012 (friction)",
     bytes_per_cell: 28,
     bytes_per_cell_and_thread: 0,
-    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
     replaces: &["runoff"],
     stages: &[
