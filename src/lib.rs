@@ -22,7 +22,7 @@
 //! 2. [`params::walk`] finds the field by reflection and calls it `droplets.friction`. Sliders, tooltips, lists and files are made
 //!    from what it returns. [`params::set`] sets the field from a text, as `--set`, a scene or a project has it, and refuses what is
 //!    out of range.
-//! 3. A slider sends [`runtime::Command::Set`]. It is obeyed between two ticks, and is a step of undo.
+//! 3. A slider sends [`runtime::EditCommand::Set`]. It is obeyed between two ticks, and is a step of undo.
 //! 4. At its next tick the process turns its parameters into the constants of its law, such as
 //!    [`sim::process::droplets::published::MassTransfer`], and the kernel computes with these.
 //!

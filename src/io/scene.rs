@@ -130,7 +130,7 @@ pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
 }
 
 impl Session {
-    /// The first run of a scene, or the heightmap: see [`open`].
+    /// The first run of a scene, or the heightmap: see [`open()`].
     ///
     /// # Errors
     /// One sentence, if there is no such scene or the file cannot be used.

@@ -42,7 +42,7 @@ impl Packed {
         if packed.0.len() < COUNT || count > most {
             return Err(format!("has {count} numbers, where at most {most} are needed"));
         }
-        if !packed.planes().is_some_and(|planes| planes.len() == 4 * count) {
+        if packed.planes().is_none_or(|planes| planes.len() != 4 * count) {
             return Err("cannot be unpacked".to_owned());
         }
         let cells = bounds.check_cells(&packed.unpack(), count.max(1), 0);

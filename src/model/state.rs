@@ -136,7 +136,7 @@ impl State {
     /// Makes a session what it was, to the bit. Where it came from, how it looks to begin with and what it is called stay.
     ///
     /// # Errors
-    /// What it says is nothing that a session can be; one that was made by [`Self::of`] is never refused.
+    /// What it says is nothing that a session can be; one that was made by [`Self::packed`] is never refused.
     pub fn restore(&self, session: &mut Session) -> Result<(), String> {
         self.facts.restore(session, |name| Ok::<_, String>(self.maps.get(name).map(Packed::unpack)))?;
         session.shaped.clone_from(&self.shaped);
@@ -176,9 +176,8 @@ impl Facts {
         self.numbers.iter().try_for_each(|(name, &number)| KEPT.check(name, number))?;
         [&self.solid, &self.water].into_iter().try_for_each(Account::check)?;
         // A layer that was invented later may be missing, but there is no terrain without ground.
-        for layer in
-            [Layer::Bedrock, Layer::Start].into_iter().filter(|layer| !self.maps.iter().any(|map| map == layer.key()))
-        {
+        let named = |layer: &Layer| self.maps.iter().any(|map| map == layer.key());
+        if let Some(layer) = [Layer::Bedrock, Layer::Start].iter().find(|layer| !named(layer)) {
             return Err(format!("its layer {} is missing", layer.key()));
         }
         // Of an imported map any size of cells will do, more than the generators offer.

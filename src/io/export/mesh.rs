@@ -47,7 +47,7 @@ pub(super) fn triangles(width: usize, height: usize) -> impl Iterator<Item = [u3
 fn triangle(width: usize, index: usize) -> [u32; 3] {
     let (x, y) = (index / 2 % (width - 1), index / 2 / (width - 1));
     let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)].map(|(x, y)| (y * width + x) as u32);
-    if index % 2 == 0 { [a, c, b] } else { [b, c, d] }
+    if index.is_multiple_of(2) { [a, c, b] } else { [b, c, d] }
 }
 
 /// Writes a Wavefront OBJ file, with its material and `picture`, a PNG, beside it under the same stem.
