@@ -134,7 +134,7 @@ fn the_stored_files_are_written_anew() {
     let json = written("map.json");
     put("sidecar", "good", &json);
     put("sidecar", "good-nothing", b"{}");
-    put("sidecar", "bad-size", &replaced(&json, "32", "33"));
+    put("sidecar", "bad-size", &replaced(&json, "\"width\": 32", "\"width\": 33"));
     put("sidecar", "bad-infinite", &replaced(&json, "2.5", "1e39"));
     put("sidecar", "bad-name", &replaced(&json, "width", "wide"));
     put("sidecar", "bad-deep", &b"[".repeat(20_000));

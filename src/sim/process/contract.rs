@@ -175,6 +175,9 @@ fn the_layers_that_are_read_are_those_that_are_declared() {
     terrain.rain = Some(Grid::filled(32, 32, 1.0));
     terrain.water.fill(0.3);
     terrain.suspended.fill(0.02);
+    // Rock lies bare on one side.
+    terrain.sand.chunks_mut(32).for_each(|row| row[..16].fill(0.0));
+    terrain.start = terrain.ground();
     let mut dry = terrain.clone();
     dry.water.fill(0.0);
     for process in catalogue() {
