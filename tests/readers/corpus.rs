@@ -130,7 +130,8 @@ fn the_stored_files_are_written_anew() {
     put("asc", "bad-cut-off", &asc[..asc.len() / 2]);
     put("asc", "bad-text", b"Once upon a time");
 
-    write_sidecar(&path("map.json"), &square, 2.5).expect("it is writable");
+    // The fuzzer's map holds nothing but zeros, and the sidecar has their hash.
+    write_sidecar(&path("map.json"), &Grid::filled(32, 32, 0.0), 2.5).expect("it is writable");
     let json = written("map.json");
     put("sidecar", "good", &json);
     put("sidecar", "good-nothing", b"{}");
