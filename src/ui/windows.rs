@@ -133,19 +133,25 @@ fn help_ui(ui: &mut Ui) {
     egui::ScrollArea::vertical().show(ui, |ui| {
         // Long sentences wrap, so that the window fits on a small screen.
         let widest = 0.36 * ui.ctx().content_rect().width();
-        egui::Grid::new("keys").num_columns(3).spacing([18.0, 4.0]).max_col_width(widest).show(ui, |ui| {
+        egui::Grid::new("keys").num_columns(3).spacing([18.0, 4.0]).show(ui, |ui| {
+            let about = |ui: &mut Ui, text: &str| {
+                ui.vertical(|ui| {
+                    ui.set_width(widest);
+                    ui.label(RichText::new(text).weak());
+                });
+            };
             for menu in Menu::ALL {
                 for entry in table().iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty()) {
                     ui.label(RichText::new(keys_text(ui.ctx(), entry)).strong());
                     ui.label(&entry.title);
-                    ui.label(RichText::new(&entry.about).weak());
+                    about(ui, &entry.about);
                     ui.end_row();
                 }
             }
             for (what, does) in MOUSE {
                 ui.label(RichText::new(what).strong());
                 ui.label("");
-                ui.label(RichText::new(does).weak());
+                about(ui, does);
                 ui.end_row();
             }
         });
