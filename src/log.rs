@@ -1,4 +1,4 @@
-//! What happened, for whoever looks into a fault: a log file, and a report where the program broke down.
+//! What happened, to look into a fault: a log file, and a report where the program broke down.
 
 use std::{
     backtrace::Backtrace,

@@ -27,7 +27,7 @@ fn program(arguments: &[&str], folder: &Path) -> Command {
     for name in ["DISPLAY", "WAYLAND_DISPLAY"] {
         command.env_remove(name);
     }
-    // Settings and kept work of whoever runs the tests stay untouched, and the graphics driver does not ask for its folder.
+    // Settings and kept work of the person who runs the tests stay untouched, and the graphics driver does not ask for its folder.
     for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
         command.env(name, folder.join("home"));
     }

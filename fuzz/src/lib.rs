@@ -150,7 +150,7 @@ fn healthy(sessions: Vec<Session>) -> Outcome {
         let terrain = &session.simulation.terrain;
         for (layer, grid) in terrain.layers() {
             let numbers = grid.iter().all(|value| value.is_finite());
-            assert!(numbers, "{} holds what is no number", layer.key());
+            assert!(numbers, "{} holds NaN or infinity", layer.key());
         }
         assert!(terrain.cell_size.is_finite() && terrain.cell_size > 0.0, "cells of {} m", terrain.cell_size);
     }

@@ -99,7 +99,7 @@ impl From<ParamError> for Failure {
     }
 }
 
-/// What needs the graphics card, given by whoever has one. Errors are one sentence.
+/// What needs the graphics card, given by the part of the program that has one. Errors are one sentence.
 pub struct Graphics<W, P, F> {
     /// Opens a session in a window and returns when it is closed.
     pub window: W,

@@ -1,6 +1,6 @@
 //! Heightmaps and layer maps from files, whatever the format, on a common footing: metres on a grid.
 //!
-//! What the command line says wins over the sidecar, and the sidecar over the file. What nobody says is assumed, and a
+//! What the command line says wins over the sidecar, and the sidecar over the file. What is not stated is assumed, and a
 //! warning tells what was assumed and how to state it.
 
 use std::{path::Path, sync::Arc};
@@ -25,9 +25,9 @@ use crate::{
 
 /// Shortest and longest side of a terrain, in cells.
 const SIDES: (usize, usize) = (32, 4096);
-/// Side of a cell where nobody states it, in metres.
+/// Side of a cell where it is not stated, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
-/// Relief of an integer format where nobody states it, as a share of the shorter side: that of the published terrain.
+/// Relief of an integer format where it is not stated, as a share of the shorter side: that of the published terrain.
 const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
 
 /// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32` or `.asc`, with its sidecar if there is one.

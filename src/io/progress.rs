@@ -1,4 +1,4 @@
-//! How much of some work is done, for whoever watches.
+//! How much of some work is done, for the one who waits for it.
 
 use std::sync::{
     Arc,
@@ -18,12 +18,12 @@ impl Progress {
         f32::from_bits(self.0.load(Ordering::Relaxed))
     }
 
-    /// Nobody wants the work any more.
+    /// The work is not wanted any more.
     pub fn cancel(&self) {
         self.1.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody wants the work any more: then it ends as soon as it can, and leaves nothing.
+    /// Whether the work is not wanted any more: then it ends as soon as it can, and leaves nothing.
     pub fn is_cancelled(&self) -> bool {
         self.1.load(Ordering::Relaxed)
     }

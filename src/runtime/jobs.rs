@@ -57,7 +57,7 @@ pub(super) enum JobOutcome {
     Project(PathBuf, Box<Project>),
     /// The work of this number was saved as it was after so many changes and ticks.
     Saved(PathBuf, (u64, u64), u64),
-    /// The work was kept as it was after so many changes and ticks. Nobody needs to know.
+    /// The work was kept as it was after so many changes and ticks. No message tells of it.
     Kept((u64, u64)),
     /// So many files were written into a folder.
     Exported(PathBuf, usize),

@@ -82,7 +82,7 @@ impl Grid {
         }
         let none = self.cells.iter().any(|value| value.is_nan());
         let start = if none { (f32::NAN, f32::NAN) } else { (f32::INFINITY, f32::NEG_INFINITY) };
-        // A comparison with what is no number is never true.
+        // A comparison with NaN is never true.
         let wider = |(low, high): (f32, f32), &value: &f32| {
             (if value < low { value } else { low }, if value > high { value } else { high })
         };

@@ -106,9 +106,9 @@ pub struct Simulation {
     pub slots: Vec<Slot>,
     /// Where every cubic metre went.
     pub ledger: Ledger,
-    /// Whether somebody looks at the particles: only then they leave tracks. The terrain does not depend on it.
+    /// Whether the particles are shown: only then they leave tracks. The terrain does not depend on it.
     pub watched: bool,
-    /// Whether somebody looks between the stages of a process. The result does not depend on it.
+    /// Whether the run stops between the stages of a process. The result does not depend on it.
     stepwise: bool,
     seed: u64,
     tick: u64,
@@ -231,8 +231,8 @@ impl Simulation {
         self.end_tick();
     }
 
-    /// Runs the next stage of a tick, whole, beginning and ending the tick where it is the first or the last: for whoever
-    /// wants to see what each stage does. Nothing comes back if no process is on.
+    /// Runs the whole of the next stage of a tick, to show what each stage does. The first stage begins the tick and the last
+    /// ends it. Returns the process and the stage; `None` if no process is on.
     pub fn stage(&mut self) -> Option<(&'static str, &'static str)> {
         self.begin_tick();
         self.skip_idle();

@@ -1,4 +1,4 @@
-//! The timeline in a project: `timeline.ron` says which keyframes there are and what is no map in them, and
+//! The timeline in a project: `timeline.ron` has the facts of all keyframes, and
 //! `timeline/ID/run-N/NAME.lz4` are their maps, packed as they lie in memory.
 
 use std::{

@@ -6,7 +6,7 @@ use crate::sim::terrain::Terrain;
 /// Passes per second that a resting brush does.
 const PASSES_PER_SECOND: f32 = 0.75;
 
-/// The way of a brush. How many dabs fall depends on the way and the time, not on how often somebody looks.
+/// The way of a brush. How many dabs fall depends on the way and the time, not on how many frames are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stroke {
     last: [f32; 2],

@@ -119,9 +119,9 @@ pub struct Context<'a> {
     pub seed: u64,
     /// Number of the tick, from 1.
     pub tick: u64,
-    /// Whether somebody looks at the particles: only then they need to leave tracks.
+    /// Whether the particles are shown: only then they need to leave tracks.
     pub watched: bool,
-    /// Whether somebody looks between the stages: only then a stage needs to show what a later one finds again.
+    /// Whether the run stops between the stages to show them: only then a stage needs to write what a later one finds again.
     pub stepwise: bool,
 }
 

@@ -424,7 +424,7 @@ fn the_published_step_is_cut_to_what_is_stable() {
 }
 
 /// Where each droplet digs more than its fall, holes grow without end: the run may stop, but builds no tower, and no run that
-/// goes on holds what is no number.
+/// goes on holds NaN.
 #[test]
 fn a_published_law_that_explodes_builds_no_tower_and_lets_nothing_out_that_is_no_number() {
     let start = perlin(128, 1);

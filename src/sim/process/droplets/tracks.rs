@@ -1,4 +1,4 @@
-//! The ways of a sample of droplets, for whoever wants to see them. Watching changes no droplet.
+//! The ways of a sample of droplets, to be drawn. Watching changes no droplet.
 
 use std::sync::Mutex;
 
@@ -25,7 +25,7 @@ impl Tracks {
             let Some(track) = (numbers[lane] as usize).checked_sub(1).and_then(|index| self.0.get(index)) else {
                 continue;
             };
-            // Nobody panics while he holds it.
+            // No code panics while it holds the lock.
             let Ok(mut track) = track.lock() else { continue };
             let place = [x.0[lane], y.0[lane]];
             if track.len() < LONGEST && track.last() != Some(&place) {

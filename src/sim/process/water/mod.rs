@@ -124,7 +124,7 @@ impl Flow {
 /// What is to be done of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// Find the fluxes, for somebody to look at: nothing else changes.
+    /// Find the fluxes, to be shown: nothing else changes.
     Flow,
     /// Find them and follow them, in one go.
     Whole,

@@ -122,7 +122,7 @@ fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
 }
 
 #[test]
-fn whoever_stops_after_the_flow_sees_the_fluxes_and_nothing_else_has_changed() {
+fn a_run_that_stops_after_the_flow_shows_the_fluxes_and_has_changed_nothing_else() {
     let terrain = filled(40, 70, bumps, |x, _| if x < 20.0 { 1.5 } else { 0.3 });
     for mode in [Mode::Default, Mode::Published] {
         let mut simulation = simulation(terrain.clone(), Params { mode, ..calm() });

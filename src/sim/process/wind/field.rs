@@ -150,7 +150,7 @@ pub struct Tallies {
     pub changes: Vec<i64>,
     /// Rock that turned into sand, in quanta; empty as long as there is none.
     pub worn: Vec<i64>,
-    /// Sand that passed on board, in quanta of 2⁸; empty unless somebody looks.
+    /// Sand that passed on board, in quanta of 2⁸; empty unless the wind is shown.
     pub passed: Vec<i64>,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Flight<'a> {
     pub starts: &'a [Start],
     /// How many of its grains leave tracks.
     pub tracks: usize,
-    /// Whether somebody looks.
+    /// Whether the wind is shown.
     pub watched: bool,
 }
 

@@ -5,7 +5,7 @@
 //! h = max(H₁, H₂) − max(ground₁, ground₂)              depth at a face
 //! q̄ = θ·q + (1 − θ)/2·(q of both neighbours)           against ripples (de Almeida 2012)
 //! q ← (q̄ − g·h·Δt·(H₂ − H₁)/l) / (1 + g·Δt·n²·|q|/h^(7/3))
-//! K = min(1, fluid·l / (Δt·Σ outflow))                 nobody gives more than is there
+//! K = min(1, fluid·l / (Δt·Σ outflow))                 no cell gives more than is there
 //! ```
 //!
 //! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved, and
@@ -47,7 +47,7 @@ pub(super) struct Faces {
     x: Aligned,
     /// Above every cell, and below the last row.
     y: Aligned,
-    /// Those that the surface drives next, before they are limited to what is there, if somebody looks at them.
+    /// Those that the surface drives next, before they are limited to what is there, if they are shown.
     seen: Option<[Aligned; 2]>,
 }
 
@@ -95,7 +95,7 @@ impl Faces {
         velocity
     }
 
-    /// Forgets what somebody looked at.
+    /// Forgets the fluxes that were kept to be shown.
     pub(super) fn look_away(&mut self) {
         self.seen = None;
     }

@@ -43,7 +43,7 @@ pub(super) struct Pipes {
     size: (usize, usize),
     /// To the left, right, above and below.
     flux: [Aligned; 4],
-    /// Those of the next step, if somebody looks at them.
+    /// Those of the next step, if they are shown.
     seen: Option<[Aligned; 4]>,
     /// Speed with which water passed a cell in the last step; no more is shown.
     fastest: f32,
@@ -77,7 +77,7 @@ impl Pipes {
         self.size == (terrain.width(), terrain.height())
     }
 
-    /// Forgets what somebody looked at.
+    /// Forgets the fluxes that were kept to be shown.
     pub(super) fn look_away(&mut self) {
         self.seen = None;
     }
