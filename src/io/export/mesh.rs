@@ -1,7 +1,7 @@
 //! Meshes of the ground: OBJ with its colour map, and a watertight STL to print.
 
 use std::{
-    io::{self, Write},
+    io::{self, Seek, Write},
     path::Path,
 };
 
@@ -123,7 +123,12 @@ pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: 
             _ => [foot(next), foot(here), middle],
         })
     };
-    output::create(path, |file| stl_io::write_stl(file, (0..count).map(triangle)))
+    output::create(path, |file| {
+        stl_io::write_stl(file, (0..count).map(triangle))?;
+        // The format has no unit. Its free header of 80 bytes tells a person which it is.
+        file.rewind()?;
+        file.write_all(b"Thalweg, in mm")
+    })
 }
 
 /// Cells of the border, in the order in which the surface's triangles leave it open: down the left, along the bottom, up the

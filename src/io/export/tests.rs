@@ -128,6 +128,7 @@ fn enclosed(triangles: impl Iterator<Item = [[f32; 3]; 3]>) -> (f64, bool) {
 fn a_print_is_closed_all_round_and_has_the_volume_of_the_ground() {
     let terrain = hills(41, 33);
     let (_folder, path) = written(("mesh", "stl"), &subject(terrain.clone()));
+    assert!(std::fs::read(&path).expect("it was just written").starts_with(b"Thalweg, in mm\0"));
     let mut file = std::fs::File::open(&path).expect("it was just written");
     let mesh = stl_io::create_stl_reader(&mut file).expect("it is an STL file");
     let triangles: Vec<_> =
