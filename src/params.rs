@@ -142,50 +142,10 @@ pub type Group<'a> = (&'static str, &'a dyn Struct);
 /// A named group of parameters that can be changed.
 pub type GroupMut<'a> = (&'static str, &'a mut dyn Struct);
 
-/// Why a parameter was not set. The message is one sentence for a person.
+/// Why a parameter was not set, as one sentence for a person.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ParamError {
-    /// No group or field of that name.
-    #[error("there is no parameter \"{path}\"{}", suggestion(.nearest))]
-    Unknown {
-        /// What was asked for.
-        path: String,
-        /// The existing path most like it, if any is near.
-        nearest: Option<String>,
-    },
-    /// The text is no value of this parameter.
-    #[error("{path} cannot be \"{text}\": it takes {expected}")]
-    Malformed {
-        /// The parameter.
-        path: String,
-        /// The value as given.
-        text: String,
-        /// What would be right.
-        expected: String,
-    },
-    /// The number lies outside the range.
-    #[error("{path} cannot be {value}: it ranges from {min} to {max}{}", space_before(.unit))]
-    OutOfRange {
-        /// The parameter.
-        path: String,
-        /// The value as given.
-        value: f64,
-        /// Smallest allowed value.
-        min: f64,
-        /// Largest allowed value.
-        max: f64,
-        /// Unit of all three.
-        unit: &'static str,
-    },
-}
-
-fn suggestion(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!("; the nearest is \"{name}\"")).unwrap_or_default()
-}
-
-fn space_before(unit: &str) -> String {
-    if unit.is_empty() { String::new() } else { format!(" {unit}") }
-}
+#[error("{0}")]
+pub struct ParamError(String);
 
 /// All parameters of a group, in the order of their declaration.
 pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
@@ -207,23 +167,18 @@ pub fn walk((group, fields): Group<'_>) -> Vec<Parameter> {
     found
 }
 
-/// The parameter at a path.
-///
-/// # Errors
-/// [`ParamError::Unknown`] with the nearest existing path.
+/// The parameter at a path. If there is none, the error names the nearest path that exists.
 pub fn get(groups: &[Group<'_>], path: &str) -> Result<Parameter, ParamError> {
     let own = groups.iter().filter(|(name, _)| path.split('.').next() == Some(*name));
     own.flat_map(|&group| walk(group)).find(|parameter| parameter.path == path).ok_or_else(|| {
         let all: Vec<Parameter> = groups.iter().flat_map(|&group| walk(group)).collect();
-        let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str())).map(str::to_owned);
-        ParamError::Unknown { path: path.to_owned(), nearest }
+        let nearest = nearest(path, all.iter().map(|parameter| parameter.path.as_str()));
+        let nearest = nearest.map(|name| format!("; the nearest is \"{name}\"")).unwrap_or_default();
+        ParamError(format!("there is no parameter \"{path}\"{nearest}"))
     })
 }
 
-/// Sets the parameter at a path from its text, the way `--set` does.
-///
-/// # Errors
-/// Unknown path, malformed text, or a number outside the range; nothing is changed then.
+/// Sets the parameter at a path from its text, as `--set` does. After an error nothing is changed.
 pub fn set(groups: &mut [GroupMut<'_>], path: &str, text: &str) -> Result<(), ParamError> {
     let seen: Vec<Group<'_>> = groups.iter().map(|(name, fields)| (*name, &**fields)).collect();
     let parameter = get(&seen, path)?;
@@ -253,12 +208,7 @@ pub fn write(fields: &mut dyn Struct, name: &str, value: &Value) -> bool {
     match value {
         Value::Number(number) => assign!(*number, f32, u32, u64, usize),
         Value::Switch(on) => assign!(*on, bool),
-        Value::Color(color) => {
-            if let Some(place) = field.try_downcast_mut::<[f32; 3]>() {
-                *place = *color;
-                return true;
-            }
-        }
+        Value::Color(color) => assign!(*color, [f32; 3]),
         Value::Choice(_) => {}
     }
     false
@@ -281,57 +231,35 @@ pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
 }
 
 /// Reads a value of one parameter from text and checks it against the range.
-///
-/// # Errors
-/// [`ParamError::Malformed`] or [`ParamError::OutOfRange`].
 pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
-    let malformed =
-        |expected: String| ParamError::Malformed { path: parameter.path.clone(), text: text.to_owned(), expected };
+    let Parameter { path, knob: Knob { min, max, unit, .. }, .. } = parameter;
+    let malformed = |expected: &str| ParamError(format!("{path} cannot be \"{text}\": it takes {expected}"));
     let in_range = |number: f64| {
-        if number >= parameter.knob.min && number <= parameter.knob.max {
-            Ok(number)
-        } else {
-            Err(ParamError::OutOfRange {
-                path: parameter.path.clone(),
-                value: number,
-                min: parameter.knob.min,
-                max: parameter.knob.max,
-                unit: parameter.knob.unit,
-            })
-        }
+        let space = if unit.is_empty() { "" } else { " " };
+        let outside = || ParamError(format!("{path} cannot be {number}: it ranges from {min} to {max}{space}{unit}"));
+        (*min..=*max).contains(&number).then_some(number).ok_or_else(outside)
     };
     match &parameter.value {
         Value::Number(_) => {
-            let number: f64 = text
-                .parse()
-                .ok()
-                .filter(|number: &f64| !number.is_nan())
-                .ok_or_else(|| malformed(if parameter.whole { "a whole number" } else { "a number" }.to_owned()))?;
-            if parameter.whole && number.fract() != 0.0 {
-                return Err(malformed("a whole number".to_owned()));
-            }
-            in_range(number).map(Value::Number)
+            let fits = |number: &f64| !number.is_nan() && (!parameter.whole || number.fract() == 0.0);
+            let number = text.parse().ok().filter(fits);
+            let expected = if parameter.whole { "a whole number" } else { "a number" };
+            in_range(number.ok_or_else(|| malformed(expected))?).map(Value::Number)
         }
         Value::Switch(_) => match text {
             "true" | "on" | "yes" | "1" => Ok(Value::Switch(true)),
             "false" | "off" | "no" | "0" => Ok(Value::Switch(false)),
-            _ => Err(malformed("true or false".to_owned())),
+            _ => Err(malformed("true or false")),
         },
         Value::Choice(_) => {
-            if parameter.choices.iter().any(|name| name == text) {
-                Ok(Value::Choice(text.to_owned()))
-            } else {
-                Err(malformed(format!("one of {}", parameter.choices.join(", "))))
-            }
+            let found = parameter.choices.iter().find(|name| *name == text).cloned();
+            found.map(Value::Choice).ok_or_else(|| malformed(&format!("one of {}", parameter.choices.join(", "))))
         }
         Value::Color(_) => {
             let parts: Vec<f32> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
-            let color: [f32; 3] = parts
-                .try_into()
-                .map_err(|_| malformed("three numbers, red, green, blue, with commas between".into()))?;
-            for part in color {
-                in_range(f64::from(part))?;
-            }
+            let color: [f32; 3] =
+                parts.try_into().map_err(|_| malformed("three numbers, red, green, blue, with commas between"))?;
+            color.into_iter().try_for_each(|part| in_range(part.into()).map(drop))?;
             Ok(Value::Color(color))
         }
     }
@@ -379,21 +307,16 @@ fn read(field: &dyn PartialReflect) -> Option<(Value, Vec<String>, bool)> {
         let choices = info.variant_names().iter().map(|name| kebab(name)).collect();
         return Some((Value::Choice(kebab(value.variant_name())), choices, false));
     }
-    if let Some(on) = field.try_downcast_ref::<bool>() {
-        return Some((Value::Switch(*on), Vec::new(), false));
+    let on = field.try_downcast_ref::<bool>().map(|on| Value::Switch(*on));
+    let color = || field.try_downcast_ref::<[f32; 3]>().map(|color| Value::Color(*color));
+    // Through the shortest decimal text, so that 0.1 is shown and compared as 0.1.
+    let number = || field.try_downcast_ref::<f32>()?.to_string().parse().ok().map(Value::Number);
+    if let Some(value) = on.or_else(color).or_else(number) {
+        return Some((value, Vec::new(), false));
     }
-    if let Some(color) = field.try_downcast_ref::<[f32; 3]>() {
-        return Some((Value::Color(*color), Vec::new(), false));
-    }
-    if let Some(number) = field.try_downcast_ref::<f32>() {
-        // Through the shortest decimal text, so that 0.1 is shown and compared as 0.1.
-        return Some((Value::Number(number.to_string().parse().ok()?), Vec::new(), false));
-    }
-    let whole = field
-        .try_downcast_ref::<u32>()
-        .map(|number| f64::from(*number))
-        .or_else(|| field.try_downcast_ref::<u64>().map(|number| *number as f64))
-        .or_else(|| field.try_downcast_ref::<usize>().map(|number| *number as f64))?;
+    let long = || field.try_downcast_ref::<u64>().map(|number| *number as f64);
+    let size = || field.try_downcast_ref::<usize>().map(|number| *number as f64);
+    let whole = field.try_downcast_ref::<u32>().map(|number| f64::from(*number)).or_else(long).or_else(size)?;
     Some((Value::Number(whole), Vec::new(), true))
 }
 
