@@ -27,7 +27,7 @@ fn program(arguments: &[&str], folder: &Path) -> Command {
     for name in ["DISPLAY", "WAYLAND_DISPLAY"] {
         command.env_remove(name);
     }
-    // Settings and kept work of the person who runs the tests stay untouched, and the graphics driver does not ask for its folder.
+    // The settings and the kept work of whoever runs the tests stay untouched, and the graphics driver writes no cache there.
     for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
         command.env(name, folder.join("home"));
     }
@@ -92,6 +92,16 @@ fn whole(folder: &Path) -> Option<u64> {
         assert_eq!(file["hash"], format!("{:016x}", xxh3_64(&bytes)), "{name} is of another run than the report");
     }
     report["seed"].as_u64()
+}
+
+/// A map of 32 × 32 cells, raw.
+fn map() -> Vec<u8> {
+    (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect()
+}
+
+/// A device that cannot be written.
+fn full() -> fs::File {
+    fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it")
 }
 
 fn build(seed: &str, folder: &Path) -> Command {
@@ -174,7 +184,7 @@ fn every_file_is_flushed_before_it_gets_its_name_and_the_folder_after() {
                 assert!(flushed.contains(name), "{name} was not flushed");
                 assert!(
                     name != "report.json" || names_flushed,
-                    "the others' names are flushed before the report comes"
+                    "the names of the others are flushed before the report"
                 );
                 names_flushed = false;
                 renamed += 1;
@@ -188,22 +198,13 @@ fn every_file_is_flushed_before_it_gets_its_name_and_the_folder_after() {
 #[test]
 fn a_full_disk_is_told_of_by_the_name_that_the_file_would_have() {
     let folder = folder();
-    for (save, name) in [
-        ("height.png", "out/height.png"),
-        ("height.r32", "out/height.r32"),
-        ("height.r16", "out/height.r16"),
-        ("height.exr", "out/height.exr"),
-        ("height.tif", "out/height.tif"),
-        ("height.asc", "out/height.asc"),
-        ("mesh.glb", "out/mesh.glb"),
-        ("mesh.obj", "out/mesh.obj"),
-        ("mesh.stl", "out/mesh.stl"),
-    ] {
+    let files = "height.png height.r32 height.r16 height.exr height.tif height.asc mesh.glb mesh.obj mesh.stl";
+    for save in files.split(' ') {
         let mut command = build("1", folder.path());
         let output = ends(command.args(["--save", save]).env("SHIM_DISK_FULL", "1").stderr(Stdio::piped()));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{save}: {said}");
-        let expected = format!("thalweg: {name}: it cannot be written (No space left on device");
+        let expected = format!("thalweg: out/{save}: it cannot be written (No space left on device");
         assert!(said.starts_with(&expected) && said.lines().count() == 1, "{save}: {said}");
         assert!(!folder.path().join("out").exists());
     }
@@ -218,7 +219,6 @@ fn pipes_and_devices_are_refused_at_once_wherever_a_file_is_read() {
         assert!(made.is_ok_and(|status| status.success()), "no pipe could be made");
     };
     let endless = |name: &str| std::os::unix::fs::symlink("/dev/zero", at(name)).expect("it is writable");
-    let map: Vec<u8> = (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect();
     let mut inputs = Vec::new();
     for ending in ["ron", "thalweg", "png", "exr", "r16", "r32", "asc", "txt"] {
         pipe(&format!("pipe.{ending}"));
@@ -226,7 +226,7 @@ fn pipes_and_devices_are_refused_at_once_wherever_a_file_is_read() {
         inputs.extend([format!("pipe.{ending}"), format!("endless.{ending}")]);
     }
     for (stem, make) in [("piped", &pipe as &dyn Fn(&str)), ("endlessly", &endless)] {
-        fs::write(at(&format!("{stem}.r32")), &map).expect("it is writable");
+        fs::write(at(&format!("{stem}.r32")), map()).expect("it is writable");
         make(&format!("{stem}.json"));
         let scene = |field: &str| format!("(title: \"\", about: \"\", seed: 1, ticks: 1, enabled: [], {field})");
         let within = [("heights", "heightmap"), ("sand", "sand_map"), ("rain", "rain_map"), ("water", "water_map")];
@@ -278,8 +278,7 @@ fn a_name_with_a_line_break_makes_one_line() {
     says(&["build", "a\nb", "--out", "out"], folder.path(), 2, &[r"a\nb: "]);
     says(&["shot", "round-hill", "--out", "a\r\n\u{1b}[2Jb.jpg"], folder.path(), 2, &[r"a\r\n\u{1b}[2Jb.jpg"]);
     says(&["build", "round-hill", "--out", "out", "--enable", "a\nb"], folder.path(), 2, &["there is no process"]);
-    let map: Vec<u8> = (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect();
-    fs::write(folder.path().join("a\nb.r32"), map).expect("it is writable");
+    fs::write(folder.path().join("a\nb.r32"), map()).expect("it is writable");
     let built = says(&["build", "a\nb.r32", "--ticks", "1", "--out", "out"], folder.path(), 0, &[]);
     let warned = String::from_utf8_lossy(&built.stderr).into_owned();
     assert!(
@@ -291,7 +290,6 @@ fn a_name_with_a_line_break_makes_one_line() {
 #[test]
 fn standard_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_is_none() {
     let folder = folder();
-    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     for arguments in [
         &["params"][..],
         &["params", "--json"],
@@ -315,13 +313,11 @@ fn standard_output_that_cannot_be_written_is_a_failure_and_a_reader_that_leaves_
 #[test]
 fn standard_error_that_cannot_be_written_changes_no_exit_code() {
     let folder = folder();
-    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let run = |arguments: &[&str]| ends(program(arguments, folder.path()).stderr(full())).status.code();
     assert_eq!(run(&["build", "missing.png", "--out", "out"]), Some(2));
     assert_eq!(run(&["frobnicate", "--now"]), Some(2));
     assert_eq!(run(&["round-hill"]), Some(2), "there is no display");
-    let map: Vec<u8> = (0..32 * 32).flat_map(|cell| (cell as f32).to_le_bytes()).collect();
-    fs::write(folder.path().join("map.r32"), map).expect("it is writable");
+    fs::write(folder.path().join("map.r32"), map()).expect("it is writable");
     assert_eq!(run(&["build", "map.r32", "--ticks", "1", "--out", "out"]), Some(0), "it warns");
     assert_eq!(run(&["params"]), Some(0));
 }

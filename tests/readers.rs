@@ -72,35 +72,12 @@ fn mutations_are_read_or_refused(reader: Reader) {
 }
 
 /// Numbers and words that readers may stumble over.
-const NASTY: [&str; 24] = [
-    "0",
-    "-1",
-    "1",
-    "4096",
-    "16384",
-    "65536",
-    "4294967296",
-    "18446744073709551615",
-    "1e39",
-    "-1e39",
-    "1e-46",
-    "1e400",
-    "nan",
-    "inf",
-    "-0",
-    "0x10",
-    "(",
-    ")",
-    "[[[[",
-    "\"",
-    "\\u{0}",
-    "Some(",
-    "\n",
-    "\u{1b}",
-];
+const NASTY: &str = "0 -1 1 4096 16384 65536 4294967296 18446744073709551615 1e39 -1e39 1e-46 1e400 nan inf -0 0x10 \
+                     ( ) [[[[ \" \\u{0} Some( \n \u{1b}";
 
 /// One of the files, changed in one to four places.
 fn mutated(stream: &mut Stream, files: &[Vec<u8>]) -> Vec<u8> {
+    let nasty: Vec<&str> = NASTY.split(' ').collect();
     let mut bytes = files[stream.below(files.len())].clone();
     for _ in 0..1 + stream.below(4) {
         let at = stream.below(bytes.len() + 1);
@@ -117,8 +94,8 @@ fn mutated(stream: &mut Stream, files: &[Vec<u8>]) -> Vec<u8> {
                 let from = stream.below(other.len() + 1);
                 drop(bytes.splice(at.., other[from..].iter().copied()));
             }
-            7 => drop(bytes.splice(at..at, NASTY[stream.below(NASTY.len())].bytes())),
-            _ => replace_number(&mut bytes, at, NASTY[stream.below(NASTY.len())]),
+            7 => drop(bytes.splice(at..at, nasty[stream.below(nasty.len())].bytes())),
+            _ => replace_number(&mut bytes, at, nasty[stream.below(nasty.len())]),
         }
     }
     bytes.truncate(LONGEST);

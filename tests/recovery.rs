@@ -49,7 +49,7 @@ impl Drop for Running {
     }
 }
 
-/// A screen that nobody sees, and its name.
+/// A virtual screen, and its name.
 fn screen() -> Option<(Running, String)> {
     let mut server = Running::start(Command::new("Xvfb").args(["-displayfd", "1", "-screen", "0", "1280x800x24"]))?;
     let mut number = String::new();
@@ -77,7 +77,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
         command.env("XDG_CONFIG_HOME", &config).env("XDG_DATA_HOME", &data).env("HOME", home.path());
         Running::start(&mut command).expect("the program starts")
     };
-    // False if it has ended by itself, for want of a graphics driver.
+    // False if it has ended by itself because there is no graphics driver.
     let wait = |window: &mut Running, what: &str, is_so: &dyn Fn() -> bool| {
         let begun = Instant::now();
         while !is_so() {
@@ -92,7 +92,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
         true
     };
 
-    // No hand touches it. What lies between two times at which it is kept is what can be lost.
+    // Nobody touches it. What happens between two times at which it is kept can be lost.
     let mut window = start();
     if !wait(&mut window, "nothing was kept", &|| !files(&place, "thalweg").is_empty()) {
         return;
@@ -112,7 +112,7 @@ fn a_window_that_is_killed_has_lost_little_and_offers_the_rest_until_it_is_answe
     let report: Value = serde_json::from_slice(&built.stdout).expect("the report is JSON");
     assert!(report["ticks"].as_u64().is_some_and(|ticks| ticks > 0), "{report}");
 
-    // However often it breaks down before it is answered, it is offered again.
+    // It is offered again however often the program crashes before it is answered.
     let offers = || -> usize {
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         let text: String = files(&log, "log").into_iter().map(read).collect();
