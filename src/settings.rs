@@ -97,11 +97,11 @@ pub struct Settings {
     /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
-    /// Minutes of work that a breakdown may cost: it is kept so often. A small number keeps the disk busy; 0 keeps nothing.
+    /// Minutes of work that a crash may cost: work is kept so often. A small number keeps the disk busy; 0 keeps nothing.
     #[reflect(@knob(0.0..=60.0).unit("min").source("ours"))]
     pub autosave: f32,
     /// Memory that the program may take. What needs more is refused before it begins; 0 allows half of what the machine has.
-    /// Too much, and the whole machine stands still.
+    /// Too much slows down the whole machine.
     #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours"))]
     pub memory: f32,
     /// Write the timeline into projects too, so that one can still go back after opening them. The files become many times
@@ -179,10 +179,7 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Reads the file; a missing one is that of a new user.
-    ///
-    /// # Errors
-    /// It is unreadable or damaged.
+    /// Reads the file. Where there is none, nothing is remembered yet.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
         input::ron(path, &text, "settings", "until you change one, the defaults hold")
@@ -206,9 +203,6 @@ impl Remembered {
     }
 
     /// Writes the file, whole or not at all.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }
@@ -229,7 +223,7 @@ pub fn log_folder() -> PathBuf {
     folders().map_or_else(std::env::temp_dir, |folders| folders.data_local_dir().join("log"))
 }
 
-/// Where unsaved work is kept in case the program breaks down.
+/// Where unsaved work is kept in case the program crashes.
 pub fn autosave_folder() -> Option<PathBuf> {
     Some(folders()?.data_local_dir().join("autosave"))
 }

@@ -1,5 +1,5 @@
-//! The camera: it draws the picture that the panels leave room for. The right button turns it, the middle one shifts it, the
-//! wheel zooms; it goes round slowly until it is taken.
+//! The camera: it draws the picture between the panels. The right button turns it, the middle one shifts it, the wheel zooms. At
+//! first it goes round slowly.
 
 use std::f32::consts::TAU;
 
@@ -51,26 +51,29 @@ pub struct Viewpoint {
 /// Whether the camera goes round by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turning {
-    /// It stands still.
     Still,
-    /// It does until the first click, wherever that goes.
+    /// It turns until the first click anywhere.
     Welcome,
-    /// It was told to, and does until it is taken.
+    /// It was told to turn, and turns until the first click on the view.
     Table,
 }
 
 impl Viewpoint {
     /// The named view; `None` if there is no such name.
     pub fn named(name: &str) -> Option<Self> {
-        let (_, yaw, pitch, distance) = CAMERAS.into_iter().find(|(key, ..)| *key == name)?;
-        Some(Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turning::Still })
+        let camera = CAMERAS.into_iter().find(|(key, ..)| *key == name)?;
+        Some(Self { turn: Turning::Still, ..Self::of(camera) })
+    }
+
+    fn of((_, yaw, pitch, distance): (&str, f32, f32, f32)) -> Self {
+        let (yaw, pitch, distance) = (yaw.to_radians(), pitch.to_radians(), distance * SIDE);
+        Self { yaw, pitch, distance, turn: Turning::Welcome }
     }
 }
 
 impl Default for Viewpoint {
     fn default() -> Self {
-        let (_, yaw, pitch, distance) = CAMERAS[0];
-        Self { yaw: yaw.to_radians(), pitch: pitch.to_radians(), distance: distance * SIDE, turn: Turning::Welcome }
+        Self::of(CAMERAS[0])
     }
 }
 
@@ -90,7 +93,6 @@ const FULL_ASPECT: f32 = 1.4;
 /// The longest side of a picture, in pixels.
 const LONGEST_SIDE: u32 = 8192;
 
-/// The point that the camera looks at.
 const FOCUS: Vec3 = Vec3::new(0.0, 0.0, 0.0);
 
 fn spawn_camera(
@@ -207,11 +209,11 @@ fn take_settings(
     if *msaa != samples {
         commands.entity(entity).insert(samples);
     }
-    match (smooths, fxaa) {
-        (true, false) => commands.entity(entity).insert(Fxaa::default()).id(),
-        (false, true) => commands.entity(entity).remove::<Fxaa>().id(),
-        _ => entity,
-    };
+    if smooths && !fxaa {
+        commands.entity(entity).insert(Fxaa::default());
+    } else if fxaa && !smooths {
+        commands.entity(entity).remove::<Fxaa>();
+    }
     if !preferences.is_changed() {
         return;
     }
@@ -220,14 +222,9 @@ fn take_settings(
         Buttons::MiddleAndRight => (MouseButton::Middle, MouseButton::Right, None),
         Buttons::RightAndShift => (MouseButton::Right, MouseButton::Right, Some(KeyCode::ShiftLeft)),
     };
-    orbit.trackpad_behavior = if settings.trackpad {
-        TrackpadBehavior::BlenderLike {
-            modifier_pan: Some(KeyCode::ShiftLeft),
-            modifier_zoom: Some(KeyCode::ControlLeft),
-        }
-    } else {
-        TrackpadBehavior::Default
-    };
+    let (modifier_pan, modifier_zoom) = (Some(KeyCode::ShiftLeft), Some(KeyCode::ControlLeft));
+    let turning = TrackpadBehavior::BlenderLike { modifier_pan, modifier_zoom };
+    orbit.trackpad_behavior = if settings.trackpad { turning } else { TrackpadBehavior::Default };
     for mut window in &mut windows {
         let mode = if settings.vsync { PresentMode::AutoVsync } else { PresentMode::AutoNoVsync };
         if window.present_mode != mode {
@@ -236,7 +233,6 @@ fn take_settings(
     }
 }
 
-/// Turns as [`Turning`] says.
 fn turn_slowly(
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
@@ -272,22 +268,15 @@ fn obey(
         let Command::View(command) = command else { continue };
         match command {
             ViewCommand::FrameAll => {
-                let home = Viewpoint::default();
-                viewpoint.turn = Turning::Still;
-                camera.target_focus = FOCUS;
+                let Viewpoint { yaw, pitch, distance, .. } = Viewpoint::default();
                 // The shorter way round.
-                let turns = ((camera.target_yaw - home.yaw) / TAU).round();
-                camera.target_yaw = home.yaw + turns * TAU;
-                camera.target_pitch = home.pitch;
-                camera.target_radius = home.distance;
-                camera.force_update = true;
-            }
-            ViewCommand::PlaceCamera(place) => {
+                let yaw = yaw + TAU * ((camera.target_yaw - yaw) / TAU).round();
                 viewpoint.turn = Turning::Still;
-                camera.target_focus = place.focus.into();
-                (camera.target_yaw, camera.target_pitch) = (place.yaw, place.pitch);
-                camera.target_radius = place.distance;
-                camera.force_update = true;
+                place(&mut camera, io::project::Camera { focus: FOCUS.into(), yaw, pitch, distance });
+            }
+            ViewCommand::PlaceCamera(wanted) => {
+                viewpoint.turn = Turning::Still;
+                place(&mut camera, *wanted);
             }
             ViewCommand::ToggleTurntable => {
                 viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
@@ -297,8 +286,14 @@ fn obey(
     }
 }
 
-/// Where the names of runs side by side belong: at the foot of each block's front, or where another block stands before
-/// it, above its back. And how far the camera is turned.
+fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, distance }: io::project::Camera) {
+    camera.target_focus = focus.into();
+    (camera.target_yaw, camera.target_pitch, camera.target_radius) = (yaw, pitch, distance);
+    camera.force_update = true;
+}
+
+/// Finds where the names of runs side by side are written: at the foot of each block's front, or above its back if another block is in
+/// front of it. And how far the camera is turned.
 fn place_labels(
     live: Res<Live>,
     blocks: Res<Blocks>,

@@ -6,19 +6,16 @@ use bevy::{
     asset::RenderAssetUsages,
     camera::visibility::{NoFrustumCulling, RenderLayers},
     ecs::system::SystemParam,
-    mesh::{Indices, MeshVertexBufferLayoutRef, PrimitiveTopology},
-    pbr::{MaterialPipeline, MaterialPipelineKey},
+    mesh::{Indices, PrimitiveTopology},
     prelude::*,
-    render::render_resource::{
-        AsBindGroup, Extent3d, RenderPipelineDescriptor, SpecializedMeshPipelineError, TextureDimension, TextureFormat,
-    },
+    render::render_resource::{AsBindGroup, Extent3d, TextureDimension, TextureFormat},
     shader::ShaderRef,
 };
 use rayon::prelude::*;
 
 use super::{
     ViewSystems,
-    material::{Variant, shader, update},
+    material::{Variant, shader, specialize, update},
     numbers::{self, Layout, SceneNumbers},
     overlay::{Motions, OverlayNumbers},
 };
@@ -30,7 +27,6 @@ use crate::{
 /// What casts shadows on the start of the run where it is drawn beside the present.
 pub(super) const START_LAYER: usize = 1;
 
-/// The ground's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
 #[bind_group_data(Variant)]
 pub(super) struct GroundMaterial {
@@ -70,17 +66,8 @@ impl Material for GroundMaterial {
         shader!("terrain.wgsl")
     }
 
-    fn specialize(
-        _: &MaterialPipeline,
-        descriptor: &mut RenderPipelineDescriptor,
-        _: &MeshVertexBufferLayoutRef,
-        key: MaterialPipelineKey<Self>,
-    ) -> Result<(), SpecializedMeshPipelineError> {
-        key.bind_group_data.define(descriptor);
-        // Walls are seen from both sides while the camera dips below the rim.
-        descriptor.primitive.cull_mode = None;
-        Ok(())
-    }
+    // Walls are seen from both sides while the camera dips below the rim.
+    specialize!(both_sides: true);
 }
 
 /// One state of one session on screen.
@@ -99,12 +86,10 @@ pub(super) struct Blocks {
     present: Vec<Block>,
     /// The starts, while they are drawn beside the present.
     starts: Vec<Block>,
-    /// Numbers of every block.
     pub numbers: Vec<SceneNumbers>,
-    /// The same of the present as it is drawn, on its side of the divider if there is one.
     drawn: Vec<SceneNumbers>,
-    /// How far the lowest ground of each block has sunk below that of its start, in metres. It does not rise again, or the
-    /// foot on which the block stands would seem to move.
+    /// How far the lowest ground of each block has sunk below that of its start, in metres. It never rises again, so that the foot
+    /// of the block does not move up and down.
     sunk: Vec<f32>,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
@@ -329,7 +314,7 @@ pub(super) fn layer_image((width, height): (usize, usize), bytes: Vec<u8>) -> Im
 }
 
 /// A flat grid from -½ to ½ of at most `most` vertices along a side, its border again as the walls' upper and lower rim,
-/// and the base. The kind of a vertex stands in its y: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a
+/// and the base. The y of a vertex says its kind: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a
 /// wall along z, 5 the base.
 fn block_mesh((width, height): (usize, usize), most: usize) -> Mesh {
     let (columns, rows) = (width.clamp(2, most), height.clamp(2, most));

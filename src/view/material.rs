@@ -1,11 +1,12 @@
 //! What materials have in common, and what a shader is built with.
 //!
-//! Whether something is shown at all is said by shader definitions, each combination of which is a pipeline of its own, and
-//! not by branches on numbers: what is off then costs nothing. And no branch or switch in a shader may depend on the numbers
-//! of a uniform buffer alone. Mesa's software driver (lavapipe) puts such numbers into the shader and compiles it anew in
-//! every draw, and what it compiled before stays in memory: some megabytes a frame. Where a branch on data is needed, it
-//! depends on the pixel or on a texture as well. A variant that was built once stays built, so a ring that comes and goes
-//! waits for it but once; the last picture stays meanwhile (`redraw.rs`).
+//! Whether something is shown at all is decided by shader definitions, not by branches on numbers: what is off then costs nothing.
+//! Each combination of definitions is a pipeline of its own. It is built once. Until it is ready, the last picture stays
+//! (`redraw.rs`).
+//!
+//! No branch in a shader may depend on the numbers of a uniform buffer alone. Mesa's software driver (lavapipe) puts such numbers
+//! into the shader and compiles it anew in every draw, which costs some megabytes of memory a frame. Where a branch on data is
+//! needed, it depends on the pixel or on a texture as well.
 
 use bevy::{
     asset::{Asset, Assets, Handle},
@@ -58,6 +59,24 @@ macro_rules! shader {
     };
 }
 
+/// Builds the pipeline of a material with its definitions.
+macro_rules! specialize {
+    (both_sides: $both_sides:literal) => {
+        fn specialize(
+            _: &bevy::pbr::MaterialPipeline,
+            descriptor: &mut bevy::render::render_resource::RenderPipelineDescriptor,
+            _: &bevy::mesh::MeshVertexBufferLayoutRef,
+            key: bevy::pbr::MaterialPipelineKey<Self>,
+        ) -> Result<(), bevy::render::render_resource::SpecializedMeshPipelineError> {
+            key.bind_group_data.define(descriptor);
+            if $both_sides {
+                descriptor.primitive.cull_mode = None;
+            }
+            Ok(())
+        }
+    };
+}
+
 /// Implements `Material` for one that is drawn after the ground and casts no shadow: one shader for its pixels, which may have
 /// vertices of its own and be seen from both sides. What has the larger bias is drawn later.
 macro_rules! transparent {
@@ -87,20 +106,9 @@ macro_rules! transparent {
                 false
             }
 
-            fn specialize(
-                _: &MaterialPipeline,
-                descriptor: &mut RenderPipelineDescriptor,
-                _: &MeshVertexBufferLayoutRef,
-                key: MaterialPipelineKey<Self>,
-            ) -> Result<(), SpecializedMeshPipelineError> {
-                key.bind_group_data.define(descriptor);
-                if $both_sides {
-                    descriptor.primitive.cull_mode = None;
-                }
-                Ok(())
-            }
+            crate::view::material::specialize!(both_sides: $both_sides);
         }
     };
 }
 
-pub(super) use {shader, transparent};
+pub(super) use {shader, specialize, transparent};

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
 
-/// Side of a square map in world units, whatever it is in metres; every other map, or several, fill the same circle.
+/// Side of a square map in world units. Maps of other shapes, or several side by side, fill the same circle.
 pub const SIDE: f32 = 256.0;
 
 /// The order in which the view follows the simulation.

@@ -136,12 +136,10 @@ impl SceneNumbers {
         self
     }
 
-    /// Whether a brush's ring is on it.
     pub(super) fn has_ring(&self) -> bool {
         self.brush.z > 0.0
     }
 
-    /// Whether there are shadows.
     pub(super) fn has_shadows(&self) -> bool {
         self.phong.w > 0.0
     }

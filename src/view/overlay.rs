@@ -32,19 +32,11 @@ impl OverlayNumbers {
         let (least, most) = overlay.range;
         let switch = |on: bool| f32::from(u8::from(on));
         let scale = overlay.shown.map(|quantity| quantity.scale());
+        let (per_unit, spacing) =
+            (1.0 / (most - least).max(f32::MIN_POSITIVE), (shorter_side as f32 / ARROWS).max(2.0));
         Self {
-            range: Vec4::new(
-                least,
-                1.0 / (most - least).max(f32::MIN_POSITIVE),
-                switch(scale.is_some()),
-                switch(overlay.arrows),
-            ),
-            arrows: Vec4::new(
-                (shorter_side as f32 / ARROWS).max(2.0),
-                overlay.fastest,
-                film,
-                switch(scale == Some(Scale::FromZero)),
-            ),
+            range: Vec4::new(least, per_unit, switch(scale.is_some()), switch(overlay.arrows)),
+            arrows: Vec4::new(spacing, overlay.fastest, film, switch(scale == Some(Scale::FromZero))),
             colors: std::array::from_fn(|index| {
                 let share = index as f32 / (COLORS - 1) as f32;
                 scale.map_or(Vec4::ZERO, |scale| Vec3::from(Overlay::color(scale, share)).extend(1.0))
@@ -52,12 +44,10 @@ impl OverlayNumbers {
         }
     }
 
-    /// Whether a quantity is shown.
     pub(super) fn has_values(&self) -> bool {
         self.range.z > 0.0
     }
 
-    /// Whether arrows are.
     pub(super) fn has_arrows(&self) -> bool {
         self.range.w > 0.0
     }
@@ -82,7 +72,6 @@ impl FromWorld for Motions {
 }
 
 impl Motions {
-    /// The texture of a block.
     pub fn image(&self, block: usize) -> &Handle<Image> {
         self.images.get(block).unwrap_or(&self.still)
     }
@@ -110,7 +99,8 @@ fn show(
     let nothing = Overlay::default();
     let painted = if shown.0 == Before::Alone { &nothing } else { &*overlay };
     let count = blocks.materials().count();
-    motions.images.truncate(count);
+    let still = motions.still.clone();
+    motions.images.resize(count, still.clone());
     for (index, material) in blocks.materials().enumerate() {
         let Some(session) = live.all().get(index) else { continue };
         let terrain = &session.simulation.terrain;
@@ -120,26 +110,14 @@ fn show(
         let flow = overlay.flows.get(index).and_then(Option::as_ref).filter(|[u, _]| fits(&u));
         let (size, bytes) = motion_bytes(size, values, flow);
         let same_size = |image: &Image| image.size() == UVec2::new(size.0 as u32, size.1 as u32);
-        match motions.images.get(index) {
-            Some(handle) if images.get(handle).is_some_and(same_size) => {
-                if let Some(mut image) = images.get_mut(handle) {
-                    image.data = Some(bytes);
-                }
-            }
-            known => {
-                let known = known.is_some();
-                let handle = images.add(layer_image(size, bytes));
-                if known {
-                    motions.images[index] = handle;
-                } else {
-                    motions.images.push(handle);
-                }
-            }
+        let handle = &mut motions.images[index];
+        if *handle == still || !images.get(&*handle).is_some_and(same_size) {
+            *handle = images.add(layer_image(size, bytes));
+        } else if let Some(mut image) = images.get_mut(&*handle) {
+            image.data = Some(bytes);
         }
-        let (image, numbers) = (
-            &motions.images[index],
-            OverlayNumbers::new(painted, terrain.width().min(terrain.height()), live.chosen().water_look.film),
-        );
+        let (image, shorter_side) = (&*handle, terrain.width().min(terrain.height()));
+        let numbers = OverlayNumbers::new(painted, shorter_side, live.chosen().water_look.film);
         let differs = |material: &GroundMaterial| material.motion != *image || material.overlay != numbers;
         update(&mut materials, material, differs, |material| {
             material.motion = image.clone();

@@ -17,7 +17,6 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(Update, (point, mark).after(ViewSystems::Show));
 }
 
-/// The camera of the view.
 type Eye<'w> = (&'w Camera, &'w GlobalTransform);
 
 /// What the pointer was doing after the last event.

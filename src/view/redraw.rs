@@ -1,5 +1,5 @@
-//! When the picture is drawn again: when something in it has changed, and all that is in it can be drawn. Else the last one
-//! stays, and a frame costs what the panels cost.
+//! When the picture is drawn again: when something in it has changed and all its shaders are compiled. Else the last one stays, and
+//! a frame costs no more than the panels.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ use crate::runtime::{
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
 const LINGERS: u32 = 3;
-/// How long a hand stays on the panels after its last movement.
+/// After its last movement, the pointer counts as busy on the panels for so long.
 const REST: Duration = Duration::from_millis(400);
 
 pub(super) fn plugin(app: &mut App) {
@@ -77,7 +77,7 @@ impl Seen<'_, '_> {
     }
 }
 
-/// What was drawn last, and who moves what.
+/// When the picture was drawn last, and when the person last moved something.
 #[derive(Default)]
 struct Last {
     /// Frames for which it is still to be drawn.
@@ -112,7 +112,7 @@ fn draw_when_changed(
         last.due = LINGERS;
     }
     last.place = place;
-    // Where the processor draws, a slider must follow the hand: pictures take half of the time while one is moved.
+    // Where the processor draws, pictures take at most half of the time while a slider is moved, so that it follows the pointer.
     let on_panels = !over_view.0 && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
     let draw = last.due > 0 && !(seen.preferences.software && on_panels && rests);

@@ -6,10 +6,8 @@ use bevy::{
         CascadeShadowConfig, CascadeShadowConfigBuilder, DirectionalLightShadowMap, NotShadowCaster, NotShadowReceiver,
         ShadowFilteringMethod, VolumetricLight,
     },
-    mesh::MeshVertexBufferLayoutRef,
-    pbr::{MaterialPipeline, MaterialPipelineKey},
     prelude::*,
-    render::render_resource::{AsBindGroup, RenderPipelineDescriptor, SpecializedMeshPipelineError},
+    render::render_resource::AsBindGroup,
     shader::ShaderRef,
 };
 use bevy_panorbit_camera::PanOrbitCamera;
@@ -25,7 +23,6 @@ use crate::runtime::{Before, Live, Preferences, Shown};
 /// Blocks that darken the table beside them, at most.
 const MOST_BLOCKS: usize = 16;
 
-/// The sky's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
 #[bind_group_data(Variant)]
 struct SkyMaterial {
@@ -42,7 +39,6 @@ impl From<&SkyMaterial> for Variant {
 // After the ground, so that only what it leaves free is drawn at all; the sky before the table.
 transparent!(SkyMaterial, "sky.wgsl", own_vertices: false, both_sides: true, bias: -1e6);
 
-/// The table's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
 #[bind_group_data(Variant)]
 struct TableMaterial {
@@ -61,7 +57,7 @@ impl From<&TableMaterial> for Variant {
 
 transparent!(TableMaterial, "table.wgsl", own_vertices: false, both_sides: false, bias: 0.0);
 
-/// What there is once, whatever is shown.
+/// Materials of which there is one for all blocks.
 #[derive(Resource)]
 struct Surroundings {
     sky: Handle<SkyMaterial>,

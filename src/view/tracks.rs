@@ -1,14 +1,13 @@
-//! Running drops and blown sand: streaks along the ways of a sample of particles while time runs, the whole ways of the last tick while
-//! it stands still.
+//! Running drops and blown sand. While time runs, streaks move along the ways of a sample of particles. While it stands still, the
+//! whole ways of the last tick are drawn.
 
 use bevy::{
     asset::RenderAssetUsages,
     camera::visibility::NoFrustumCulling,
     light::{NotShadowCaster, NotShadowReceiver},
-    mesh::{Indices, MeshVertexBufferLayoutRef, PrimitiveTopology},
-    pbr::{MaterialPipeline, MaterialPipelineKey},
+    mesh::{Indices, PrimitiveTopology},
     prelude::*,
-    render::render_resource::{AsBindGroup, RenderPipelineDescriptor, ShaderType, SpecializedMeshPipelineError},
+    render::render_resource::{AsBindGroup, ShaderType},
     shader::ShaderRef,
 };
 
@@ -24,7 +23,6 @@ use crate::{
     sim::{Slot, process::Track},
 };
 
-/// Seconds in which a streak runs its way.
 const LIFE: f32 = 2.4;
 /// Length of a streak, as a share of its way.
 const TAIL: f32 = 0.3;
@@ -36,7 +34,6 @@ const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
 /// The same for sand in the wind.
 const BLOWN: Vec4 = Vec4::new(1.0, 0.93, 0.80, 1.1);
 
-/// The streaks' material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
 #[bind_group_data(Variant)]
 struct TrackMaterial {
@@ -60,7 +57,6 @@ impl From<&TrackMaterial> for Variant {
 
 transparent!(TrackMaterial, "tracks.wgsl", own_vertices: true, both_sides: true, bias: 1e6);
 
-/// A drop or a grain on its way.
 struct Streak {
     way: Vec<Vec3>,
     /// 1 for a drop; −1 for a grain of wind, as which the shader knows it.
@@ -110,6 +106,12 @@ fn draw(
         return;
     }
     let streaks = &mut *streaks;
+    let mesh = streaks.mesh.clone();
+    let mut show = |ways: &[Ribbon]| {
+        if let Some(mut mesh) = meshes.get_mut(&mesh) {
+            *mesh = ribbons(ways);
+        }
+    };
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
     let differs = |material: &TrackMaterial| material.ink.column != column;
     update(&mut materials, &streaks.material, differs, |material| material.ink.column = column);
@@ -118,8 +120,8 @@ fn draw(
         streaks.start = revision.start;
         let shows = !streaks.running.is_empty() || streaks.still.is_some();
         (streaks.running, streaks.still) = (Vec::new(), None);
-        if shows && let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
-            *mesh = ribbons(&[]);
+        if shows {
+            show(&[]);
         }
         if shown.0 == Before::Alone {
             return;
@@ -144,7 +146,7 @@ fn draw(
         }
         streaks.still = Some((*revision, blocks.numbers.clone()));
         streaks.running.clear();
-        let ways: Vec<(Vec<Vec3>, Vec<f32>)> = tracks
+        let ways: Vec<Ribbon> = tracks
             .iter()
             .map(|(session, numbers, track, sign)| {
                 let way = way(session, numbers, track);
@@ -153,10 +155,7 @@ fn draw(
                 (way, strength)
             })
             .collect();
-        if let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
-            *mesh = ribbons(&ways);
-        }
-        return;
+        return show(&ways);
     }
     streaks.still = None;
     let passed = time.delta_secs().min(0.1);
@@ -170,15 +169,16 @@ fn draw(
         let (session, numbers, track, sign) = tracks[streaks.next];
         streaks.running.push(Streak { way: way(session, numbers, track), sign, age: 0.0 });
     }
-    let ways: Vec<(Vec<Vec3>, Vec<f32>)> = streaks.running.iter().filter_map(Streak::visible).collect();
-    if let Some(mut mesh) = meshes.get_mut(&streaks.mesh) {
-        *mesh = ribbons(&ways);
-    }
+    let ways: Vec<Ribbon> = streaks.running.iter().filter_map(Streak::visible).collect();
+    show(&ways);
 }
+
+/// Points along a way, and how strongly each is seen.
+type Ribbon = (Vec<Vec3>, Vec<f32>);
 
 impl Streak {
     /// The part of the way that is seen, and how strongly.
-    fn visible(&self) -> Option<(Vec<Vec3>, Vec<f32>)> {
+    fn visible(&self) -> Option<Ribbon> {
         let last = (self.way.len() - 1) as f32;
         let head = self.age / LIFE * (1.0 + TAIL) * last;
         let (first, end) = ((head - TAIL * last).max(0.0) as usize, (head.min(last)) as usize);
@@ -196,16 +196,7 @@ fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
     let (width, height) = (terrain.width(), terrain.height());
     let place = |&[x, y]: &[f32; 2]| {
         let (column, row) = ((x - 0.5).clamp(0.0, width as f32 - 1.0), (y - 0.5).clamp(0.0, height as f32 - 1.0));
-        let ground = |column: usize, row: usize| {
-            let index = row.min(height - 1) * width + column.min(width - 1);
-            terrain.bedrock[index] + terrain.sand[index]
-        };
-        let (left, upper) = (column as usize, row as usize);
-        let (part_x, part_y) = (column - left as f32, row - upper as f32);
-        let mix = |a: f32, b: f32, part: f32| a + (b - a) * part;
-        let above = mix(ground(left, upper), ground(left + 1, upper), part_x);
-        let below = mix(ground(left, upper + 1), ground(left + 1, upper + 1), part_x);
-        numbers.world(column, row, mix(above, below, part_y)) + Vec3::Y * LIFT
+        numbers.world(column, row, terrain.ground_between(column, row)) + Vec3::Y * LIFT
     };
     // One that leaves over a periodic border comes in on the other side; its streak ends there.
     let far = 0.5 * width.min(height) as f32;
@@ -215,7 +206,7 @@ fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
 }
 
 /// Each point twice, with the direction of its way, its side and its strength.
-fn ribbons(ways: &[(Vec<Vec3>, Vec<f32>)]) -> Mesh {
+fn ribbons(ways: &[Ribbon]) -> Mesh {
     let (mut positions, mut normals, mut sides, mut indices) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (way, strength) in ways {
         let first = positions.len() as u32;

@@ -3,10 +3,8 @@
 use bevy::{
     camera::visibility::{NoFrustumCulling, RenderLayers},
     light::NotShadowCaster,
-    mesh::MeshVertexBufferLayoutRef,
-    pbr::{MaterialPipeline, MaterialPipelineKey},
     prelude::*,
-    render::render_resource::{AsBindGroup, RenderPipelineDescriptor, ShaderType, SpecializedMeshPipelineError},
+    render::render_resource::{AsBindGroup, ShaderType},
     shader::ShaderRef,
 };
 
@@ -32,7 +30,7 @@ struct WaterNumbers {
 }
 
 impl WaterNumbers {
-    /// The waves go with the ticks, so that they stand when the run does and a picture can be taken again.
+    /// The waves move with the ticks: they stop when the run pauses, and the same tick always gives the same picture.
     fn new(look: &WaterLook, ticks: u64) -> Self {
         let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
         Self {
@@ -44,7 +42,6 @@ impl WaterNumbers {
     }
 }
 
-/// The water's material.
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
 #[bind_group_data(Variant)]
 struct WaterMaterial {
@@ -70,7 +67,6 @@ transparent!(WaterMaterial, "water.wgsl", own_vertices: true, both_sides: true, 
 #[derive(Resource, Default)]
 struct Waters(Vec<Option<Sheet>>);
 
-/// The water over a block.
 struct Sheet {
     entity: Entity,
     mesh: Handle<Mesh>,
@@ -105,7 +101,7 @@ fn show_water(
     for (index, ((slot, (mesh, layers, numbers)), session)) in
         waters.0.iter_mut().zip(surfaces).zip(live.all()).enumerate()
     {
-        // The start was dry as far as is known.
+        // No water is kept of the start.
         let wet =
             session.water_look.shown && shown.0 != Before::Alone && !motions.bare && session.simulation.has_water();
         if !wet {
