@@ -56,20 +56,11 @@ impl Shelf {
     fn new(live: Live) -> Self {
         let mut world = World::new();
         world.insert_resource(live);
-        world.init_resource::<Transport>();
-        world.init_resource::<Timing>();
-        world.init_resource::<Record>();
-        world.init_resource::<History>();
-        world.init_resource::<Brushes>();
-        world.init_resource::<Document>();
-        world.init_resource::<Timeline>();
-        world.init_resource::<Preferences>();
-        world.init_resource::<Workspace>();
-        world.init_resource::<Overlay>();
-        world.init_resource::<Pointed>();
-        world.init_resource::<SourceMarks>();
-        world.init_resource::<Shown>();
-        world.init_resource::<Notices>();
+        macro_rules! init {
+            ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
+        }
+        init!(Transport Timing Record History Brushes Document Timeline Preferences Workspace Overlay Pointed SourceMarks);
+        init!(Shown Notices);
         Self(RefCell::new(world))
     }
 
@@ -448,13 +439,13 @@ fn every_window_opens_within_the_screen_and_escape_closes_it() {
             assert!(rect.area() > 1e4 && screen.expand(1.0).contains_rect(rect), "{title} at {size:?}: {rect:?}");
             harness.key_press_modifiers(Modifiers::NONE, Key::Escape);
             harness.run_steps(2);
-            // The map stands beside the work and is closed by its own button.
+            // The map may stay open beside the work. Its own button closes it.
             assert_eq!(windows.borrow().has(pane), pane == Pane::WindMap, "{title} after Escape");
         }
     }
 }
 
-/// The app as it runs in a window, drawing off-screen; `None`, said aloud, where there is no graphics driver.
+/// The app as it runs in a window, drawing off-screen; `None` where there is no graphics driver, which is printed.
 fn running(scene: &str, side: usize, picture: (u32, u32)) -> Option<App> {
     if let Err(reason) = graphics::find_adapter() {
         assert!(env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");

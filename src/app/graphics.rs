@@ -12,9 +12,6 @@ fn display() -> Option<String> {
 }
 
 /// Looks for a display, where a window needs one.
-///
-/// # Errors
-/// There is none.
 pub fn find_display() -> Result<(), String> {
     if cfg!(all(unix, not(target_os = "macos"))) && display().is_none() {
         return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned());
@@ -22,7 +19,7 @@ pub fn find_display() -> Result<(), String> {
     Ok(())
 }
 
-/// Adds the engine's plugins. Where the display does not answer, the engine breaks down; that becomes a sentence.
+/// Adds the engine's plugins. If the display does not answer, the engine panics, which becomes a sentence here.
 pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(), String> {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
@@ -36,11 +33,7 @@ pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(),
     })
 }
 
-/// Asks for a graphics adapter before the engine does, which would end the program if there is none. True if the processor
-/// itself draws.
-///
-/// # Errors
-/// There is none.
+/// Looks for a graphics adapter. Without one, the engine would end the program. True if the processor itself draws.
 pub fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));

@@ -23,7 +23,7 @@ use crate::{
     io::{
         self, Error,
         scene::Picture,
-        watch::{Next, Seen, Watch},
+        watch::{Next, Watch, Watched},
     },
     model::session::Session,
     runtime::{Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Timeline, Transport},
@@ -38,10 +38,7 @@ use crate::{
 /// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.
 const FRAMES_BEFORE_SHOT: u32 = 6;
 
-/// Draws one picture of sessions as they stand, without a display.
-///
-/// # Errors
-/// One sentence, if there is no graphics driver, no such camera, or the file cannot be written.
+/// Draws one picture of sessions as they are, without a display.
 pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
     let viewpoint = Viewpoint::named(name).ok_or_else(|| {
@@ -60,10 +57,8 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     io::output::replace(&shot.out, |path| io::write_rgb8(path, size, &pixels, &io::Progress::default()))
 }
 
-/// Plays sessions off-screen as a window plays them on this machine, the camera turning, until the watcher ends it.
-///
-/// # Errors
-/// One sentence, if there is no graphics driver, or it refuses a shader.
+/// Plays sessions off-screen as a window plays them on this machine, the camera turning, until the watcher ends it. An error is one
+/// sentence: there is no graphics driver, or it refuses a shader.
 pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String> {
     find_adapter()?;
     let mut app = app(sessions, SIZE, Viewpoint::default());
@@ -74,15 +69,13 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
         opening &= app.world().resource::<Jobs>().count() > 0;
         // A finished map pauses once; here it plays on.
         app.world_mut().resource_mut::<Transport>().playing = true;
-        if let Some(error) = pipeline_error(&app) {
-            return Err(format!("the graphics driver refuses a shader: {error}"));
-        }
+        check_shaders(&app)?;
         let world = app.world();
         if let Some(notice) = world.resource::<Notices>().shown().find(|notice| notice.level == Level::Error) {
             return Err(notice.text.trim_end_matches('.').to_owned());
         }
         let history_bytes = world.resource::<Timeline>().bytes() + world.resource::<History>().bytes();
-        match watch(Seen { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
+        match watch(Watched { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
             Next::GoOn => {}
             Next::Open(input, options) => {
                 app.world_mut().write_message(Command::from(FileCommand::Open(input, options)));
@@ -94,14 +87,9 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
     }
 }
 
-/// What an [`app`] has drawn. Takes a few frames.
-///
-/// # Errors
-/// One sentence, if the driver refuses a shader or gives no picture.
+/// What an [`app`] has drawn. Takes a few frames. An error is one sentence: the driver refuses a shader or gives no picture.
 pub fn capture(app: &mut App) -> Result<Image, String> {
-    if let Some(error) = pipeline_error(app) {
-        return Err(format!("the graphics driver refuses a shader: {error}"));
-    }
+    check_shaders(app)?;
     let image = canvas(app);
     app.insert_resource(Captured(None));
     app.world_mut().spawn(Screenshot::image(image)).observe(
@@ -118,7 +106,6 @@ pub fn capture(app: &mut App) -> Result<Image, String> {
     Err("the graphics driver gave no picture within 200 frames".to_owned())
 }
 
-/// The picture that the graphics card gave back.
 #[derive(Resource)]
 struct Captured(Option<Image>);
 
@@ -154,10 +141,13 @@ fn canvas(app: &App) -> Handle<Image> {
     }
 }
 
-fn pipeline_error(app: &App) -> Option<String> {
-    let cache = app.get_sub_app(RenderApp)?.world().get_resource::<PipelineCache>()?;
-    cache.pipelines().find_map(|pipeline| match &pipeline.state {
-        CachedPipelineState::Err(error) => Some(error.to_string()),
-        _ => None,
+fn check_shaders(app: &App) -> Result<(), String> {
+    let world = app.get_sub_app(RenderApp).map(SubApp::world);
+    let pipelines =
+        world.and_then(|world| world.get_resource::<PipelineCache>()).into_iter().flat_map(|cache| cache.pipelines());
+    let mut states = pipelines.map(|pipeline| &pipeline.state);
+    states.try_for_each(|state| match state {
+        CachedPipelineState::Err(error) => Err(format!("the graphics driver refuses a shader: {error}")),
+        _ => Ok(()),
     })
 }

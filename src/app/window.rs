@@ -25,10 +25,8 @@ const FIRST_SIDE: u32 = 512;
 /// Width and height of the window at first, in pixels.
 pub(super) const SIZE: (u32, u32) = (1280, 800);
 
-/// Opens a window on runs, which may come from a project's file, and runs until it is closed.
-///
-/// # Errors
-/// One sentence, if there is no display or no graphics driver.
+/// Opens a window on runs, which may come from a project's file, and runs until it is closed. An error is one sentence: there is no
+/// display or no graphics driver.
 pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     let Project { mut sessions, chosen, camera, timeline } = opened;
     find_display()?;
@@ -55,7 +53,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     }
     add_thalweg(&mut app, sessions);
     if file.is_some() {
-        // A project stands as it was left.
+        // A project opens paused.
         app.insert_resource(Transport::paused());
     }
     let mut live = app.world_mut().resource_mut::<Live>();
@@ -82,13 +80,13 @@ fn prepare(sessions: &mut [Session], larger: bool) {
     }
 }
 
-/// Lets the work be kept in case of a breakdown, where that is possible.
+/// Keeps the work in case of a crash, where that is possible.
 fn keep(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Document {
     let mut document = Document::default();
     if let Some(folder) = autosave_folder()
         && let Err(error) = document.keep_in(&folder, file, tick)
     {
-        notices.tell(Level::Warning, format!("Work is not kept in case of a breakdown: {error}."));
+        notices.tell(Level::Warning, format!("Work is not kept in case of a crash: {error}."));
     }
     document
 }

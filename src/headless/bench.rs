@@ -127,7 +127,6 @@ fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<B
     simulation
 }
 
-/// Steps that its processes have taken.
 fn substeps(simulation: &Simulation) -> u64 {
     simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
 }

@@ -8,11 +8,11 @@ use std::{
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, interrupted, print, setup::Setup};
+use super::{Failure, interrupted, print, setup::RunOptions};
 use crate::{
     io::{
         Budget, Progress,
-        export::{self, Dimensions, Export, Size, Subject},
+        export::{Dimensions, Export, Size, Subject},
         output::{self, Output, hash_of},
     },
     model::session::Session,
@@ -21,13 +21,13 @@ use crate::{
 
 /// What is written unless `--save` says otherwise.
 const DEFAULT_FILES: [&str; 3] = ["height.png", "height.r32", "hillshade.png"];
-/// The file that names all others, and tells how they came about.
+/// The file that lists all others, and says how they were made.
 const REPORT: &str = "report.json";
 
 #[derive(Args)]
 pub(super) struct Build {
     #[command(flatten)]
-    start: Setup,
+    start: RunOptions,
     /// Folder to write into; other files in it are left alone
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -45,10 +45,7 @@ pub(super) struct Build {
 /// Reads an entry of `--save`: a map, with or without the ending of a format.
 fn parse_export(text: &str) -> Result<Export, Failure> {
     let text = text.trim();
-    // Without an ending, the map's usual format.
-    let usual = || export::formats(text).first().copied().unwrap_or("png");
-    let (map, format) = text.split_once('.').unwrap_or_else(|| (text, usual()));
-    Export::new(map, format).map_err(|(wrong, right)| Failure::bad_input(format!("--save {text}: {wrong}; {right}")))
+    Export::parse(text).map_err(|(wrong, right)| Failure::bad_input(format!("--save {text}: {wrong}; {right}")))
 }
 
 fn parse_resolution(text: &str) -> Result<Size, String> {
@@ -64,15 +61,9 @@ fn parse_resolution(text: &str) -> Result<Size, String> {
 }
 
 impl Build {
-    /// The build of a scene with the defaults.
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
-        Self {
-            start: Setup::of_scene(name),
-            out: out.to_owned(),
-            save: Vec::new(),
-            resolution: Size::Working,
-            json: false,
-        }
+        let (start, out) = (RunOptions::of_scene(name), out.to_owned());
+        Self { start, out, save: Vec::new(), resolution: Size::Working, json: false }
     }
 
     pub(super) fn run(&self) -> Result<(), Failure> {
@@ -107,7 +98,7 @@ impl Build {
         let text = format!("{report:#}\n");
         output.write(REPORT, |file| output::write(file, &text))?;
         if interrupted() {
-            return Err(Failure::while_running("stopped by Ctrl+C; nothing was written"));
+            return Err(Failure::stopped());
         }
         output.publish(Some(REPORT.as_ref()))?;
         if self.json { print(&text) } else { Ok(()) }
@@ -152,7 +143,6 @@ fn report(session: &Session, seconds: f64) -> Value {
     })
 }
 
-/// An account in cubic metres.
 fn account(account: &Account, now: f64) -> Value {
     let mut rows = Map::new();
     for (key, row) in &account.rows {

@@ -10,7 +10,6 @@ use crate::{
     sim::Simulation,
 };
 
-/// Prints the built-in scenes.
 pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (name, _) in BUILT_IN {
@@ -29,7 +28,6 @@ pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
     print(&text)
 }
 
-/// Every parameter there is, at its default.
 fn all_parameters() -> Result<Vec<Parameter>, Failure> {
     let mut session = Session::open(DEFAULT, &Options::default())?;
     session.terrain = Default::default();
@@ -38,7 +36,6 @@ fn all_parameters() -> Result<Vec<Parameter>, Failure> {
     Ok(session.groups().into_iter().flat_map(walk).collect())
 }
 
-/// Prints every parameter.
 pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
     let all = all_parameters()?;
     let text = if as_json {

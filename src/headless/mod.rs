@@ -36,7 +36,7 @@ use crate::{
 #[command(name = "thalweg", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Task>,
+    command: Option<Action>,
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc) to open in the window
     input: Option<String>,
     /// Memory that may be used, for example 800M or 2G; without it, what the settings say or half of the machine's
@@ -45,7 +45,7 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum Action {
     /// Simulate without a window and write the results
     Build(build::Build),
     /// Measure the speed of each process on this machine
@@ -85,6 +85,10 @@ impl Failure {
     fn while_running(sentence: impl Into<String>) -> Self {
         Self { sentence: sentence.into(), code: 1 }
     }
+
+    fn stopped() -> Self {
+        Self::while_running("stopped by Ctrl+C; nothing was written")
+    }
 }
 
 impl From<Error> for Failure {
@@ -99,35 +103,30 @@ impl From<ParamError> for Failure {
     }
 }
 
-/// What needs the graphics card, given by the part of the program that has one. Errors are one sentence.
-pub struct Graphics<W, P, F> {
-    /// Opens a session in a window and returns when it is closed.
-    pub window: W,
-    /// Takes a picture of a session.
-    pub picture: P,
+/// What needs a graphics driver. Errors are one sentence.
+pub struct Graphics {
+    /// Opens a project in a window, with its file if it has one, and returns when the window is closed.
+    pub window: fn(Project, Option<PathBuf>) -> Result<(), String>,
+    /// Takes a picture of sessions.
+    pub picture: fn(Vec<Session>, &Picture) -> Result<(), Error>,
     /// Plays sessions off-screen, frame by frame.
-    pub frames: F,
+    pub frames: fn(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
 }
 
 /// Parses the command line and does what it says.
-pub fn run<W, P, F>(graphics: Graphics<W, P, F>) -> ExitCode
-where
-    W: FnOnce(Project, Option<PathBuf>) -> Result<(), String>,
-    P: FnOnce(Vec<Session>, &Picture) -> Result<(), Error>,
-    F: FnOnce(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
-{
+pub fn run(graphics: Graphics) -> ExitCode {
     let done = match Cli::try_parse() {
-        // A wrong name of a vector unit is told of before anything is computed.
+        // A wrong name of a vector unit is refused before anything is computed.
         Ok(Cli { command, memory, input }) => VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| {
             Budget::say(SaidBy::CommandLine, memory);
             match command {
                 None => open(input, graphics.window),
-                Some(Task::Build(build)) => build.run(),
-                Some(Task::Bench(bench)) => bench.run(),
-                Some(Task::Shot(shot)) => shot.run(graphics.picture),
-                Some(Task::Soak(soak)) => soak.run(graphics.frames),
-                Some(Task::Scenes { json }) => lists::scenes(json),
-                Some(Task::Params { markdown, json }) => lists::params(markdown, json),
+                Some(Action::Build(build)) => build.run(),
+                Some(Action::Bench(bench)) => bench.run(),
+                Some(Action::Shot(shot)) => shot.run(graphics.picture),
+                Some(Action::Soak(soak)) => soak.run(graphics.frames),
+                Some(Action::Scenes { json }) => lists::scenes(json),
+                Some(Action::Params { markdown, json }) => lists::params(markdown, json),
             }
         }),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -162,25 +161,19 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// The command-line parser's message as one line, without the usage that follows it.
 fn first_lines(message: &str) -> String {
-    let lines: Vec<&str> = message.lines().take_while(|line| !line.starts_with("Usage")).map(str::trim).collect();
-    let text = lines.join(" ");
-    let text = text.trim().trim_start_matches("error: ");
-    format!("{}; see thalweg --help", text.split_whitespace().collect::<Vec<_>>().join(" "))
+    let lines = message.lines().take_while(|line| !line.starts_with("Usage"));
+    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    format!("{}; see thalweg --help", words.join(" ").trim_start_matches("error: "))
 }
 
-fn open(
-    input: Option<String>,
-    window: impl FnOnce(Project, Option<PathBuf>) -> Result<(), String>,
-) -> Result<(), Failure> {
+fn open(input: Option<String>, window: fn(Project, Option<PathBuf>) -> Result<(), String>) -> Result<(), Failure> {
     let file = input.as_deref().map(PathBuf::from).filter(|file| project::is_project(file));
     let opened = match &file {
         Some(file) => project::open_whole(file)?,
-        None => Project {
-            sessions: scene::open(input.as_deref().unwrap_or(DEFAULT), &Options::default())?,
-            chosen: 0,
-            camera: None,
-            timeline: Keyframes::default(),
-        },
+        None => {
+            let sessions = scene::open(input.as_deref().unwrap_or(DEFAULT), &Options::default())?;
+            Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() }
+        }
     };
     match (window(opened, file), input) {
         (Ok(()), _) => Ok(()),

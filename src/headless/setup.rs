@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches, Args, FromArgMatches};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Failure, interrupted, tell};
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 
 /// What to start from and with which parameters.
 #[derive(Args, Default)]
-pub(super) struct Setup {
+pub(super) struct RunOptions {
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc)
     input: Option<String>,
     /// Ticks to run; without it, as many as make the scene
@@ -97,8 +98,7 @@ impl Args for LayerMaps {
     }
 }
 
-impl Setup {
-    /// A scene as it is.
+impl RunOptions {
     pub(super) fn of_scene(name: &str) -> Self {
         Self { input: Some(name.to_owned()), ..Self::default() }
     }
@@ -110,9 +110,8 @@ impl Setup {
         options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
         let resumes = self.resumes();
         if resumes && options != Options::default() {
-            return Err(Failure::bad_input(
-                "a project has its size and heights; leave --size, --cell-size and the heights out",
-            ));
+            let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
+            return Err(Failure::bad_input(sentence));
         }
         let sides = 32..=4096;
         if self.size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
@@ -143,7 +142,7 @@ impl Setup {
         Ok(sessions)
     }
 
-    /// Whether the input is a project, which goes on where it stopped.
+    /// Whether the input is a project. It continues where it stopped.
     fn resumes(&self) -> bool {
         self.input.as_deref().is_some_and(|input| project::is_project(Path::new(input)))
     }
@@ -175,7 +174,7 @@ impl Setup {
         for (layer, file) in &self.maps.0 {
             session.load_map(*layer, file)?;
         }
-        // A project goes on where it stopped, unless something asks for another start.
+        // A project continues where it stopped, unless an option asks for another start.
         let restarts =
             self.seed.is_some() || self.sand.is_some() || self.set.iter().any(|set| set.starts_with("terrain."));
         if restarts || !self.maps.0.is_empty() || !self.resumes() {
@@ -189,33 +188,24 @@ impl Setup {
     pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
         let ticks =
             self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
-        // A project is what it is, unless more is asked for.
+        // A project runs no further, unless ticks are asked for.
         let ticks = if self.resumes() { self.ticks.unwrap_or(0) } else { ticks };
-        let bar = if io::stderr().is_terminal() {
-            indicatif::ProgressBar::new(ticks)
-        } else {
-            indicatif::ProgressBar::hidden()
-        };
-        if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
+        let terminal = io::stderr().is_terminal();
+        let bar = if terminal { ProgressBar::new(ticks) } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
             bar.set_style(style);
         }
-        for _ in 0..ticks {
-            if let Err(failure) = tick(sessions) {
-                bar.abandon();
-                return Err(failure);
-            }
+        let run = (0..ticks).try_for_each(|_| {
+            tick(sessions)?;
             bar.inc(1);
-            if interrupted() {
-                bar.abandon();
-                return Err(Failure::while_running("stopped by Ctrl+C; nothing was written"));
-            }
-        }
-        bar.finish_and_clear();
-        Ok(())
+            if interrupted() { Err(Failure::stopped()) } else { Ok(()) }
+        });
+        let end = if run.is_ok() { ProgressBar::finish_and_clear } else { ProgressBar::abandon };
+        end(&bar);
+        run
     }
 }
 
-/// Runs a tick of every session.
 pub(super) fn tick(sessions: &mut [Session]) -> Result<(), Failure> {
     sessions.iter_mut().try_for_each(|session| {
         session.simulation.tick();
@@ -247,7 +237,7 @@ mod tests {
     fn a_run_that_breaks_ends_with_a_sentence() {
         let mut session = Session::open("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
-        let start = Setup { ticks: Some(3), ..Setup::default() };
+        let start = RunOptions { ticks: Some(3), ..RunOptions::default() };
         let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
         assert_eq!(failure.code, 1);
         for words in ["Droplets broke the run in tick 1: the bedrock of the cell in column ", "nothing was written"] {

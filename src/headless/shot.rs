@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     Failure,
-    setup::{Setup, parse_size},
+    setup::{RunOptions, parse_size},
 };
 use crate::{
     io::{Error, scene::Picture},
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Args)]
 pub(super) struct Shot {
     #[command(flatten)]
-    start: Setup,
+    start: RunOptions,
     /// PNG file to write
     #[arg(long, value_name = "FILE.png")]
     out: PathBuf,

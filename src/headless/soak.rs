@@ -1,4 +1,4 @@
-//! `thalweg soak`: plays scenes for minutes or hours, and tells whether mass, memory and times stay what they should be.
+//! `thalweg soak`: plays scenes for minutes or hours, and reports mass, memory and times.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::{
     io::{
         Progress,
         scene::{self, BUILT_IN},
-        watch::{Next, Seen, Watch},
+        watch::{Next, Watch, Watched},
     },
     model::{origin::Options, session::Session},
     sim::ledger::Account,
@@ -80,7 +80,7 @@ fn open(scene: &str) -> Result<Vec<Session>, Failure> {
 fn play(mut sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), Failure> {
     loop {
         tick(&mut sessions)?;
-        match watch(Seen { sessions: &sessions, history_bytes: 0, opening: false }) {
+        match watch(Watched { sessions: &sessions, history_bytes: 0, opening: false }) {
             Next::GoOn => {}
             Next::Open(scene, _) => sessions = open(&scene)?,
             Next::End => return Ok(()),
@@ -140,7 +140,7 @@ impl Log {
         &self.scenes[self.over.len().min(self.scenes.len() - 1)]
     }
 
-    fn after(&mut self, frame: &Seen<'_>) -> Next {
+    fn after(&mut self, frame: &Watched<'_>) -> Next {
         if frame.opening {
             return if interrupted() { Next::End } else { Next::GoOn };
         }
@@ -188,7 +188,7 @@ impl Log {
     }
 
     /// A scene is over.
-    fn close(&mut self, frame: &Seen<'_>) {
+    fn close(&mut self, frame: &Watched<'_>) {
         let Stretch { frames, ticks, start, peak } = std::mem::replace(&mut self.now, Stretch::new(self.memory.now));
         let runs: Vec<Value> = frame.sessions.iter().map(ledger).collect();
         self.over.push(json!({
@@ -276,7 +276,7 @@ mod tests {
         let mut opened = Vec::new();
         loop {
             sessions[0].simulation.tick();
-            match log.after(&Seen { sessions: &sessions, history_bytes: 7, opening: false }) {
+            match log.after(&Watched { sessions: &sessions, history_bytes: 7, opening: false }) {
                 Next::GoOn => {}
                 Next::Open(scene, _) => {
                     opened.push((scene, log.elapsed()));

@@ -1,7 +1,7 @@
 //! ESRI ASCII grids: a header of names and numbers, then heights in metres, row by row from the north.
 
 use std::{
-    io::{BufRead, Read, Seek, SeekFrom, Write},
+    io::{self, Bytes, Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
@@ -20,18 +20,14 @@ use crate::{
 const HEADER_BYTES: u64 = 4096;
 /// No way of writing a number takes more bytes than this.
 const LONGEST_WORD: usize = 64;
-/// Memory that filling takes for each cell, in bytes: its value, its distance, and its place in two lists.
+/// Memory that filling takes for each cell, in bytes: its value, its distance, and its index in two lists.
 const BYTES_TO_FILL: u64 = 24;
 /// What a cell without data holds if the header does not say it.
 const NODATA: f32 = -9999.0;
 /// Length of a degree of latitude on a sphere of the Earth's mean radius (6371.0088 km), in metres.
 const METRES_PER_DEGREE: f64 = 111_195.08;
 
-/// Reads heights; cells without data are filled from the nearest that have some.
-///
-/// # Errors
-/// Header or values are no numbers or are too few or too many, the size is refused, no cell holds data, or one cannot be
-/// carried.
+/// Reads heights. Cells without data are filled from the nearest that have some.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let header = Header::read(path)?;
     let size = expected.admit(path, header.columns, header.rows)?;
@@ -69,15 +65,12 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
 }
 
 /// Writes a grid, with its place on Earth where that is known; else its lower left corner is 0, 0.
-///
-/// # Errors
-/// The file cannot be written.
 pub fn write_asc(path: &Path, grid: &Grid, cell_size: f32, geo: Option<Geo>, progress: &Progress) -> Result<(), Error> {
     let (west, south, cell) = match geo {
         Some(geo) => (geo.west, geo.north - geo.height, geo.width / grid.width() as f64),
         None => (0.0, 0.0, f64::from(cell_size)),
     };
-    output::create(path, |file| -> std::io::Result<()> {
+    output::create(path, |file| -> io::Result<()> {
         writeln!(file, "ncols {}\nnrows {}", grid.width(), grid.height())?;
         writeln!(file, "xllcorner {west}\nyllcorner {south}\ncellsize {cell}\nNODATA_value {NODATA}")?;
         for (row, line) in grid.chunks(grid.width()).enumerate() {
@@ -97,23 +90,19 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Reads the next word into `word`; of one that is longer than any number, the beginning. At the end it is empty.
-fn next_word(file: &mut impl BufRead, word: &mut Vec<u8>) -> std::io::Result<()> {
+/// Reads the next word into `word`. Of one that is longer than any number, only the beginning is kept. At the end of the file the
+/// word is empty.
+fn next_word(bytes: &mut Bytes<impl Read>, word: &mut Vec<u8>) -> io::Result<()> {
     word.clear();
-    loop {
-        let bytes = file.fill_buf()?;
-        let blanks =
-            if word.is_empty() { bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count() } else { 0 };
-        let rest = &bytes[blanks..];
-        let length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-        let (taken, ends) = (length.min(LONGEST_WORD - word.len()), length < rest.len() || bytes.is_empty());
-        word.extend_from_slice(&rest[..taken]);
-        let read = blanks + length;
-        file.consume(read);
-        if ends && (!word.is_empty() || read == 0) {
-            return Ok(());
+    for byte in bytes {
+        let byte = byte?;
+        if !byte.is_ascii_whitespace() && word.len() < LONGEST_WORD {
+            word.push(byte);
+        } else if byte.is_ascii_whitespace() && !word.is_empty() {
+            break;
         }
     }
+    Ok(())
 }
 
 fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
@@ -122,11 +111,8 @@ fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
 
 /// The beginning of a word, fit for a message.
 fn shown(word: &[u8]) -> String {
-    String::from_utf8_lossy(word)
-        .chars()
-        .take(20)
-        .map(|letter| if letter.is_control() { '?' } else { letter })
-        .collect()
+    let letters: String = String::from_utf8_lossy(word).chars().take(20).collect();
+    letters.replace(char::is_control, "?")
 }
 
 /// Header of a grid. Lengths are in the file's own unit, degrees or metres.
@@ -153,29 +139,26 @@ impl Header {
 
     /// Reads the values. Returns them with NaN where there are no data, and how many such cells the file has.
     fn cells(&self, path: &Path, expected: &Expected, mut rows: Rows<'_>) -> Result<(Grid, usize), Error> {
-        let unreadable = |error: std::io::Error| Error::unreadable(path, &error);
+        let unreadable = |error: io::Error| Error::unreadable(path, &error);
+        let bad = |wrong: String| Err(malformed(path, wrong));
         let (width, height) = (self.columns as usize, self.rows as usize);
         let mut file = open(path)?;
         file.seek(SeekFrom::Start(self.length as u64)).map_err(unreadable)?;
+        let mut bytes = file.bytes();
         let (mut row, mut word, mut missing) = (Vec::with_capacity(width), Vec::new(), 0);
         loop {
-            next_word(&mut file, &mut word).map_err(unreadable)?;
+            next_word(&mut bytes, &mut word).map_err(unreadable)?;
             let (come, column) = (rows.come(), row.len());
-            match (word.is_empty(), come == height) {
-                (true, true) => break,
-                (true, false) => {
-                    let values = come * width + column;
-                    let wrong = format!("it is cut off: it has {values} values for {width} × {height} cells");
-                    return Err(malformed(path, wrong));
-                }
-                (false, true) => {
-                    return Err(malformed(path, format!("it has more values than its {width} × {height} cells")));
-                }
-                (false, false) => {}
+            if word.is_empty() && come == height {
+                break;
+            } else if word.is_empty() {
+                let values = come * width + column;
+                return bad(format!("it is cut off: it has {values} values for {width} × {height} cells"));
+            } else if come == height {
+                return bad(format!("it has more values than its {width} × {height} cells"));
             }
             let Some(value) = number::<f32>(&word) else {
-                let wrong = format!("column {column}, row {come} (counted from 0) holds \"{}\"", shown(&word));
-                return Err(malformed(path, wrong));
+                return bad(format!("column {column}, row {come} (counted from 0) holds \"{}\"", shown(&word)));
             };
             if value == self.nodata || (value.is_nan() && self.nodata.is_nan()) {
                 missing += 1;
@@ -196,6 +179,7 @@ impl Header {
     fn parse(path: &Path, text: &[u8]) -> Result<Self, Error> {
         let mut header = Self { nodata: NODATA, ..Self::default() };
         let (mut centred_x, mut centred_y) = (false, false);
+        let bad = |wrong: String| Err(malformed(path, wrong));
         let mut pairs = words(text);
         while let (Some(name), Some(value)) = (pairs.next(), pairs.next()) {
             // The first number ends the header; "nan" is a number, but no name begins so.
@@ -204,28 +188,28 @@ impl Header {
             }
             let name = name.to_ascii_lowercase();
             let Some(parsed) = number::<f64>(value) else {
-                return Err(malformed(path, format!("\"{} {}\" is no header line", shown(&name), shown(value))));
+                return bad(format!("\"{} {}\" is no header line", shown(&name), shown(value)));
             };
             match name.as_slice() {
                 b"ncols" | b"nrows" => {
                     let Some(count) = number::<u64>(value) else {
-                        return Err(malformed(path, format!("{} is {parsed}, no count", shown(&name))));
+                        return bad(format!("{} is {parsed}, no count", shown(&name)));
                     };
                     *(if name == b"ncols" { &mut header.columns } else { &mut header.rows }) = count;
                 }
                 b"xllcorner" | b"xllcenter" => (header.west, centred_x) = (Some(parsed), name == b"xllcenter"),
                 b"yllcorner" | b"yllcenter" => (header.south, centred_y) = (Some(parsed), name == b"yllcenter"),
                 b"cellsize" if parsed.is_finite() && parsed > 0.0 => header.cell_size = Some(parsed),
-                b"cellsize" => return Err(malformed(path, format!("cellsize is {parsed}"))),
+                b"cellsize" => return bad(format!("cellsize is {parsed}")),
                 b"nodata_value" | b"nodata" => header.nodata = parsed as f32,
-                b"dx" | b"dy" => return Err(malformed(path, "its cells are not square (it states dx and dy)".into())),
-                _ => return Err(malformed(path, format!("\"{}\" is no name of a header line", shown(&name)))),
+                b"dx" | b"dy" => return bad("its cells are not square (it states dx and dy)".into()),
+                _ => return bad(format!("\"{}\" is no name of a header line", shown(&name))),
             }
             // Both words lie in `text`, so this is where the value ends.
             header.length = value.as_ptr_range().end as usize - text.as_ptr() as usize;
         }
         if header.length == 0 {
-            return Err(malformed(path, "it has no header".into()));
+            return bad("it has no header".into());
         }
         let half = header.cell_size.unwrap_or(0.0) / 2.0;
         header.west = header.west.map(|west| if centred_x { west - half } else { west });
@@ -237,34 +221,20 @@ impl Header {
     fn geo(&self) -> Option<Geo> {
         let (size, west, south) = (self.cell_size?, self.west?, self.south?);
         let (width, height) = (size * self.columns as f64, size * self.rows as f64);
-        let somewhere = west != 0.0 || south != 0.0;
-        somewhere.then_some(Geo {
-            west,
-            north: south + height,
-            width,
-            height,
-            degrees: self.is_in_degrees(west, south, size),
-        })
+        let north = south + height;
+        // Cells so small and so placed can only be measured in degrees.
+        let on_the_globe = west >= -180.0 && west + width <= 360.0 && south >= -90.0 && north <= 90.0;
+        let geo = Geo { west, north, width, height, degrees: size < 0.1 && on_the_globe };
+        (west != 0.0 || south != 0.0).then_some(geo)
     }
 
-    /// Whether cells are so small and so placed that lengths must be degrees.
-    fn is_in_degrees(&self, west: f64, south: f64, size: f64) -> bool {
-        let (east, north) = (west + size * self.columns as f64, south + size * self.rows as f64);
-        let on_the_globe = west >= -180.0 && east <= 360.0 && south >= -90.0 && north <= 90.0;
-        size < 0.1 && on_the_globe && (west != 0.0 || south != 0.0)
-    }
-
-    /// The side of a cell in metres. Small cells on a place that exists on the globe are taken as degrees; a map at
-    /// exactly (0, 0) has local coordinates.
+    /// The side of a cell in metres, converted from degrees at the map's middle latitude.
     fn cell_size_in_metres(&self) -> Option<CellSize> {
         let size = self.cell_size?;
-        let metres = CellSize { metres: size as f32, warning: None };
-        let (Some(west), Some(south)) = (self.west, self.south) else { return Some(metres) };
-        if !self.is_in_degrees(west, south, size) {
-            return Some(metres);
-        }
-        let north = south + size * self.rows as f64;
-        let latitude = (south + north) / 2.0;
+        let Some(Geo { north, height, degrees: true, .. }) = self.geo() else {
+            return Some(CellSize { metres: size as f32, warning: None });
+        };
+        let latitude = north - height / 2.0;
         let (tall, wide) = (size * METRES_PER_DEGREE, size * METRES_PER_DEGREE * latitude.to_radians().cos());
         // The side of the square of the same area, so that volumes are right.
         let side = (tall * wide).sqrt();
@@ -276,8 +246,8 @@ impl Header {
     }
 }
 
-/// Fills missing cells, which hold NaN, ring by ring from their neighbours that have a value, each with the mean of those
-/// nearer to one.
+/// Fills missing cells, which hold NaN, ring by ring from their neighbours that have a value. Each gets the mean of those in the
+/// rings before.
 fn fill(cells: &mut Grid) {
     const UNREACHED: u32 = u32::MAX;
     let (width, height) = (cells.width(), cells.height());

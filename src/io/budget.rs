@@ -1,7 +1,7 @@
 //! How much memory the program may take. Code that is about to take much of it asks here first.
 //!
-//! What is asked for is held against what the program has in use at that moment, as the allocator counts it: runs, steps
-//! that can be undone, the timeline. So no second bookkeeping is needed. What a graphics driver takes for itself is not in it.
+//! A request is compared with what the program has in use at that moment, as the allocator counts it: runs, steps that can be
+//! undone, the timeline. So no second bookkeeping is needed. Memory that a graphics driver takes for itself is not counted.
 
 use std::{
     fmt,
@@ -22,12 +22,11 @@ use crate::allocator::in_use;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(u64);
 
-/// Who says how much it is; the first that does wins.
+/// Who states the budget. The command line wins over the person's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum SaidBy {
-    /// The command line.
     CommandLine,
-    /// The person's settings.
     Settings,
 }
 
@@ -47,15 +46,13 @@ impl Budget {
         Self(said.unwrap_or_else(|| *HALF.get_or_init(|| memory() / 2)))
     }
 
-    /// Makes it what the program may take; `None` takes back what was said.
+    /// States what the program may take; `None` takes that back.
     pub fn say(by: SaidBy, budget: Option<Self>) {
         SAID[by as usize].store(budget.map_or(0, |budget| budget.0), Ordering::Relaxed);
     }
 
-    /// Asks for memory, in bytes, on behalf of the file or scene that needs it.
-    ///
-    /// # Errors
-    /// There is not so much left. This is bad input, as a smaller one would be right.
+    /// Asks for memory, in bytes, on behalf of the file or scene that needs it. If there is not so much left, that is an error of the
+    /// input: a smaller one would be right.
     pub fn ask(self, path: &Path, bytes: u64) -> Result<(), Error> {
         self.grant(path, bytes, in_use() as u64)
     }
@@ -77,10 +74,7 @@ impl Budget {
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0 as f64;
-        match bytes {
-            1e9.. => write!(f, "{:.1} GB", bytes / 1e9),
-            _ => write!(f, "{:.0} MB", bytes / 1e6),
-        }
+        if bytes >= 1e9 { write!(f, "{:.1} GB", bytes / 1e9) } else { write!(f, "{:.0} MB", bytes / 1e6) }
     }
 }
 
@@ -110,7 +104,7 @@ fn memory() -> u64 {
     let system = System::new_with_specifics(kind);
     // In a container less may be allowed than the machine has.
     let allowed = system.cgroup_limits().map(|limits| limits.total_memory).filter(|bytes| *bytes > 0);
-    allowed.map_or(u64::MAX, |bytes| bytes).min(system.total_memory())
+    allowed.unwrap_or(u64::MAX).min(system.total_memory())
 }
 
 #[cfg(test)]
@@ -118,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for_is_held_against_what_is_in_use() {
+    fn what_is_asked_for_is_compared_with_what_is_in_use() {
         assert!(memory() > 1 << 28, "{}", memory());
         let (budget, path) = (Budget::of(2_000_000_000), Path::new("hills.png"));
         assert_eq!(budget.grant(path, 1_500_000_000, 500_000_000), Ok(()));

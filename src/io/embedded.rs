@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The folder that stands for the program itself.
+/// The name of the folder in which built-in files seem to lie.
 pub(super) const FOLDER: &str = "built-in";
 
 /// Public-domain elevation: US Geological Survey, the Jacksboro fault in Tennessee, cells of 90 m.

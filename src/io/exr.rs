@@ -20,23 +20,18 @@ use super::{
 };
 use crate::sim::grid::Grid;
 
-/// Channel names that hold heights, the surest first; in a grey picture stored as colours all colours are alike.
+/// What a file of another kind is told.
+const NEEDED: &str = "a channel named Y of 32-bit floats is needed";
+/// Channel names that hold heights, the surest first. In a grey picture stored as colours all colours are alike.
 const HEIGHT_CHANNELS: [&str; 4] = ["y", "z", "height", "r"];
 
 /// Reads the channel of heights: Y or Z, else the first that can hold them.
-///
-/// # Errors
-/// It is no EXR, it is damaged or cut off, its size is refused, or a cell is not a finite number.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: exr::error::Error| unusable(path, &error);
     let reader = exr::block::read(open(path)?, false).map_err(bad)?;
     let found = reader.headers().iter().enumerate().find_map(|(layer, header)| Some((layer, height_channel(header)?)));
     let Some((layer, channel)) = found else {
-        return Err(Error::input(
-            path,
-            "it has no layer of plain pixels",
-            "a channel named Y of 32-bit floats is needed",
-        ));
+        return Err(Error::input(path, "it has no layer of plain pixels", NEEDED));
     };
     let header = reader.headers()[layer].clone();
     let Vec2(width, height) = header.layer_size;
@@ -68,11 +63,11 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     Ok(Raster { warnings, ..bands.rows.finish()? })
 }
 
-/// Puts the lines of blocks together to rows. Blocks come in any order; as many rows are held as have begun and are not
-/// yet their turn: those of one block where the file is in order.
+/// Joins the lines of blocks to rows. Blocks come in any order. Rows that have begun wait until all rows before them are whole:
+/// those of one block where the file is in order.
 struct Bands<'a> {
     rows: Rows<'a>,
-    /// By number: the row, with NaN where no line has come, and how many of its cells have.
+    /// By number: the row, with NaN where no line has come yet, and how many of its cells have come.
     begun: BTreeMap<usize, (Vec<f32>, usize)>,
     /// How many rows there was memory for when it was last asked for.
     room: usize,
@@ -103,8 +98,8 @@ impl Bands<'_> {
     }
 }
 
-/// The channel to take from a layer, by its place: by name, else the first float, else the first; never transparency if
-/// there is another.
+/// Index of the channel to take from a layer: found by its name, else the first of floats, else the first. Transparency is taken
+/// only where there is no other.
 fn height_channel(header: &Header) -> Option<usize> {
     let channels = &header.channels.list;
     let named =
@@ -121,23 +116,16 @@ fn height_channel(header: &Header) -> Option<usize> {
 fn unusable(path: &Path, error: &exr::error::Error) -> Error {
     match error {
         exr::error::Error::Io(cause) => Error::unreadable(path, cause),
-        other => Error::input(
-            path,
-            format!("it is no whole EXR picture ({other})"),
-            "a channel named Y of 32-bit floats is needed",
-        ),
+        other => Error::input(path, format!("it is no whole EXR picture ({other})"), NEEDED),
     }
 }
 
 /// Writes heights in metres as one channel `Y` of 32-bit floats, compressed without loss.
-///
-/// # Errors
-/// The file cannot be written.
 pub fn write_exr(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Error> {
     let samples = FlatSamples::F32(grid.to_vec());
     let channels = AnyChannels::sort(SmallVec::from_iter([AnyChannel::new("Y", samples)]));
     let size = (grid.width(), grid.height());
-    // Blocks are packed by several threads; without an order each stands where it came first.
+    // Several threads pack blocks. Without this, blocks would be in the order in which they were ready.
     let encoding = Encoding { line_order: LineOrder::Increasing, ..Encoding::SMALL_FAST_LOSSLESS };
     let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
     let tell = |share: f64| progress.done((share * 1e3) as usize, 1000);
@@ -149,47 +137,32 @@ pub fn write_exr(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Er
 mod tests {
     use super::*;
 
-    fn expecting() -> Expected {
-        Expected::anything()
+    /// Writes a picture of one layer.
+    fn put(path: &Path, size: (usize, usize), channels: Vec<AnyChannel<FlatSamples>>, encoding: Encoding) {
+        let channels = AnyChannels::sort(SmallVec::from_vec(channels));
+        let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
+        Image::from_layer(layer).write().to_file(path).expect("it is writable");
     }
 
-    /// Writes channels of one layer of 3 × 2 cells and reads them as heights.
+    /// Writes channels of 3 × 2 cells and reads them as heights.
     fn read_channels(channels: Vec<AnyChannel<FlatSamples>>) -> Result<Raster, Error> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.exr");
-        let channels = AnyChannels::sort(SmallVec::from_vec(channels));
-        let layer = Layer::new((3, 2), LayerAttributes::default(), Encoding::UNCOMPRESSED, channels);
-        Image::from_layer(layer).write().to_file(&path).expect("it is writable");
-        read(&path, &expecting())
-    }
-
-    #[test]
-    fn every_bit_comes_back() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("hills.exr");
-        let grid = Grid::from_fn(67, 45, |x, y| (x as f32).sqrt() * 1e3 - (y as f32).sin() * 1e-3);
-        write_exr(&path, &grid, &Progress::default()).expect("it is writable");
-        let read = read(&path, &expecting()).expect("it was just written");
-        assert!(read.cells.iter().zip(grid.iter()).all(|(a, b)| a.to_bits() == b.to_bits()));
-        assert!(read.warnings.is_empty());
+        put(&path, (3, 2), channels, Encoding::UNCOMPRESSED);
+        read(&path, &Expected::anything())
     }
 
     #[test]
     fn heights_are_found_in_any_kind_of_channel() {
         let floats = |first: f32| FlatSamples::F32(vec![first, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let named = |name: &str, samples| AnyChannel::new(name, samples);
         let halves = FlatSamples::F16([9.5, 1.0, 2.0, 3.0, 4.0, 5.0].map(f16::from_f32).to_vec());
         let whole = FlatSamples::U32(vec![7, 1, 2, 3, 4, 5]);
         let first = |channels| read_channels(channels).map(|read| (read.cells[0], read.cells[5], read.warnings.len()));
-        assert_eq!(
-            first(vec![AnyChannel::new("B", floats(1.5)), AnyChannel::new("Z", floats(2.5))]),
-            Ok((2.5, 5.0, 0))
-        );
-        assert_eq!(
-            first(vec![AnyChannel::new("A", floats(1.5)), AnyChannel::new("R", floats(2.5))]),
-            Ok((2.5, 5.0, 1))
-        );
-        assert_eq!(first(vec![AnyChannel::new("depth", halves)]), Ok((9.5, 5.0, 0)));
-        assert_eq!(first(vec![AnyChannel::new("id", whole)]), Ok((7.0, 5.0, 0)));
+        assert_eq!(first(vec![named("B", floats(1.5)), named("Z", floats(2.5))]), Ok((2.5, 5.0, 0)));
+        assert_eq!(first(vec![named("A", floats(1.5)), named("R", floats(2.5))]), Ok((2.5, 5.0, 1)));
+        assert_eq!(first(vec![named("depth", halves)]), Ok((9.5, 5.0, 0)));
+        assert_eq!(first(vec![named("id", whole)]), Ok((7.0, 5.0, 0)));
     }
 
     #[test]
@@ -202,10 +175,7 @@ mod tests {
     /// Writes 70 × 50 heights in this way.
     fn write_as(path: &Path, encoding: Encoding) -> Grid {
         let grid = Grid::from_fn(70, 50, |x, y| (x * 3 + y * y) as f32);
-        let channels =
-            AnyChannels::sort(SmallVec::from_vec(vec![AnyChannel::new("Y", FlatSamples::F32(grid.to_vec()))]));
-        let layer = Layer::new((70, 50), LayerAttributes::default(), encoding, channels);
-        Image::from_layer(layer).write().to_file(path).expect("it is writable");
+        put(path, (70, 50), vec![AnyChannel::new("Y", FlatSamples::F32(grid.to_vec()))], encoding);
         grid
     }
 
@@ -218,9 +188,9 @@ mod tests {
         let tiles = Encoding { compression: Compression::RLE, blocks: Blocks::Tiles(Vec2(16, 24)), ..decreasing };
         for encoding in [Encoding::UNCOMPRESSED, Encoding::SMALL_LOSSLESS, decreasing, tiles, Encoding::FAST_LOSSLESS] {
             let grid = write_as(&path, encoding);
-            let whole = read(&path, &expecting()).unwrap_or_else(|error| panic!("{error}"));
+            let whole = read(&path, &Expected::anything()).unwrap_or_else(|error| panic!("{error}"));
             assert!(whole.cells == grid, "{encoding:?}");
-            let smaller = read(&path, &Expected { size: Some((33, 9)), ..expecting() });
+            let smaller = read(&path, &Expected { size: Some((33, 9)), ..Expected::anything() });
             assert!(smaller.unwrap_or_else(|error| panic!("{error}")).cells == grid.resampled(33, 9), "{encoding:?}");
         }
     }
@@ -234,6 +204,6 @@ mod tests {
         // The last block's checksum ends the file.
         *bytes.last_mut().expect("it is not empty") ^= 1;
         std::fs::write(&path, bytes).expect("it is writable");
-        assert!(read(&path, &expecting()).is_err());
+        assert!(read(&path, &Expected::anything()).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Heightmaps and layer maps from files, whatever the format, on a common footing: metres on a grid.
+//! Heightmaps and layer maps from files of any format, as metres on a grid.
 //!
 //! What the command line says wins over the sidecar, and the sidecar over the file. What is not stated is assumed, and a
 //! warning tells what was assumed and how to state it.
@@ -31,9 +31,6 @@ const ASSUMED_CELL_SIZE: f32 = 1.0;
 const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
 
 /// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32` or `.asc`, with its sidecar if there is one.
-///
-/// # Errors
-/// One sentence, if the file or its sidecar cannot be used as the options ask, or if an option is out of range.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     check(options, path)?;
     let expected = Expected {
@@ -96,12 +93,9 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
 }
 
 /// Reads a map of a layer and resamples it to `size` (columns, rows). The values of integer formats
-/// span the range of its import unless a sidecar states min_m and max_m; those of other formats are taken as they are.
+/// span the range of its import unless a sidecar states min_m and max_m. Those of other formats are taken as they are.
 ///
 /// Returns the map and the warnings, a sentence each.
-///
-/// # Errors
-/// One sentence, if the file or its sidecar cannot be used.
 pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Grid, Vec<String>), Error> {
     let expected = Expected {
         sidecar: Sidecar::of(path)?,
@@ -125,9 +119,6 @@ pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Gr
 
 impl Session {
     /// A map that starts as bare dry bedrock under the defaults, with droplets on.
-    ///
-    /// # Errors
-    /// It needs more memory than may be used.
     pub fn of_heightmap(name: &str, map: Heightmap, origin: Origin) -> Result<Self, Error> {
         let mut session = Session::small(name, 1, origin);
         session.set_heights(Arc::new(map));
@@ -138,10 +129,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Loads a map of a layer. It takes effect at the next [`Self::restart`].
-    ///
-    /// # Errors
-    /// The file cannot be used as such a map; nothing is changed then.
+    /// Loads a map of a layer. It takes effect at the next [`Self::restart`]. Nothing is changed if the file cannot be used.
     pub fn load_map(&mut self, layer: Layer, path: &Path) -> Result<(), Error> {
         let (grid, warnings) = read_layer(path, self.size(), layer)?;
         self.set_map(layer, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;

@@ -1,5 +1,5 @@
-//! What is kept in case the program breaks down: a project per running program, locked for as long as it runs. One whose lock
-//! is free was left behind by a breakdown, and stays so until a person opens it or throws it away.
+//! Work that is kept in case the program crashes: one project for each running program, locked as long as it runs. A project whose
+//! lock is free was left behind by a crash. It stays there until a person opens it or throws it away.
 
 use std::{
     fs::{self, File},
@@ -10,51 +10,47 @@ use std::{
 
 use super::{Error, input, project::ENDING};
 
-/// Ending of the names of locks.
 const LOCK: &str = "lock";
 
 /// The place where a running program keeps its work.
 #[derive(Debug)]
 pub struct Keeper {
     path: PathBuf,
-    /// Held as long as the program runs; the system lets it go however that ends.
-    _held: File,
+    /// Locked as long as the program runs. The system unlocks it however the program ends.
+    _lock: File,
 }
 
 impl Keeper {
     /// Takes a place of its own in a folder, which is made if there is none.
-    ///
-    /// # Errors
-    /// The folder cannot be written.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let path = folder.join(format!("{moment}-{}", std::process::id())).with_extension(ENDING);
         let hold = || loop {
-            let held = File::create(path.with_extension(LOCK))?;
-            held.lock()?;
-            // Another program that was just starting may have taken it for a lock of no use before it was held.
+            let lock = File::create(path.with_extension(LOCK))?;
+            lock.lock()?;
+            // Before it was locked, another program that was just starting may have removed it.
             if path.with_extension(LOCK).exists() {
-                return Ok(held);
+                return Ok(lock);
             }
         };
-        let held = fs::create_dir_all(folder).and_then(|()| hold());
-        let held = held.map_err(|error: io::Error| Error::unwritable(folder, &error))?;
-        Ok(Self { path, _held: held })
+        let lock = fs::create_dir_all(folder).and_then(|()| hold());
+        let lock = lock.map_err(|error: io::Error| Error::unwritable(folder, &error))?;
+        Ok(Self { path, _lock: lock })
     }
 
     /// Takes over what a program left behind; `None` if a running program keeps it.
     pub fn take_over(path: &Path) -> Option<Self> {
-        let held = File::options().create(true).append(true).open(path.with_extension(LOCK)).ok()?;
-        held.try_lock().ok()?;
-        Some(Self { path: path.to_owned(), _held: held })
+        let lock = File::options().create(true).append(true).open(path.with_extension(LOCK)).ok()?;
+        lock.try_lock().ok()?;
+        Some(Self { path: path.to_owned(), _lock: lock })
     }
 
-    /// The project that it keeps, once it was written.
+    /// Where its project is written.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Ends as planned: what was kept is not needed any more.
+    /// Removes what was kept: the program ends as planned.
     pub fn end(self) {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(self.path.with_extension(LOCK));
@@ -65,10 +61,10 @@ impl Keeper {
 /// them over ends.
 pub fn left_behind(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let (mut left, locks): (Vec<PathBuf>, Vec<PathBuf>) = entries
-        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING || ending == LOCK))
-        .partition(|path| path.extension().is_some_and(|ending| ending == ENDING));
-    // A program that broke down before it kept anything has left its lock alone.
+    let (locks, mut left): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries.partition(|path| path.extension().is_some_and(|ending| ending == LOCK));
+    left.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    // A program that crashed before it kept anything has left nothing but its lock.
     for lock in locks.iter().filter(|lock| !lock.with_extension(ENDING).exists()) {
         Keeper::take_over(lock).into_iter().for_each(Keeper::end);
     }
@@ -100,9 +96,9 @@ mod tests {
         let keeper = keep(&place, "work");
         assert!(left_behind(&place).is_empty() && Keeper::take_over(keeper.path()).is_none(), "it runs");
         let path = keeper.path().to_owned();
-        // As if the program were gone: the lock is let go, the files stay.
+        // As if the program were gone: the lock is free, the files stay.
         drop(keeper);
-        // However often programs start and break down before they have kept anything.
+        // However often programs start and crash before they have kept anything.
         for _ in 0..3 {
             assert_eq!(left_behind(&place), std::slice::from_ref(&path));
             drop(Keeper::new(&place).unwrap_or_else(|error| panic!("{error}")));
@@ -112,7 +108,7 @@ mod tests {
         let more = again.path().to_owned();
         drop(again);
         assert_eq!(left_behind(&place), [more.clone(), path.clone()], "the newest first");
-        // Who goes on with it and breaks down has left it behind again; who ends as planned has not.
+        // A program that takes it over and crashes leaves it behind again. One that ends as planned does not.
         let taken = Keeper::take_over(&path).expect("nobody has it");
         assert_eq!(left_behind(&place), std::slice::from_ref(&more));
         drop(taken);

@@ -35,7 +35,7 @@ pub use self::{
     asc::write_asc,
     budget::{Budget, SaidBy},
     exr::write_exr,
-    png::{write_png8, write_png16, write_rgb8, write_rgb16},
+    png::{write_png8, write_png16, write_rgb8},
     progress::Progress,
     raw::{write_r16, write_r32},
     sidecar::write_sidecar,
@@ -45,33 +45,18 @@ use crate::{params::listed, sim::bounds::Unfit};
 
 /// Why a file could not be read or written. The message is one sentence: which file, what is wrong, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// What the user gave cannot be used: a file that is missing or damaged, options that contradict it.
-    #[error("{}: {wrong}; {right}", escaped(&.path.to_string_lossy()))]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        wrong: String,
-        /// What would be right.
-        right: String,
-    },
-    /// Results could not be written.
-    #[error("{}: {wrong}; {right}", escaped(&.path.to_string_lossy()))]
-    Output {
-        /// The file or folder.
-        path: PathBuf,
-        /// What is wrong.
-        wrong: String,
-        /// What would be right.
-        right: String,
-    },
+#[error("{}: {wrong}; {right}", escaped(&path.to_string_lossy()))]
+pub struct Error {
+    path: PathBuf,
+    wrong: String,
+    right: String,
+    exit_code: u8,
 }
 
 impl Error {
     /// Bad input: what is wrong with `path`, and what would be right.
     pub fn input(path: &Path, wrong: impl Into<String>, right: impl Into<String>) -> Self {
-        Self::Input { path: path.to_owned(), wrong: one_line(wrong), right: one_line(right) }
+        Self { path: path.to_owned(), wrong: one_line(wrong), right: one_line(right), exit_code: 2 }
     }
 
     /// A number in `path` that the simulation cannot carry.
@@ -81,11 +66,11 @@ impl Error {
 
     /// A failure while writing: what is wrong with `path`, and what would be right.
     pub fn output(path: &Path, wrong: impl Into<String>, right: impl Into<String>) -> Self {
-        Self::Output { path: path.to_owned(), wrong: one_line(wrong), right: one_line(right) }
+        Self { exit_code: 1, ..Self::input(path, wrong, right) }
     }
 
     /// The operating system does not let a file be read.
-    pub fn unreadable(path: &Path, cause: &io::Error) -> Self {
+    pub(super) fn unreadable(path: &Path, cause: &io::Error) -> Self {
         let (wrong, right) = match cause.kind() {
             io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the name and the folder"),
             io::ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in it"),
@@ -99,55 +84,45 @@ impl Error {
 
     /// The operating system does not let a file be written.
     pub fn unwritable(path: &Path, cause: &impl Display) -> Self {
-        Self::output(
-            path,
-            format!("it cannot be written ({cause})"),
-            "choose a folder with room and the right to write",
-        )
+        let wrong = format!("it cannot be written ({cause})");
+        Self::output(path, wrong, "choose a folder with room and the right to write")
     }
 
-    /// The same of the file at the same place in another folder, if it lies in this one.
+    /// The same error, but of a file in the folder `to` if it was of one in `from`.
     pub(super) fn moved(mut self, from: &Path, to: &Path) -> Self {
-        let (Self::Input { path, .. } | Self::Output { path, .. }) = &mut self;
-        if let Ok(within) = path.strip_prefix(from) {
-            *path = to.join(within);
+        if let Ok(within) = self.path.strip_prefix(from) {
+            self.path = to.join(within);
         }
         self
     }
 
-    /// There is neither a scene nor a file called `name`; `scenes` are the names that exist.
-    pub fn unknown_scene(name: &str, scenes: &[&str]) -> Self {
+    /// There is neither a scene nor a file called `name`. `scenes` are the names that exist.
+    pub(super) fn unknown_scene(name: &str, scenes: &[&str]) -> Self {
         let right = format!("the built-in scenes are {}", listed(scenes, name));
         Self::input(Path::new(name), "there is no such scene or file", right)
     }
 
     /// A scene file that cannot be used, for the reason given.
-    pub fn bad_scene(path: &Path, reason: &str) -> Self {
+    pub(super) fn bad_scene(path: &Path, reason: &str) -> Self {
         Self::input(path, reason, "a built-in scene is a good example to copy from")
     }
 
     /// What the program exits with: 2 for bad input, 1 for a failure while writing.
     pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Input { .. } => 2,
-            Self::Output { .. } => 1,
-        }
+        self.exit_code
     }
 }
 
-/// Text for a line of its own: a line break, or what else commands a terminal, becomes a code like `\n`.
+/// Text that stays on one line: line breaks and other characters that control a terminal become codes like `\n`.
 pub fn escaped(text: &str) -> String {
-    let line = |letter: char| match letter {
-        letter if letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}') => {
-            letter.escape_default().to_string()
-        }
-        letter => letter.to_string(),
-    };
-    text.chars().map(line).collect()
+    let breaks = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
+    text.chars()
+        .map(|letter| if breaks(letter) { letter.escape_default().to_string() } else { letter.into() })
+        .collect()
 }
 
-/// Messages of other crates may span lines or end in a full stop, and what they quote may hold what a terminal obeys; a sentence
-/// of ours does not.
+/// Messages of other crates may span several lines, end in a full stop, or quote characters that control a terminal. Our sentences
+/// do not.
 fn one_line(text: impl Into<String>) -> String {
     let text = text.into();
     let words: Vec<&str> = text.split_whitespace().collect();

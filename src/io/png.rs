@@ -23,10 +23,7 @@ trait BufReadSeek: BufRead + Seek {}
 
 impl<T: BufRead + Seek> BufReadSeek for T {}
 
-/// Reads a picture as heights: grey as it is, colours by their luminance; transparency does not count.
-///
-/// # Errors
-/// It is no PNG, it is damaged or cut off, or its size is refused.
+/// Reads a picture as heights: grey as it is, colours by their luminance. Transparency does not count.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: DecodingError| unusable(path, &error);
     let file: Box<dyn BufReadSeek> = match embedded::find(path) {
@@ -106,84 +103,55 @@ fn unusable(path: &Path, error: &DecodingError) -> Error {
     Error::input(path, wrong, "a PNG of 16-bit grey is needed")
 }
 
-/// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`, outside values are clamped.
-///
-/// # Errors
-/// The file cannot be written.
+/// What a pixel is.
+type Pixel = (ColorType, BitDepth);
+
+const GREY_8: Pixel = (ColorType::Grayscale, BitDepth::Eight);
+const GREY_16: Pixel = (ColorType::Grayscale, BitDepth::Sixteen);
+const RGB_8: Pixel = (ColorType::Rgb, BitDepth::Eight);
+const RGB_16: Pixel = (ColorType::Rgb, BitDepth::Sixteen);
+
+/// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`. Values outside are clamped.
 pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_be_bytes).collect();
-    write(path, (grid.width(), grid.height()), ColorType::Grayscale, BitDepth::Sixteen, &bytes, progress)
+    output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_16, &bytes, progress))
 }
 
-/// Writes values as grey of 8 bits: 0 and 255 stand for the ends of `range`, outside values are clamped.
-///
-/// # Errors
-/// The file cannot be written.
+/// Writes values as grey of 8 bits: 0 and 255 stand for the ends of `range`. Values outside are clamped.
 pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u8::MAX.into()).map(|step| step as u8).collect();
-    write(path, (grid.width(), grid.height()), ColorType::Grayscale, BitDepth::Eight, &bytes, progress)
+    output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_8, &bytes, progress))
 }
 
-/// Writes a picture of 16 bits: `width × height` pixels of red, green and blue that are data and no light.
-///
-/// # Errors
-/// The file cannot be written, or the number of values is not `width * height * 3`.
-pub fn write_rgb16(
-    path: &Path,
-    (width, height): (usize, usize),
-    values: &[u16],
-    progress: &Progress,
-) -> Result<(), Error> {
+/// Writes a picture of 16 bits. Its colours are data, not light.
+pub(super) fn write_rgb16(path: &Path, size: (usize, usize), values: &[u16], progress: &Progress) -> Result<(), Error> {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
-    write(path, (width, height), ColorType::Rgb, BitDepth::Sixteen, &bytes, progress)
+    output::create(path, |file| encode(file, size, RGB_16, &bytes, progress))
 }
 
-/// Writes a picture: `width × height` pixels of red, green and blue, sRGB, rows from top to bottom.
-///
-/// # Errors
-/// The file cannot be written, or the number of bytes is not `width * height * 3`.
-pub fn write_rgb8(
-    path: &Path,
-    (width, height): (usize, usize),
-    pixels: &[u8],
-    progress: &Progress,
-) -> Result<(), Error> {
-    write(path, (width, height), ColorType::Rgb, BitDepth::Eight, pixels, progress)
+/// Writes a picture of so many columns and rows: red, green and blue of each pixel, sRGB, rows from top to bottom.
+pub fn write_rgb8(path: &Path, size: (usize, usize), pixels: &[u8], progress: &Progress) -> Result<(), Error> {
+    output::create(path, |file| encode(file, size, RGB_8, pixels, progress))
 }
 
 /// The bytes of such a picture, which become part of the file at `path`.
-///
-/// # Errors
-/// The number of bytes is not `width * height * 3`.
 pub(super) fn rgb8_bytes(path: &Path, size: (usize, usize), pixels: &[u8]) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    let encoded = encode(&mut bytes, size, ColorType::Rgb, BitDepth::Eight, pixels, &Progress::default());
+    let encoded = encode(&mut bytes, size, RGB_8, pixels, &Progress::default());
     encoded.map(|()| bytes).map_err(|error| Error::unwritable(path, &error))
-}
-
-fn write(
-    path: &Path,
-    size: (usize, usize),
-    color: ColorType,
-    depth: BitDepth,
-    bytes: &[u8],
-    progress: &Progress,
-) -> Result<(), Error> {
-    output::create(path, |file| encode(file, size, color, depth, bytes, progress))
 }
 
 fn encode(
     file: impl Write,
     (width, height): (usize, usize),
-    color: ColorType,
-    depth: BitDepth,
+    pixel: Pixel,
     bytes: &[u8],
     progress: &Progress,
 ) -> Result<(), EncodingError> {
     let mut encoder = Encoder::new(file, width as u32, height as u32);
-    encoder.set_color(color);
-    encoder.set_depth(depth);
-    if color == ColorType::Rgb && depth == BitDepth::Eight {
+    encoder.set_color(pixel.0);
+    encoder.set_depth(pixel.1);
+    if pixel == RGB_8 {
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
     let mut writer = encoder.write_header()?;
@@ -202,10 +170,6 @@ mod tests {
 
     use super::*;
 
-    fn expecting() -> Expected {
-        Expected::anything()
-    }
-
     fn path() -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.png");
@@ -218,7 +182,7 @@ mod tests {
         let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
         let (min, max) = grid.min_max();
         write_png16(&path, &grid, (min, max), &Progress::default()).expect("it is writable");
-        let read = read(&path, &expecting()).expect("it was just written");
+        let read = read(&path, &Expected::anything()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(65535.0), 0));
         for (before, step) in grid.iter().zip(read.cells.iter()) {
             let after = f64::from(min) + f64::from(*step) * f64::from(max - min) / 65535.0;
@@ -230,14 +194,14 @@ mod tests {
     fn a_flat_map_is_all_zeros() {
         let (_folder, path) = path();
         write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &Progress::default()).expect("it is writable");
-        assert_eq!(read(&path, &expecting()).expect("it was just written").cells, Grid::filled(3, 2, 0.0));
+        assert_eq!(read(&path, &Expected::anything()).expect("it was just written").cells, Grid::filled(3, 2, 0.0));
     }
 
     #[test]
     fn eight_bit_colours_are_read_by_luminance_and_say_so() {
         let (_folder, path) = path();
         write_rgb8(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &Progress::default()).expect("it is writable");
-        let read = read(&path, &expecting()).expect("it was just written");
+        let read = read(&path, &Expected::anything()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
     }
@@ -256,8 +220,10 @@ mod tests {
         let mut encoder = Encoder::new(file, 20_000, 20_000);
         encoder.set_depth(BitDepth::Sixteen);
         drop(encoder.write_header().expect("it is writable"));
-        let error =
-            read(&path, &Expected { size: Some((64, 64)), ..expecting() }).err().expect("too large").to_string();
+        let error = read(&path, &Expected { size: Some((64, 64)), ..Expected::anything() })
+            .err()
+            .expect("too large")
+            .to_string();
         assert!(error.contains("20000 × 20000 cells; at most 16384"), "{error}");
     }
 
@@ -275,7 +241,7 @@ mod tests {
             let mut bytes = sound.clone();
             bytes[end] ^= 1;
             std::fs::write(&path, bytes).expect("it is writable");
-            assert!(read(&path, &expecting()).is_err(), "{}", String::from_utf8_lossy(&kind));
+            assert!(read(&path, &Expected::anything()).is_err(), "{}", String::from_utf8_lossy(&kind));
             kinds.push(kind);
             begin = end + 4;
         }

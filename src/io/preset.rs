@@ -31,17 +31,11 @@ impl Preset {
     }
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// It cannot be read or holds no parameters.
     pub fn load(path: &Path) -> Result<Self, Error> {
         input::ron(path, &input::text(path)?, "parameters", "a file that was saved as a preset is needed")
     }
 
-    /// Sets the parameters of a session: all of them or none.
-    ///
-    /// # Errors
-    /// One is unknown or out of range; `path` is the file that is named.
+    /// Sets the parameters of a session: all, or none if one is unknown or out of range. The error names the file at `path`.
     pub fn apply(&self, session: &mut Session, path: &Path) -> Result<(), Error> {
         let before = Self::of(session, None);
         for (parameter, value) in &self.parameters {
@@ -62,9 +56,6 @@ impl Preset {
     }
 
     /// Writes a file, whole or not at all.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }

@@ -1,4 +1,4 @@
-//! How much of some work is done, for the one who waits for it.
+//! How much of some work is done.
 
 use std::sync::{
     Arc,
@@ -7,13 +7,13 @@ use std::sync::{
 
 use crate::model::session::Session;
 
-/// The share of some work that is done, from 0 to 1, and whether it is still wanted. Clones share it; who does not watch gives
-/// a new one away.
+/// The share of some work that is done, from 0 to 1, and whether the work is still wanted. Clones share both. Where nothing watches
+/// the work, it gets a new one.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU32>, Arc<AtomicBool>);
 
 impl Progress {
-    /// The share that is done. 0 also where the work cannot tell.
+    /// The share that is done. It stays 0 where the work does not tell.
     pub fn share(&self) -> f32 {
         f32::from_bits(self.0.load(Ordering::Relaxed))
     }

@@ -11,23 +11,19 @@ use crate::{
 /// Longest side of a file that is opened at all, in cells; two such sides are 2^28 cells.
 const LONGEST_SIDE: u64 = 1 << 14;
 
-/// A map as it was read.
 pub(super) struct Raster {
     /// Metres, or steps if there is a full scale; as many cells as were expected, else as many as the file has.
     pub cells: Grid,
-    /// Columns and rows of the file.
     pub size: (usize, usize),
     /// For integer formats: the value that stands for the top of the range; 0 stands for its bottom.
     pub full_scale: Option<f32>,
     /// Side of a cell, if the file states one.
     pub cell_size: Option<CellSize>,
-    /// Where on Earth it lies, if the file says so.
     pub geo: Option<Geo>,
     /// What the user should know of how the file was read, without the file's name.
     pub warnings: Vec<String>,
 }
 
-/// The cell size that a file states.
 pub(super) struct CellSize {
     /// Metres.
     pub metres: f32,
@@ -43,13 +39,12 @@ pub(super) struct Expected {
     pub size: Option<(usize, usize)>,
     /// Shortest and longest side allowed for a map that is not resampled.
     pub sides: (usize, usize),
-    /// What a cell may hold that is no step of an integer format.
+    /// Values that a cell may have, except the steps of integer formats.
     pub bounds: Bounds,
-    /// Memory that reading may take.
     pub budget: Budget,
 }
 
-/// Takes the rows of a map as they are read, and keeps of them what is wanted.
+/// Takes the rows of a map as they are read, and resamples them.
 pub(super) struct Rows<'a> {
     path: &'a Path,
     bounds: Bounds,
@@ -58,25 +53,19 @@ pub(super) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Columns and rows of the file.
     pub(super) fn size(&self) -> (usize, usize) {
         self.size
     }
 
-    /// Rows that have come.
     pub(super) fn come(&self) -> usize {
         self.resampler.come()
     }
 
-    /// Takes a row of steps.
     pub(super) fn push_steps(&mut self, row: &[f32]) {
         self.resampler.push(row);
     }
 
-    /// Takes a row of numbers in the map's own unit.
-    ///
-    /// # Errors
-    /// Names the first cell that cannot be carried.
+    /// Takes a row of numbers in the map's own unit. An error names the first cell that is out of bounds.
     pub(super) fn push(&mut self, row: &[f32]) -> Result<(), Error> {
         let checked = self.bounds.check_cells(row, self.size.0, self.come());
         checked.map_err(|unfit| Error::unfit(self.path, unfit))?;
@@ -84,10 +73,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// The map, with as many cells as were expected, in metres and without a place.
-    ///
-    /// # Errors
-    /// Rows are missing.
+    /// The map, with as many cells as were expected, in metres and without a place on Earth. No row may be missing.
     pub(super) fn finish(self) -> Result<Raster, Error> {
         let (come, (_, rows)) = (self.come(), self.size);
         if come < rows {
@@ -100,10 +86,7 @@ impl Rows<'_> {
 }
 
 impl Expected {
-    /// Checks the size in a file's header before any cell is read.
-    ///
-    /// # Errors
-    /// A side of zero, too small or too large, or a size that the sidecar contradicts.
+    /// Checks the size in a file's header before any cell is read: against the limits, and against the sidecar.
     pub(super) fn admit(&self, path: &Path, width: u64, height: u64) -> Result<(usize, usize), Error> {
         let refuse = |wrong: String, right: String| Err(Error::input(path, wrong, right));
         let found = format!("it has {width} × {height} cells");
@@ -111,10 +94,8 @@ impl Expected {
             return refuse(found, "a map needs at least one column and one row".into());
         }
         if width.max(height) > LONGEST_SIDE {
-            return refuse(
-                found,
-                format!("at most {LONGEST_SIDE} on a side can be read, so make it smaller or cut it"),
-            );
+            let right = format!("at most {LONGEST_SIDE} on a side can be read, so make it smaller or cut it");
+            return refuse(found, right);
         }
         // Both sides are at most LONGEST_SIDE from here on.
         let (width, height) = (width as usize, height as usize);
@@ -133,20 +114,15 @@ impl Expected {
         if self.size.is_none() && width.max(height) > longest {
             let scale = longest as f64 / width.max(height) as f64;
             let fitted = |side: usize| ((side as f64 * scale).round() as usize).clamp(shortest, longest);
-            let right = format!(
-                "a side may have at most {longest}, and --size {}x{} resamples it",
-                fitted(width),
-                fitted(height)
-            );
+            let (width, height) = (fitted(width), fitted(height));
+            let right = format!("a side may have at most {longest}, and --size {width}x{height} resamples it");
             return refuse(found, right);
         }
         Ok((width, height))
     }
 
-    /// Makes ready for the rows of a map of an admitted size. Besides what they need, the reader takes so many bytes.
-    ///
-    /// # Errors
-    /// It needs more memory than may be used.
+    /// Prepares for the rows of a map of an admitted size, if there is memory for them and for as many bytes as the reader needs
+    /// `besides`.
     pub(super) fn rows<'a>(&self, path: &'a Path, size: (usize, usize), besides: u64) -> Result<Rows<'a>, Error> {
         let wanted = self.size.unwrap_or(size);
         self.budget.ask(path, Resampler::bytes(size, wanted).saturating_add(besides))?;
@@ -154,8 +130,8 @@ impl Expected {
     }
 }
 
-/// The steps of an integer format: from 0 for `min` to `full` for `max`. What lies outside is clamped; where both are the same,
-/// all are 0, which reads back as that value.
+/// The steps of an integer format: from 0 for `min` to `full` for `max`. Values outside are clamped. Where both are the same, all
+/// steps are 0, which is read back as that value.
 pub(super) fn steps(grid: &Grid, (min, max): (f32, f32), full: u16) -> impl Iterator<Item = u16> {
     let (min, range) = (f64::from(min), f64::from(max) - f64::from(min));
     let scale = if range > 0.0 { f64::from(full) / range } else { 0.0 };

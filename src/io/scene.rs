@@ -25,31 +25,18 @@ use crate::{
     sim::terrain::{Layer, Pool, Source},
 };
 
+macro_rules! built_in {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../assets/scenes/", $name, ".ron")))),*]
+    };
+}
+
 /// The scenes compiled into the program: name and RON text.
-pub const BUILT_IN: [(&str, &str); 22] = [
-    ("alpine-valley", include_str!("../../assets/scenes/alpine-valley.ron")),
-    ("ten-seeds", include_str!("../../assets/scenes/ten-seeds.ron")),
-    ("round-hill", include_str!("../../assets/scenes/round-hill.ron")),
-    ("jacksboro-fault", include_str!("../../assets/scenes/jacksboro-fault.ron")),
-    ("river-valley", include_str!("../../assets/scenes/river-valley.ron")),
-    ("mountain-lake", include_str!("../../assets/scenes/mountain-lake.ron")),
-    ("dam-break", include_str!("../../assets/scenes/dam-break.ron")),
-    ("two-vessels", include_str!("../../assets/scenes/two-vessels.ron")),
-    ("figure-5", include_str!("../../assets/scenes/figure-5.ron")),
-    ("figure-6", include_str!("../../assets/scenes/figure-6.ron")),
-    ("figure-7", include_str!("../../assets/scenes/figure-7.ron")),
-    ("figure-8", include_str!("../../assets/scenes/figure-8.ron")),
-    ("figure-9", include_str!("../../assets/scenes/figure-9.ron")),
-    ("musgrave-1989", include_str!("../../assets/scenes/musgrave-1989.ron")),
-    ("sand-sea", include_str!("../../assets/scenes/sand-sea.ron")),
-    ("one-barchan", include_str!("../../assets/scenes/one-barchan.ron")),
-    ("buried-pyramid", include_str!("../../assets/scenes/buried-pyramid.ron")),
-    ("obstacle-abrasion", include_str!("../../assets/scenes/obstacle-abrasion.ron")),
-    ("star-dunes", include_str!("../../assets/scenes/star-dunes.ron")),
-    ("parameter-study", include_str!("../../assets/scenes/parameter-study.ron")),
-    ("wadi", include_str!("../../assets/scenes/wadi.ron")),
-    ("as-published", include_str!("../../assets/scenes/as-published.ron")),
-];
+pub const BUILT_IN: [(&str, &str); 22] = built_in! {
+    "alpine-valley" "ten-seeds" "round-hill" "jacksboro-fault" "river-valley" "mountain-lake" "dam-break"
+    "two-vessels" "figure-5" "figure-6" "figure-7" "figure-8" "figure-9" "musgrave-1989" "sand-sea" "one-barchan"
+    "buried-pyramid" "obstacle-abrasion" "star-dunes" "parameter-study" "wadi" "as-published"
+};
 
 /// Most ticks that may run before a window shows a scene.
 const LATEST_SHOWN: u64 = 10_000;
@@ -109,9 +96,6 @@ pub struct Picture {
 }
 
 /// Opens a built-in scene by name, a scene file (`.ron`), a project (`.thalweg`) or a heightmap. There is at least one session.
-///
-/// # Errors
-/// One sentence, if there is no such scene or the file cannot be used.
 pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
     let origin = Origin { input: input.to_owned(), options: options.clone(), ..Origin::default() };
     if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == input) {
@@ -131,9 +115,6 @@ pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
 
 impl Session {
     /// The first run of a scene, or the heightmap: see [`open()`].
-    ///
-    /// # Errors
-    /// One sentence, if there is no such scene or the file cannot be used.
     pub fn open(input: &str, options: &Options) -> Result<Self, Error> {
         // A scene has at least one run.
         open(input, options).map(|mut sessions| sessions.swap_remove(0))
@@ -147,7 +128,7 @@ const FIELDS: [&str; 10] =
 fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
     let bad = |error: ron::error::SpannedError| Error::bad_scene(path, &error.to_string());
     let mut scene: Scene = ron::from_str(text).map_err(bad)?;
-    // Which files of layers there can be stands in the table of layers, which a derive cannot read.
+    // The fields for files of layers come from the table of layers, which a derive cannot read.
     let ron::Value::Map(fields) = ron::from_str(text).map_err(bad)? else { return Ok(scene) };
     for (field, value) in fields {
         let field: String = field.into_rust().unwrap_or_default();
@@ -164,7 +145,7 @@ fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
 }
 
 impl Scene {
-    /// The runs that the scene describes; `path` is the file that it stands in.
+    /// The runs that the scene describes. `path` is its file.
     fn sessions(&self, name: &str, path: &Path, origin: Origin) -> Result<Vec<Session>, Error> {
         let only = [Tile::default()];
         let tiles = if self.tiles.is_empty() { &only[..] } else { &self.tiles };
@@ -175,7 +156,7 @@ impl Scene {
         let session = |tile| self.session(tile, name, path, origin.clone(), heights.clone());
         let mut sessions = tiles.iter().map(session).collect::<Result<Vec<_>, _>>()?;
         let maps: Vec<_> = self.maps.iter().filter(|(layer, _)| **layer != Layer::Bedrock).collect();
-        // For all of them together, before the first one is made.
+        // Memory for all of them together is asked for before the first one is made.
         let bytes = |session: &Session| session.wanted() + session.bytes_of_maps(maps.len());
         Budget::present().ask(path, sessions.iter().map(bytes).sum())?;
         for session in &mut sessions {
@@ -233,11 +214,8 @@ impl Scene {
     }
 }
 
-/// Writes the present state of a session as a scene file, with the layers that it needs beside it: opened again, it
-/// starts from exactly these layers, its water at rest. A session at its start needs no layers if a scene or generator made it.
-///
-/// # Errors
-/// A file cannot be written; nothing is replaced then.
+/// Writes the present state of a session as a scene file, with the layers that it needs beside it. Opened again, it starts from
+/// exactly these layers, its water at rest. A session at its start needs no layers if a scene or generator made it.
 pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), Error> {
     let (Some(folder), Some(file), Some(stem)) = (path.parent(), path.file_name(), path.file_stem()) else {
         return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));

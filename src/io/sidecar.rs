@@ -14,9 +14,7 @@ use crate::sim::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sidecar {
-    /// Columns.
     pub width: Option<usize>,
-    /// Rows.
     pub height: Option<usize>,
     /// Side of a cell, in metres.
     pub cell_size_m: Option<f32>,
@@ -35,9 +33,6 @@ impl Sidecar {
     }
 
     /// Reads the sidecar of a heightmap. Without one, every field is missing.
-    ///
-    /// # Errors
-    /// It is there but unreadable, no JSON, has a field that is not known, or states what cannot be.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
         let path = Self::beside(heightmap);
         let text = match embedded::find(&path) {
@@ -45,14 +40,9 @@ impl Sidecar {
             None => input::text_if_there(&path)?,
         };
         let Some(text) = text else { return Ok(Self::default()) };
-        let refuse = |wrong: String, right: &str| Err(Error::input(&path, wrong, right));
-        let sidecar: Self = match serde_json::from_str(&text) {
-            Ok(sidecar) => sidecar,
-            Err(error) => {
-                let right = "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, cells_hash";
-                return refuse(format!("it is no sidecar of a heightmap ({error})"), right);
-            }
-        };
+        let right = "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, cells_hash";
+        let sidecar: Self = serde_json::from_str(&text)
+            .map_err(|error| Error::input(&path, format!("it is no sidecar of a heightmap ({error})"), right))?;
         let numbers = [
             ("min_m", sidecar.min_m, HEIGHT),
             ("max_m", sidecar.max_m, HEIGHT),
@@ -64,16 +54,13 @@ impl Sidecar {
         if let (Some(min), Some(max)) = (sidecar.min_m, sidecar.max_m)
             && min > max
         {
-            return refuse(format!("min_m {min} is above max_m {max}"), "exchange the two");
+            return Err(Error::input(&path, format!("min_m {min} is above max_m {max}"), "exchange the two"));
         }
         Ok(sidecar)
     }
 }
 
 /// Writes the sidecar of a map whose cells have a side of so many metres.
-///
-/// # Errors
-/// The file cannot be written.
 pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32) -> Result<(), Error> {
     let (min, max) = grid.min_max();
     let sidecar = Sidecar {

@@ -1,9 +1,9 @@
-//! A run that is played frame by frame while something looks on, and says what is to come next.
+//! A run that is played frame by frame. After each frame a watcher says what comes next.
 
 use crate::model::{origin::Options, session::Session};
 
-/// What there is to see after a frame.
-pub struct Seen<'a> {
+/// What a watcher sees after a frame.
+pub struct Watched<'a> {
     /// The runs side by side, perhaps in the middle of a tick.
     pub sessions: &'a [Session],
     /// Memory that undo and timeline hold, in bytes.
@@ -12,7 +12,7 @@ pub struct Seen<'a> {
     pub opening: bool,
 }
 
-/// What is to come next.
+/// What comes next.
 pub enum Next {
     /// Another frame.
     GoOn,
@@ -22,5 +22,5 @@ pub enum Next {
     End,
 }
 
-/// Looks on after each frame.
-pub type Watch<'a> = dyn FnMut(Seen<'_>) -> Next + 'a;
+/// A watcher.
+pub type Watch<'a> = dyn FnMut(Watched<'_>) -> Next + 'a;

@@ -1,4 +1,4 @@
-//! The panel of the brush in the hand, and setting a number of it by moving the pointer.
+//! The panel of the chosen brush, and setting one of its numbers by moving the pointer.
 
 use bevy_egui::egui::{self, Align2, CursorIcon, Key, Pos2, Rect, RichText, Sense, Stroke, Ui};
 use egui_phosphor::regular as icon;
@@ -18,7 +18,6 @@ use crate::{
 /// Points by which the pointer moves to make a brush e times larger, or to bring its strength from 0 to 1.
 const REACH: f32 = 160.0;
 
-/// Shown while a brush is in the hand; its heading names it.
 pub const PANEL: Panel = Panel { key: "brush", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
@@ -32,7 +31,7 @@ pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command>
     let mut asked = Vec::new();
     let (brush, fresh) = (state.brushes.of(tool), Brush::of(tool));
     ui.label(RichText::new(tool.about()).weak());
-    let changes = some_of_group_ui(ui, ("brush", brush), ("brush", &fresh), |name| tool.has(name));
+    let changes = some_of_group_ui(ui, ("brush", brush), ("brush", &fresh), false, |name| tool.has(name));
     asked.extend(set("brush", changes));
     if tool == Tool::Stamp {
         ui.horizontal(|ui| {
@@ -47,11 +46,8 @@ pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command>
     let cells = brush.cells(terrain);
     let text = format!("Radius {:.1} m, {cells:.1} cells", cells * terrain.cell_size);
     ui.label(RichText::new(text).small().weak());
-    ui.label(
-        RichText::new("Shift smooths, Ctrl does the opposite, F and Shift+F set, Esc takes a stroke back.")
-            .small()
-            .weak(),
-    );
+    let keys = "Shift smooths, Ctrl does the opposite, F and Shift+F set, Esc takes a stroke back.";
+    ui.label(RichText::new(keys).small().weak());
     asked
 }
 
@@ -60,12 +56,10 @@ pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command>
 pub struct Drag {
     name: &'static str,
     before: f64,
-    /// Where the pointer was.
     from: Pos2,
 }
 
 impl Drag {
-    /// Begins to set this number of the brush in the hand.
     pub fn begin(name: &'static str, state: &PanelState<'_>, pointer: Pos2) -> Option<Self> {
         let brush = state.brushes.of(state.brushes.held?);
         let value = walk(("brush", brush)).into_iter().find(|parameter| parameter.name == name)?.value;
@@ -76,8 +70,7 @@ impl Drag {
     }
 }
 
-/// Sets a number of the brush as the pointer moves; a click or Enter keeps it, Esc or the right button brings back what it
-/// was.
+/// Sets a number of the brush as the pointer moves. A click or Enter keeps the number, Esc or the right button restores it.
 pub fn drag_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, drag: &mut Option<Drag>) -> Vec<Command> {
     let (Some(now), Some(tool)) = (*drag, state.brushes.held) else {
         *drag = None;
@@ -89,11 +82,10 @@ pub fn drag_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, drag: &mut Opt
     };
     let response = root.interact(root.max_rect(), root.id().with("brush drag"), Sense::click());
     let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(now.from);
-    let moved = (pointer.x - now.from.x) / REACH;
+    let moved = f64::from((pointer.x - now.from.x) / REACH);
     let knob = &parameter.knob;
-    let moved = f64::from(moved);
     let wanted = if knob.log { now.before * moved.exp() } else { now.before + moved };
-    // Three digits are as fine as a hand.
+    // No pointer moves more precisely than three digits.
     let digit = 10.0_f64.powf(wanted.abs().max(1e-9).log10().floor() - 2.0);
     let wanted = ((wanted / digit).round() * digit).clamp(knob.min, knob.max);
     let (leaves, keeps) = root.input(|input| {

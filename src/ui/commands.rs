@@ -20,57 +20,30 @@ use crate::{
 
 use super::tool_bar::tool_icon;
 
-/// Where a command stands in the menu bar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Menu {
-    /// Files in and out.
-    File,
-    /// Undo, and what changes layers by hand.
-    Edit,
-    /// Brushes.
-    Brush,
-    /// What comes with the program.
-    Scene,
-    /// Time.
-    Run,
-    /// The picture.
-    View,
-    /// How to.
-    Help,
-}
+type Fill = fn(&mut MenuPart<'_>);
 
-impl Menu {
-    /// All menus, from the left.
-    pub const ALL: [Menu; 7] = [Menu::File, Menu::Edit, Menu::Brush, Menu::Scene, Menu::Run, Menu::View, Menu::Help];
+const MENUS: [(&str, Fill); 7] = [
+    ("File", file),
+    ("Edit", edit),
+    ("Brush", brush),
+    ("Scene", scene),
+    ("Run", run),
+    ("View", view),
+    ("Help", help_menu),
+];
 
-    /// Name shown to the user.
-    pub fn title(self) -> &'static str {
-        match self {
-            Menu::File => "File",
-            Menu::Edit => "Edit",
-            Menu::Brush => "Brush",
-            Menu::Scene => "Scene",
-            Menu::Run => "Run",
-            Menu::View => "View",
-            Menu::Help => "Help",
-        }
-    }
+pub fn menus() -> impl Iterator<Item = &'static str> {
+    MENUS.into_iter().map(|(title, _)| title)
 }
 
 /// A command with everything that is said of it.
-#[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its menu.
-    pub menu: Menu,
-    /// Icon before its name.
+    pub menu: &'static str,
     pub icon: &'static str,
-    /// Its name.
     pub title: String,
     /// What it does, in a sentence.
     pub about: String,
-    /// Keys that ask for it.
     pub keys: Vec<KeyboardShortcut>,
-    /// What is asked for.
     pub command: Command,
     /// Whether a line divides it from the one before.
     pub divided: bool,
@@ -81,20 +54,21 @@ const SHIFT: Modifiers = Modifiers::SHIFT;
 const CTRL: Modifiers = Modifiers::COMMAND;
 const SHIFT_CTRL: Modifiers = CTRL.plus(SHIFT);
 
-/// All commands, in the order of the menus.
 pub fn table() -> &'static [Entry] {
     static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(build);
     &TABLE
 }
 
-/// The entry of a command.
-pub fn entry(command: &Command) -> Option<&'static Entry> {
-    table().iter().find(|entry| entry.command == *command)
+/// What a command does, and its keys.
+pub fn help(context: &egui::Context, command: &Command) -> String {
+    let Some(entry) = table().iter().find(|entry| entry.command == *command) else { return String::new() };
+    let keys = keys_text(context, entry);
+    if keys.is_empty() { entry.about.clone() } else { format!("{} ({keys})", entry.about) }
 }
 
 /// A menu's part of the table while it is being written.
 struct MenuPart<'a> {
-    menu: Menu,
+    menu: &'static str,
     all: &'a mut Vec<Entry>,
 }
 
@@ -117,20 +91,15 @@ impl MenuPart<'_> {
 
 fn build() -> Vec<Entry> {
     let mut all = Vec::new();
-    for (menu, add_to) in Menu::ALL.into_iter().zip([file, edit, brush, scene, run, view, help]) {
+    for (menu, add_to) in MENUS {
         add_to(&mut MenuPart { menu, all: &mut all });
     }
     all
 }
 
 fn file(table: &mut MenuPart<'_>) {
-    table.add(
-        icon::FOLDER_OPEN,
-        "Open…",
-        "Opens a project, a scene file or a heightmap.",
-        &[(CTRL, Key::O)],
-        WindowCommand::Ask(Dialog::Open),
-    );
+    let open = "Opens a project, a scene file or a heightmap.";
+    table.add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], WindowCommand::Ask(Dialog::Open));
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
         let title = match layer {
             Layer::Bedrock => "-Import heights…".to_owned(),
@@ -138,13 +107,12 @@ fn file(table: &mut MenuPart<'_>) {
         };
         table.add(icon::DOWNLOAD_SIMPLE, &title, import.about, &[], WindowCommand::Ask(Dialog::Import(layer)));
     }
-    let save =
-        (icon::FLOPPY_DISK, "Save scene as…", "Writes the present state as a scene file with its layers beside it.");
     let project = "Writes all of the work into its project file, to go on from there another time.";
     table.add(icon::FLOPPY_DISK, "-Save", project, &[(CTRL, Key::S)], WindowCommand::Save);
     let other = "Writes all of the work into another project file.";
     table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], WindowCommand::Ask(Dialog::SaveProject));
-    table.add(save.0, save.1, save.2, &[], WindowCommand::Ask(Dialog::SaveScene));
+    let scene = "Writes the present state as a scene file with its layers beside it.";
+    table.add(icon::FLOPPY_DISK, "Save scene as…", scene, &[], WindowCommand::Ask(Dialog::SaveScene));
     let export = "Writes heights, maps and meshes for engines, maps of the land, and printers.";
     table.add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], WindowCommand::AskExport);
     let endings = export::formats("height").join(", .");
@@ -155,20 +123,10 @@ fn file(table: &mut MenuPart<'_>) {
     let preset = "Sets the parameters that such a file holds, of a process or of all.";
     table.add(icon::SLIDERS, "Load parameters…", preset, &[], WindowCommand::Ask(Dialog::LoadPreset));
     let copy = "Puts the command on the clipboard that makes this run without a window.";
-    table.add(
-        icon::TERMINAL_WINDOW,
-        "-Copy command line",
-        copy,
-        &[(SHIFT_CTRL, Key::C)],
-        WindowCommand::CopyCommandLine,
-    );
-    table.add(
-        icon::GEAR,
-        "Settings…",
-        "Panels, mouse and quality.",
-        &[(CTRL, Key::Comma)],
-        WindowCommand::Toggle(Pane::Settings),
-    );
+    let keys = [(SHIFT_CTRL, Key::C)];
+    table.add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine);
+    let settings = WindowCommand::Toggle(Pane::Settings);
+    table.add(icon::GEAR, "Settings…", "Panels, mouse and quality.", &[(CTRL, Key::Comma)], settings);
     table.add(icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], FileCommand::Quit);
 }
 
@@ -210,13 +168,8 @@ fn scene(table: &mut MenuPart<'_>) {
 }
 
 fn run(table: &mut MenuPart<'_>) {
-    table.add(
-        icon::PLAY_PAUSE,
-        "Play or pause",
-        "Lets time run, or stops it.",
-        &[(NONE, Key::Space)],
-        RunCommand::TogglePlay,
-    );
+    let play = "Lets time run, or stops it.";
+    table.add(icon::PLAY_PAUSE, "Play or pause", play, &[(NONE, Key::Space)], RunCommand::TogglePlay);
     let step = [(NONE, Key::ArrowRight), (NONE, Key::Period)];
     table.add(icon::SKIP_FORWARD, "One tick", "Runs a single tick and pauses.", &step, RunCommand::Step(1));
     let stage = "Runs the next stage of a tick and pauses: the status bar and the Learn workspace say what comes next.";
@@ -232,13 +185,8 @@ fn run(table: &mut MenuPart<'_>) {
 }
 
 fn view(table: &mut MenuPart<'_>) {
-    table.add(
-        icon::CORNERS_OUT,
-        "Frame all",
-        "The camera shows the whole map.",
-        &[(NONE, Key::Home)],
-        ViewCommand::FrameAll,
-    );
+    let frame = "The camera shows the whole map.";
+    table.add(icon::CORNERS_OUT, "Frame all", frame, &[(NONE, Key::Home)], ViewCommand::FrameAll);
     let turn = "The camera goes round slowly, or stops.";
     table.add(icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], ViewCommand::ToggleTurntable);
     let before = "Shows how the run began; holding B shows it for as long.";
@@ -259,19 +207,11 @@ fn view(table: &mut MenuPart<'_>) {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
         table.add(icon::GRADIENT, &title, quantity.about(), &[], ShowCommand::Overlay(Some(quantity)));
     }
-    let workspaces = [
-        ("-Sculpt workspace", "All panels.", Workspace::Sculpt, icon::SLIDERS),
-        (
-            "Learn workspace",
-            "What happens step by step: few sliders, plots, slowly.",
-            Workspace::Learn,
-            icon::GRADUATION_CAP,
-        ),
-        ("Present workspace", "The picture alone.", Workspace::Present, icon::PRESENTATION),
-    ];
-    for (title, about, workspace, icon) in workspaces {
-        table.add(icon, title, about, &[], ShowCommand::Workspace(workspace));
-    }
+    let learn = "What happens step by step: few sliders, plots, slowly.";
+    table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], ShowCommand::Workspace(Workspace::Sculpt));
+    table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], ShowCommand::Workspace(Workspace::Learn));
+    let present = ShowCommand::Workspace(Workspace::Present);
+    table.add(icon::PRESENTATION, "Present workspace", "The picture alone.", &[], present);
     table.add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi);
     let full = "The window covers the screen, or not.";
     table.add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen);
@@ -279,39 +219,22 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], ViewCommand::TakePicture);
 }
 
-fn help(table: &mut MenuPart<'_>) {
-    table.add(
-        icon::QUESTION,
-        "Keys and mouse",
-        "What each key does.",
-        &[(NONE, Key::F1)],
-        WindowCommand::Toggle(Pane::Help),
-    );
+fn help_menu(table: &mut MenuPart<'_>) {
+    let pane = WindowCommand::Toggle;
+    table.add(icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], pane(Pane::Help));
     let palette = "Finds a command by a part of its name.";
-    table.add(
-        icon::MAGNIFYING_GLASS,
-        "Command palette",
-        palette,
-        &[(CTRL, Key::P)],
-        WindowCommand::Toggle(Pane::Palette),
-    );
-    table.add(
-        icon::INFO,
-        "About Thalweg",
-        "Version, graphics, and where files are kept.",
-        &[],
-        WindowCommand::Toggle(Pane::About),
-    );
+    table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(Pane::Palette));
+    let about = "Version, graphics, and where files are kept.";
+    table.add(icon::INFO, "About Thalweg", about, &[], pane(Pane::About));
 }
 
-/// What a key asks for; modifiers must be exactly those of the table.
+/// What a key asks for. Modifiers must be exactly those of the table.
 pub fn asked_by(modifiers: Modifiers, key: Key) -> Option<&'static Command> {
     let held = |modifiers: Modifiers| (modifiers.shift, modifiers.command, modifiers.alt);
     let same = |keys: &KeyboardShortcut| held(keys.modifiers) == held(modifiers) && keys.logical_key == key;
     table().iter().find(|entry| entry.keys.iter().any(same)).map(|entry| &entry.command)
 }
 
-/// Keys as they are written in a menu.
 pub fn keys_text(context: &egui::Context, entry: &Entry) -> String {
     let texts: Vec<String> = entry.keys.iter().map(|keys| context.format_shortcut(keys)).collect();
     texts.join(" or ")

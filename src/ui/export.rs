@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bevy_egui::egui::{self, Align2, RichText};
+use bevy_egui::egui::{self, RichText};
 
 use super::style;
 use crate::{
@@ -12,13 +12,11 @@ use crate::{
     runtime::{Command, FileCommand},
 };
 
-/// What the person has chosen so far.
 #[derive(Clone, Debug)]
 pub struct ExportDialog {
     preset: usize,
     chosen: Vec<Export>,
     dimensions: Dimensions,
-    /// Where to write.
     pub folder: PathBuf,
     /// A word before each name.
     before: String,
@@ -39,86 +37,77 @@ impl ExportDialog {
     }
 
     fn choose(&mut self, preset: usize) {
-        let files = SETS[preset].files.iter();
         self.preset = preset;
-        self.chosen = files.filter_map(|(map, format)| Export::new(map, format).ok()).collect();
+        self.chosen = SETS[preset].exports();
         self.dimensions.size = SETS[preset].size;
     }
 
-    /// Draws the dialog. `None` while the person decides; else what is asked for, which may be nothing. True beside it if
-    /// another folder is wanted.
+    /// Draws the dialog. Returns `None` while the person decides, else what is asked for, which may be nothing; and whether another
+    /// folder is wanted.
     pub fn ui(&mut self, context: &egui::Context, session: &Session) -> (Option<Vec<Command>>, bool) {
         let (mut answer, mut folder_wanted) = (None, false);
-        egui::Window::new("Export")
-            .collapsible(false)
-            .resizable(false)
-            .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
-            .max_height(context.content_rect().height() * 0.9)
-            .show(context, |ui| {
-                ui.set_width(style::EXPORT_WIDTH);
-                ui.horizontal_wrapped(|ui| {
-                    for (index, preset) in SETS.iter().enumerate() {
-                        if ui.selectable_label(self.preset == index, preset.title).clicked() {
-                            self.choose(index);
-                        }
+        style::dialog("Export").max_height(context.content_rect().height() * 0.9).show(context, |ui| {
+            ui.set_width(style::EXPORT_WIDTH);
+            ui.horizontal_wrapped(|ui| {
+                for (index, preset) in SETS.iter().enumerate() {
+                    if ui.selectable_label(self.preset == index, preset.title).clicked() {
+                        self.choose(index);
                     }
-                });
-                ui.separator();
-                let height = (context.content_rect().height() - 470.0).clamp(120.0, 420.0);
-                egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
-                    egui::Grid::new("maps").num_columns(2).spacing([14.0, 3.0]).striped(true).show(ui, |ui| {
-                        for map in export::maps() {
-                            ui.label(title(map)).on_hover_text(export::about(map));
-                            ui.horizontal(|ui| {
-                                for format in export::formats(map) {
-                                    let Ok(file) = Export::new(map, format) else { continue };
-                                    let mut on = self.chosen.contains(&file);
-                                    if ui.checkbox(&mut on, *format).on_hover_text(about_format(map, format)).changed()
-                                    {
-                                        self.chosen.retain(|other| *other != file);
-                                        if on {
-                                            self.chosen.push(file);
-                                        }
+                }
+            });
+            ui.separator();
+            let height = (context.content_rect().height() - 470.0).clamp(120.0, 420.0);
+            egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
+                egui::Grid::new("maps").num_columns(2).spacing([14.0, 3.0]).striped(true).show(ui, |ui| {
+                    for map in export::maps() {
+                        ui.label(title(map)).on_hover_text(export::about(map));
+                        ui.horizontal(|ui| {
+                            for format in export::formats(map) {
+                                let Ok(file) = Export::new(map, format) else { continue };
+                                let mut on = self.chosen.contains(&file);
+                                if ui.checkbox(&mut on, *format).on_hover_text(about_format(map, format)).changed() {
+                                    self.chosen.retain(|other| *other != file);
+                                    if on {
+                                        self.chosen.push(file);
                                     }
                                 }
-                            });
-                            ui.end_row();
-                        }
-                    });
-                });
-                ui.separator();
-                self.settings_ui(ui, session);
-                ui.horizontal(|ui| {
-                    if ui.button(format!("{} Folder…", egui_phosphor::regular::FOLDER_OPEN)).clicked() {
-                        folder_wanted = true;
-                    }
-                    ui.add(egui::Label::new(RichText::new(self.folder.display().to_string()).monospace()).truncate());
-                });
-                ui.horizontal(|ui| {
-                    let label = ui.label("Names begin with");
-                    ui.text_edit_singleline(&mut self.before).labelled_by(label.id);
-                });
-                ui.add_space(4.0);
-                ui.horizontal(|ui| {
-                    let text = match self.chosen.len() {
-                        1 => "Write 1 file".to_owned(),
-                        count => format!("Write {count} files"),
-                    };
-                    // A name must not lead out of the folder.
-                    let plain = !self.before.contains(['/', '\\']);
-                    let ready = !self.chosen.is_empty() && plain;
-                    if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
-                        let chosen = self.chosen.clone();
-                        answer = Some(vec![
-                            FileCommand::Export(self.folder.clone(), self.before.clone(), chosen, self.dimensions)
-                                .into(),
-                        ]);
-                    }
-                    if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
-                        answer = Some(Vec::new());
+                            }
+                        });
+                        ui.end_row();
                     }
                 });
             });
+            ui.separator();
+            self.settings_ui(ui, session);
+            ui.horizontal(|ui| {
+                if ui.button(format!("{} Folder…", egui_phosphor::regular::FOLDER_OPEN)).clicked() {
+                    folder_wanted = true;
+                }
+                ui.add(egui::Label::new(RichText::new(self.folder.display().to_string()).monospace()).truncate());
+            });
+            ui.horizontal(|ui| {
+                let label = ui.label("Names begin with");
+                ui.text_edit_singleline(&mut self.before).labelled_by(label.id);
+            });
+            ui.add_space(4.0);
+            ui.horizontal(|ui| {
+                let text = match self.chosen.len() {
+                    1 => "Write 1 file".to_owned(),
+                    count => format!("Write {count} files"),
+                };
+                // A name must not lead out of the folder.
+                let plain = !self.before.contains(['/', '\\']);
+                let ready = !self.chosen.is_empty() && plain;
+                if ui.add_enabled(ready, egui::Button::new(text)).clicked() {
+                    let chosen = self.chosen.clone();
+                    let (folder, before) = (self.folder.clone(), self.before.clone());
+                    answer = Some(vec![FileCommand::Export(folder, before, chosen, self.dimensions).into()]);
+                }
+                if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                    answer = Some(Vec::new());
+                }
+            });
+        });
         (answer, folder_wanted)
     }
 
@@ -162,7 +151,6 @@ impl ExportDialog {
     }
 }
 
-/// What a format is, in a sentence.
 fn about_format(map: &str, format: &str) -> &'static str {
     match (map, format) {
         ("normal" | "color" | "hillshade", "png") => "8 bits for each of red, green and blue.",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bevy::{prelude::*, window::FileDragAndDrop};
 use bevy_egui::egui::{self, Align2, RichText};
-use egui_file_dialog::FileDialog;
+use egui_file_dialog::{DialogState, FileDialog};
 
 use super::{export::ExportDialog, style};
 use crate::{
@@ -22,7 +22,7 @@ const MAP_ENDINGS: [&str; 5] = ["png", "exr", "r16", "r32", "asc"];
 
 /// How a map is to be read, while the user decides.
 #[derive(Clone, Debug)]
-struct Import {
+struct ImportDialog {
     layer: Layer,
     path: PathBuf,
     resample: bool,
@@ -33,38 +33,29 @@ struct Import {
     range: (f32, f32),
 }
 
-/// The dialogs for files.
 #[derive(Default)]
 pub struct Files {
     dialog: Option<(Dialog, FileDialog)>,
-    import: Option<Import>,
+    import: Option<ImportDialog>,
     export: Option<ExportDialog>,
 }
 
 impl Files {
-    /// Asks for a file or a folder.
     pub fn ask(&mut self, purpose: Dialog, session: &Session, preferences: &Preferences) {
         self.dialog = Some((purpose, file_dialog(purpose, session, first_folder(preferences))));
     }
 
-    /// Asks how a map is to be imported.
     pub fn ask_how(&mut self, layer: Layer, path: PathBuf, session: &Session) {
-        self.import = Some(Import::new(layer, path, session));
+        self.import = Some(ImportDialog::new(layer, path, session));
     }
 
-    /// Asks what to export.
     pub fn ask_what(&mut self, session: &Session, preferences: &Preferences) {
         self.export = Some(ExportDialog::new(session, first_folder(preferences)));
     }
 
-    /// True while a dialog waits for an answer.
     pub fn is_open(&self) -> bool {
-        self.import.is_some()
-            || self.export.is_some()
-            || self
-                .dialog
-                .as_ref()
-                .is_some_and(|(_, dialog)| matches!(dialog.state(), egui_file_dialog::DialogState::Open))
+        let open = |(_, dialog): &(_, FileDialog)| matches!(dialog.state(), DialogState::Open);
+        self.import.is_some() || self.export.is_some() || self.dialog.as_ref().is_some_and(open)
     }
 
     /// Draws the dialogs. Returns what the user decided.
@@ -76,23 +67,25 @@ impl Files {
                 if let (Dialog::ExportFolder, Some(export)) = (*purpose, &mut self.export) {
                     export.folder.clone_from(&path);
                 }
-                commands.extend(match *purpose {
-                    Dialog::Open => Some(FileCommand::Open(path.display().to_string(), Options::default()).into()),
-                    Dialog::Import(layer) => Some(WindowCommand::AskHow(layer, path).into()),
-                    Dialog::Stamp => Some(FileCommand::LoadStamp(path).into()),
-                    Dialog::ExportFolder => None,
+                let asked = match *purpose {
+                    Dialog::Open => Some(FileCommand::Open(path.display().to_string(), Options::default())),
+                    Dialog::Stamp => Some(FileCommand::LoadStamp(path)),
                     Dialog::SavePreset(group) => {
-                        Some(FileCommand::SavePreset(group, with_ending(path, &[preset::ENDING])).into())
+                        Some(FileCommand::SavePreset(group, with_ending(path, &[preset::ENDING])))
                     }
-                    Dialog::LoadPreset => Some(FileCommand::LoadPreset(path).into()),
-                    Dialog::SaveMap(map) => {
-                        Some(FileCommand::SaveMap(map, with_ending(path, export::formats(map))).into())
+                    Dialog::LoadPreset => Some(FileCommand::LoadPreset(path)),
+                    Dialog::SaveMap(map) => Some(FileCommand::SaveMap(map, with_ending(path, export::formats(map)))),
+                    Dialog::SaveProject => Some(FileCommand::SaveProject(with_ending(path, &[ENDING]))),
+                    Dialog::SaveScene => Some(FileCommand::SaveScene(with_ending(path, &["ron"]))),
+                    Dialog::Import(layer) => {
+                        commands.push(WindowCommand::AskHow(layer, path).into());
+                        None
                     }
-                    Dialog::SaveProject => Some(FileCommand::SaveProject(with_ending(path, &[ENDING])).into()),
-                    Dialog::SaveScene => Some(FileCommand::SaveScene(with_ending(path, &["ron"])).into()),
-                });
+                    Dialog::ExportFolder => None,
+                };
+                commands.extend(asked.map(Command::from));
                 self.dialog = None;
-            } else if matches!(dialog.state(), egui_file_dialog::DialogState::Cancelled) {
+            } else if matches!(dialog.state(), DialogState::Cancelled) {
                 // Without saving the program does not end.
                 if *purpose == Dialog::SaveProject {
                     commands.push(FileCommand::Stay.into());
@@ -125,7 +118,7 @@ impl Files {
     }
 }
 
-impl Import {
+impl ImportDialog {
     /// As the present map is, where the person does not state it.
     fn new(layer: Layer, path: PathBuf, session: &Session) -> Self {
         let terrain = &session.simulation.terrain;
@@ -152,129 +145,110 @@ impl Import {
     }
 }
 
-/// The dialog that asks for a file or a folder.
 fn file_dialog(purpose: Dialog, session: &Session, folder: PathBuf) -> FileDialog {
-    let endings = |endings: &[&'static str]| endings.to_vec();
     let mut dialog = FileDialog::new()
         .initial_directory(folder)
         .default_size(style::FILES_SIZE)
         .anchor(Align2::CENTER_CENTER, [0.0, 0.0]);
-    dialog = match purpose {
-        Dialog::Open => {
-            let mut all = endings(&MAP_ENDINGS);
-            all.extend(["thalweg", "ron"]);
-            dialog
-                .title("Open a project, a scene or a heightmap")
-                .add_file_filter_extensions("Projects, scenes and heightmaps", all)
-                .default_file_filter("Projects, scenes and heightmaps")
-        }
-        Dialog::Import(layer) => dialog
-            .title(&format!("Import: {}", layer.import_title().to_lowercase()))
-            .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
-            .default_file_filter("Maps"),
-        Dialog::Stamp => dialog
-            .title("A heightmap to stamp with")
-            .add_file_filter_extensions("Maps", endings(&MAP_ENDINGS))
-            .default_file_filter("Maps"),
-        Dialog::ExportFolder => dialog.title("A folder to write into"),
-        Dialog::SavePreset(group) => dialog
-            .title("Save parameters")
-            .default_file_name(&format!("{}-preset", group.unwrap_or(&session.name)))
-            .add_save_extension("Preset", preset::ENDING)
-            .default_save_extension("Preset"),
-        Dialog::LoadPreset => dialog
-            .title("Load parameters")
-            .add_file_filter_extensions("Presets", vec![preset::ENDING])
-            .default_file_filter("Presets"),
-        Dialog::SaveMap(map) => {
-            let name = format!("{}-{map}", session.name);
-            let dialog = dialog.title(&format!("Save {map}")).default_file_name(&name);
-            let formats = export::formats(map).iter();
-            let dialog =
-                formats.fold(dialog, |dialog, ending| dialog.add_save_extension(&format_title(ending), ending));
-            dialog.default_save_extension(&format_title(export::formats(map)[0]))
-        }
-        Dialog::SaveScene => dialog
-            .title("Save the scene")
-            .default_file_name(&session.name)
-            .add_save_extension("Scene", "ron")
-            .default_save_extension("Scene"),
-        Dialog::SaveProject => dialog
-            .title("Save the project")
-            .default_file_name(&session.name)
-            .add_save_extension("Project", ENDING)
-            .default_save_extension("Project"),
+    // Titles of the dialog and of the kind of files, and their endings.
+    let open = |dialog: FileDialog, title: &str, kind: &str, endings: &[&'static str]| {
+        let dialog = dialog.title(title).add_file_filter_extensions(kind, endings.to_vec());
+        let mut dialog = dialog.default_file_filter(kind);
+        dialog.pick_file();
+        dialog
+    };
+    // The first kind is the usual one.
+    let save = |dialog: FileDialog, title: &str, name: &str, kinds: &[(String, &str)]| {
+        let dialog = dialog.title(title).default_file_name(name);
+        let dialog = kinds.iter().fold(dialog, |dialog, (kind, ending)| dialog.add_save_extension(kind, ending));
+        let mut dialog = dialog.default_save_extension(&kinds[0].0);
+        dialog.save_file();
+        dialog
     };
     match purpose {
-        Dialog::ExportFolder => dialog.pick_directory(),
-        Dialog::Open | Dialog::Import(_) | Dialog::Stamp | Dialog::LoadPreset => dialog.pick_file(),
-        Dialog::SaveMap(_) | Dialog::SaveScene | Dialog::SaveProject | Dialog::SavePreset(_) => dialog.save_file(),
+        Dialog::Open => {
+            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron"]].concat();
+            open(dialog, "Open a project, a scene or a heightmap", "Projects, scenes and heightmaps", &endings)
+        }
+        Dialog::Import(layer) => {
+            open(dialog, &format!("Import: {}", layer.import_title().to_lowercase()), "Maps", &MAP_ENDINGS)
+        }
+        Dialog::Stamp => open(dialog, "A heightmap to stamp with", "Maps", &MAP_ENDINGS),
+        Dialog::LoadPreset => open(dialog, "Load parameters", "Presets", &[preset::ENDING]),
+        Dialog::ExportFolder => {
+            dialog = dialog.title("A folder to write into");
+            dialog.pick_directory();
+            dialog
+        }
+        Dialog::SavePreset(group) => {
+            let name = format!("{}-preset", group.unwrap_or(&session.name));
+            save(dialog, "Save parameters", &name, &[("Preset".to_owned(), preset::ENDING)])
+        }
+        Dialog::SaveMap(map) => {
+            let kinds: Vec<_> = export::formats(map).iter().map(|&ending| (format_title(ending), ending)).collect();
+            save(dialog, &format!("Save {map}"), &format!("{}-{map}", session.name), &kinds)
+        }
+        Dialog::SaveScene => save(dialog, "Save the scene", &session.name, &[("Scene".to_owned(), "ron")]),
+        Dialog::SaveProject => save(dialog, "Save the project", &session.name, &[("Project".to_owned(), ENDING)]),
     }
-    dialog
 }
 
 /// Asks how to read a map. `Some(true)` to import it, `Some(false)` to leave it.
-fn import_ui(context: &egui::Context, import: &mut Import) -> Option<bool> {
+fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool> {
     let mut answer = None;
-    egui::Window::new("Import a map")
-        .collapsible(false)
-        .resizable(false)
-        .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
-        .show(context, |ui| {
-            ui.set_width(style::IMPORT_WIDTH);
-            ui.label(RichText::new(import.path.display().to_string()).monospace());
-            ui.horizontal(|ui| {
-                let label = ui.label("Use it as");
-                egui::ComboBox::from_id_salt("role")
-                    .selected_text(import.layer.import_title())
-                    .show_ui(ui, |ui| {
-                        for (layer, import_row) in Layer::imports().filter(|(_, import)| import.offered) {
-                            ui.selectable_value(&mut import.layer, layer, import_row.title);
-                        }
-                    })
-                    .response
-                    .labelled_by(label.id);
-            });
-            if import.layer == Layer::Bedrock {
-                ui.label(
-                    RichText::new("What is not stated here comes from the file beside it, then from the file.").weak(),
-                );
-                ui.horizontal(|ui| {
-                    ui.checkbox(&mut import.resample, "Resample to");
-                    ui.add_enabled_ui(import.resample, |ui| {
-                        ui.add(egui::DragValue::new(&mut import.size.0).range(32..=4096));
-                        ui.label("×");
-                        ui.add(egui::DragValue::new(&mut import.size.1).range(32..=4096).suffix(" cells"));
-                    });
-                });
-                ui.horizontal(|ui| {
-                    ui.checkbox(&mut import.state_cell, "Side of a cell");
-                    let field = egui::DragValue::new(&mut import.cell_size).range(0.001..=100_000.0).suffix(" m");
-                    ui.add_enabled(import.state_cell, field);
-                });
-                ui.horizontal(|ui| {
-                    ui.checkbox(&mut import.state_range, "Heights from");
-                    ui.add_enabled_ui(import.state_range, |ui| {
-                        ui.add(egui::DragValue::new(&mut import.range.0).suffix(" m"));
-                        ui.label("to");
-                        ui.add(egui::DragValue::new(&mut import.range.1).suffix(" m"));
-                    });
-                });
-            } else {
-                ui.label(
-                    RichText::new("It is fitted to the present map. The run starts again; undo brings it back.").weak(),
-                );
-            }
-            ui.add_space(4.0);
-            ui.horizontal(|ui| {
-                if ui.button("Import").clicked() {
-                    answer = Some(true);
-                }
-                if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
-                    answer = Some(false);
-                }
-            });
+    style::dialog("Import a map").show(context, |ui| {
+        ui.set_width(style::IMPORT_WIDTH);
+        ui.label(RichText::new(import.path.display().to_string()).monospace());
+        ui.horizontal(|ui| {
+            let label = ui.label("Use it as");
+            egui::ComboBox::from_id_salt("role")
+                .selected_text(import.layer.import_title())
+                .show_ui(ui, |ui| {
+                    for (layer, import_row) in Layer::imports().filter(|(_, import)| import.offered) {
+                        ui.selectable_value(&mut import.layer, layer, import_row.title);
+                    }
+                })
+                .response
+                .labelled_by(label.id);
         });
+        if import.layer == Layer::Bedrock {
+            let about = "What is not stated here comes from the file beside it, then from the file.";
+            ui.label(RichText::new(about).weak());
+            ui.horizontal(|ui| {
+                ui.checkbox(&mut import.resample, "Resample to");
+                ui.add_enabled_ui(import.resample, |ui| {
+                    ui.add(egui::DragValue::new(&mut import.size.0).range(32..=4096));
+                    ui.label("×");
+                    ui.add(egui::DragValue::new(&mut import.size.1).range(32..=4096).suffix(" cells"));
+                });
+            });
+            ui.horizontal(|ui| {
+                ui.checkbox(&mut import.state_cell, "Side of a cell");
+                let field = egui::DragValue::new(&mut import.cell_size).range(0.001..=100_000.0).suffix(" m");
+                ui.add_enabled(import.state_cell, field);
+            });
+            ui.horizontal(|ui| {
+                ui.checkbox(&mut import.state_range, "Heights from");
+                ui.add_enabled_ui(import.state_range, |ui| {
+                    ui.add(egui::DragValue::new(&mut import.range.0).suffix(" m"));
+                    ui.label("to");
+                    ui.add(egui::DragValue::new(&mut import.range.1).suffix(" m"));
+                });
+            });
+        } else {
+            let about = "It is fitted to the present map. The run starts again; undo brings it back.";
+            ui.label(RichText::new(about).weak());
+        }
+        ui.add_space(4.0);
+        ui.horizontal(|ui| {
+            if ui.button("Import").clicked() {
+                answer = Some(true);
+            }
+            if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                answer = Some(false);
+            }
+        });
+    });
     answer
 }
 
@@ -287,7 +261,6 @@ fn format_title(ending: &str) -> String {
     }
 }
 
-/// The folder that a dialog begins in.
 fn first_folder(preferences: &Preferences) -> PathBuf {
     let folder = preferences.remembered.last_folder.clone().filter(|folder| folder.is_dir());
     folder.or_else(|| std::env::current_dir().ok()).unwrap_or_default()
@@ -308,12 +281,11 @@ pub(super) fn take_dropped_files(
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<Command>,
 ) {
-    let mut files: Vec<&PathBuf> = Vec::new();
-    for event in drops.read() {
-        if let FileDragAndDrop::DroppedFile { path_buf, .. } = event {
-            files.push(path_buf);
-        }
-    }
+    let files = drops.read().filter_map(|event| match event {
+        FileDragAndDrop::DroppedFile { path_buf, .. } => Some(path_buf),
+        _ => None,
+    });
+    let files: Vec<&PathBuf> = files.collect();
     match files[..] {
         [] => {}
         [path] if path.is_dir() => {
@@ -326,10 +298,8 @@ pub(super) fn take_dropped_files(
             commands.write(WindowCommand::AskHow(Layer::Bedrock, path.clone()).into());
         }
         _ => {
-            notices.tell(
-                Level::Error,
-                format!("{} files were dropped; drop one scene or one map at a time.", files.len()),
-            );
+            let text = format!("{} files were dropped; drop one scene or one map at a time.", files.len());
+            notices.tell(Level::Error, text);
         }
     }
 }

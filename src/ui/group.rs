@@ -8,7 +8,7 @@ use crate::{
     runtime::{Command, EditCommand},
 };
 
-/// What keeps a parameter from acting: another one's name, and the values that it may have.
+/// Why a parameter has no effect now: the name of another one, and the values that that one would have to have.
 type Idle = (&'static str, Vec<&'static str>);
 
 /// What the person changed of a group: parameters by their names.
@@ -21,13 +21,13 @@ pub fn set(group: &str, changes: Changes) -> Vec<Command> {
 
 /// Shows a group; `defaults` is the same group untouched. Returns what was changed.
 ///
-/// Main parameters come first; the others stand under "Advanced", or nowhere if `main_only`. Changed values are bold; a right
-/// click resets.
+/// Main parameters come first, the others under "Advanced", or not at all if `main_only`. Changed values are bold. A right click
+/// resets.
 pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: bool) -> Changes {
-    parameters_ui(ui, group, defaults, main_only, |_| true)
+    some_of_group_ui(ui, group, defaults, main_only, |_| true)
 }
 
-/// The same of all parameters in one list; `idle` tells what keeps one from acting.
+/// The same of all parameters in one list. `idle` says why one has no effect.
 pub fn all_of_group_ui(
     ui: &mut Ui,
     group: Group<'_>,
@@ -42,11 +42,7 @@ pub fn all_of_group_ui(
 }
 
 /// The same of those parameters alone whose names are wanted.
-pub fn some_of_group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, wanted: impl Fn(&str) -> bool) -> Changes {
-    parameters_ui(ui, group, defaults, false, wanted)
-}
-
-fn parameters_ui(
+pub fn some_of_group_ui(
     ui: &mut Ui,
     group: Group<'_>,
     defaults: Group<'_>,
@@ -70,7 +66,7 @@ fn parameters_ui(
     changes
 }
 
-/// One that does not act is dimmed but can be set all the same.
+/// One that has no effect now is dimmed, but can be set.
 fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>, changes: &mut Changes) {
     let changed = parameter.value != *default;
     let mut value = parameter.value.clone();
@@ -80,16 +76,12 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
         }
         let title = title(parameter.name);
         let text = if changed { RichText::new(&title).strong() } else { RichText::new(&title) };
-        let name = ui
-            .allocate_ui_with_layout(
-                egui::vec2(style::NAME_WIDTH, ui.spacing().interact_size.y),
-                egui::Layout::left_to_right(egui::Align::Center),
-                |ui| {
-                    ui.set_min_width(style::NAME_WIDTH);
-                    ui.add(egui::Label::new(text).truncate().sense(egui::Sense::click()))
-                },
-            )
-            .inner;
+        let size = egui::vec2(style::NAME_WIDTH, ui.spacing().interact_size.y);
+        let name = ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Center), |ui| {
+            ui.set_min_width(style::NAME_WIDTH);
+            ui.add(egui::Label::new(text).truncate().sense(egui::Sense::click()))
+        });
+        let name = name.inner;
         let field = value_ui(ui, parameter, &mut value).labelled_by(name.id);
         name | field
     });

@@ -1,5 +1,4 @@
-//! Keys: each press asks for the command that the table has for it, in the order of the presses, however slow the frames
-//! are.
+//! Keys: each press asks for its command in the table, in the order of the presses even if frames are slow.
 
 use bevy::{
     input::keyboard::{Key, KeyboardFocusLost, KeyboardInput},
@@ -13,7 +12,8 @@ use bevy_egui::{
 use super::commands::asked_by;
 use crate::runtime::{Before, Command, ShowCommand, Shown};
 
-/// What keys act on.
+const MAC: bool = cfg!(target_os = "macos");
+
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keyboard {
     /// The table of commands.
@@ -27,28 +27,12 @@ pub(super) enum Keyboard {
     Typing,
 }
 
-/// Modifiers that are down.
+/// What is down.
 #[derive(Default)]
 pub(super) struct Down {
-    shift: bool,
-    ctrl: bool,
-    alt: bool,
-    logo: bool,
+    modifiers: Modifiers,
     /// Whether B holds the start on screen.
     start: bool,
-}
-
-impl Down {
-    fn modifiers(&self) -> Modifiers {
-        let mac = cfg!(target_os = "macos");
-        Modifiers {
-            alt: self.alt,
-            ctrl: self.ctrl,
-            shift: self.shift,
-            mac_cmd: mac && self.logo,
-            command: if mac { self.logo } else { self.ctrl },
-        }
-    }
 }
 
 pub(super) fn ask(
@@ -60,7 +44,7 @@ pub(super) fn ask(
     mut commands: MessageWriter<Command>,
 ) {
     if lost.read().next().is_some() {
-        // A key that is let go elsewhere is let go.
+        // While another window has the focus, keys may be released unseen.
         if down.start {
             commands.write(ShowCommand::Before(Before::Off).into());
         }
@@ -69,17 +53,19 @@ pub(super) fn ask(
     for input in keys.read() {
         let pressed = input.state.is_pressed();
         match &input.logical_key {
-            Key::Shift => down.shift = pressed,
-            Key::Control => down.ctrl = pressed,
-            Key::Alt | Key::AltGraph => down.alt = pressed,
-            Key::Super | Key::Meta => down.logo = pressed,
+            Key::Shift => down.modifiers.shift = pressed,
+            Key::Control if MAC => down.modifiers.ctrl = pressed,
+            Key::Control => (down.modifiers.ctrl, down.modifiers.command) = (pressed, pressed),
+            Key::Alt | Key::AltGraph => down.modifiers.alt = pressed,
+            Key::Super | Key::Meta if MAC => (down.modifiers.mac_cmd, down.modifiers.command) = (pressed, pressed),
+            Key::Super | Key::Meta => {}
             key => {
                 let Some(key) = key_of(key) else { continue };
                 if key == egui::Key::B && down.start && !pressed {
                     down.start = false;
                     commands.write(ShowCommand::Before(Before::Off).into());
                 }
-                let modifiers = down.modifiers();
+                let modifiers = down.modifiers;
                 // Function keys type nothing.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
@@ -102,7 +88,7 @@ pub(super) fn ask(
     }
 }
 
-/// The key by what is printed on it, whatever the layout.
+/// The key by what is printed on it, in any keyboard layout.
 fn key_of(key: &Key) -> Option<egui::Key> {
     match key {
         Key::Character(letter) => match letter.as_str() {
@@ -137,14 +123,8 @@ mod tests {
         let state = if pressed { bevy::input::ButtonState::Pressed } else { bevy::input::ButtonState::Released };
         let window = Entity::PLACEHOLDER;
         let key_code = KeyCode::Unidentified(bevy::input::keyboard::NativeKeyCode::Unidentified);
-        app.world_mut().write_message(KeyboardInput {
-            key_code,
-            logical_key: key,
-            state,
-            text: None,
-            repeat: false,
-            window,
-        });
+        let (logical_key, text, repeat) = (key, None, false);
+        app.world_mut().write_message(KeyboardInput { key_code, logical_key, state, text, repeat, window });
     }
 
     fn asked(app: &mut App) -> Vec<Command> {
@@ -178,7 +158,7 @@ mod tests {
                 let mut app = app();
                 let mut held = Vec::new();
                 if keys.modifiers.command {
-                    held.push(if cfg!(target_os = "macos") { Key::Super } else { Key::Control });
+                    held.push(if MAC { Key::Super } else { Key::Control });
                 }
                 if keys.modifiers.shift {
                     held.push(Key::Shift);
@@ -208,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_types_asks_for_nothing() {
+    fn letters_that_are_typed_into_a_field_ask_for_nothing() {
         let mut app = app();
         for keyboard in [Keyboard::Typing, Keyboard::Widget] {
             app.insert_resource(keyboard);

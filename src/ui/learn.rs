@@ -1,4 +1,4 @@
-//! What happens in a tick, for those who learn.
+//! The card of the workspace Learn: what happens in a tick.
 
 use bevy_egui::egui::{self, RichText, Ui};
 
@@ -8,7 +8,6 @@ use crate::{
     runtime::{Command, Workspace},
 };
 
-/// The card at the top of the workspace Learn.
 pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {

@@ -1,17 +1,17 @@
 //! Where every cubic metre went.
 
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy_egui::egui::{self, Ui};
 
 use super::{
     Kept, PanelState,
     panels::{EVERYWHERE, Panel},
+    style::value_row,
 };
 use crate::{
     runtime::{Command, Workspace},
     sim::ledger::Account,
 };
 
-/// The accounts of solids, and of water where there is any.
 pub const PANEL: Panel =
     Panel { key: "ledger", title: "Ledger", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
 
@@ -25,13 +25,8 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 }
 
 fn account_ui(ui: &mut Ui, title: &str, account: &Account, now: f64) {
-    let number = |value: f64| RichText::new(volume(value)).monospace().size(11.0);
     egui::Grid::new(title).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
-        let mut row = |name: &str, value: f64, help: &str| {
-            ui.label(name).on_hover_text(help);
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.label(number(value)));
-            ui.end_row();
-        };
+        let mut row = |name: &str, value: f64, help: &str| value_row(ui, name, volume(value), help);
         row(&format!("{title} at the start"), account.start, "What the layers held at the start.");
         for (process, done) in &account.rows {
             row(&format!("{process}: eroded"), -done.eroded, "Taken off the ground.");

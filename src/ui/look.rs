@@ -1,23 +1,38 @@
-//! Light and colours of the ground.
+//! How ground, light and water look.
 
 use bevy_egui::egui::Ui;
 
 use super::{
-    Kept, PanelState,
+    PanelState,
     group::{group_ui, set},
     panels::{EVERYWHERE, Panel},
 };
 use crate::{
-    look::Look,
+    look::{Look, WaterLook},
+    params::Group,
     runtime::{Command, Workspace},
 };
 
-/// The main parameters alone where one learns.
-pub const PANEL: Panel =
-    Panel { key: "look", title: "Light and colour", workspaces: EVERYWHERE, unfolded: &[Workspace::Sculpt], draw };
+pub const LIGHT: Panel = Panel {
+    key: "look",
+    title: "Light and colour",
+    workspaces: EVERYWHERE,
+    unfolded: &[Workspace::Sculpt],
+    draw: |ui, state, _| look_ui(ui, state, ("look", &state.live.chosen().look), ("look", &Look::default())),
+};
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    let learn = *state.workspace == Workspace::Learn;
-    let (now, fresh) = (&state.live.chosen().look, Look::default());
-    set(PANEL.key, group_ui(ui, (PANEL.key, now), (PANEL.key, &fresh), learn))
+pub const WATER: Panel = Panel {
+    key: "water-look",
+    title: "Water look",
+    workspaces: EVERYWHERE,
+    unfolded: &[],
+    draw: |ui, state, _| {
+        let now = &state.live.chosen().water_look;
+        look_ui(ui, state, ("water-look", now), ("water-look", &WaterLook::default()))
+    },
+};
+
+/// The workspace Learn shows the main parameters alone.
+fn look_ui(ui: &mut Ui, state: &PanelState<'_>, now: Group<'_>, fresh: Group<'_>) -> Vec<Command> {
+    set(now.0, group_ui(ui, now, fresh, *state.workspace == Workspace::Learn))
 }

@@ -16,7 +16,6 @@ use crate::{
     },
 };
 
-/// Selecting, and painting.
 pub const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {

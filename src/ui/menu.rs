@@ -7,7 +7,7 @@ use egui_phosphor::regular as icon;
 
 use super::{
     PanelState,
-    commands::{Menu, keys_text, table},
+    commands::{keys_text, menus, table},
     style,
 };
 use crate::{
@@ -15,12 +15,11 @@ use crate::{
     runtime::{Command, Dialog, EditCommand, FileCommand, ShowCommand, WindowCommand, Workspace},
 };
 
-/// Draws the bar.
 pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
-        for menu in Menu::ALL {
-            ui.menu_button(menu.title(), |ui| {
+        for menu in menus() {
+            ui.menu_button(menu, |ui| {
                 ui.set_min_width(style::MENU_WIDTH);
                 for entry in table().iter().filter(|entry| entry.menu == menu) {
                     if entry.divided {
@@ -67,7 +66,6 @@ pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     commands
 }
 
-/// The projects that were opened or saved last.
 fn recent_ui(ui: &mut Ui, recent: &[PathBuf]) -> Option<Command> {
     let mut asked = None;
     ui.add_enabled_ui(!recent.is_empty(), |ui| {

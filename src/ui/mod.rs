@@ -1,9 +1,9 @@
 //! Panels and keys. They read the runtime's state and send [`Command`]s; nothing here changes the simulation.
 
 mod brush;
-pub mod commands;
+mod commands;
 mod export;
-pub mod files;
+mod files;
 pub mod group;
 mod history;
 mod keys;
@@ -19,14 +19,13 @@ mod process;
 mod run;
 pub mod springs;
 mod statistics;
-pub mod style;
+mod style;
 mod terrain;
 mod timeline;
 pub mod toasts;
 mod tool_bar;
 mod transport;
 pub mod view;
-mod water_look;
 pub mod wind;
 pub mod windows;
 
@@ -63,12 +62,12 @@ pub struct UiVisible(pub bool);
 #[derive(Resource, Clone)]
 pub struct Canvas(pub RenderTarget);
 
-/// What the panels themselves remember from frame to frame.
+/// Windows, dialogs, and what panels remember from frame to frame.
 #[derive(Resource, Default)]
-pub struct Opened {
+struct Opened {
     windows: Windows,
     files: Files,
-    kept: Kept,
+    memory: Kept,
     /// The number of the brush that is to follow the pointer from now on.
     drags: Option<&'static str>,
     /// What the panels were last styled for.
@@ -78,7 +77,6 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Styles the panels as the settings say.
     fn follow_settings(&mut self, context: &egui::Context, settings: &Settings) {
         if self.styled != Some((settings.theme, settings.scale)) {
             style::apply(context, settings.theme, self.styled.is_none());
@@ -87,10 +85,11 @@ impl Opened {
         }
     }
 
-    /// What keys act on from now on.
     fn keyboard(&self, context: &egui::Context, state: &PanelState<'_>) -> Keyboard {
-        let answers =
-            state.document.asks || self.files.is_open() || self.windows.has(Pane::Palette) || self.kept.drag.is_some();
+        let answers = state.document.asks
+            || self.files.is_open()
+            || self.windows.has(Pane::Palette)
+            || self.memory.drag.is_some();
         if context.text_edit_focused() || answers {
             Keyboard::Typing
         } else if self.windows.is_open() {
@@ -107,13 +106,11 @@ impl Opened {
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// Thickness of the next sheet of sand, in metres.
-    pub sheet: f32,
-    /// What the person does with springs and drains.
-    pub springs: Springs,
+    sheet: f32,
+    springs: Springs,
     /// The number of the brush that follows the pointer.
-    pub drag: Option<brush::Drag>,
-    /// Whether the statistics were seen in the last frame.
-    pub statistics_seen: bool,
+    drag: Option<brush::Drag>,
+    statistics_seen: bool,
 }
 
 impl Default for Kept {
@@ -127,36 +124,22 @@ impl Default for Kept {
 pub struct PanelState<'w> {
     /// The sessions.
     pub live: Res<'w, Live>,
-    /// Play and speed.
-    pub transport: Res<'w, Transport>,
-    /// What ticks and frames cost.
-    pub timing: Res<'w, Timing>,
-    /// Statistics and how they went.
-    pub record: Res<'w, Record>,
-    /// What can be undone.
-    pub history: Res<'w, History>,
-    /// The brushes, and which is in the hand.
-    pub brushes: Res<'w, Brushes>,
-    /// The keyframes along the run.
-    pub timeline: Res<'w, Timeline>,
-    /// The file that the work belongs to.
-    pub document: Res<'w, Document>,
-    /// The person's settings.
-    pub preferences: Res<'w, Preferences>,
-    /// What is shown over the ground.
-    pub overlay: Res<'w, Overlay>,
-    /// The place on the chosen map under the pointer.
-    pub pointed: Res<'w, Pointed>,
-    /// Where in the view the springs of the chosen map are.
-    pub marks: Res<'w, SourceMarks>,
-    /// Start, present or both.
-    pub shown: Res<'w, Shown>,
-    /// Which panels there are.
-    pub workspace: Res<'w, Workspace>,
-    /// What the person should know.
-    pub notices: Res<'w, Notices>,
+    transport: Res<'w, Transport>,
+    timing: Res<'w, Timing>,
+    record: Res<'w, Record>,
+    history: Res<'w, History>,
+    brushes: Res<'w, Brushes>,
+    timeline: Res<'w, Timeline>,
+    document: Res<'w, Document>,
+    preferences: Res<'w, Preferences>,
+    overlay: Res<'w, Overlay>,
+    pointed: Res<'w, Pointed>,
+    marks: Res<'w, SourceMarks>,
+    shown: Res<'w, Shown>,
+    workspace: Res<'w, Workspace>,
+    notices: Res<'w, Notices>,
     /// What draws, if anything does.
-    pub adapter: Option<Res<'w, RenderAdapterInfo>>,
+    adapter: Option<Res<'w, RenderAdapterInfo>>,
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -203,12 +186,12 @@ fn draw(
     let mut asked = Vec::new();
     let panels = visible.0 && *state.workspace != Workspace::Present;
     if state.brushes.held.is_some() {
-        // A hand holds one thing.
-        opened.kept.springs.place(None);
+        // A brush and a spring are not placed at the same time.
+        opened.memory.springs.placing = None;
     }
-    opened.kept.statistics_seen = false;
+    opened.memory.statistics_seen = false;
     let view = if panels {
-        let (commands, left) = panels::window_ui(&mut root, &state, &mut opened.kept);
+        let (commands, left) = panels::window_ui(&mut root, &state, &mut opened.memory);
         asked.extend(commands);
         left
     } else {
@@ -218,18 +201,18 @@ fn draw(
     if free.rect != rect {
         free.rect = rect;
     }
-    // Asked for while the panels are hidden, it is not meant for later.
+    // What is asked for while the panels are hidden is forgotten.
     let drags = opened.drags.take();
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
         asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, visible.0));
         if panels {
-            asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.kept.springs));
+            asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
             if let Some(name) = drags {
                 let pointer = context.input(|input| input.pointer.latest_pos()).unwrap_or(seen.center());
-                opened.kept.drag = brush::Drag::begin(name, &state, pointer);
+                opened.memory.drag = brush::Drag::begin(name, &state, pointer);
             }
-            asked.extend(brush::drag_ui(&mut root, seen, &state, &mut opened.kept.drag));
+            asked.extend(brush::drag_ui(&mut root, seen, &state, &mut opened.memory.drag));
         }
     }
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
@@ -249,7 +232,8 @@ fn draw(
     Ok(())
 }
 
-/// The pixels of the screen that a rectangle covers, and their borders in points: between them the picture would be blurred.
+/// The pixels of the screen that a rectangle covers, and the same rectangle in points. Elsewhere than on pixels the picture would be
+/// blurred.
 fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
     let pixel = |point: egui::Pos2| UVec2::new((point.x * scale).round() as u32, (point.y * scale).round() as u32);
     let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
@@ -266,8 +250,8 @@ fn ask_to_leave(mut closing: MessageReader<WindowCloseRequested>, mut commands: 
 
 /// Statistics are measured as long as they are seen.
 fn want_statistics(opened: Res<Opened>, mut record: ResMut<Record>) {
-    if record.wanted != opened.kept.statistics_seen {
-        record.wanted = opened.kept.statistics_seen;
+    if record.wanted != opened.memory.statistics_seen {
+        record.wanted = opened.memory.statistics_seen;
     }
 }
 
@@ -320,10 +304,8 @@ fn obey(
         match command {
             WindowCommand::ToggleFullScreen => {
                 for mut window in &mut windows {
-                    window.mode = match window.mode {
-                        WindowMode::Windowed => WindowMode::BorderlessFullscreen(MonitorSelection::Current),
-                        _ => WindowMode::Windowed,
-                    };
+                    let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
+                    window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
                 }
             }
             WindowCommand::ToggleUi => visible.0 = !visible.0,
@@ -339,11 +321,8 @@ fn obey(
             WindowCommand::CopyCommandLine => {
                 if let Ok(context) = contexts.ctx_mut() {
                     context.copy_text(session.command_line());
-                    let but = if session.did_by_hand() {
-                        " What was done to layers and springs by hand is not in it."
-                    } else {
-                        ""
-                    };
+                    let but = " What was done to layers and springs by hand is not in it.";
+                    let but = if session.did_by_hand() { but } else { "" };
                     notices.tell(Level::Info, format!("Copied the command line.{but}"));
                 }
             }

@@ -1,4 +1,4 @@
-//! Overlays: which quantity is shown over the ground, and the legend that tells its colours.
+//! Overlays: which quantity is shown over the ground, and the legend of its colours.
 
 use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
 
@@ -12,7 +12,6 @@ use crate::{
     sim::quantity::{Quantity, Scale},
 };
 
-/// The choice of a quantity, and of arrows.
 pub const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
@@ -71,7 +70,6 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     }
 }
 
-/// A bar of the scale's colours.
 fn bar(place: Rect, scale: Scale) -> Mesh {
     const STEPS: u32 = 32;
     let mut mesh = Mesh::default();
@@ -93,12 +91,10 @@ fn bar(place: Rect, scale: Scale) -> Mesh {
 
 /// A number with as many digits as a legend needs.
 fn number(value: f32) -> String {
-    let digits = if value.abs() >= 10.0 || value == 0.0 {
-        0
-    } else if value.abs() >= 0.1 {
-        2
-    } else {
-        4
+    let digits = match value.abs() {
+        0.0 | 10.0.. => 0,
+        0.1.. => 2,
+        _ => 4,
     };
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

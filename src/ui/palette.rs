@@ -21,7 +21,7 @@ pub struct Palette {
     drawn: bool,
 }
 
-/// Draws it. Returns what was chosen, at which it closes.
+/// Draws it. Returns what was chosen.
 pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Command> {
     let mut chosen = None;
     let pattern = Pattern::parse(&palette.typed, CaseMatching::Ignore, Normalization::Smart);
@@ -30,7 +30,7 @@ pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Comm
     let mut found: Vec<_> = table()
         .iter()
         .filter_map(|entry| {
-            let text = format!("{} {}", entry.menu.title(), entry.title);
+            let text = format!("{} {}", entry.menu, entry.title);
             let text = nucleo_matcher::Utf32Str::new(&text, &mut letters);
             Some((pattern.score(text, &mut matcher)?, entry))
         })
@@ -62,7 +62,7 @@ pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Comm
                 for (index, (_, entry)) in found.iter().enumerate() {
                     let row = ui.horizontal(|ui| {
                         ui.set_width(ui.available_width());
-                        let text = format!("{}  {} · {}", entry.icon, entry.menu.title(), entry.title);
+                        let text = format!("{}  {} · {}", entry.icon, entry.menu, entry.title);
                         let row = ui.selectable_label(index == palette.marked, text);
                         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                             ui.label(RichText::new(keys_text(ui.ctx(), entry)).weak().small());

@@ -1,4 +1,4 @@
-//! The registry of panels, and where everything stands around the view.
+//! The list of panels, and how everything is arranged around the view.
 
 use bevy_egui::egui::{self, RichText, Ui};
 
@@ -9,13 +9,12 @@ use super::{
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
-    water_look,
 };
 use crate::runtime::{Command, Workspace};
 
 /// A panel of the column at the right of the view: a file that draws it, and a line in [`PANELS`].
 pub struct Panel {
-    /// Tells it from all others.
+    /// Its unique name.
     pub key: &'static str,
     /// The heading under which it folds; without one it draws its own, if any.
     pub title: &'static str,
@@ -40,20 +39,20 @@ pub const PANELS: [Panel; 13] = [
     springs::PANEL,
     mask::PANEL,
     overlay::PANEL,
-    look::PANEL,
-    water_look::PANEL,
+    look::LIGHT,
+    look::WATER,
     history::PANEL,
     ledger::PANEL,
     statistics::PANEL,
 ];
 
-fn column_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
+fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let mut asked = Vec::new();
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
         for panel in PANELS.iter().filter(|panel| panel.workspaces.contains(&state.workspace)) {
             if panel.title.is_empty() {
-                asked.extend((panel.draw)(ui, state, kept));
+                asked.extend((panel.draw)(ui, state, memory));
                 continue;
             }
             let unfolded = panel.unfolded.contains(&state.workspace);
@@ -61,7 +60,7 @@ fn column_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Comman
             egui::CollapsingHeader::new(RichText::new(panel.title).heading())
                 .id_salt((panel.key, unfolded))
                 .default_open(unfolded)
-                .show(ui, |ui| asked.extend((panel.draw)(ui, state, kept)));
+                .show(ui, |ui| asked.extend((panel.draw)(ui, state, memory)));
         }
         ui.add_space(12.0);
     });
@@ -69,7 +68,7 @@ fn column_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Comman
 }
 
 /// All panels around the view. Returns what is asked for, and the rectangle that is left for the view.
-pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> (Vec<Command>, egui::Rect) {
+pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> (Vec<Command>, egui::Rect) {
     let mut asked = Vec::new();
     egui::Panel::top("menu").show_inside(root, |ui| asked.extend(menu_ui(ui, state)));
     let bar = |name, height| egui::Panel::bottom(name).exact_size(height);
@@ -80,7 +79,7 @@ pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> (Vec
         egui::Panel::left("tools")
             .exact_size(style::TOOL_BAR_WIDTH)
             .resizable(false)
-            .show_inside(root, |ui| asked.extend(tool_bar_ui(ui, state, &mut kept.springs)));
+            .show_inside(root, |ui| asked.extend(tool_bar_ui(ui, state, &mut memory.springs)));
     }
     // Never wider than leaves room for the view.
     let most = (root.available_width() * 0.6).max(style::LEAST_PANEL_WIDTH);
@@ -88,6 +87,6 @@ pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> (Vec
         .default_size(style::PANEL_WIDTH.min(most))
         .max_size(most)
         .resizable(true)
-        .show_inside(root, |ui| asked.extend(column_ui(ui, state, kept)));
+        .show_inside(root, |ui| asked.extend(column_ui(ui, state, memory)));
     (asked, root.available_rect_before_wrap())
 }

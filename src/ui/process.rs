@@ -131,15 +131,9 @@ fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn AnyProcess) -> Changes {
 
 /// 200000 as 200 000.
 fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + 4);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
+    let digits = number.to_string().into_bytes();
+    let groups: Vec<_> = digits.rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join(" ")
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use super::{
 };
 use crate::runtime::Command;
 
-/// The heading of the column.
 pub const PANEL: Panel = Panel { key: "run", title: "", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {

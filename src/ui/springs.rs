@@ -13,45 +13,30 @@ use crate::{
     sim::terrain::Source,
 };
 
-/// What a new spring gives and reaches, in cells: cubic metres per second and square metre of a cell, and cells.
+/// Rate of a new spring, in cubic metres per second for each square metre of a cell, and its radius, in cells.
 const NEW: (f32, f32) = (1.5, 2.5);
 
-/// What the person is doing with them.
+/// What the person is doing with springs and drains.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Springs {
-    /// The next click places a spring, or a drain.
-    placing: Option<SourceKind>,
+    /// What the next click places, if anything.
+    pub(super) placing: Option<SourceKind>,
     /// The one whose numbers are shown beside it.
     chosen: Option<usize>,
 }
 
-/// What a click places.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SourceKind {
-    /// Gives water.
+pub(super) enum SourceKind {
     Spring,
-    /// Takes it.
     Drain,
-}
-
-impl Springs {
-    /// What the next click places, if anything.
-    pub fn placing(&self) -> Option<SourceKind> {
-        self.placing
-    }
-
-    /// Lets the next click place one, or none.
-    pub fn place(&mut self, kind: Option<SourceKind>) {
-        self.placing = kind;
-    }
 }
 
 /// Buttons that place one, and the list.
 pub const PANEL: Panel =
     Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[], draw };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
-    let springs = &mut kept.springs;
+fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+    let springs = &mut memory.springs;
     let mut asked = Vec::new();
     let terrain = &state.live.chosen().simulation.terrain;
     let mut sources = terrain.sources.clone();
@@ -69,7 +54,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
     for (index, source) in sources.iter_mut().enumerate() {
         ui.separator();
         ui.horizontal(|ui| {
-            let name = format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1);
+            let name = name_of(index, source);
             if ui.selectable_label(springs.chosen == Some(index), name).clicked() {
                 springs.chosen = if springs.chosen == Some(index) { None } else { Some(index) };
             }
@@ -83,7 +68,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
     asked
 }
 
-/// SourceMarks on the map, each to be dragged; the chosen one with its numbers beside it. Placing ends with a click.
+/// The marks on the map, which can be dragged. The chosen one has its numbers beside it. A click places what is to be placed.
 pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut Springs) -> Vec<Command> {
     let terrain = &state.live.chosen().simulation.terrain;
     let mut sources = terrain.sources.clone();
@@ -111,16 +96,12 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
         let place = view.min + egui::vec2(share.x, share.y) * view.size();
         let color = if source.rate < 0.0 { style::DRAIN } else { style::SPRING };
         let chosen = springs.chosen == Some(index);
-        painter.circle(
-            place,
-            style::MARK_RADIUS,
-            color.gamma_multiply(0.85),
-            Stroke::new(if chosen { 2.5 } else { 1.5 }, Color32::WHITE),
-        );
+        let rim = Stroke::new(if chosen { 2.5 } else { 1.5 }, Color32::WHITE);
+        painter.circle(place, style::MARK_RADIUS, color.gamma_multiply(0.85), rim);
         painter.text(place, Align2::CENTER_CENTER, icon::DROP, font(), Color32::WHITE);
         let spot = Rect::from_center_size(place, egui::Vec2::splat(2.6 * style::MARK_RADIUS)).intersect(view);
         let response = root.interact(spot, root.id().with(("source", index)), Sense::click_and_drag());
-        let name = format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1);
+        let name = name_of(index, source);
         response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, chosen, &name));
         if response.has_focus() {
             painter.circle_stroke(place, style::MARK_RADIUS + 4.0, Stroke::new(2.0, ACCENT));
@@ -158,18 +139,21 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
     changed(state, sources, removed, springs)
 }
 
+fn name_of(index: usize, source: &Source) -> String {
+    format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1)
+}
+
 fn font() -> FontId {
     FontId::proportional(13.0)
 }
 
-/// Rate and radius.
 fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
     let most = 40.0 * cell_size * cell_size;
     let mut number = |value: &mut f32, range: std::ops::RangeInclusive<f32>, unit: &str, name: &str, help: &str| {
         let mut shown = *value;
         let signed = *range.start() < 0.0;
         let slider = egui::Slider::new(&mut shown, range).logarithmic(signed).smallest_positive(f64::from(1e-3 * most));
-        // A value beyond the range, from a scene file, stays until a hand changes it.
+        // A value beyond the range, from a scene file, stays until the person changes it.
         let slider = slider.clamping(egui::SliderClamping::Edits);
         if ui.add(slider.suffix(unit).text(name)).on_hover_text(help).changed() {
             *value = shown;

@@ -1,6 +1,6 @@
 //! Numbers and curves of the terrain, and of how the run has gone.
 
-use bevy_egui::egui::{self, RichText, Ui};
+use bevy_egui::egui::{self, Ui};
 use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 
 use super::{
@@ -14,21 +14,14 @@ use crate::{
     sim::statistics::BINS,
 };
 
-/// Statistics of the chosen run.
 pub const PANEL: Panel =
     Panel { key: "statistics", title: "Statistics", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
-    kept.statistics_seen = true;
+fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+    memory.statistics_seen = true;
     let found = &state.record.statistics;
     egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
-        let mut row = |name: &str, value: String, help: &str| {
-            ui.label(name).on_hover_text(help);
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(RichText::new(value).monospace().size(11.0));
-            });
-            ui.end_row();
-        };
+        let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         row("Heights", format!("{:.1} to {:.1} m", found.range.0, found.range.1), "Lowest and highest ground.");
         row("Mean", format!("{:.1} ± {:.1} m", found.mean, found.deviation), "Mean height and standard deviation.");
         row("Mean slope", format!("{:.1}°", found.slope), "Mean angle of the ground.");

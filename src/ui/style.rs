@@ -4,74 +4,53 @@ use bevy_egui::egui::{self, Align2, Color32, CornerRadius, FontFamily, FontId, S
 
 use crate::settings::Theme;
 
-/// Width of the parameter panel, in points.
+// Sizes are in points.
 pub const PANEL_WIDTH: f32 = 300.0;
-/// Width of a parameter's name, in points.
-pub const NAME_WIDTH: f32 = 124.0;
-/// The colour of what is on or chosen.
-pub const ACCENT: Color32 = Color32::from_rgb(96, 176, 132);
-/// The least width of that panel, in points.
 pub const LEAST_PANEL_WIDTH: f32 = 120.0;
-/// Height of the line of numbers at the bottom, in points.
+/// The name of a parameter.
+pub const NAME_WIDTH: f32 = 124.0;
 pub const STATUS_HEIGHT: f32 = 24.0;
-/// Height of the bar that plays and pauses, in points.
 pub const TRANSPORT_HEIGHT: f32 = 42.0;
-/// Height of a branch of the timeline, in points.
+/// A branch of the timeline.
 pub const BRANCH_HEIGHT: f32 = 7.0;
-/// Height of the timeline without its branches, in points.
+/// The timeline without its branches.
 pub const TIMELINE_MARGIN: f32 = 15.0;
-/// Width of the bar of tools, in points.
 pub const TOOL_BAR_WIDTH: f32 = 50.0;
-/// Side of a button of the bar of tools, in points.
 pub const TOOL_BUTTON: f32 = 34.0;
-/// Width of a menu, in points.
 pub const MENU_WIDTH: f32 = 230.0;
-/// Width that the workspaces need in the menu bar, in points.
+/// What the workspaces need in the menu bar.
 pub const WORKSPACES_WIDTH: f32 = 260.0;
-/// Width of a list of numbers to choose from, in points.
+/// Lists to choose from: of numbers, of a parameter's values, of titles, of sizes.
 pub const SHORT_CHOICE_WIDTH: f32 = 64.0;
-/// Width of a parameter's list of choices, in points.
 pub const CHOICE_WIDTH: f32 = 140.0;
-/// Width of a list of titles, in points.
 pub const WIDE_CHOICE_WIDTH: f32 = 200.0;
-/// Width of a list of sizes, in points.
 pub const SIZES_WIDTH: f32 = 240.0;
-/// Width of the settings, in points.
+// Windows and dialogs.
 pub const SETTINGS_WIDTH: f32 = 360.0;
-/// Width of the window about the program, in points.
 pub const ABOUT_WIDTH: f32 = 420.0;
-/// Width of the dialog that imports a map, in points.
 pub const IMPORT_WIDTH: f32 = 380.0;
-/// Width of the dialog that exports, in points.
 pub const EXPORT_WIDTH: f32 = 520.0;
-/// Size of the dialog for files, in points.
 pub const FILES_SIZE: [f32; 2] = [720.0, 420.0];
-/// Width of a tooltip, in points.
 pub const TOOLTIP_WIDTH: f32 = 320.0;
-/// Size of the palette, in points.
 pub const PALETTE_SIZE: [f32; 2] = [440.0, 320.0];
-/// Where the palette stands from the middle of the upper edge, in points.
+/// From the middle of the upper edge.
 pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
-/// Height of the list of steps, in points.
+/// The list of steps.
 pub const LIST_HEIGHT: f32 = 220.0;
-/// Height of a plot, in points.
 pub const PLOT_HEIGHT: f32 = 130.0;
-/// Size of the legend's bar of colours, in points.
 pub const LEGEND_BAR: egui::Vec2 = egui::vec2(220.0, 12.0);
-/// Radius of the dial of the wind, in points.
+/// The dial of the wind.
 pub const DIAL_RADIUS: f32 = 34.0;
-/// Side of each of the two pictures of the wind map, in points.
+/// Side of each of the two pictures of the wind map.
 pub const WIND_MAP_SIDE: f32 = 150.0;
-/// Radius of the mark of a spring, in points.
+/// The mark of a spring.
 pub const MARK_RADIUS: f32 = 10.0;
 
-/// Colour of a spring's mark.
+/// What is on or chosen.
+pub const ACCENT: Color32 = Color32::from_rgb(96, 176, 132);
 pub const SPRING: Color32 = Color32::from_rgb(64, 150, 235);
-/// Colour of a drain's mark.
 pub const DRAIN: Color32 = Color32::from_rgb(214, 120, 60);
-/// Colour of a warning's sign.
 pub const WARNING: Color32 = Color32::from_rgb(222, 170, 70);
-/// Colour of an error's sign.
 pub const ERROR: Color32 = Color32::from_rgb(224, 96, 84);
 /// Behind words and numbers on the picture, on which all is white.
 pub const SHADE: Color32 = Color32::from_black_alpha(120);
@@ -82,15 +61,11 @@ pub const FAINT: Color32 = Color32::from_rgba_premultiplied(150, 150, 150, 150);
 /// Around what has the keyboard.
 pub const FOCUS: Stroke = Stroke { width: 2.0, color: ACCENT };
 
-/// The colours of a theme.
 struct ThemeColors {
-    /// Panels behind text.
     panel: Color32,
-    /// Fields and sliders.
     field: Color32,
     /// Behind what is typed.
     deep: Color32,
-    /// Lines between panels.
     line: Color32,
     text: Color32,
 }
@@ -115,8 +90,8 @@ const LIGHT: ThemeColors = ThemeColors {
 const LETTERS: &str =
     " !\"#%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz×·…°²³⁶−→";
 
-/// Draws every letter where the texts can take it from. A letter that is needed for the first time would be missing for a
-/// frame, which a slow machine shows.
+/// Draws every letter into the texture of letters. One that is needed for the first time would be missing for a frame, which is seen
+/// on a slow machine.
 pub fn keep_letters(ui: &egui::Ui) {
     for style in [TextStyle::Heading, TextStyle::Body, TextStyle::Button, TextStyle::Small, TextStyle::Monospace] {
         let _ = ui.painter().layout_no_wrap(LETTERS.to_owned(), style.resolve(ui.style()), Color32::WHITE);
@@ -131,7 +106,21 @@ pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, te
     painter.galley(at.min, words, Color32::WHITE);
 }
 
-/// Calm, with enough air. `first` also loads the icons.
+/// A window in the middle of the screen, without what moves or folds it.
+pub fn dialog(title: &str) -> egui::Window<'static> {
+    let window = egui::Window::new(title.to_owned()).collapsible(false).resizable(false);
+    window.anchor(Align2::CENTER_CENTER, [0.0, 0.0])
+}
+
+/// A row of a grid: a name with its help, and a value at the right.
+pub fn value_row(ui: &mut egui::Ui, name: &str, value: String, help: &str) {
+    ui.label(name).on_hover_text(help);
+    let value = egui::RichText::new(value).monospace().size(11.0);
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.label(value));
+    ui.end_row();
+}
+
+/// Styles the panels. `first` also loads the icons.
 pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
     if first {
         let mut fonts = egui::FontDefinitions::default();

@@ -1,4 +1,4 @@
-//! The panel of the terrain: where it comes from, its size, its seed, and what is done to it by hand.
+//! The panel of the terrain: generator, size, seed, imports, and sand.
 
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
@@ -17,10 +17,9 @@ use crate::{
 /// Sizes that are offered, in cells along the shorter side.
 const SIZES: [u32; 6] = [128, 256, 512, 1024, 2048, 4096];
 
-/// Generator, seed, size, imports, sand.
 pub const PANEL: Panel = Panel { key: "terrain", title: "Terrain", workspaces: EVERYWHERE, unfolded: &[], draw };
 
-fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
+fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let mut commands = Vec::new();
     let main_only = *state.workspace == Workspace::Learn;
     let session = state.live.chosen();
@@ -67,9 +66,9 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, kept: &mut Kept) -> Vec<Command> {
     });
     ui.horizontal_wrapped(|ui| {
         if ui.button("Spread sand").on_hover_text("Lays a sheet of this thickness on everything").clicked() {
-            commands.push(EditCommand::SpreadSand(kept.sheet).into());
+            commands.push(EditCommand::SpreadSand(memory.sheet).into());
         }
-        let thickness = egui::DragValue::new(&mut kept.sheet).range(0.01..=100.0).speed(0.02).suffix(" m");
+        let thickness = egui::DragValue::new(&mut memory.sheet).range(0.01..=100.0).speed(0.02).suffix(" m");
         ui.add(thickness).on_hover_text("Thickness of the sheet");
         if ui.button("Remove all sand").clicked() {
             commands.push(EditCommand::RemoveSand.into());

@@ -38,7 +38,7 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
                         ui.vertical(|ui| {
                             ui.set_max_width(width);
                             ui.label(&notice.text);
-                            // Work that cannot tell how far it is has its spinner alone.
+                            // Work that does not report its progress has a spinner alone.
                             if let Some(share) =
                                 notice.progress.as_ref().map(Progress::share).filter(|done| *done > 0.0)
                             {

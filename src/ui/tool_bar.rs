@@ -13,7 +13,6 @@ use crate::{
     sim::edit::Tool,
 };
 
-/// Icon of a tool.
 pub fn tool_icon(tool: Tool) -> &'static str {
     match tool {
         Tool::Raise => icon::ARROW_FAT_UP,
@@ -31,11 +30,10 @@ pub fn tool_icon(tool: Tool) -> &'static str {
     }
 }
 
-/// Draws the bar.
 pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, springs: &mut Springs) -> Vec<Command> {
     let mut asked = Vec::new();
     let held = state.brushes.held;
-    let button = |ui: &mut Ui, icon: &str, name: &str, about: String, on: bool| {
+    let button = |ui: &mut Ui, icon: &str, name: &str, about: &str, on: bool| {
         let fill = if on { ACCENT.gamma_multiply(0.55) } else { Color32::TRANSPARENT };
         let text = RichText::new(icon).size(18.0);
         let button = egui::Button::new(text).fill(fill).min_size(egui::Vec2::splat(style::TOOL_BUTTON));
@@ -43,44 +41,34 @@ pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, springs: &mut Springs) -
         response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, on, name));
         response.on_hover_text(format!("{name}\n{about}")).clicked()
     };
-    egui::ScrollArea::vertical().scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden).show(
-        ui,
-        |ui| {
-            ui.spacing_mut().item_spacing.y = 2.0;
-            ui.add_space(4.0);
-            let placing = springs.placing();
-            let looks = held.is_none() && placing.is_none();
-            if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)".to_owned(), looks) {
-                springs.place(None);
+    let hidden = egui::scroll_area::ScrollBarVisibility::AlwaysHidden;
+    egui::ScrollArea::vertical().scroll_bar_visibility(hidden).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.y = 2.0;
+        ui.add_space(4.0);
+        let placing = springs.placing;
+        let looks = held.is_none() && placing.is_none();
+        if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)", looks) {
+            springs.placing = None;
+            asked.push(BrushCommand::Hold(None).into());
+        }
+        ui.separator();
+        for tool in Tool::ALL {
+            let help = commands::help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
+            let on = held == Some(tool);
+            if button(ui, tool_icon(tool), tool.title(), &help, on) {
+                springs.placing = None;
+                asked.push(BrushCommand::Hold(if on { None } else { Some(tool) }).into());
+            }
+        }
+        ui.separator();
+        let sources = [(SourceKind::Spring, icon::DROP, "Spring"), (SourceKind::Drain, icon::DROP_SLASH, "Drain")];
+        for (kind, icon, name) in sources {
+            let on = placing == Some(kind);
+            if button(ui, icon, name, "Placed with a click on the map, then dragged and tuned there.", on) {
+                springs.placing = if on { None } else { Some(kind) };
                 asked.push(BrushCommand::Hold(None).into());
             }
-            ui.separator();
-            for tool in Tool::ALL {
-                let keys = commands::entry(&BrushCommand::Hold(Some(tool)).into())
-                    .map(|entry| commands::keys_text(ui.ctx(), entry));
-                let keys = keys.filter(|keys| !keys.is_empty()).map(|keys| format!(" ({keys})")).unwrap_or_default();
-                let on = held == Some(tool);
-                if button(ui, tool_icon(tool), tool.title(), format!("{}{keys}", tool.about()), on) {
-                    springs.place(None);
-                    asked.push(BrushCommand::Hold(if on { None } else { Some(tool) }).into());
-                }
-            }
-            ui.separator();
-            let sources = [(SourceKind::Spring, icon::DROP, "Spring"), (SourceKind::Drain, icon::DROP_SLASH, "Drain")];
-            for (kind, icon, name) in sources {
-                let on = placing == Some(kind);
-                if button(
-                    ui,
-                    icon,
-                    name,
-                    "Placed with a click on the map, then dragged and tuned there.".to_owned(),
-                    on,
-                ) {
-                    springs.place(if on { None } else { Some(kind) });
-                    asked.push(BrushCommand::Hold(None).into());
-                }
-            }
-        },
-    );
+        }
+    });
     asked
 }

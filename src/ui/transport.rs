@@ -12,34 +12,25 @@ use crate::{
 /// Play, step, speed, restart, and what is seen.
 pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
-    let button = |ui: &mut Ui, text: String, command: Command, on: bool, asked: &mut Vec<Command>| {
-        let help = commands::entry(&command).map(|entry| {
-            let keys = commands::keys_text(ui.ctx(), entry);
-            if keys.is_empty() { entry.about.clone() } else { format!("{} ({keys})", entry.about) }
-        });
-        let mut button = egui::Button::new(text);
+    let button = |ui: &mut Ui, icon: &str, name: &str, command: Command, on: bool| -> Option<Command> {
+        let mut button = egui::Button::new(format!("{icon} {name}"));
         if on {
             button = button.fill(ACCENT.gamma_multiply(0.55));
         }
-        if ui.add(button).on_hover_text(help.unwrap_or_default()).clicked() {
-            asked.push(command);
-        }
+        let help = commands::help(ui.ctx(), &command);
+        ui.add(button).on_hover_text(help).clicked().then_some(command)
     };
     egui::ScrollArea::horizontal()
         .auto_shrink([false, false])
         .scroll_bar_visibility(egui::scroll_area::ScrollBarVisibility::AlwaysHidden)
         .show(ui, |ui| {
             ui.horizontal_centered(|ui| {
-                button(ui, format!("{} Restart", icon::SKIP_BACK), RunCommand::Restart.into(), false, &mut asked);
-                let play = if state.transport.playing {
-                    format!("{} Pause", icon::PAUSE)
-                } else {
-                    format!("{} Play", icon::PLAY)
-                };
-                button(ui, play, RunCommand::TogglePlay.into(), true, &mut asked);
-                button(ui, format!("{} Tick", icon::SKIP_FORWARD), RunCommand::Step(1).into(), false, &mut asked);
-                button(ui, format!("{} 10", icon::FAST_FORWARD), RunCommand::Step(10).into(), false, &mut asked);
-                button(ui, format!("{} Stage", icon::STEPS), RunCommand::Stage.into(), false, &mut asked);
+                asked.extend(button(ui, icon::SKIP_BACK, "Restart", RunCommand::Restart.into(), false));
+                let (sign, name) = if state.transport.playing { (icon::PAUSE, "Pause") } else { (icon::PLAY, "Play") };
+                asked.extend(button(ui, sign, name, RunCommand::TogglePlay.into(), true));
+                asked.extend(button(ui, icon::SKIP_FORWARD, "Tick", RunCommand::Step(1).into(), false));
+                asked.extend(button(ui, icon::FAST_FORWARD, "10", RunCommand::Step(10).into(), false));
+                asked.extend(button(ui, icon::STEPS, "Stage", RunCommand::Stage.into(), false));
                 ui.separator();
                 let mut speed = state.transport.speed;
                 let label = ui.label("Speed");
@@ -49,7 +40,7 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                     asked.push(RunCommand::SetSpeed(speed).into());
                 }
                 ui.separator();
-                button(ui, format!("{} New seed", icon::DICE_FIVE), RunCommand::NewSeed.into(), false, &mut asked);
+                asked.extend(button(ui, icon::DICE_FIVE, "New seed", RunCommand::NewSeed.into(), false));
                 ui.separator();
                 // Pressed again, it shows the present.
                 let toggled = |wanted: Before, on: bool| -> Command {
@@ -57,13 +48,12 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 };
                 let alone = state.shown.0 == Before::Alone;
                 let split = matches!(state.shown.0, Before::Split(_));
-                let start = format!("{} Start", icon::CLOCK_COUNTER_CLOCKWISE);
-                button(ui, start, toggled(Before::Alone, alone), alone, &mut asked);
-                let half = format!("{} Split", icon::SQUARE_SPLIT_HORIZONTAL);
-                button(ui, half, toggled(Before::Split(0.5), split), split, &mut asked);
+                asked.extend(button(ui, icon::CLOCK_COUNTER_CLOCKWISE, "Start", toggled(Before::Alone, alone), alone));
+                let half = toggled(Before::Split(0.5), split);
+                asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Split", half, split));
                 ui.separator();
-                button(ui, format!("{} Frame", icon::CORNERS_OUT), ViewCommand::FrameAll.into(), false, &mut asked);
-                button(ui, format!("{} Picture", icon::CAMERA), ViewCommand::TakePicture.into(), false, &mut asked);
+                asked.extend(button(ui, icon::CORNERS_OUT, "Frame", ViewCommand::FrameAll.into(), false));
+                asked.extend(button(ui, icon::CAMERA, "Picture", ViewCommand::TakePicture.into(), false));
             });
         });
     asked

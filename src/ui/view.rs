@@ -51,7 +51,7 @@ pub fn view_ui(
         Before::Split(share) => commands.extend(divider_ui(root, rect, state.live.ticks(), share)),
     }
     if panels && *state.workspace == Workspace::Present {
-        // The way back out of a presentation that was begun by mistake.
+        // How to leave a presentation that was begun by mistake.
         let back = "Present · F1 lists the keys · Ctrl+P finds everything";
         if state.live.ticks() < 1 || !state.transport.playing {
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);

@@ -1,10 +1,10 @@
 //! Windows over the view: palette, keys, about, settings, wind map, and what is asked before the program ends.
 
-use bevy_egui::egui::{self, Align2, Key, RichText, Ui};
+use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use super::{
     PanelState,
-    commands::{Menu, keys_text, table},
+    commands::{keys_text, menus, table},
     group::{group_ui, set},
     palette::{Palette, palette_ui},
     style,
@@ -52,13 +52,7 @@ impl Windows {
 /// Draws the windows that are open.
 pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut Windows) -> Vec<Command> {
     let mut commands = Vec::new();
-    let centred = |title: &str| {
-        egui::Window::new(title.to_owned())
-            .collapsible(false)
-            .resizable(false)
-            .anchor(Align2::CENTER_CENTER, [0.0, 0.0])
-            .max_height(context.content_rect().height() * 0.85)
-    };
+    let centred = |title: &str| style::dialog(title).max_height(context.content_rect().height() * 0.85);
     for pane in windows.open.clone() {
         let mut open = true;
         match pane {
@@ -80,7 +74,7 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             }
             Pane::WindMap => map_ui(context, state, &mut windows.map, &mut open),
         }
-        // The map stands beside the work; all others are in its way.
+        // The map may stay open beside the work. Escape closes all others.
         if !open || (pane != Pane::WindMap && context.input(|input| input.key_pressed(Key::Escape))) {
             windows.toggle(pane);
         }
@@ -140,7 +134,7 @@ fn help_ui(ui: &mut Ui) {
                     ui.label(RichText::new(text).weak());
                 });
             };
-            for menu in Menu::ALL {
+            for menu in menus() {
                 for entry in table().iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty()) {
                     ui.label(RichText::new(keys_text(ui.ctx(), entry)).strong());
                     ui.label(&entry.title);
@@ -180,8 +174,6 @@ fn about_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {
         });
     }
     ui.add_space(6.0);
-    ui.small(
-        RichText::new("MIT or Apache-2.0. Elevation of the Jacksboro fault: US Geological Survey, public domain.")
-            .weak(),
-    );
+    let licences = "MIT or Apache-2.0. Elevation of the Jacksboro fault: US Geological Survey, public domain.";
+    ui.small(RichText::new(licences).weak());
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{io::Progress, look::Look, sim::grid::Grid};
 
-/// Radii, in cells, at which hollows look around for what hides the sky.
+/// Distances, in cells, at which ground that hides the sky is looked for.
 const OPENNESS_RADII: [isize; 4] = [1, 2, 5, 12];
 /// Half the angle of the sun's disc and its glow, as a slope: how soft the borders of shadows are.
 const PENUMBRA: f32 = 0.06;
@@ -32,11 +32,8 @@ pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progre
                 gradient(|dx, dy| continued(ground, column, line, dx, dy)).map(|slope| slope * steepness);
             let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
             let facing = ((sun[2] - slope_x * sun[0] - slope_y * sun[1]) * up).max(0.0);
-            let lit = if look.shadows && facing > 0.0 {
-                sunlit(ground, [x as f32, y as f32], sun, steepness, highest)
-            } else {
-                1.0
-            };
+            let shaded = look.shadows && facing > 0.0;
+            let lit = if shaded { sunlit(ground, [x as f32, y as f32], sun, steepness, highest) } else { 1.0 };
             let open = 1.0 - look.occlusion * (1.0 - openness(at, steepness));
             let direct = look.sun_strength * facing * lit * (0.6 + 0.4 * open);
             let sky = look.ambient * (0.65 + 0.35 * up) * open;
@@ -64,15 +61,13 @@ pub fn color_map(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look) -> Vec
             let [slope_x, slope_y] = slopes.map(|slope| slope * steepness);
             let up = 1.0 / (1.0 + slope_x * slope_x + slope_y * slope_y).sqrt();
             let color = surface(&colors, look, sand.at(x, y) / cell_size, up);
-            for (byte, light) in pixel.iter_mut().zip(color) {
-                *byte = (encoded(light).clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
-            }
+            pixel.copy_from_slice(&color.map(byte));
         }
     });
     pixels
 }
 
-/// Share of the sky that every cell sees; `steepness` is one over the side of a cell, times the exaggeration of heights.
+/// Share of the sky that every cell sees. `steepness` is one over the side of a cell, times the exaggeration of heights.
 pub fn occlusion(ground: &Grid, steepness: f32) -> Grid {
     let (width, height) = (ground.width(), ground.height());
     let mut open = Grid::filled(width, height, 0.0);
@@ -94,7 +89,7 @@ fn surface(colors: &[[f32; 3]; 3], look: &Look, sand: f32, up: f32) -> [f32; 3] 
     })
 }
 
-/// Height of a neighbour; beyond the border the ground goes on as it came.
+/// Height of a neighbour. Beyond the border the ground goes on with the same slope.
 fn continued(ground: &Grid, x: isize, y: isize, dx: isize, dy: isize) -> f32 {
     let outside = |place: isize, side: usize| place < 0 || place >= side as isize;
     let (out_x, out_y) = (outside(x + dx, ground.width()), outside(y + dy, ground.height()));
@@ -171,13 +166,13 @@ fn linear(value: f32) -> f32 {
 
 /// Linear light as a byte for the display, with a shoulder that keeps bright slopes from washing out.
 fn display(light: f32) -> u8 {
-    let light = light * (1.0 + light * 0.09) / (1.0 + light * 0.42);
-    (encoded(light).clamp(0.0, 1.0) * 255.0 + 0.5) as u8
+    byte(light * (1.0 + light * 0.09) / (1.0 + light * 0.42))
 }
 
-/// Linear light as a display value.
-fn encoded(light: f32) -> f32 {
-    if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 }
+/// Linear light as a byte for the display.
+fn byte(light: f32) -> u8 {
+    let encoded = if light <= 0.003_130_8 { 12.92 * light } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
+    (encoded.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{
     sim::{analysis, grid::Grid, terrain::Terrain},
 };
 
-/// A print: how wide it gets, and how thick it is below the lowest ground, in millimetres.
+/// A print, in millimetres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Print {
     /// Longer side.
@@ -38,12 +38,11 @@ pub(super) fn places(terrain: &Terrain) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// Two triangles for four cells each, seen from above against the clock.
+/// Two triangles for four cells each, counterclockwise as seen from above.
 pub(super) fn triangles(width: usize, height: usize) -> impl Iterator<Item = [u32; 3]> {
     (0..2 * width.saturating_sub(1) * height.saturating_sub(1)).map(move |index| triangle(width, index))
 }
 
-/// One of these triangles.
 fn triangle(width: usize, index: usize) -> [u32; 3] {
     let (x, y) = (index / 2 % (width - 1), index / 2 / (width - 1));
     let [a, b, c, d] = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)].map(|(x, y)| (y * width + x) as u32);
@@ -51,9 +50,6 @@ fn triangle(width: usize, index: usize) -> [u32; 3] {
 }
 
 /// Writes a Wavefront OBJ file, with its material and `picture`, a PNG, beside it under the same stem.
-///
-/// # Errors
-/// A file cannot be written.
 pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &Progress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -84,10 +80,7 @@ pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress
 }
 
 /// Writes a binary STL file in millimetres: the ground, walls and a flat bottom, closed all round. Heights are to scale with
-/// the sides.
-///
-/// # Errors
-/// The map has fewer than two columns or rows, or the file cannot be written.
+/// the sides. A map of a single row or column is refused.
 pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: &Progress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     if width < 2 || height < 2 {
@@ -125,7 +118,7 @@ pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: 
     };
     output::create(path, |file| {
         stl_io::write_stl(file, (0..count).map(triangle))?;
-        // The format has no unit. Its free header of 80 bytes tells a person which it is.
+        // The format has no field for the unit. Its header of 80 bytes is free for text.
         file.rewind()?;
         file.write_all(b"Thalweg, in mm")
     })
@@ -142,7 +135,6 @@ fn rim(ground: &Grid) -> Vec<usize> {
     down.chain(right).chain(up).chain(left).collect()
 }
 
-/// A triangle with its normal.
 fn facet(corners: [[f32; 3]; 3]) -> Triangle {
     let [a, b, c] = corners.map(Vec3::from);
     let normal = (b - a).cross(c - a).normalize_or_zero();

@@ -18,9 +18,8 @@ pub use self::{
 use super::{
     Budget, Error, Progress,
     output::{self, Output},
-    png::rgb8_bytes,
-    write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_rgb16, write_sidecar,
-    write_tiff,
+    png::{rgb8_bytes, write_rgb16},
+    write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar, write_tiff,
 };
 use crate::{
     io::export::hillshade::{color_map, hillshade, occlusion},
@@ -34,16 +33,13 @@ use crate::{
     },
 };
 
-/// How a map is made.
 #[derive(Clone, Copy)]
 enum Content {
-    /// A number for each cell.
     Numbers(fn(&Subject) -> Grid),
+    Layer(Layer),
     /// Red, green and blue for each cell.
     Colors(fn(&Subject, &Progress) -> Vec<u8>),
-    /// A direction for each cell.
     Normals,
-    /// Triangles.
     Mesh,
 }
 
@@ -107,40 +103,32 @@ const OTHERS: [(&str, &str, Content); 13] = [
     ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print.", Content::Mesh),
 ];
 
-impl Content {
-    /// The formats, as endings of names; the first is the usual one. `png8` and `png16` are PNGs of 8 and 16 bits where the
-    /// usual one has the other.
-    fn formats(self) -> &'static [&'static str] {
-        match self {
-            Self::Numbers(_) => &["png", "png8", "exr", "r16", "r32", "tif", "asc"],
-            Self::Colors(_) => &["png"],
-            Self::Normals => &["png", "png16"],
-            Self::Mesh => &["glb", "obj", "stl"],
-        }
-    }
-}
-
 /// The names of all that can be saved.
 pub fn maps() -> Vec<&'static str> {
     let layers = Layer::ALL.iter().filter(|layer| layer.row().exported).map(|layer| layer.key());
     OTHERS.into_iter().map(|(name, ..)| name).chain(layers).collect()
 }
 
-/// What it is that has this name, in a sentence.
+/// What the map of this name is, in a sentence, and how it is made.
+fn found(map: &str) -> Option<(&'static str, Content)> {
+    let other = OTHERS.into_iter().find(|(name, ..)| *name == map).map(|(_, about, content)| (about, content));
+    other.or_else(|| Layer::of_key(map).map(|layer| (layer.row().about, Content::Layer(layer))))
+}
+
+/// What the map of this name is, in a sentence.
 pub fn about(map: &str) -> &'static str {
-    let other = OTHERS.into_iter().find(|(name, ..)| *name == map).map(|(_, about, _)| about);
-    other.or_else(|| Layer::of_key(map).map(|layer| layer.row().about)).unwrap_or_default()
+    found(map).map(|(about, _)| about).unwrap_or_default()
 }
 
-/// How the map of this name is made, if it is no layer.
-fn content(map: &str) -> Option<Content> {
-    OTHERS.into_iter().find(|(name, ..)| *name == map).map(|(.., content)| content)
-}
-
-/// The formats of a map, as endings of names; the first is the usual one.
+/// The formats of a map, as endings of names. The first is the usual one. `png8` and `png16` are PNGs of 8 and 16 bits where the
+/// usual one has the other.
 pub fn formats(map: &str) -> &'static [&'static str] {
-    // A layer is numbers like the ground.
-    content(map).unwrap_or(OTHERS[0].2).formats()
+    match found(map) {
+        Some((_, Content::Colors(_))) => &["png"],
+        Some((_, Content::Normals)) => &["png", "png16"],
+        Some((_, Content::Mesh)) => &["glb", "obj", "stl"],
+        _ => &["png", "png8", "exr", "r16", "r32", "tif", "asc"],
+    }
 }
 
 /// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
@@ -164,10 +152,8 @@ impl Subject {
         ((BYTES_PER_CELL + most) * width * height) as u64
     }
 
-    /// What a session shows, with as many cells as the dimensions say, for these results.
-    ///
-    /// # Errors
-    /// It and they need more memory than may be used.
+    /// What a session shows, with as many cells as the dimensions say. It is refused if these results need more memory than may be
+    /// used.
     pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
         Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
         let terrain = &session.simulation.terrain;
@@ -176,7 +162,7 @@ impl Subject {
         let mut terrain = terrain.clone();
         let (width, height) = (terrain.width(), terrain.height());
         if dimensions.size.is_square() && width != height {
-            // What the square has more than the map goes on as the map's border, to the right or below.
+            // To the right of the map or below it, the square is filled with the heights of the map's border.
             let side = width.max(height);
             terrain = analysis::extended(&terrain, (side, side));
             if let Some(geo) = &mut geo {
@@ -206,30 +192,28 @@ pub struct Export {
 }
 
 impl Export {
-    /// A map and a format by name.
-    ///
-    /// # Errors
-    /// What is wrong and what would be right, as two parts of a sentence.
+    /// A map and a format by name; else what is wrong and what would be right, as two parts of a sentence.
     pub fn new(map: &str, format: &str) -> Result<Self, (String, String)> {
         let all = maps();
         let Some(&map) = all.iter().find(|known| **known == map) else {
             return Err((format!("there is no map \"{map}\""), format!("there are {}", listed(&all, map))));
         };
         let formats = formats(map);
-        match formats.iter().find(|known| known.eq_ignore_ascii_case(format)) {
-            Some(&format) => Ok(Self { map, format }),
-            None => {
-                Err((format!("{map} cannot be written as .{format}"), format!("there are .{}", formats.join(", ."))))
-            }
-        }
+        let known = formats.iter().find(|known| known.eq_ignore_ascii_case(format));
+        known.map(|&format| Self { map, format }).ok_or_else(|| {
+            (format!("{map} cannot be written as .{format}"), format!("there are .{}", formats.join(", .")))
+        })
+    }
+
+    /// A map with or without the ending of a format, as `height.exr`. Without one, it is the map's usual format.
+    pub fn parse(text: &str) -> Result<Self, (String, String)> {
+        let (map, format) = text.split_once('.').unwrap_or_else(|| (text, formats(text)[0]));
+        Self::new(map, format)
     }
 
     /// Memory that it takes for each cell while it is written, in bytes. Measured by `tests/memory.rs`.
     pub fn bytes_per_cell(self) -> usize {
-        match self.map {
-            "mesh" => 160,
-            _ => 40,
-        }
+        if self.map == "mesh" { 160 } else { 40 }
     }
 
     /// Name of its file.
@@ -242,15 +226,13 @@ impl Export {
     }
 
     /// Writes the map, and beside it under the same stem its sidecar where the format needs one.
-    ///
-    /// # Errors
-    /// A file cannot be written.
     pub fn write(self, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
         let Subject { terrain, geo, print, .. } = subject;
         let size = (terrain.width(), terrain.height());
-        let grid = match (content(self.map), self.format) {
-            (Some(Content::Colors(draw)), _) => return write_rgb8(path, size, &draw(subject, progress), progress),
-            (Some(Content::Normals), format) => {
+        let Some((_, content)) = found(self.map) else { return Ok(()) };
+        let grid = match (content, self.format) {
+            (Content::Colors(draw), _) => return write_rgb8(path, size, &draw(subject, progress), progress),
+            (Content::Normals, format) => {
                 let parts = analysis::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
                 return if format == "png" {
                     let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
@@ -260,16 +242,14 @@ impl Export {
                     write_rgb16(path, size, &pixels, progress)
                 };
             }
-            (Some(Content::Mesh), "stl") => return mesh::write_stl(path, terrain, *print, progress),
-            (Some(Content::Mesh), format) => {
+            (Content::Mesh, "stl") => return mesh::write_stl(path, terrain, *print, progress),
+            (Content::Mesh, format) => {
                 let picture = rgb8_bytes(path, size, &subject.colors())?;
                 let write = if format == "glb" { glb::write_glb } else { mesh::write_obj };
                 return write(path, terrain, &picture, progress);
             }
-            (Some(Content::Numbers(make)), _) => make(subject),
-            (None, _) => {
-                Layer::of_key(self.map).map_or_else(|| terrain.ground(), |layer| terrain.layer_or_empty(layer))
-            }
+            (Content::Numbers(make), _) => make(subject),
+            (Content::Layer(layer), _) => terrain.layer_or_empty(layer),
         };
         let range = grid.min_max();
         match self.format {
@@ -284,10 +264,7 @@ impl Export {
         write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size)
     }
 
-    /// Replaces a file, and what belongs to it, by the map: all or none.
-    ///
-    /// # Errors
-    /// The name has another ending than a format of the map, or a file cannot be written; nothing is replaced then.
+    /// Replaces a file, and what belongs to it, by the map: all or none. The ending of its name must be a format of the map.
     pub fn save(map: &str, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
@@ -295,11 +272,8 @@ impl Export {
     }
 }
 
-/// Writes several maps into a folder, with a word before each name: all or none. The last is `files.json`, which names the
-/// others with their sizes and hashes: where it is, they are whole. Returns the files.
-///
-/// # Errors
-/// A file cannot be written, or the work was cancelled; nothing is replaced then.
+/// Writes several maps into a folder, with a word before each name. The last is `files.json`, which names the others with their
+/// sizes and hashes: where it is, they are whole. Returns the files. If one cannot be written, or the work is cancelled, none is.
 pub fn save_all(
     exports: &[Export],
     subject: &Subject,

@@ -1,6 +1,6 @@
 //! How large results are, and which serve a purpose together.
 
-use super::Print;
+use super::{Export, Print};
 use crate::sim::terrain::Terrain;
 
 /// How many cells the results have.
@@ -38,7 +38,7 @@ impl Size {
         }
     }
 
-    /// Whether the result is a square whatever the map is.
+    /// Whether the result is a square even if the map is not.
     pub(super) fn is_square(self) -> bool {
         matches!(self, Self::PowerOfTwoPlusOne | Self::Unreal)
     }
@@ -54,60 +54,37 @@ pub struct Dimensions {
 }
 
 /// Results that serve a purpose together.
-#[derive(Clone, Copy, Debug)]
 pub struct ExportSet {
     /// Its name.
     pub title: &'static str,
-    /// What is written: map and format.
-    pub files: &'static [(&'static str, &'static str)],
+    /// What is written, as [`Export::parse`] reads it.
+    pub(super) files: &'static str,
     /// With how many cells.
     pub size: Size,
 }
 
+impl ExportSet {
+    const fn new(title: &'static str, files: &'static str, size: Size) -> Self {
+        Self { title, files, size }
+    }
+
+    /// What is written.
+    pub fn exports(&self) -> Vec<Export> {
+        self.files.split_whitespace().filter_map(|file| Export::parse(file).ok()).collect()
+    }
+}
+
 /// The sets that are offered.
 pub const SETS: [ExportSet; 6] = [
-    ExportSet {
-        title: "Unreal",
-        files: &[("height", "png"), ("flow", "png8"), ("wear", "png8"), ("deposits", "png8"), ("slope", "png8")],
-        size: Size::Unreal,
-    },
-    ExportSet {
-        title: "Unity",
-        files: &[("height", "r16"), ("flow", "png8"), ("deposits", "png8"), ("normal", "png")],
-        size: Size::PowerOfTwoPlusOne,
-    },
-    ExportSet { title: "Blender", files: &[("mesh", "glb"), ("height", "exr"), ("color", "png")], size: Size::Working },
-    ExportSet {
-        title: "GIS",
-        files: &[("height", "tif"), ("height", "asc"), ("change", "tif"), ("water", "tif")],
-        size: Size::Working,
-    },
-    ExportSet { title: "3D print", files: &[("mesh", "stl")], size: Size::Working },
-    ExportSet {
-        title: "Everything",
-        files: &[
-            ("height", "png"),
-            ("height", "exr"),
-            ("height", "r16"),
-            ("height", "r32"),
-            ("height", "tif"),
-            ("height", "asc"),
-            ("hillshade", "png"),
-            ("color", "png"),
-            ("normal", "png"),
-            ("slope", "png"),
-            ("flow", "png"),
-            ("wear", "png"),
-            ("deposits", "png"),
-            ("water", "png"),
-            ("sand", "png"),
-            ("hardness", "png"),
-            ("wetness", "png"),
-            ("occlusion", "png"),
-            ("mesh", "glb"),
-            ("mesh", "obj"),
-            ("mesh", "stl"),
-        ],
-        size: Size::Working,
-    },
+    ExportSet::new("Unreal", "height.png flow.png8 wear.png8 deposits.png8 slope.png8", Size::Unreal),
+    ExportSet::new("Unity", "height.r16 flow.png8 deposits.png8 normal.png", Size::PowerOfTwoPlusOne),
+    ExportSet::new("Blender", "mesh.glb height.exr color.png", Size::Working),
+    ExportSet::new("GIS", "height.tif height.asc change.tif water.tif", Size::Working),
+    ExportSet::new("3D print", "mesh.stl", Size::Working),
+    ExportSet::new(
+        "Everything",
+        "height.png height.exr height.r16 height.r32 height.tif height.asc hillshade.png color.png normal.png slope.png flow.png \
+         wear.png deposits.png water.png sand.png hardness.png wetness.png occlusion.png mesh.glb mesh.obj mesh.stl",
+        Size::Working,
+    ),
 ];

@@ -20,7 +20,7 @@ use crate::{
 /// The format that is written. It goes up when a program that knows the last one would misread the new one.
 pub(super) const FORMAT: u32 = 3;
 
-/// What every manifest says, whatever else a newer one does.
+/// The fields that a manifest of any format has.
 #[derive(Deserialize)]
 pub(super) struct Head {
     pub format: u32,
@@ -47,14 +47,13 @@ impl Camera {
     }
 }
 
-/// The whole manifest.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub format: u32,
     pub program: String,
     pub chosen: usize,
     pub camera: Option<Camera>,
-    pub runs: Vec<Run>,
+    pub runs: Vec<SavedRun>,
 }
 
 impl Manifest {
@@ -64,46 +63,27 @@ impl Manifest {
             return ron::from_str(text).map_err(|error| error.to_string());
         }
         let mut manifest: Value = ron::from_str(text).map_err(|error| error.to_string())?;
-        runs_of(&mut manifest).into_iter().flatten().for_each(state_apart);
+        if let Value::Map(fields) = &mut manifest
+            && let Some(Value::Seq(runs)) = fields.get_mut(&Value::String("runs".to_owned()))
+        {
+            runs.iter_mut().for_each(state_apart);
+        }
         manifest.into_rust().map_err(|error| error.to_string())
     }
 }
 
-/// The runs of a manifest.
-fn runs_of(manifest: &mut Value) -> Option<&mut Vec<Value>> {
-    let Value::Map(fields) = manifest else { return None };
-    match fields.get_mut(&Value::String("runs".to_owned())) {
-        Some(Value::Seq(runs)) => Some(runs),
-        _ => None,
-    }
-}
-
-/// In formats 1 and 2 the facts of the state stood among those of the run, and whether it was edited in its origin.
+/// In formats 1 and 2 the facts of the state are among those of the run, and whether it was edited is in its origin.
 fn state_apart(run: &mut Value) {
-    const FACTS: [&str; 13] = [
-        "seed",
-        "tick",
-        "size",
-        "cell_size",
-        "enabled",
-        "limited",
-        "set",
-        "sources",
-        "solid",
-        "water",
-        "kept",
-        "numbers",
-        "counts",
-    ];
     let Value::Map(fields) = run else { return };
     let key = |name: &str| Value::String(name.to_owned());
-    let mut state: ron::Map = FACTS.iter().filter_map(|name| Some((key(name), fields.remove(&key(name))?))).collect();
+    // Both parts pass over what belongs to the other.
+    let mut state = fields.clone();
     if let Some(Value::Map(origin)) = fields.get_mut(&key("origin"))
         && let Some(edited) = origin.remove(&key("edited"))
     {
         state.insert(key("edited"), edited);
     }
-    // All maps stood in one list.
+    // All maps are in one list.
     if let Some(Value::Map(grids)) = fields.get(&key("grids")) {
         let begins = |name: &str| name.starts_with("begin ") || name.starts_with("shaped ");
         let layers = grids.keys().filter(|name| matches!(name, Value::String(name) if !begins(name)));
@@ -112,17 +92,13 @@ fn state_apart(run: &mut Value) {
     fields.insert(key("state"), Value::Map(state));
 }
 
-/// One of the runs side by side.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Run {
+pub(super) struct SavedRun {
     name: String,
     title: String,
     about: String,
-    /// Ticks of the finished scene.
     ticks: u64,
-    /// Where on Earth the imported map lies.
     pub geo: Option<Geo>,
-    /// Still water at the start.
     pools: Vec<Pool>,
     tile: Option<Tile>,
     origin: From,
@@ -131,7 +107,6 @@ pub(super) struct Run {
     pub state: Facts,
 }
 
-/// What the run was made from: see [`Origin`].
 #[derive(Serialize, Deserialize)]
 struct From {
     input: String,
@@ -143,8 +118,7 @@ struct From {
     seeds_before: u64,
 }
 
-impl Run {
-    /// Memory that it will take, in bytes.
+impl SavedRun {
     pub fn bytes(&self) -> u64 {
         let cells = |[width, height]: [usize; 2]| width as u64 * height as u64;
         let runs = |key: &str| self.state.enabled.iter().chain(&self.state.kept).any(|other| other == key);
@@ -184,7 +158,6 @@ impl Run {
         }
     }
 
-    /// The session, without layers and maps.
     pub fn session(&self) -> Result<Session, String> {
         self.geo.map_or(Ok(()), |geo| geo.check())?;
         self.pools.iter().try_for_each(Pool::check)?;

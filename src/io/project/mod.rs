@@ -1,10 +1,11 @@
 //! Projects: a run with everything that it needs to go on, in one file.
 //!
-//! A `.thalweg` file is a zip archive: `manifest.ron` says what there is, `run-N/NAME.lz4` are layers and what
-//! processes keep, packed as they are for undo ([`Packed`]), and `thumbnail.png` is for the eye. A project that is opened and
-//! run on gives the same bits as if it had never been closed. In formats 1 and 2 the maps of a run are `run-N/NAME.r32`: raw
-//! little-endian numbers of 32 bits.
+//! A `.thalweg` file is a zip archive. `manifest.ron` lists what is in it. `run-N/NAME.lz4` are layers and what processes keep,
+//! packed as they are for undo ([`Packed`]). `thumbnail.png` is a small picture. A project that is opened and run on gives the same
+//! bits as if it had never been closed. In formats 1 and 2 the maps of a run are `run-N/NAME.r32`: raw little-endian numbers of 32
+//! bits.
 
+mod archive;
 mod keyframes;
 mod manifest;
 mod positional;
@@ -13,15 +14,18 @@ mod tests;
 
 use std::{
     collections::BTreeMap,
-    io::{Read, Seek, Write},
+    io::{Seek, Write},
     path::Path,
     sync::Arc,
 };
 
-use zip::{CompressionMethod, ZipArchive, ZipWriter, result::ZipError, write::SimpleFileOptions};
+use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions};
 
-use self::manifest::{FORMAT, Head, Manifest, Run};
-use super::{Budget, Error, Progress, input, output, png::rgb8_bytes};
+use self::{
+    archive::Archive,
+    manifest::{FORMAT, Manifest, SavedRun},
+};
+use super::{Budget, Error, Progress, output, png::rgb8_bytes};
 use crate::{
     io::export::hillshade::hillshade,
     model::{
@@ -31,7 +35,6 @@ use crate::{
         state::{State, bounds_of},
     },
     sim::{
-        bounds::{Bounds, Unfit},
         grid::Grid,
         terrain::{Layer, Terrain},
     },
@@ -46,14 +49,8 @@ pub use self::{
 pub const ENDING: &str = "thalweg";
 /// Ending of the names of packed maps in the archive.
 const PACKED: &str = "lz4";
-/// Longest manifest, in bytes.
-const LONGEST_MANIFEST: u64 = 16 << 20;
-/// Most runs side by side.
 const MOST_RUNS: usize = 64;
-/// Longest side of a map, in cells.
 const LONGEST_SIDE: usize = 4096;
-/// Memory that a text takes when it is read and understood, in bytes for each of its own.
-const BYTES_PER_LETTER: u64 = 8;
 /// Cells along the longer side of the thumbnail.
 const THUMBNAIL: usize = 256;
 
@@ -75,10 +72,7 @@ pub fn is_project(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
 }
 
-/// Writes a project between two ticks. What stood there before is replaced whole or not at all.
-///
-/// # Errors
-/// The file cannot be written.
+/// Writes a project between two ticks. The file that was there before is replaced whole or not at all.
 ///
 /// # Panics
 /// If a run is in the middle of a tick.
@@ -87,7 +81,7 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
     let states: Vec<State> = project.sessions.iter_mut().map(State::packed).collect();
     let run = |(session, state): (&Session, &State)| {
         let sizes = begins_of(session).into_iter().map(|(name, grid)| (name, [grid.width(), grid.height()]));
-        Run::of(session, state.facts.clone(), sizes.collect())
+        SavedRun::of(session, state.facts.clone(), sizes.collect())
     };
     let manifest = Manifest {
         format: FORMAT,
@@ -124,15 +118,9 @@ pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(
 }
 
 /// Reads a project.
-///
-/// # Errors
-/// One sentence, if the file is no project, is damaged, or was written by a newer version of the program.
 pub fn open(path: &Path) -> Result<Project, Error> {
-    let mut archive = ZipArchive::new(input::open(path)?)
-        .map_err(|error| damaged(path, &format!("it is no project, or cut off ({error})")))?;
-    let text = text(path, &mut archive, "manifest.ron", LONGEST_MANIFEST)?;
-    let head: Head =
-        ron::from_str(&text).map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))?;
+    let mut archive = Archive::open(path)?;
+    let (head, text) = archive.manifest()?;
     if head.format > FORMAT {
         let wrong = format!("it was written by Thalweg {}, which is newer than this one", head.program);
         return Err(Error::input(path, wrong, "open it with that version or a later one"));
@@ -143,18 +131,15 @@ pub fn open(path: &Path) -> Result<Project, Error> {
         return Err(damaged(path, &format!("it has {} runs, where there are 1 to {MOST_RUNS}", manifest.runs.len())));
     }
     manifest.runs.iter().try_for_each(|run| check_sizes(path, run))?;
-    Budget::present().ask(path, manifest.runs.iter().map(Run::bytes).sum())?;
+    Budget::present().ask(path, manifest.runs.iter().map(SavedRun::bytes).sum())?;
     let runs = manifest.runs.into_iter().enumerate();
-    let sessions = runs.map(|(index, run)| take_up(path, &mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
+    let sessions = runs.map(|(index, run)| take_up(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
     let camera = manifest.camera.filter(Camera::is_sane);
     Ok(Project { sessions, chosen, camera, timeline: Keyframes::default() })
 }
 
-/// Reads a project with its timeline. One whose timeline alone is damaged opens without it, and says so.
-///
-/// # Errors
-/// As [`open()`].
+/// Reads a project with its timeline. If the timeline alone is damaged, it opens without it, and says so.
 pub fn open_whole(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
     match keyframes(path) {
@@ -178,7 +163,7 @@ fn damaged(path: &Path, wrong: &str) -> Error {
 }
 
 /// Checks that a run has no other maps than a session can have, and of what size they are.
-fn check_sizes(path: &Path, run: &Run) -> Result<(), Error> {
+fn check_sizes(path: &Path, run: &SavedRun) -> Result<(), Error> {
     for (name, size) in std::iter::once(("", run.state.size)).chain(run.begins()) {
         let refuse = |wrong: &str, right: String| {
             let [width, height] = size;
@@ -194,28 +179,6 @@ fn check_sizes(path: &Path, run: &Run) -> Result<(), Error> {
     Ok(())
 }
 
-/// A text of the archive.
-fn text(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, name: &str, most: u64) -> Result<String, Error> {
-    let length = archive.by_name(name).map_or(0, |entry| entry.size().min(most));
-    Budget::present().ask(path, BYTES_PER_LETTER * length)?;
-    let text = read(path, archive, name, most)?;
-    String::from_utf8(text).map_err(|_| damaged(path, &format!("{name} in it is no text")))
-}
-
-/// A file of the archive, whole. One that is longer than it may be is not read on.
-fn read(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, name: &str, most: u64) -> Result<Vec<u8>, Error> {
-    let wrong = |what: &str| damaged(path, &format!("{name} in it {what}"));
-    let entry = archive.by_name(name).map_err(|error| wrong(&format!("is missing or damaged ({error})")))?;
-    let mut bytes = Vec::with_capacity(entry.size().min(most) as usize);
-    let got = entry.take(most + 1).read_to_end(&mut bytes);
-    got.map_err(|error| wrong(&format!("is damaged ({error})")))?;
-    if bytes.len() as u64 > most {
-        return Err(wrong("is longer than it can be"));
-    }
-    Ok(bytes)
-}
-
-/// Writes maps into a folder of the archive.
 fn put_maps(
     archive: &mut ZipWriter<impl Write + Seek>,
     folder: &str,
@@ -230,50 +193,14 @@ fn put_maps(
     Ok(())
 }
 
-/// A map of the archive of at most so many numbers, each between these bounds; `None` if there is none of this name.
-fn map(
-    path: &Path,
-    archive: &mut ZipArchive<impl Read + Seek>,
-    (folder, name): (&str, &str),
-    most: usize,
-    bounds: Bounds,
-) -> Result<Option<Vec<f32>>, Error> {
-    let file = format!("{folder}/{name}.{PACKED}");
-    if archive.index_for_name(&file).is_some() {
-        return Ok(Some(packed(path, archive, &file, most, bounds)?.unpack()));
-    }
-    let file = format!("{folder}/{}.r32", name.replace(' ', "-"));
-    if archive.index_for_name(&file).is_none() {
-        return Ok(None);
-    }
-    let bytes = read(path, archive, &file, 4 * most as u64)?;
-    let numbers: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-    let unfit = |unfit: Unfit| Error::input(path, format!("in its map {file} {}", unfit.wrong), unfit.right);
-    bounds.check_cells(&numbers, most.max(1), 0).map_err(unfit)?;
-    Ok(Some(numbers))
-}
-
-/// A packed map of the archive.
-fn packed(
-    path: &Path,
-    archive: &mut ZipArchive<impl Read + Seek>,
-    file: &str,
-    most: usize,
-    bounds: Bounds,
-) -> Result<Packed, Error> {
-    let bytes = read(path, archive, file, Packed::longest(most))?;
-    Packed::read(bytes, most, bounds).map_err(|wrong| damaged(path, &format!("{file} in it {wrong}")))
-}
-
-/// The session of a run.
-fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize, run: Run) -> Result<Session, Error> {
-    let folder = folder_of(index);
+fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Session, Error> {
+    let (path, folder) = (archive.path, folder_of(index));
     let wrong = |wrong: String| damaged(path, &wrong);
     let mut session = run.session().map_err(wrong)?;
     let mut shape = BTreeMap::new();
     for (name, [width, height]) in run.begins() {
         let Some((begins, layer)) = begins_with(name) else { continue };
-        let cells = map(path, archive, (&folder, name), width * height, layer.row().bounds)?;
+        let cells = archive.map(&folder, name, width * height, layer.row().bounds)?;
         let cells = cells.filter(|cells| cells.len() == width * height);
         let cells = cells.ok_or_else(|| wrong(format!("its map {name} is missing, or not of its size")))?;
         let grid = Grid::from_cells(width, height, cells);
@@ -289,9 +216,8 @@ fn take_up(path: &Path, archive: &mut ZipArchive<impl Read + Seek>, index: usize
             }
         }
     }
-    let maps = |name: &str| {
-        map(path, archive, (&folder, name), run.state.numbers_of(name), bounds_of(name)).map_err(Refused::File)
-    };
+    let maps =
+        |name: &str| archive.map(&folder, name, run.state.numbers_of(name), bounds_of(name)).map_err(Refused::File);
     run.state.restore(&mut session, maps).map_err(|refused| match refused {
         Refused::File(error) => error,
         Refused::State(sentence) => wrong(sentence),
@@ -317,7 +243,6 @@ impl From<String> for Refused {
 }
 
 /// What a run begins with if it is started again.
-#[derive(Clone, Copy)]
 enum Begins {
     /// The heights of a heightmap.
     Heights,

@@ -1,15 +1,10 @@
-//! Keyframes of formats 1 and 2: their maps have no names, but a place in the order in which a session tells them.
+//! Keyframes of formats 1 and 2. Their maps have no names: what they are follows from the order in which a session lists them.
 
-use std::{
-    collections::BTreeMap,
-    io::{Read, Seek},
-    path::Path,
-};
+use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use zip::ZipArchive;
+use ron::Value;
 
-use super::{damaged, keyframes::check_size, read};
+use super::{archive::Archive, damaged, keyframes::check_size};
 use crate::{
     io::Error,
     model::{
@@ -18,11 +13,7 @@ use crate::{
         session::Session,
         state::{Facts, State, bounds_of},
     },
-    sim::{
-        ledger::Account,
-        memory::Memory,
-        terrain::{Layer, Source},
-    },
+    sim::{memory::Memory, terrain::Layer},
 };
 
 /// Most maps of a run besides its layers.
@@ -39,88 +30,54 @@ const LAYERS: [Layer; 8] = [
     Layer::Mask,
 ];
 
-/// What is no map in a run.
-#[derive(Deserialize)]
-pub(super) struct Run {
-    size: [usize; 2],
-    cell_size: f32,
-    seed: u64,
-    tick: u64,
-    #[serde(default)]
-    edited: bool,
-    enabled: Vec<String>,
-    limited: Vec<String>,
-    set: BTreeMap<String, String>,
-    sources: Vec<Source>,
-    solid: Account,
-    water: Account,
-    /// Which of the layers there are.
-    layers: [bool; LAYERS.len()],
-    /// Processes that kept something, the lengths of their maps, and their numbers.
-    kept: Vec<String>,
-    cells: Vec<usize>,
-    numbers: Vec<f64>,
-    counts: Vec<u64>,
-}
-
-impl Run {
-    /// The state, with the maps of a folder of the archive.
-    pub fn state(
-        self,
-        path: &Path,
-        archive: &mut ZipArchive<impl Read + Seek>,
-        folder: &str,
-        wrong: impl Fn(String) -> Error,
-    ) -> Result<State, Error> {
-        let Self { size, cell_size, seed, tick, edited, enabled, limited, set, sources, solid, water, kept, .. } = self;
-        let layers: Vec<Layer> =
-            LAYERS.into_iter().zip(self.layers).filter(|(_, there)| *there).map(|(layer, _)| layer).collect();
-        let maps = layers.iter().map(|layer| layer.key().to_owned()).collect();
-        let (numbers, counts) = Default::default();
-        let mut facts = Facts {
-            seed,
-            tick,
-            size,
-            cell_size,
-            edited,
-            enabled,
-            limited,
-            set,
-            sources,
-            solid,
-            water,
-            maps,
-            kept,
-            numbers,
-            counts,
-        };
-        check_size(size).map_err(&wrong)?;
-        let most = facts.numbers_of("");
-        if self.cells.len() > MOST_MAPS || self.cells.iter().any(|&count| count > most) {
-            return Err(wrong("its processes keep more than they can".to_owned()));
-        }
-        facts.check().map_err(&wrong)?;
-        let mut names: Vec<(Option<String>, usize)> =
-            layers.iter().map(|layer| (Some(layer.key().to_owned()), size[0] * size[1])).collect();
-        let told = Names::of(&facts, self.cells.len()).map_err(&wrong)?;
-        names.extend(told.maps.into_iter().zip(&self.cells).map(|(name, count)| (name, *count)));
-        facts.numbers = told.numbers.into_iter().zip(self.numbers).collect();
-        facts.counts = told.counts.into_iter().zip(self.counts).collect();
-        let mut maps = BTreeMap::new();
-        for (place, (name, count)) in names.into_iter().enumerate() {
-            let Some(name) = name else { continue };
-            let file = format!("{folder}/{}.lz4", place + 1);
-            let mut bytes = (count as u32).to_le_bytes().to_vec();
-            bytes.extend(read(path, archive, &file, Packed::longest(count))?);
-            let packed = Packed::read(bytes, count, bounds_of(&name));
-            maps.insert(name, packed.map_err(|wrong| damaged(path, &format!("{file} in it {wrong}")))?);
-        }
-        facts.maps = maps.keys().cloned().collect();
-        Ok(State { facts, maps, shaped: None })
+/// The state of a run: its `facts`, and its maps from a folder of the archive.
+pub(super) fn state(
+    facts: Value,
+    archive: &mut Archive<'_>,
+    folder: &str,
+    wrong: impl Fn(String) -> Error,
+) -> Result<State, Error> {
+    let Value::Map(mut fields) = facts else { return Err(wrong("a run has no facts".to_owned())) };
+    let misread = |error: ron::Error| wrong(error.to_string());
+    let key = |name: &str| Value::String(name.to_owned());
+    let mut take = |name: &str| fields.remove(&key(name)).unwrap_or(Value::Unit);
+    let present: [bool; LAYERS.len()] = take("layers").into_rust().map_err(misread)?;
+    let counts_of_maps: Vec<usize> = take("cells").into_rust().map_err(misread)?;
+    let numbers: Vec<f64> = take("numbers").into_rust().map_err(misread)?;
+    let counts: Vec<u64> = take("counts").into_rust().map_err(misread)?;
+    let layers = LAYERS.into_iter().zip(present).filter(|(_, there)| *there);
+    let layers: Vec<String> = layers.map(|(layer, _)| layer.key().to_owned()).collect();
+    fields.insert(key("maps"), Value::Seq(layers.iter().map(|layer| key(layer)).collect()));
+    for name in ["numbers", "counts"] {
+        fields.insert(key(name), Value::Map(ron::Map::new()));
     }
+    let mut facts: Facts = Value::Map(fields).into_rust().map_err(misread)?;
+    check_size(facts.size).map_err(&wrong)?;
+    let most = facts.numbers_of("");
+    if counts_of_maps.len() > MOST_MAPS || counts_of_maps.iter().any(|&count| count > most) {
+        return Err(wrong("its processes keep more than they can".to_owned()));
+    }
+    facts.check().map_err(&wrong)?;
+    let cells = facts.size[0] * facts.size[1];
+    let mut names: Vec<(Option<String>, usize)> = layers.into_iter().map(|layer| (Some(layer), cells)).collect();
+    let told = Names::of(&facts, counts_of_maps.len()).map_err(&wrong)?;
+    names.extend(told.maps.into_iter().zip(counts_of_maps));
+    facts.numbers = told.numbers.into_iter().zip(numbers).collect();
+    facts.counts = told.counts.into_iter().zip(counts).collect();
+    let mut maps = BTreeMap::new();
+    for (place, (name, count)) in names.into_iter().enumerate() {
+        let Some(name) = name else { continue };
+        let file = format!("{folder}/{}.lz4", place + 1);
+        let mut bytes = (count as u32).to_le_bytes().to_vec();
+        bytes.extend(archive.read(&file, Packed::longest(count))?);
+        let packed = Packed::read(bytes, count, bounds_of(&name));
+        maps.insert(name, packed.map_err(|wrong| damaged(archive.path, &format!("{file} in it {wrong}")))?);
+    }
+    facts.maps = maps.keys().cloned().collect();
+    Ok(State { facts, maps, shaped: None })
 }
 
-/// What processes keep, in the order in which a session tells it.
+/// What processes keep, in the order in which a session lists it.
 #[derive(Default)]
 struct Names {
     /// `None` is a map that is not kept any more.
@@ -130,7 +87,7 @@ struct Names {
 }
 
 impl Names {
-    /// The names in a run of which these facts are known, and which has so many maps.
+    /// The names in a run that has these facts and so many maps.
     fn of(facts: &Facts, maps: usize) -> Result<Self, String> {
         let mut session = Session::small("", facts.seed, Origin::default());
         facts.set_up(&mut session)?;

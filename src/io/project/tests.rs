@@ -1,25 +1,24 @@
 use std::{
     fs::{self, File},
-    io::Write,
+    io::{Read, Write},
     path::PathBuf,
     time::Instant,
 };
 
+use zip::ZipArchive;
+
 use super::*;
-use crate::skipped::skipped;
 use crate::{
     io::scene,
-    model::packed::Packed,
-    model::{
-        origin::{Geo, Options},
-        state::State,
-    },
-    sim::{bounds::KEPT, memory::Memory},
+    model::origin::{Geo, Options},
     sim::{
+        bounds::KEPT,
         edit::{Brush, Dab, Patch, Tool},
+        memory::Memory,
         rng::Stream,
-        terrain::{Layer, Source},
+        terrain::Source,
     },
+    skipped::skipped,
 };
 
 /// A project in which everything happens: all processes, springs, a rain map, a mask, a stroke, imported heights.
@@ -241,7 +240,7 @@ fn keyframes_come_back_with_the_project_and_go_on_to_the_same_bits() {
     }
     let found: Vec<_> = again.sessions.iter_mut().map(state).collect();
     assert!(found == wanted, "what was run on from a keyframe");
-    // Damage in the timeline is told of, and the work opens.
+    // A damaged timeline is reported, and the work opens.
     let whole = fs::read(&path).expect("it was just written");
     for (name, change) in [
         ("timeline.ron", (|bytes| [&bytes[..40], b"?", &bytes[41..]].concat()) as fn(Vec<u8>) -> Vec<u8>),
