@@ -90,7 +90,10 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
 /// What an [`app`] has drawn. Takes a few frames. An error is one sentence: the driver refuses a shader or gives no picture.
 pub fn capture(app: &mut App) -> Result<Image, String> {
     check_shaders(app)?;
-    let image = canvas(app);
+    let RenderTarget::Image(canvas) = &app.world().resource::<Canvas>().0 else {
+        return Err("it draws elsewhere".into());
+    };
+    let image = canvas.handle.clone();
     app.insert_resource(Captured(None));
     app.world_mut().spawn(Screenshot::image(image)).observe(
         move |captured: On<ScreenshotCaptured>, mut picture: ResMut<Captured>| {
@@ -131,14 +134,6 @@ pub fn app(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewp
     app.finish();
     app.cleanup();
     app
-}
-
-/// The picture into which an app draws.
-fn canvas(app: &App) -> Handle<Image> {
-    match &app.world().resource::<Canvas>().0 {
-        RenderTarget::Image(image) => image.handle.clone(),
-        _ => Handle::default(),
-    }
 }
 
 fn check_shaders(app: &App) -> Result<(), String> {

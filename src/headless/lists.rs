@@ -6,26 +6,18 @@ use super::{Failure, print};
 use crate::{
     io::scene::{BUILT_IN, DEFAULT},
     model::{origin::Options, session::Session},
-    params::{Parameter, Value, walk},
+    params::{Knob, Parameter, Value, walk},
     sim::Simulation,
 };
 
 pub(super) fn scenes(as_json: bool) -> Result<(), Failure> {
-    let mut rows = Vec::new();
+    let (mut rows, mut text) = (Vec::new(), String::new());
     for (name, _) in BUILT_IN {
-        let session = Session::open(name, &Options::default())?;
-        rows.push((name, session.title, session.about, session.ticks));
+        let Session { title, about, ticks, .. } = Session::open(name, &Options::default())?;
+        text += &format!("{name:<16} {title}: {about}\n");
+        rows.push(json!({"name": name, "title": title, "about": about, "ticks": ticks}));
     }
-    let text = if as_json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(name, title, about, ticks)| json!({"name": name, "title": title, "about": about, "ticks": ticks}))
-            .collect();
-        format!("{:#}\n", json!(rows))
-    } else {
-        rows.iter().map(|(name, title, about, _)| format!("{name:<16} {title}: {about}\n")).collect()
-    };
-    print(&text)
+    print(&if as_json { format!("{:#}\n", json!(rows)) } else { text })
 }
 
 fn all_parameters() -> Result<Vec<Parameter>, Failure> {
@@ -61,9 +53,7 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
     } else {
         let mut text = String::new();
         if markdown {
-            text.push_str(
-                "| key | range | default | unit | symbol | meaning | source |\n|---|---|---|---|---|---|---|\n",
-            );
+            text += "| key | range | default | unit | symbol | meaning | source |\n|---|---|---|---|---|---|---|\n";
         }
         for parameter in &all {
             let knob = &parameter.knob;
@@ -76,14 +66,12 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
             if !knob.only.is_empty() {
                 doc += &format!(" Only with {}.", knob.only.replace(' ', ", ").replace('|', " or "));
             }
-            text.push_str(&if markdown {
-                format!(
-                    "| `{}` | {range} | {} | {} | {} | {doc} | {} |\n",
-                    parameter.path, parameter.value, knob.unit, knob.symbol, knob.source
-                )
+            let (Parameter { path, value, .. }, Knob { unit, symbol, source, .. }) = (parameter, knob);
+            text += &if markdown {
+                format!("| `{path}` | {range} | {value} | {unit} | {symbol} | {doc} | {source} |\n")
             } else {
-                format!("{:<28} {} {} [{range}]\n    {doc}\n", parameter.path, parameter.value, knob.unit)
-            });
+                format!("{path:<28} {value} {unit} [{range}]\n    {doc}\n")
+            };
         }
         text
     };

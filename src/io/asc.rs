@@ -16,7 +16,7 @@ use crate::{
     sim::{bounds::CELL_SIZE, grid::Grid},
 };
 
-/// The header lies within the first bytes; a file whose header is longer is none of this kind.
+/// The header must lie within so many bytes.
 const HEADER_BYTES: u64 = 4096;
 /// No way of writing a number takes more bytes than this.
 const LONGEST_WORD: usize = 64;

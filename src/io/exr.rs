@@ -20,7 +20,7 @@ use super::{
 };
 use crate::sim::grid::Grid;
 
-/// What a file of another kind is told.
+/// What would be right instead of a file of another kind.
 const NEEDED: &str = "a channel named Y of 32-bit floats is needed";
 /// Channel names that hold heights, the surest first. In a grey picture stored as colours all colours are alike.
 const HEIGHT_CHANNELS: [&str; 4] = ["y", "z", "height", "r"];
@@ -76,7 +76,7 @@ struct Bands<'a> {
 impl Bands<'_> {
     /// Takes the cells of a line whose first one lies at (column, row).
     fn take(&mut self, path: &Path, expected: &Expected, at: Vec2<usize>, values: &[f32]) -> Result<(), Error> {
-        let (Vec2(x, y), (width, height)) = (at, self.rows.size());
+        let (Vec2(x, y), (width, height)) = (at, self.rows.size);
         let twice = || Error::input(path, "it has the same pixels twice", "a whole EXR picture is needed");
         if y < self.rows.come() || y >= height || x + values.len() > width {
             return Err(twice());

@@ -17,7 +17,7 @@ use crate::{
         session::Session,
     },
     sim::{
-        bounds::{CELL_SIZE, HEIGHT},
+        bounds::{Bounds, CELL_SIZE, HEIGHT},
         grid::Grid,
         terrain::Layer,
     },
@@ -33,13 +33,7 @@ const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
 /// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32` or `.asc`, with its sidecar if there is one.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     check(options, path)?;
-    let expected = Expected {
-        sidecar: Sidecar::of(path)?,
-        size: options.size,
-        sides: SIDES,
-        bounds: HEIGHT,
-        budget: Budget::present(),
-    };
+    let expected = expected(path, options.size, HEIGHT)?;
     let Raster { mut cells, size, full_scale, cell_size, geo, mut warnings } = load(path, &expected)?;
     let sidecar = &expected.sidecar;
 
@@ -69,16 +63,16 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
         }
     };
     CELL_SIZE.check("the side of its cells", cell_size).map_err(|unfit| Error::unfit(path, unfit))?;
-    let stated_range = (options.min_m.or(sidecar.min_m), options.max_m.or(sidecar.max_m));
+    let (stated_min, stated_max) = (options.min_m.or(sidecar.min_m), options.max_m.or(sidecar.max_m));
     if let Some(full_scale) = full_scale {
         let relief = ASSUMED_RELIEF * width.min(height) as f32 * cell_size;
-        let min = stated_range.0.unwrap_or(0.0);
-        let max = stated_range.1.unwrap_or(min + relief);
+        let min = stated_min.unwrap_or(0.0);
+        let max = stated_max.unwrap_or(min + relief);
         if min > max {
             let wrong = format!("its lowest height {min} m is above its highest {max} m");
             return Err(Error::input(path, wrong, "--min-height (min_m) must not be above --max-height (max_m)"));
         }
-        if stated_range.0.is_none() || stated_range.1.is_none() {
+        if stated_min.is_none() || stated_max.is_none() {
             warnings.push(format!(
                 "its range of heights is not stated, so {min} m to {max} m is assumed; state it with --min-height and \
                  --max-height or as min_m and max_m in {}",
@@ -97,13 +91,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
 ///
 /// Returns the map and the warnings, a sentence each.
 pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Grid, Vec<String>), Error> {
-    let expected = Expected {
-        sidecar: Sidecar::of(path)?,
-        size: Some(size),
-        sides: SIDES,
-        bounds: layer.row().bounds,
-        budget: Budget::present(),
-    };
+    let expected = expected(path, Some(size), layer.row().bounds)?;
     let Raster { mut cells, full_scale, warnings, .. } = load(path, &expected)?;
     let range = layer.row().import.map_or((0.0, 1.0), |import| import.range);
     if let Some(full_scale) = full_scale {
@@ -136,6 +124,10 @@ impl Session {
         self.warnings.extend(warnings);
         Ok(())
     }
+}
+
+fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result<Expected, Error> {
+    Ok(Expected { sidecar: Sidecar::of(path)?, size, sides: SIDES, bounds, budget: Budget::present() })
 }
 
 fn check(options: &Options, path: &Path) -> Result<(), Error> {

@@ -23,7 +23,7 @@ impl Preset {
     pub fn of(session: &Session, group: Option<&str>) -> Self {
         let mut parameters = session.all_parameters();
         parameters.retain(|path, _| match (path.split('.').next(), group) {
-            // A process's with the factors by which the mask scales them.
+            // The parameters of a process, and the factors by which the mask scales them.
             (own, Some(group)) => own.is_some_and(|own| own.strip_suffix("-masked").unwrap_or(own) == group),
             (own, None) => own != Some("terrain"),
         });

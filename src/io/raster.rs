@@ -27,7 +27,7 @@ pub(super) struct Raster {
 pub(super) struct CellSize {
     /// Metres.
     pub metres: f32,
-    /// What to tell if this size is used.
+    /// What the user should know if this size is used.
     pub warning: Option<String>,
 }
 
@@ -48,15 +48,12 @@ pub(super) struct Expected {
 pub(super) struct Rows<'a> {
     path: &'a Path,
     bounds: Bounds,
-    size: (usize, usize),
+    /// Columns and rows of the file.
+    pub(super) size: (usize, usize),
     resampler: Resampler,
 }
 
 impl Rows<'_> {
-    pub(super) fn size(&self) -> (usize, usize) {
-        self.size
-    }
-
     pub(super) fn come(&self) -> usize {
         self.resampler.come()
     }

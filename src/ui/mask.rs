@@ -20,7 +20,8 @@ pub const PANEL: Panel = Panel { key: "mask", title: "Mask", workspaces: EVERYWH
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let mut asked = Vec::new();
-    let about = "What brushes leave alone, and processes that are told to. Select it by the ground, or paint it.";
+    let about =
+        "Brushes leave masked ground alone, and so do processes if you tell them to. Select ground, or paint the mask.";
     ui.label(RichText::new(about).weak());
     let selection = &state.brushes.selection;
     let changes = group_ui(ui, ("selection", selection), ("selection", &Selection::default()), false);

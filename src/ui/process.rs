@@ -59,7 +59,7 @@ fn process_ui(
             if masked {
                 let mut limited = slot.limited;
                 let help =
-                    "The ground that the mask covers stays as it is; what that holds back is booked as done by hand.";
+                    "The ground under the mask stays as it is. What would have changed there is booked as done by hand.";
                 if ui.checkbox(&mut limited, "Leave masked ground alone").on_hover_text(help).changed() {
                     commands.push(EditCommand::Limit(info.key, limited).into());
                 }

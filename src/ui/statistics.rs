@@ -25,7 +25,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         row("Heights", format!("{:.1} to {:.1} m", found.range.0, found.range.1), "Lowest and highest ground.");
         row("Mean", format!("{:.1} ± {:.1} m", found.mean, found.deviation), "Mean height and standard deviation.");
         row("Mean slope", format!("{:.1}°", found.slope), "Mean angle of the ground.");
-        row("Pits", found.pits.to_string(), "Cells that all eight neighbours overtop.");
+        row("Pits", found.pits.to_string(), "Cells that are lower than all eight neighbours.");
         row("Cut", volume(found.cut_and_fill.0), "Volume that lies lower than at the start.");
         row("Fill", volume(found.cut_and_fill.1), "Volume that lies higher than at the start.");
         row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Share of the map under loose sand.");

@@ -27,7 +27,7 @@ use crate::{
 /// What casts shadows on the start of the run where it is drawn beside the present.
 pub(super) const START_LAYER: usize = 1;
 
-#[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
 #[bind_group_data(Variant)]
 pub(super) struct GroundMaterial {
     #[uniform(0)]
@@ -247,8 +247,7 @@ fn show_numbers(
         })
         .collect();
     let mut set = |block: &Block, numbers: SceneNumbers| {
-        let differs = |material: &GroundMaterial| material.scene != numbers;
-        update(&mut materials, &block.material, differs, |material| material.scene = numbers);
+        update(&mut materials, &block.material, |material| material.scene = numbers);
     };
     let (side, column) = match shown.0 {
         Before::Split(share) => (1.0, share * width),

@@ -38,17 +38,19 @@ impl Variant {
     }
 }
 
-/// Changes an asset where it differs: what stays the same is not sent to the graphics card again.
-pub(super) fn update<A: Asset>(
+/// Changes an asset. One that stays the same is not sent to the graphics card again.
+pub(super) fn update<A: Asset + Clone + PartialEq>(
     assets: &mut Assets<A>,
     handle: &Handle<A>,
-    differs: impl FnOnce(&A) -> bool,
     change: impl FnOnce(&mut A),
 ) {
-    if assets.get(handle).is_some_and(differs)
+    let Some(old) = assets.get(handle) else { return };
+    let mut new = old.clone();
+    change(&mut new);
+    if new != *old
         && let Some(mut asset) = assets.get_mut(handle)
     {
-        change(&mut asset);
+        *asset = new;
     }
 }
 

@@ -44,8 +44,8 @@ pub(super) struct Layout {
     rows: usize,
     /// Sides of a block's place with the gap, in metres.
     cell: Vec2,
-    /// World units per metre.
-    scale: f32,
+    /// World units per metre across the map. Heights have it times the vertical exaggeration.
+    pub(super) scale: f32,
 }
 
 impl Layout {
@@ -74,11 +74,6 @@ impl Layout {
         let middle = Vec2::new(self.columns as f32 - 1.0, self.rows as f32 - 1.0) * 0.5;
         (place - middle) * self.cell * self.scale
     }
-
-    /// World units per metre across the map; heights have it times the vertical exaggeration.
-    pub(super) fn scale(&self) -> f32 {
-        self.scale
-    }
 }
 
 /// Sides of a map between the centres of its outermost cells, in metres.
@@ -103,7 +98,7 @@ impl SceneNumbers {
         wind: Option<Weather>,
     ) -> Self {
         let [along_x, along_y] = wind.map_or([1.0, 0.0], |wind| wind.heading);
-        let scale = layout.scale();
+        let scale = layout.scale;
         let color = |color: [f32; 3]| Color::srgb_from_array(color).to_linear().to_vec4();
         let extent = sides(terrain) * scale;
         let switch = |on: bool| f32::from(u8::from(on));
@@ -194,8 +189,8 @@ impl SceneNumbers {
 /// Height at which a block must at least have its foot, in world units, if its lowest ground lies so many metres above
 /// that of the start.
 pub(super) fn foot(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32) -> f32 {
-    let side = sides(terrain).min_element() * layout.scale();
-    lowest.min(0.0) * layout.scale() * look.vertical_exaggeration - look.base * side
+    let side = sides(terrain).min_element() * layout.scale;
+    lowest.min(0.0) * layout.scale * look.vertical_exaggeration - look.base * side
 }
 
 #[cfg(test)]
@@ -209,7 +204,7 @@ mod tests {
         let sessions = scene::open("ten-seeds", &options).expect("built in");
         let layout = Layout::new(&sessions);
         assert_eq!((layout.columns, layout.rows), (5, 2));
-        let half = sides(&sessions[0].simulation.terrain) * layout.scale() * 0.5;
+        let half = sides(&sessions[0].simulation.terrain) * layout.scale * 0.5;
         for a in 0..10 {
             assert!((layout.centre(a).abs() + half).length() <= SIDE * 0.7072, "block {a} leaves the circle");
             for b in 0..a {

@@ -118,8 +118,7 @@ fn show(
         }
         let (image, shorter_side) = (&*handle, terrain.width().min(terrain.height()));
         let numbers = OverlayNumbers::new(painted, shorter_side, live.chosen().water_look.film);
-        let differs = |material: &GroundMaterial| material.motion != *image || material.overlay != numbers;
-        update(&mut materials, material, differs, |material| {
+        update(&mut materials, material, |material| {
             material.motion = image.clone();
             material.overlay = numbers;
         });

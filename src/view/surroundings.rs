@@ -36,7 +36,7 @@ impl From<&SkyMaterial> for Variant {
     }
 }
 
-// After the ground, so that only what it leaves free is drawn at all; the sky before the table.
+// Drawn after the ground, so that only pixels that it leaves free are drawn. The sky comes before the table.
 transparent!(SkyMaterial, "sky.wgsl", own_vertices: false, both_sides: true, bias: -1e6);
 
 #[derive(Asset, TypePath, AsBindGroup, Clone)]
@@ -169,7 +169,7 @@ fn add_second_sun(shown: Res<Shown>, second: Query<Entity, With<SecondSun>>, mut
     let wanted = matches!(shown.0, Before::Split(_));
     match (wanted, second.iter().next()) {
         (true, None) => {
-            // Nothing here is volumetric; but lights that are come last, and the shader must know the second sun's place.
+            // Nothing here is volumetric. But such lights come last in the shader's list, which tells it which sun is the second.
             commands.spawn((Sun, SecondSun, VolumetricLight, sun(), RenderLayers::layer(START_LAYER)));
         }
         (false, Some(gone)) => commands.entity(gone).despawn(),

@@ -34,7 +34,7 @@ const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
 /// The same for sand in the wind.
 const BLOWN: Vec4 = Vec4::new(1.0, 0.93, 0.80, 1.1);
 
-#[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
 #[bind_group_data(Variant)]
 struct TrackMaterial {
     #[uniform(0)]
@@ -59,7 +59,7 @@ transparent!(TrackMaterial, "tracks.wgsl", own_vertices: true, both_sides: true,
 
 struct Streak {
     way: Vec<Vec3>,
-    /// 1 for a drop; −1 for a grain of wind, as which the shader knows it.
+    /// 1 for a drop, −1 for a grain of wind: the shader tells them apart by it.
     sign: f32,
     age: f32,
 }
@@ -113,8 +113,7 @@ fn draw(
         }
     };
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
-    let differs = |material: &TrackMaterial| material.ink.column != column;
-    update(&mut materials, &streaks.material, differs, |material| material.ink.column = column);
+    update(&mut materials, &streaks.material, |material| material.ink.column = column);
     if streaks.start != revision.start || shown.0 == Before::Alone {
         // Drops of another terrain, or none: the start has no drops yet.
         streaks.start = revision.start;

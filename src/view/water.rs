@@ -42,7 +42,7 @@ impl WaterNumbers {
     }
 }
 
-#[derive(Asset, TypePath, AsBindGroup, Clone)]
+#[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
 #[bind_group_data(Variant)]
 struct WaterMaterial {
     #[uniform(0)]
@@ -122,11 +122,7 @@ fn show_water(
                     sheet.mesh = mesh.clone();
                     commands.entity(sheet.entity).insert(Mesh3d(mesh.clone()));
                 }
-                let differs = |old: &WaterMaterial| {
-                    (old.scene, &old.layers, &old.motion, old.water)
-                        != (wanted.scene, &wanted.layers, &wanted.motion, wanted.water)
-                };
-                update(&mut materials, &sheet.material, differs, |material| *material = wanted.clone());
+                update(&mut materials, &sheet.material, |material| *material = wanted);
             }
             None => {
                 let material = materials.add(wanted);
