@@ -21,8 +21,8 @@ use thalweg::{
     params::{Value, title, walk},
     runtime::{
         Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, Held, History, Live, Notices,
-        Overlay, Pane, Pointed, Preferences, Record, RunCommand, ShowCommand, Shown, SourceMarks, Timeline, Timing,
-        Touch, Transport, ViewCommand, Workspace,
+        Overlay, Pane, Pointed, Preferences, Record, RunCommand, ShowCommand, Shown, SourceMarks, Timing, Touch,
+        Transport, ViewCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -62,7 +62,6 @@ impl Shelf {
         world.init_resource::<History>();
         world.init_resource::<Brushes>();
         world.init_resource::<Document>();
-        world.init_resource::<Timeline>();
         world.init_resource::<Preferences>();
         world.init_resource::<Workspace>();
         world.init_resource::<Overlay>();

@@ -45,8 +45,7 @@ use bevy_egui::{
 use crate::{
     runtime::{
         Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Level, Live, Notices, Overlay, Pane,
-        Pointed, PointerOverView, Preferences, Record, Shown, SourceMarks, Timeline, Timing, Transport, WindowCommand,
-        Workspace,
+        Pointed, PointerOverView, Preferences, Record, Shown, SourceMarks, Timing, Transport, WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
 };
@@ -133,12 +132,10 @@ pub struct PanelState<'w> {
     pub timing: Res<'w, Timing>,
     /// Statistics and how they went.
     pub record: Res<'w, Record>,
-    /// What can be undone.
+    /// What was done, and states along the run.
     pub history: Res<'w, History>,
     /// The brushes, and which is in the hand.
     pub brushes: Res<'w, Brushes>,
-    /// The keyframes along the run.
-    pub timeline: Res<'w, Timeline>,
     /// The file that the work belongs to.
     pub document: Res<'w, Document>,
     /// The person's settings.
