@@ -21,8 +21,8 @@ use thalweg::{
     params::{Value, title, walk},
     runtime::{
         Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, Held, History, Live, Notices,
-        Overlay, Pane, Pointed, Preferences, Record, RunCommand, ShowCommand, Shown, SourceMarks, Timeline, Timing,
-        Touch, Transport, ViewCommand, Workspace,
+        Overlay, Pane, Pointed, Preferences, Record, RunCommand, ShowCommand, Shown, SourceMarks, Timing, Touch,
+        Transport, ViewCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -59,7 +59,7 @@ impl Shelf {
         macro_rules! init {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
-        init!(Transport Timing Record History Brushes Document Timeline Preferences Workspace Overlay Pointed SourceMarks);
+        init!(Transport Timing Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
         init!(Shown Notices);
         Self(RefCell::new(world))
     }

@@ -26,7 +26,7 @@ use crate::{
         watch::{Next, Watch, Watched},
     },
     model::session::Session,
-    runtime::{Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Timeline, Transport},
+    runtime::{Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Transport},
     settings::{AntiAliasing, Quality, Settings},
     ui::{Canvas, UiVisible},
     view::{
@@ -74,7 +74,7 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
         if let Some(notice) = world.resource::<Notices>().shown().find(|notice| notice.level == Level::Error) {
             return Err(notice.text.trim_end_matches('.').to_owned());
         }
-        let history_bytes = world.resource::<Timeline>().bytes() + world.resource::<History>().bytes();
+        let history_bytes = world.resource::<History>().bytes();
         match watch(Watched { sessions: world.resource::<Live>().all(), history_bytes, opening }) {
             Next::GoOn => {}
             Next::Open(input, options) => {

@@ -15,7 +15,7 @@ use crate::{
     io::{self, project::Project, scene::DEFAULT},
     log,
     model::session::Session,
-    runtime::{Brushes, Command, Document, Level, Live, Notices, Preferences, Timeline, Transport, ViewCommand},
+    runtime::{Brushes, Command, Document, History, Level, Live, Notices, Preferences, Transport, ViewCommand},
     settings::autosave_folder,
 };
 
@@ -60,7 +60,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     live.choose(chosen);
     live.file = file.filter(|_| !document.is_recovered());
     let work = live.work();
-    app.world_mut().resource_mut::<Timeline>().begin_with(timeline, work);
+    app.world_mut().resource_mut::<History>().begin_with(&timeline, work);
     if let Some(camera) = camera {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }

@@ -149,6 +149,12 @@ impl Session {
         outline
     }
 
+    /// Takes the simulation out. One of a single cell stands in its place.
+    pub fn take_simulation(&mut self) -> Simulation {
+        let seed = self.simulation.seed();
+        std::mem::replace(&mut self.simulation, Simulation::new(one_cell(), seed))
+    }
+
     /// Columns and rows that it has when it is started again.
     pub fn size(&self) -> (usize, usize) {
         match &self.heightmap {

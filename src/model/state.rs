@@ -1,5 +1,5 @@
-//! The state of a run between two ticks: everything that its next ticks depend on. Undo, timeline, autosave and projects keep it
-//! in this one form.
+//! The state of a run between two ticks: everything that its next ticks depend on. The history, autosave and projects keep it in
+//! this one form.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -107,7 +107,7 @@ pub enum RunCommand {
     SetSize(u32),
     /// Shows the numbers of another of the runs side by side.
     Choose(usize),
-    /// Goes to a keyframe of the timeline.
+    /// Goes to a place of the history.
     GoTo(u64),
 }
 
@@ -138,8 +138,6 @@ pub enum EditCommand {
     Undo,
     /// Does again what was taken back.
     Redo,
-    /// Goes so many steps back, or if negative forth.
-    Jump(i32),
 }
 
 /// Files, messages and the end of the program.

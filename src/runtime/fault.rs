@@ -2,12 +2,12 @@
 
 use bevy::prelude::*;
 
-use super::{Document, Level, Live, Notices, Revision, Timeline, Transport};
+use super::{Document, History, Level, Live, Notices, Revision, Transport};
 
 /// Looks whether a tick broke a run.
 pub(super) fn stop_broken(
     mut live: ResMut<Live>,
-    mut timeline: ResMut<Timeline>,
+    mut history: ResMut<History>,
     mut transport: ResMut<Transport>,
     mut revision: ResMut<Revision>,
     mut document: ResMut<Document>,
@@ -15,7 +15,7 @@ pub(super) fn stop_broken(
 ) {
     let Some(fault) = live.fault().cloned() else { return };
     transport.pause();
-    timeline.bypass_change_detection().go_back(&mut live);
+    history.bypass_change_detection().go_back(&mut live);
     revision.goes_on();
     document.keep_now();
     notices.tell(

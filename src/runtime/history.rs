@@ -1,69 +1,199 @@
-//! Undo and redo of what the user did: a changed parameter, a switch, or a whole state that was replaced.
+//! One tree of states: what a hand did, and keyframes along the run. Undo, redo and the timeline walk on it.
+//!
+//! A node comes from its parent by a step of the hand, or by ticks. States are packed beside the frames. A step that changed
+//! settings only, or what a brush touched, leads from the state before it to the one after it and back, so that one of the two is
+//! kept. What is run or done after going back is another branch.
 
-use std::time::{Duration, Instant};
-
-use bevy::prelude::*;
-
-use super::{Label, Live, state::Moment};
-use crate::{
-    model::session::Session,
-    params::{Value, walk, write},
-    sim::{edit::Patch, terrain::Source},
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    iter::successors,
+    sync::Arc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
-/// All steps together may take so many bytes; beyond it the oldest go.
+use bevy::{log::error, prelude::*};
+
+use super::{
+    Label, Live, Revision, Transport,
+    step::{Change, Settings, Step},
+};
+use crate::{
+    io::project,
+    model::{
+        session::Session,
+        state::{Copied, State},
+    },
+    sim::edit::Patch,
+};
+
+/// All steps and states together may take so many bytes. Beyond it keyframes are thinned out, then the oldest nodes go.
 pub const BUDGET: usize = 512 << 20;
 /// Changes of the same thing within this time are one step: a slider that is dragged.
 const SAME_STEP: Duration = Duration::from_millis(900);
+/// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
+const INTERVAL: u64 = 10;
+/// More keyframes than this are thinned out.
+const MOST: usize = 200;
+/// Taking a keyframe may cost this share of the time.
+const SHARE: u32 = 30;
+/// After changed settings, a keyframe is taken at most so often.
+const REST: Duration = Duration::from_millis(500);
+/// Memory that a state takes while it is being packed, in bytes per cell: what is usual where water flows.
+const USUAL: usize = 20;
 
-/// What a step changed, with what brings back the other side of it.
-#[derive(Clone)]
-enum Change {
-    /// A parameter and its values in all sessions; one of the terrain is a state, as it replaces everything.
-    Parameter(String, &'static str, Vec<Value>),
-    /// Which processes ran in every session, and which kept off what is masked.
-    Switches(Vec<Vec<[bool; 2]>>),
-    /// Springs and drains of every session.
-    Sources(Vec<Vec<Source>>),
-    /// What a stroke changed in every session; good as long as no tick has run since.
-    Stroke(Vec<Patch>),
-    /// Everything.
-    State(Moment),
+/// A place in the tree.
+#[derive(Debug)]
+struct Node {
+    id: u64,
+    parent: Option<u64>,
+    /// The work that it belongs to, and its tick.
+    work: u64,
+    tick: u64,
+    /// What a hand did to come here from the parent; ticks alone, if nothing.
+    step: Option<Step>,
+    state: Option<Kept>,
 }
 
-#[derive(Clone)]
-struct UndoStep {
-    label: Label,
-    change: Change,
+/// The states of all sessions.
+#[derive(Debug)]
+enum Kept {
+    /// They are being packed, and will take about so many bytes.
+    Packing(JoinHandle<Vec<State>>, usize),
+    Packed(Arc<Vec<State>>),
 }
 
-/// Steps that can be undone and redone.
-#[derive(Resource, Clone, Default)]
+impl Node {
+    fn change(&self) -> Option<&Change> {
+        self.step.as_ref().map(|step| &step.change)
+    }
+
+    fn bytes(&self) -> usize {
+        let states = match &self.state {
+            None => 0,
+            Some(Kept::Packing(_, about)) => *about,
+            Some(Kept::Packed(states)) => states.iter().map(State::bytes).sum(),
+        };
+        states + self.change().map_or(0, Change::bytes) + 64
+    }
+}
+
+/// Where a node stands in the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// What to ask for to go there.
+    pub id: u64,
+    /// Its tick.
+    pub tick: u64,
+    /// The branch that it stands on; 0 is the one that was run first.
+    pub branch: usize,
+}
+
+/// A place of the tree in a list.
+pub struct Row<'a> {
+    /// Where it stands.
+    pub mark: Mark,
+    /// What was done to come there, if it was not ticks alone.
+    pub label: Option<&'a Label>,
+    /// Whether the present came from there, and it was not taken back since.
+    pub holds: bool,
+}
+
+/// The tree, and where the present stands in it.
+#[derive(Resource, Default)]
 pub struct History {
-    past: Vec<UndoStep>,
-    future: Vec<UndoStep>,
-    last: Option<Instant>,
-    /// Whether the button is pressed, and whether it has been since something was last changed.
-    pressed: bool,
-    held: bool,
-    /// The number of the stroke that still goes on, which is the last step.
+    /// Each after its parent.
+    nodes: Vec<Node>,
+    /// The last node on the way to the present.
+    here: Option<u64>,
+    next: u64,
+    /// Steps that were taken back, the last one last, each with the place to go to if time had run on from it.
+    undone: Vec<(u64, Option<u64>)>,
+    /// The present work, and every work of the tree without its layers.
+    work: u64,
+    works: BTreeMap<u64, Live>,
+    /// The step that is a stroke which still goes on.
     open: Option<u64>,
-    /// Strokes so far.
-    begun: u64,
     /// How often something was changed, taken back or done again.
     changes: u64,
+    /// When settings were last changed, whether the button is pressed, and whether it has been since then.
+    last: Option<Instant>,
+    pressed: bool,
+    held: bool,
+    /// Ticks between two keyframes, when the last one was taken, and what that cost the frame.
+    interval: u64,
+    taken: Option<Instant>,
+    cost: Duration,
+    /// The node to go to. Of several that were asked for while a frame was drawn, the last counts.
+    pub(super) wanted: Option<u64>,
 }
 
+/// What is seen of it.
 impl History {
     /// What undo and redo would do next.
     pub fn next(&self) -> (Option<&Label>, Option<&Label>) {
-        (self.past.last().map(|step| &step.label), self.future.last().map(|step| &step.label))
+        let last = self.done().first().and_then(|id| self.label(*id));
+        (last, self.undone.last().and_then(|(id, _)| self.label(*id)))
     }
 
-    /// All steps, the oldest first, and how many of them are done; the others can be done again.
-    pub fn steps(&self) -> (impl Iterator<Item = &Label>, usize) {
-        let all = self.past.iter().chain(self.future.iter().rev());
-        (all.map(|step| &step.label), self.past.len())
+    /// What was done to come to a node, if it was not ticks alone.
+    pub fn label(&self, id: u64) -> Option<&Label> {
+        self.node(id)?.step.as_ref().map(|step| &step.label)
+    }
+
+    /// All steps of the present work and those before it, and keyframes where branches begin and end; the oldest first.
+    pub fn rows(&self) -> Vec<Row<'_>> {
+        let (marks, way) = (self.marks(), self.way(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
+        let row = |node: &'_ Node| {
+            let holds = way.contains(&node.id) && node.step.as_ref().is_none_or(|step| !step.taken_back);
+            let branch = marks.iter().rfind(|mark| mark.id <= node.id).map_or(0, |mark| mark.branch);
+            let label = self.label(node.id);
+            let ends = node.parent.is_none() || self.children(node.id).count() != 1;
+            let listed = label.is_some() || ends || self.here == Some(node.id);
+            let mark = Mark { id: node.id, tick: node.tick, branch };
+            listed.then_some((mark, holds))
+        };
+        let own = self.nodes.iter().filter(|node| node.work == self.work || way.contains(&node.id));
+        own.filter_map(row).map(|(mark, holds)| Row { mark, label: self.label(mark.id), holds }).collect()
+    }
+
+    /// Steps that can be taken back, the last one first.
+    pub fn done(&self) -> Vec<u64> {
+        let can_go_back = |node: &&Node| match (&node.step, node.parent) {
+            (None, _) => false,
+            (Some(step), None) => !step.taken_back && !matches!(step.change, Change::Replaced),
+            (Some(step), Some(_)) => !step.taken_back,
+        };
+        self.way(self.here).filter(can_go_back).map(|node| node.id).collect()
+    }
+
+    /// All places of the present work that can be gone to, the oldest first.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut marks: Vec<(Mark, Option<u64>)> = Vec::with_capacity(self.nodes.len());
+        let mut branches = 0;
+        for node in self.nodes.iter().filter(|node| node.work == self.work) {
+            if node.state.is_none() && !self.is_beside(node) {
+                continue;
+            }
+            let marked = |node: &Node| marks.iter().find(|(mark, _)| mark.id == node.id).map(|(mark, _)| *mark);
+            let parent = self.way(node.parent).find_map(marked);
+            // The first child goes on with its parent's branch, another one begins its own.
+            let only = !marks.iter().any(|(_, other)| *other == parent.map(|parent| parent.id));
+            let branch = match parent {
+                Some(parent) if only && parent.tick <= node.tick => parent.branch,
+                _ => {
+                    branches += 1;
+                    branches - 1
+                }
+            };
+            marks.push((Mark { id: node.id, tick: node.tick, branch }, parent.map(|parent| parent.id)));
+        }
+        marks.into_iter().map(|(mark, _)| mark).collect()
+    }
+
+    /// The last node on the way to the present.
+    pub fn here(&self) -> Option<u64> {
+        self.here
     }
 
     /// How often something was done by hand, taken back or done again.
@@ -71,27 +201,65 @@ impl History {
         self.changes
     }
 
-    /// Memory that all steps take, in bytes.
+    /// Memory that all steps and states take, in bytes.
     pub fn bytes(&self) -> usize {
-        self.past.iter().chain(&self.future).map(UndoStep::bytes).sum()
+        self.nodes.iter().map(Node::bytes).sum()
+    }
+}
+
+/// What a hand does.
+impl History {
+    /// Changes settings. What is dragged goes on as long as the button is held: it is one step.
+    pub(super) fn set(&mut self, live: &mut Live, label: Label, drags: bool, change: impl FnOnce(&mut Live)) {
+        self.end_stroke();
+        let now = Instant::now();
+        let held = std::mem::replace(&mut self.held, self.pressed) && drags;
+        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || held);
+        self.changes += 1;
+        self.undone.clear();
+        let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
+        if let Some(Node { step: Some(step), state, .. }) = last
+            && let Change::Settings(_, after) = &mut step.change
+            && let Some(longer) = label.after(&step.label)
+        {
+            change(live);
+            (*after, step.label, *state) = (Settings::all(live), longer, None);
+            return;
+        }
+        let before = Settings::all(live);
+        change(live);
+        self.push(live, Some((label, Change::Settings(before, Settings::all(live)))));
     }
 
-    /// Begins a stroke in so many sessions. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
-    pub fn begin_stroke(&mut self, label: Label, sessions: usize) -> u64 {
+    /// Changes or replaces everything.
+    pub(super) fn replace(&mut self, live: &mut Live, label: Label, change: impl FnOnce(&mut Live)) {
+        self.keep_present(live);
+        self.changes += 1;
+        (self.last, self.interval) = (None, 0);
+        self.undone.clear();
+        self.leave_work(live);
+        change(live);
+        self.push(live, Some((label, Change::Replaced)));
+    }
+
+    /// Begins a stroke. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
+    pub fn begin_stroke(&mut self, live: &Live, label: Label) -> u64 {
         self.end_stroke();
         self.last = None;
         self.changes += 1;
-        self.future.clear();
-        self.past.push(UndoStep { label, change: Change::Stroke(vec![Patch::default(); sessions]) });
-        self.begun += 1;
-        self.open = Some(self.begun);
-        self.begun
+        self.undone.clear();
+        if !self.is_at_node(live) {
+            self.push(live, None);
+        }
+        let touched = Change::Touched(vec![Patch::default(); live.all().len()], None);
+        self.open = Some(self.push(live, Some((label, touched))));
+        self.next - 1
     }
 
     /// The patches of the stroke that goes on, unless ticks have run since it began.
     pub fn stroke(&mut self) -> Option<&mut [Patch]> {
-        match self.past.last_mut().filter(|_| self.open.is_some()).map(|step| &mut step.change) {
-            Some(Change::Stroke(patches)) => Some(patches),
+        match &mut self.open.and_then(|id| self.node_mut(id))?.step.as_mut()?.change {
+            Change::Touched(patches, _) => Some(patches),
             _ => None,
         }
     }
@@ -103,163 +271,385 @@ impl History {
 
     /// Ends the stroke that goes on, if one does. One that changed nothing is no step.
     pub fn end_stroke(&mut self) {
-        if self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty)) {
-            self.past.pop();
+        let nothing = self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty));
+        if let Some(id) = self.open.take() {
+            // What was kept while it was made is not the whole of it.
+            self.changes += 1;
+            if nothing {
+                self.forget(id);
+            }
         }
-        // What was kept while it was made is not the whole of it.
-        self.changes += u64::from(self.open.take().is_some());
-        self.keep_to_budget();
     }
 
     /// Takes back the stroke that goes on; it can't be done again.
     pub fn cancel_stroke(&mut self, live: &mut Live) {
-        if self.open.take().is_some()
-            && let Some(step) = self.past.pop()
-        {
-            step.exchange(live);
+        let Some(id) = self.open.take() else { return };
+        let parent = self.node(id).and_then(|node| node.parent);
+        let taken_back = self.change_mut(id).is_some_and(|change| change.back(live));
+        if !taken_back && let Some(parent) = parent {
+            self.go_to(parent, live);
         }
-    }
-
-    /// Makes what only holds for the present tick hold for good, before another tick runs: strokes become whole states.
-    pub(super) fn seal(&mut self, live: &Live) {
-        for list in [&mut self.past, &mut self.future] {
-            // The next of each list that is a stroke or a state; older strokes come after a state then.
-            let next = list.iter().rposition(|step| matches!(step.change, Change::Stroke(_) | Change::State(_)));
-            let Some(place) = next.filter(|place| matches!(list[*place].change, Change::Stroke(_))) else { continue };
-            let mut before = live.clone();
-            for step in list[place + 1..].iter().rev() {
-                step.clone().exchange(&mut before);
-            }
-            if let Change::Stroke(patches) = &mut list[place].change {
-                exchange_patches(&mut before, patches);
-            }
-            list[place].change = Change::State(Moment::new(before));
-        }
-        self.keep_to_budget();
-    }
-
-    /// Remembers a parameter as it is before it is changed.
-    pub(super) fn before_parameter(&mut self, live: &Live, group: &str, name: &'static str) {
-        let values = live.all().iter().filter_map(|session| value(session, group, name)).collect();
-        self.push(Label::parameter(live, group, name), true, || Change::Parameter(group.to_owned(), name, values));
-    }
-
-    /// Remembers which processes run, and which leave masked ground alone, before that is changed.
-    pub(super) fn before_switch(&mut self, live: &Live, label: Label) {
-        self.push(label, false, || Change::Switches(switches(live)));
-    }
-
-    /// Remembers the springs before they are changed.
-    pub(super) fn before_sources(&mut self, live: &Live, wanted: &[Source]) {
-        self.push(Label::springs(live, wanted), true, || Change::Sources(sources(live)));
-    }
-
-    /// Remembers everything before it is replaced.
-    pub(super) fn before_state(&mut self, live: &Live, label: Label) {
-        self.push(label, false, || Change::State(Moment::new(live.clone())));
-    }
-
-    /// What is dragged goes on as long as the button is held.
-    fn push(&mut self, label: Label, drags: bool, change: impl FnOnce() -> Change) {
-        self.end_stroke();
-        self.changes += 1;
-        let now = Instant::now();
-        let held = std::mem::replace(&mut self.held, self.pressed) && drags;
-        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || held);
-        self.future.clear();
-        // What a step looked like before its first change is what undo brings back.
-        if goes_on && self.past.last().is_some_and(|step| step.label == label) {
-            return;
-        }
-        self.past.push(UndoStep { label, change: change() });
-        self.keep_to_budget();
-    }
-
-    fn keep_to_budget(&mut self) {
-        while self.bytes() > BUDGET && self.past.len() > 1 {
-            self.past.remove(0);
-        }
+        self.forget(id);
     }
 
     /// Takes the last step back. Returns what it was and whether all sessions were replaced.
     pub(super) fn undo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
-        self.last = None;
         self.end_stroke();
-        let done = exchange_last(&mut self.past, &mut self.future, live);
-        self.changes += u64::from(done.is_some());
-        done
+        self.last = None;
+        let id = *self.done().first()?;
+        self.changes += 1;
+        let is_here = self.here == Some(id);
+        let (tick, node) = (live.ticks(), self.node_mut(id)?);
+        let (parent, is_now) = (node.parent, node.tick == tick);
+        let step = node.step.as_mut()?;
+        let label = step.label.clone();
+        match &step.change {
+            Change::Settings(..) => {
+                step.change.back(live);
+                step.taken_back = !is_here;
+            }
+            Change::Touched(..) if is_here && is_now => drop(step.change.back(live)),
+            _ => {
+                let place = self.keep_present(live);
+                self.go_to(parent?, live);
+                self.undone.push((id, place));
+                return Some((label, true));
+            }
+        }
+        if is_here {
+            self.here = parent;
+        }
+        self.undone.push((id, None));
+        Some((label, false))
     }
 
     /// Does again the step that was last taken back. Returns the same.
     pub(super) fn redo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
-        self.last = None;
         self.end_stroke();
-        let done = exchange_last(&mut self.future, &mut self.past, live);
-        self.changes += u64::from(done.is_some());
-        done
+        self.last = None;
+        let (id, place) = self.undone.pop()?;
+        self.changes += 1;
+        let (here, tick) = (self.here, live.ticks());
+        let follows = self.node(id).is_some_and(|node| node.parent == here);
+        let node = self.node_mut(id)?;
+        let is_now = node.tick == tick;
+        let step = node.step.as_mut()?;
+        let label = step.label.clone();
+        match &step.change {
+            Change::Settings(..) => {
+                step.change.forward(live);
+                if !std::mem::take(&mut step.taken_back) {
+                    if follows {
+                        self.here = Some(id);
+                    } else {
+                        // Time has run on: it is done once more, from here.
+                        let change = step.change.clone();
+                        self.push(live, Some((label.clone(), change)));
+                    }
+                }
+            }
+            Change::Touched(..) if place.is_none() && follows && is_now && step.change.forward(live) => {
+                self.here = Some(id);
+            }
+            _ => {
+                self.keep_present(live);
+                self.go_to(place.unwrap_or(id), live);
+                return Some((label, true));
+            }
+        }
+        Some((label, false))
     }
 }
 
-/// Exchanges the last step of one list for what is there, which becomes the last of the other.
-fn exchange_last(from: &mut Vec<UndoStep>, to: &mut Vec<UndoStep>, live: &mut Live) -> Option<(Label, bool)> {
-    let (other, replaced) = from.pop()?.exchange(live);
-    let label = other.label.clone();
-    to.push(other);
-    Some((label, replaced))
-}
-
-impl UndoStep {
-    /// Exchanges what it holds for what is there.
-    fn exchange(self, live: &mut Live) -> (Self, bool) {
-        let Self { label, change } = self;
-        let (change, replaced) = match change {
-            Change::Parameter(group, name, values) => {
-                let now = live.all().iter().filter_map(|session| value(session, &group, name)).collect();
-                for (session, value) in live.all_mut().iter_mut().zip(&values) {
-                    for (key, fields) in session.groups_mut() {
-                        if key == group {
-                            write(fields, name, value);
-                        }
-                    }
-                }
-                (Change::Parameter(group, name, now), false)
-            }
-            Change::Sources(before) => {
-                let now = sources(live);
-                live.all_mut().iter_mut().zip(before).for_each(|(session, sources)| session.set_sources(sources));
-                (Change::Sources(now), false)
-            }
-            Change::Stroke(mut patches) => {
-                exchange_patches(live, &mut patches);
-                (Change::Stroke(patches), false)
-            }
-            Change::Switches(before) => {
-                let now = switches(live);
-                for (session, on) in live.all_mut().iter_mut().zip(before) {
-                    for (slot, [enabled, limited]) in session.simulation.slots.iter_mut().zip(on) {
-                        (slot.enabled, slot.limited) = (enabled, limited);
-                    }
-                }
-                (Change::Switches(now), false)
-            }
-            Change::State(state) => (Change::State(Moment::new(std::mem::replace(live, state.live()))), true),
-        };
-        (Self { label, change }, replaced)
+/// The tree itself.
+impl History {
+    fn node(&self, id: u64) -> Option<&Node> {
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|place| &self.nodes[place])
     }
 
-    fn bytes(&self) -> usize {
-        match &self.change {
-            Change::State(state) => state.bytes(),
-            Change::Stroke(patches) => patches.iter().map(Patch::bytes).sum(),
-            _ => 64,
+    fn node_mut(&mut self, id: u64) -> Option<&mut Node> {
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok().map(|place| &mut self.nodes[place])
+    }
+
+    fn change_mut(&mut self, id: u64) -> Option<&mut Change> {
+        self.node_mut(id)?.step.as_mut().map(|step| &mut step.change)
+    }
+
+    /// A node and those that it came from, the last one first.
+    fn way(&self, id: Option<u64>) -> impl Iterator<Item = &Node> {
+        successors(id.and_then(|id| self.node(id)), |node| node.parent.and_then(|id| self.node(id)))
+    }
+
+    fn children(&self, id: u64) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(move |node| node.parent == Some(id))
+    }
+
+    /// Adds a node after the present one, which it becomes. Returns its number.
+    fn push(&mut self, live: &Live, step: Option<(Label, Change)>) -> u64 {
+        let step = step.map(|(label, change)| Step { label, change, taken_back: false });
+        let (id, parent) = (self.next, self.here);
+        self.nodes.push(Node { id, parent, work: live.work(), tick: live.ticks(), step, state: None });
+        (self.here, self.work, self.next) = (Some(id), live.work(), id + 1);
+        id
+    }
+
+    /// Forgets a step that nothing followed, and the place it was done from if that was made for it alone.
+    fn forget(&mut self, id: u64) {
+        let parent = self.node(id).and_then(|node| node.parent);
+        self.nodes.retain(|node| node.id != id);
+        if self.here == Some(id) {
+            self.here = parent;
+        }
+        let made_for_it = |node: &Node| node.step.is_none() && node.state.is_none();
+        if let Some(parent) = parent.and_then(|id| self.node(id)).filter(|node| made_for_it(node)).map(|node| node.id)
+            && self.children(parent).next().is_none()
+        {
+            self.forget(parent);
         }
     }
+
+    /// Whether the present is what the last node on its way says.
+    fn is_at_node(&self, live: &Live) -> bool {
+        let here = self.here.and_then(|id| self.node(id));
+        live.between_ticks() && here.is_some_and(|node| (node.tick, node.work) == (live.ticks(), live.work()))
+    }
+
+    /// Whether a node comes from its parent without ticks and without replacing everything.
+    fn is_beside(&self, node: &Node) -> bool {
+        let same = |parent: &Node| (parent.tick, parent.work) == (node.tick, node.work);
+        let parent = node.parent.and_then(|id| self.node(id));
+        parent.is_some_and(same) && matches!(node.change(), Some(Change::Settings(..) | Change::Touched(..)))
+    }
+
+    /// The way to a node from the nearest one whose state is kept, that one first: every next one is beside the one before.
+    fn route(&self, id: u64) -> Option<Vec<u64>> {
+        let mut seen = BTreeMap::from([(id, None)]);
+        let mut queue = VecDeque::from([id]);
+        while let Some(id) = queue.pop_front() {
+            let node = self.node(id)?;
+            if node.state.is_some() {
+                return Some(successors(Some(id), |id| seen[id]).collect());
+            }
+            let forward =
+                node.parent.filter(|_| self.is_beside(node) && node.change().is_some_and(Change::goes_forward));
+            let back = self.children(id).filter(|child| self.is_beside(child)).map(|child| child.id);
+            for other in forward.into_iter().chain(back) {
+                seen.entry(other).or_insert_with(|| {
+                    queue.push_back(other);
+                    Some(id)
+                });
+            }
+        }
+        None
+    }
+
+    /// The route to a node; where no state of it is kept, to the next one after it, or else before it.
+    fn nearest_route(&self, id: u64) -> Option<Vec<u64>> {
+        let after = self.nodes.iter().filter(|node| node.id > id && self.way(node.parent).any(|node| node.id == id));
+        let before = self.way(self.node(id).and_then(|node| node.parent));
+        let mut places = std::iter::once(id).chain(after.map(|node| node.id)).chain(before.map(|node| node.id));
+        places.find_map(|id| self.route(id))
+    }
+
+    /// Makes all sessions what they were at a node, or as near to it as a state is kept. Whether there was any.
+    fn go_to(&mut self, id: u64, live: &mut Live) -> bool {
+        let Some(route) = self.nearest_route(id) else { return false };
+        let Some((work, states)) = self.states(route[0]) else { return false };
+        if live.work() != work {
+            self.leave_work(live);
+            *live = self.works.get(&work).unwrap_or(live).clone();
+        }
+        for (session, state) in live.all_mut().iter_mut().zip(&*states) {
+            restore(session, state);
+        }
+        live.halted = false;
+        for pair in route.windows(2) {
+            let forward = self.node(pair[1]).is_some_and(|node| node.parent == Some(pair[0]));
+            match self.change_mut(pair[usize::from(forward)]) {
+                Some(change) if forward => drop(change.forward(live)),
+                Some(change) => drop(change.back(live)),
+                None => {}
+            }
+        }
+        (self.here, self.work) = (route.last().copied(), work);
+        true
+    }
+
+    /// The work and the states of a node. Waits until they are packed.
+    fn states(&mut self, id: u64) -> Option<(u64, Arc<Vec<State>>)> {
+        let node = self.node_mut(id)?;
+        node.collect();
+        match &node.state {
+            Some(Kept::Packed(states)) => Some((node.work, states.clone())),
+            _ => None,
+        }
+    }
+
+    /// Keeps the present between two ticks, so that one can come back to it. Returns its node.
+    pub(super) fn keep_present(&mut self, live: &mut Live) -> Option<u64> {
+        self.end_stroke();
+        live.finish_tick();
+        let kept = self.is_at_node(live) && self.here.is_some_and(|id| self.route(id).is_some());
+        if !kept && live.fault().is_none() {
+            self.take(live);
+        }
+        self.here
+    }
+
+    /// Keeps what belongs to a work besides its layers, before another takes its place.
+    fn leave_work(&mut self, live: &mut Live) {
+        self.works.insert(live.work(), live.without_layers());
+    }
+
+    /// Copies the sessions and has the copy packed beside the frames, as the state of the present node.
+    fn take(&mut self, live: &mut Live) {
+        let id = match self.here.filter(|_| self.is_at_node(live)) {
+            Some(id) => id,
+            None => self.push(live, None),
+        };
+        self.take_as(id, live);
+        self.keep_to_budget();
+    }
+
+    /// The same as the state of a node.
+    fn take_as(&mut self, id: u64, live: &mut Live) {
+        let begun = Instant::now();
+        let cells: usize = live.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
+        let copies: Vec<Copied> = live.all_mut().iter_mut().map(Copied::copied).collect();
+        let pack = move || copies.into_iter().map(Copied::pack).collect();
+        let packing = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack);
+        (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());
+        if let Some(node) = self.node_mut(id) {
+            node.state = packing.ok().map(|handle| Kept::Packing(handle, USUAL * cells));
+        }
+    }
+
+    /// Keeps what another tick would make impossible to go back to.
+    pub(super) fn before_tick(&mut self, live: &mut Live) {
+        if let Some(id) = self.open {
+            // The rest of the stroke can't be told from what the ticks do: it is taken back by the state before it.
+            let parent = self.node(id).and_then(|node| node.parent);
+            if self.stroke().is_some()
+                && let Some(parent) = parent
+                && let Some(mut change) = self.change_mut(id).map(|change| std::mem::replace(change, Change::Replaced))
+                && self.route(parent).is_none()
+            {
+                change.back(live);
+                self.take_as(parent, live);
+                change.forward(live);
+            }
+            return;
+        }
+        let settings = |node: &Node| matches!(node.change(), Some(Change::Settings(..)));
+        let waits = self.taken.is_some_and(|taken| taken.elapsed() < REST);
+        let wanted = match self.here {
+            None => true,
+            Some(id) => {
+                let patient = waits && self.node(id).is_some_and(|node| settings(node) && !self.is_beside(node));
+                self.is_at_node(live) && self.route(id).is_none() && !patient
+            }
+        };
+        if wanted && live.fault().is_none() {
+            self.take(live);
+        }
+    }
+
+    /// Makes all sessions what they were at the last state on their way, or at their start if there is none.
+    pub(super) fn go_back(&mut self, live: &mut Live) {
+        if !self.here.is_some_and(|id| self.go_to(id, live)) {
+            live.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
+        }
+        live.halted = false;
+    }
+
+    /// Thins out keyframes where there are too many, and forgets the oldest nodes where they take too much memory.
+    fn keep_to_budget(&mut self) {
+        let keyframes = |history: &Self| history.nodes.iter().filter(|node| node.step.is_none()).count();
+        while (keyframes(self) > MOST || self.bytes() > BUDGET) && (self.thin() || self.bytes() > BUDGET) {
+            let Some(oldest) = self.nodes.first().map(|node| node.id).filter(|_| self.bytes() > BUDGET) else {
+                continue;
+            };
+            if self.here == Some(oldest) {
+                break;
+            }
+            self.nodes.remove(0);
+            self.nodes.iter_mut().filter(|node| node.parent == Some(oldest)).for_each(|node| node.parent = None);
+        }
+        let (nodes, work) = (&self.nodes, self.work);
+        self.works.retain(|id, _| *id == work || nodes.iter().any(|node| node.work == *id));
+    }
+
+    /// Drops every second keyframe, but neither ends nor forks nor what steps were done from. Whether there were any.
+    fn thin(&mut self) -> bool {
+        let before = self.nodes.len();
+        let mut index = 1;
+        while index < self.nodes.len() {
+            let node = &self.nodes[index];
+            let (id, parent, keyframe) = (node.id, node.parent, node.step.is_none() && self.here != Some(node.id));
+            let children: Vec<&Node> = self.children(id).collect();
+            if let ([Node { id: child, step: None, .. }], true) = (&children[..], keyframe) {
+                let child = *child;
+                self.nodes.remove(index);
+                self.node_mut(child).into_iter().for_each(|node| node.parent = parent);
+            }
+            // Its follower stays.
+            index += 1;
+        }
+        self.interval = if self.nodes.len() < before { 2 * self.interval.max(INTERVAL) } else { self.interval };
+        self.nodes.len() < before
+    }
 }
 
-fn exchange_patches(live: &mut Live, patches: &mut [Patch]) {
-    for (session, patch) in live.all_mut().iter_mut().zip(patches) {
-        session.simulation.exchange(patch);
+/// What projects save.
+impl History {
+    /// Adds the keyframes of a work that was just opened.
+    pub fn begin_with(&mut self, saved: &project::Keyframes, work: u64) {
+        let (first, root) = (self.next, self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work)));
+        // Their numbers become such as no other node has had.
+        let place = |id: u64| saved.frames.iter().position(|frame| frame.id == id).map(|place| first + place as u64);
+        for frame in &saved.frames {
+            let parent = frame.parent.and_then(place).or(root);
+            let tick = frame.states.first().map_or(0, State::tick);
+            let state = Some(Kept::Packed(frame.states.clone()));
+            self.nodes.push(Node { id: self.next, parent, work, tick, step: None, state });
+            self.next += 1;
+        }
+        (self.here, self.work) = (saved.here.and_then(place).or(root), work);
     }
+
+    /// All states of the present work, to be saved with it. Waits until they are packed.
+    pub(super) fn keyframes(&mut self) -> project::Keyframes {
+        self.nodes.iter_mut().for_each(Node::collect);
+        let packed = |node: &Node| match &node.state {
+            Some(Kept::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
+            _ => None,
+        };
+        let before = |id: Option<u64>| self.way(id).find_map(packed).map(|(id, _)| id);
+        let frame = |node: &Node| {
+            let (id, states) = packed(node)?;
+            Some(project::Keyframe { id, parent: before(node.parent), states })
+        };
+        project::Keyframes { frames: self.nodes.iter().filter_map(frame).collect(), here: before(self.here) }
+    }
+}
+
+impl Node {
+    /// Takes over what was packed. Waits until it is.
+    fn collect(&mut self) {
+        self.state = match self.state.take() {
+            // What broke off is not kept.
+            Some(Kept::Packing(handle, _)) => handle.join().ok().map(|states| Kept::Packed(Arc::new(states))),
+            other => other,
+        };
+    }
+}
+
+/// Makes a session what it was. A state of ours is never refused.
+fn restore(session: &mut Session, state: &State) {
+    if let Err(wrong) = state.restore(session) {
+        error!("a state could not be taken up: {wrong}");
+    }
+    session.simulation.watched = true;
 }
 
 /// Sees whether a drag goes on: what it changes is one step, however slow the hand.
@@ -269,18 +659,57 @@ pub(super) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut hi
     history.held &= history.pressed;
 }
 
-fn value(session: &Session, group: &str, name: &str) -> Option<Value> {
-    let groups = session.groups();
-    let group = groups.into_iter().find(|(key, _)| *key == group)?;
-    walk(group).into_iter().find(|parameter| parameter.name == name).map(|parameter| parameter.value)
+/// Takes keyframes along the run.
+pub(super) fn follow(mut live: ResMut<Live>, mut history: ResMut<History>) {
+    let history = history.bypass_change_detection();
+    let is_packed = |node: &&mut Node| matches!(&node.state, Some(Kept::Packing(handle, _)) if handle.is_finished());
+    history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
+    history.work = live.work();
+    let is_packing = history.nodes.iter().any(|node| matches!(node.state, Some(Kept::Packing(..))));
+    if !live.between_ticks() || history.open.is_some() || is_packing || live.fault().is_some() {
+        return;
+    }
+    let last = history.way(history.here).take_while(|node| node.work == history.work).find(|node| node.state.is_some());
+    let due =
+        last.is_none_or(|last| live.ticks() >= last.tick + history.interval.max(INTERVAL) || last.tick > live.ticks());
+    if due && (last.is_none() || history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost)) {
+        history.take(live.bypass_change_detection());
+    }
 }
 
-/// Springs and drains of every session.
-fn sources(live: &Live) -> Vec<Vec<Source>> {
-    live.all().iter().map(|session| session.simulation.terrain.sources.clone()).collect()
-}
-
-fn switches(live: &Live) -> Vec<Vec<[bool; 2]>> {
-    let of = |session: &Session| session.simulation.slots.iter().map(|slot| [slot.enabled, slot.limited]).collect();
-    live.all().iter().map(of).collect()
+/// Goes to the node that was asked for.
+pub(super) fn go_to_wanted(
+    mut live: ResMut<Live>,
+    mut transport: ResMut<Transport>,
+    mut revision: ResMut<Revision>,
+    mut history: ResMut<History>,
+) {
+    let Some(id) = history.bypass_change_detection().wanted.take().filter(|id| history.node(*id).is_some()) else {
+        return;
+    };
+    transport.pause();
+    // The present is kept too, so that one can come back to it.
+    let left = history.keep_present(&mut live);
+    let kind = |live: &Live| {
+        let simulation = &live.chosen().simulation;
+        (simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
+    };
+    let before = kind(&live);
+    if !history.go_to(id, &mut live) {
+        return;
+    }
+    // Steps on the way back to where it came from can be done again.
+    let steps: Vec<u64> = history
+        .way(left)
+        .take_while(|node| Some(node.id) != history.here)
+        .filter(|node| node.step.is_some())
+        .map(|node| node.id)
+        .collect();
+    let goes_back = history.way(left).any(|node| Some(node.id) == history.here);
+    history.undone = if goes_back { steps.into_iter().map(|id| (id, None)).collect() } else { Vec::new() };
+    if kind(&live) == before {
+        revision.goes_on();
+    } else {
+        revision.begins();
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Live;
 use crate::{
-    params::title,
+    params::{Value, get, title},
     sim::{
         edit::Tool,
         terrain::{Layer, Source},
@@ -14,8 +14,9 @@ use crate::{
 /// What a step did.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
-    /// A parameter was set: the title of its group, its name, and whether it is the factor under the mask.
-    Parameter(String, &'static str, bool),
+    /// A parameter was set: the title of its group, its name, whether it is the factor under the mask, and its values before and
+    /// after.
+    Parameter(String, &'static str, bool, [String; 2]),
     /// A process was switched on or off.
     Switch(&'static str, bool),
     /// A process was told to leave masked ground alone, or not.
@@ -56,11 +57,24 @@ pub enum Label {
 
 impl Label {
     /// That of a parameter by its group's key and its own name.
-    pub(super) fn parameter(live: &Live, group: &str, name: &'static str) -> Self {
+    pub(super) fn parameter(live: &Live, group: &str, name: &'static str, value: &Value) -> Self {
         let key = group.strip_suffix("-masked").unwrap_or(group);
         let mut infos = live.chosen().simulation.slots.iter().map(|slot| slot.process.info());
         let group_title = infos.find(|info| info.key == key).map_or_else(|| title(key), |info| info.title.to_owned());
-        Self::Parameter(group_title, name, key != group)
+        let before =
+            get(&live.chosen().groups(), &format!("{group}.{name}")).map(|parameter| parameter.value.to_string());
+        Self::Parameter(group_title, name, key != group, [before.unwrap_or_default(), value.to_string()])
+    }
+
+    /// What both steps are called if they are one, because the second goes on with what the first has changed.
+    pub(super) fn after(&self, first: &Self) -> Option<Self> {
+        match (self, first) {
+            (Self::Parameter(group, name, masked, [_, after]), Self::Parameter(other, same, both, [before, _])) => {
+                let one = (group, name, masked) == (other, same, both);
+                one.then(|| Self::Parameter(group.clone(), name, *masked, [before.clone(), after.clone()]))
+            }
+            _ => (self == first).then(|| self.clone()),
+        }
     }
 
     /// That of other springs.
@@ -80,8 +94,9 @@ impl Label {
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Parameter(group, name, masked) => {
-                write!(f, "{group}: {}{}", name.replace('_', " "), if *masked { " under the mask" } else { "" })
+            Self::Parameter(group, name, masked, [before, after]) => {
+                let masked = if *masked { " under the mask" } else { "" };
+                write!(f, "{group}: {}{masked} {before} → {after}", name.replace('_', " "))
             }
             Self::Switch(key, on) => write!(f, "{key} {}", if *on { "on" } else { "off" }),
             Self::Limit(key, on) => write!(f, "{key} {}", if *on { "limited to the mask" } else { "everywhere" }),

@@ -13,9 +13,8 @@ mod obey;
 mod overlay;
 mod preferences;
 mod record;
-mod state;
+mod step;
 mod ticks;
-mod timeline;
 
 use std::{
     path::PathBuf,
@@ -32,16 +31,18 @@ pub use self::{
         WindowCommand, Workspace,
     },
     document::{Document, Eye},
-    history::{BUDGET, History},
+    history::{BUDGET, History, Mark, Row},
     jobs::Jobs,
     label::Label,
     notice::{Level, Notice, Notices},
     overlay::Overlay,
     preferences::Preferences,
     record::{LedgerSample, Record},
-    timeline::{Mark, Timeline},
 };
-use crate::{model::session::Session, sim::fault::Fault};
+use crate::{
+    model::session::Session,
+    sim::{Simulation, fault::Fault},
+};
 
 /// Ticks per second at speed 1.
 pub const TICKS_PER_SECOND: f64 = 20.0;
@@ -69,8 +70,27 @@ impl Live {
     pub fn new(mut sessions: Vec<Session>) -> Self {
         assert!(!sessions.is_empty(), "a scene has at least one session");
         sessions.iter_mut().for_each(|session| session.simulation.watched = true);
+        Self { sessions, chosen: 0, halted: false, file: None, work: Self::next_work() }
+    }
+
+    /// A copy that is another work.
+    fn of_other_work(&self) -> Self {
+        Self { work: Self::next_work(), ..self.clone() }
+    }
+
+    fn next_work() -> u64 {
         static WORKS: AtomicU64 = AtomicU64::new(0);
-        Self { sessions, chosen: 0, halted: false, file: None, work: WORKS.fetch_add(1, Ordering::Relaxed) }
+        WORKS.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The same with sessions that have no layers.
+    fn without_layers(&mut self) -> Self {
+        let simulations: Vec<Simulation> = self.sessions.iter_mut().map(Session::take_simulation).collect();
+        let same = self.clone();
+        for (session, simulation) in self.sessions.iter_mut().zip(simulations) {
+            session.simulation = simulation;
+        }
+        same
     }
 
     /// The number of this work.
@@ -297,7 +317,6 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
         .init_resource::<Document>()
-        .init_resource::<Timeline>()
         .init_resource::<Eye>()
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
@@ -307,7 +326,7 @@ pub fn plugin(app: &mut App) {
         .add_systems(
             Update,
             (
-                (obey::obey, overlay::follow_brush, obey::arrival::take_over_jobs, timeline::go_to_wanted)
+                (obey::obey, overlay::follow_brush, obey::arrival::take_over_jobs, history::go_to_wanted)
                     .chain()
                     .in_set(SimSystems::Obey),
                 (
@@ -315,7 +334,7 @@ pub fn plugin(app: &mut App) {
                     ticks::run_due,
                     ticks::run_due_stage,
                     fault::stop_broken,
-                    timeline::follow,
+                    history::follow,
                     record::sample,
                     overlay::follow_ticks,
                 )

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
 use super::{
-    Deadline, FrameBudget, History, Level, Live, Notices, Revision, RunCommand, SimSystems, TICKS_PER_SECOND, Timeline,
-    Timing, Transport, smoothed,
+    Deadline, FrameBudget, History, Level, Live, Notices, Revision, RunCommand, SimSystems, TICKS_PER_SECOND, Timing,
+    Transport, smoothed,
 };
 use crate::{model::session::Session, sim::process::catalogue};
 
@@ -48,8 +48,8 @@ fn set_deadline(budget: Res<FrameBudget>, time: Res<Time>, mut deadline: ResMut<
 }
 
 /// Begins a tick, or goes on with one.
-fn begin(mut live: ResMut<Live>, mut history: ResMut<History>, mut timeline: ResMut<Timeline>) {
-    ready(&mut live, &mut history, &mut timeline).for_each(|session| session.simulation.begin_tick());
+fn begin(mut live: ResMut<Live>, mut history: ResMut<History>) {
+    ready(&mut live, &mut history).for_each(|session| session.simulation.begin_tick());
 }
 
 /// Ends the tick of every session in which all processes have done their part.
@@ -61,15 +61,10 @@ fn end(mut live: ResMut<Live>) {
 
 /// Keeps what the next tick would make impossible to take back, and returns the sessions that take part: where several stand
 /// side by side, one that has finished the tick waits for the others.
-fn ready<'a>(
-    live: &'a mut Live,
-    history: &mut ResMut<History>,
-    timeline: &mut ResMut<Timeline>,
-) -> impl Iterator<Item = &'a mut Session> {
+fn ready<'a>(live: &'a mut Live, history: &mut ResMut<History>) -> impl Iterator<Item = &'a mut Session> {
     let before = live.between_ticks();
     if before {
-        timeline.bypass_change_detection().before_tick(live, history);
-        history.bypass_change_detection().seal(live);
+        history.bypass_change_detection().before_tick(live);
     }
     live.halted = false;
     let first = live.common_ticks();
@@ -131,13 +126,12 @@ pub(super) fn run_due_stage(
     mut transport: ResMut<Transport>,
     mut live: ResMut<Live>,
     mut history: ResMut<History>,
-    mut timeline: ResMut<Timeline>,
     mut revision: ResMut<Revision>,
 ) {
     if !std::mem::take(&mut transport.bypass_change_detection().stage) {
         return;
     }
-    ready(&mut live, &mut history, &mut timeline).for_each(|session| {
+    ready(&mut live, &mut history).for_each(|session| {
         session.simulation.stage();
     });
     live.halted = !live.between_ticks();

@@ -226,7 +226,7 @@ impl Strokes {
 
     fn take(&mut self, step: StrokeStep, Sculpted { live, history, brushes, .. }: &mut Sculpted) {
         if let StrokeStep::Begin(place, (tool, inverted)) = step {
-            let number = history.begin_stroke(Label::Stroke(tool), live.all().len());
+            let number = history.begin_stroke(live, Label::Stroke(tool));
             let mut stroke = OpenStroke::begin(number, live, brushes, (tool, inverted), place);
             stroke.go(live, history, brushes, place, 0.0, true);
             self.stroke = Some(stroke);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     fn steps(app: &App) -> usize {
-        app.world().resource::<History>().steps().1
+        app.world().resource::<History>().done().len()
     }
 
     #[test]
@@ -371,7 +371,7 @@ mod tests {
         assert!(before != after && steps(&app) == 1);
         stroke(&mut app);
         assert_eq!(steps(&app), 2, "two strokes in quick succession are two steps");
-        ask(&mut app, EditCommand::Jump(2));
+        (0..2).for_each(|_| ask(&mut app, EditCommand::Undo));
         assert!(terrain(&app) == before && steps(&app) == 0);
         ask(&mut app, EditCommand::Redo);
         assert!(terrain(&app) == after);
@@ -506,8 +506,9 @@ mod tests {
         touch(&mut app, &[press, Touch::Rest(0.5), Touch::Release]);
         assert_eq!(steps(&app), 0);
         ask(&mut app, EditCommand::SpreadSand(1.0));
-        let labels: Vec<String> =
-            app.world().resource::<History>().steps().0.map(|label| label.to_string().to_lowercase()).collect();
+        let history = app.world().resource::<History>();
+        let label = |id| history.label(id).map(|label| label.to_string().to_lowercase());
+        let labels: Vec<String> = history.done().into_iter().rev().filter_map(label).collect();
         assert_eq!(labels, ["raise", "sheet of sand"]);
     }
 

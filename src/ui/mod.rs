@@ -44,8 +44,7 @@ use bevy_egui::{
 use crate::{
     runtime::{
         Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Level, Live, Notices, Overlay, Pane,
-        Pointed, PointerOverView, Preferences, Record, Shown, SourceMarks, Timeline, Timing, Transport, WindowCommand,
-        Workspace,
+        Pointed, PointerOverView, Preferences, Record, Shown, SourceMarks, Timing, Transport, WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
 };
@@ -129,7 +128,6 @@ pub struct PanelState<'w> {
     record: Res<'w, Record>,
     history: Res<'w, History>,
     brushes: Res<'w, Brushes>,
-    timeline: Res<'w, Timeline>,
     document: Res<'w, Document>,
     preferences: Res<'w, Preferences>,
     overlay: Res<'w, Overlay>,

@@ -1,4 +1,4 @@
-//! The timeline: a bar of all keyframes, to go back to any of them and on from there.
+//! The timeline: the history as a bar over ticks, to go back to any place of it and on from there.
 
 use bevy_egui::egui::{self, Color32, Key, Sense, Stroke, Ui};
 
@@ -13,13 +13,13 @@ const MOST: usize = 3;
 
 /// Height of the bar.
 pub fn timeline_height(state: &PanelState<'_>) -> f32 {
-    let branches = state.timeline.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
+    let branches = state.history.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
     style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32
 }
 
-/// The bar: every keyframe of every branch, and the present.
+/// The bar: every place of every branch, steps of the hand with a ring, and the present.
 pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
-    let marks = state.timeline.marks();
+    let marks = state.history.marks();
     let ticks = state.live.ticks();
     let first = marks.iter().map(|mark| mark.tick).min().unwrap_or(ticks).min(ticks);
     let last = marks.iter().map(|mark| mark.tick).max().unwrap_or(ticks).max(ticks).max(first + 1);
@@ -37,9 +37,14 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         painter.line_segment(line, Stroke::new(2.0, weak.gamma_multiply(0.5)));
     }
     for mark in &marks {
-        let here = state.timeline.here() == Some(mark.id);
+        let here = state.history.here() == Some(mark.id);
         let color = if here { ACCENT } else { weak };
-        painter.circle_filled(egui::pos2(at(mark.tick), row(mark.branch)), if here { 3.5 } else { 2.0 }, color);
+        let spot = egui::pos2(at(mark.tick), row(mark.branch));
+        painter.circle_filled(spot, if here { 3.5 } else { 2.0 }, color);
+        if state.history.label(mark.id).is_some() {
+            // A step of the hand.
+            painter.circle_stroke(spot, 4.0, Stroke::new(1.0, color));
+        }
     }
     let x = at(ticks);
     painter
@@ -54,7 +59,7 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
         let pressed = |key| ui.input(|input| input.num_presses(key)) as i64;
         let steps = pressed(Key::ArrowRight) - pressed(Key::ArrowLeft);
-        asked.extend(beside(&marks, state.timeline.here(), steps));
+        asked.extend(beside(&marks, state.history.here(), steps));
     }
     let pointer = response.interact_pointer_pos().or(response.hover_pos());
     let nearest = pointer.and_then(|pointer| {
@@ -67,19 +72,22 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     if let Some(mark) = nearest {
         let spot = egui::pos2(at(mark.tick), row(mark.branch));
         painter.circle_stroke(spot, 5.0, Stroke::new(1.0, Color32::WHITE));
-        let wanted = (response.clicked() || response.dragged()) && state.timeline.here() != Some(mark.id);
+        let wanted = (response.clicked() || response.dragged()) && state.history.here() != Some(mark.id);
         let moved = response.clicked() || response.drag_started() || ui.input(|input| input.pointer.delta().x != 0.0);
         if (wanted || response.clicked() && mark.tick != ticks) && moved {
             asked.push(RunCommand::GoTo(mark.id).into());
         }
-        let text =
-            format!("Tick {}: goes back to it; Play goes on from there, and what was run before is kept.", mark.tick);
+        let step = state.history.label(mark.id).map_or_else(String::new, |label| format!(" ({label})"));
+        let text = format!(
+            "Tick {}{step}: goes back to it; Play goes on from there, and what was run before is kept.",
+            mark.tick
+        );
         response.on_hover_text(text);
     }
     asked
 }
 
-/// The keyframe so many places beside the present one on its branch.
+/// The place that lies so many places beside the present one on its branch.
 fn beside(marks: &[Mark], here: Option<u64>, steps: i64) -> Option<Command> {
     let now = marks.iter().find(|mark| Some(mark.id) == here).filter(|_| steps != 0)?;
     let mut own: Vec<&Mark> = marks.iter().filter(|mark| mark.branch == now.branch).collect();

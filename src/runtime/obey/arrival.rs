@@ -116,7 +116,7 @@ impl Runtime<'_> {
     fn with_map(&self, layer: Layer, path: &Path, map: &Grid, warnings: &[String]) -> Result<Live, Error> {
         // The runs as they are stay beside the new ones until undo has packed them.
         Budget::present().ask(path, self.live.all().iter().map(Session::bytes).sum())?;
-        let mut changed = self.live.clone();
+        let mut changed = self.live.of_other_work();
         for session in changed.all_mut() {
             session.note_shape();
             session.set_map(layer, path, map.clone()).map_err(|unfit| Error::unfit(path, unfit))?;
@@ -130,12 +130,11 @@ impl Runtime<'_> {
     fn replace(&mut self, label: Label, new: Live, keyframes: Keyframes, opened: bool) {
         let ticks = self.live.ticks();
         let text = label.to_string();
-        self.history.before_state(&self.live, label);
-        self.timeline.begin_with(keyframes, new.work());
+        self.history.replace(&mut self.live, label, |live| *live = new);
+        self.history.begin_with(&keyframes, self.live.work());
         if opened {
-            self.document.is_saved((self.history.changes(), new.ticks()));
+            self.document.is_saved((self.history.changes(), self.live.ticks()));
         }
-        *self.live = new;
         self.begins();
         let mut warnings: Vec<String> =
             self.live.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();

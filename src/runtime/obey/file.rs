@@ -77,7 +77,7 @@ impl Runtime<'_> {
         self.history.end_stroke();
         let mut project = project(&self.live, *self.eye);
         if self.preferences.settings.save_timeline {
-            project.timeline = self.timeline.keyframes();
+            project.timeline = self.history.keyframes();
         }
         let now = (self.history.changes(), self.live.ticks());
         self.start(Task::SaveProject(path, project, now, self.live.work()));
@@ -90,8 +90,7 @@ impl Runtime<'_> {
         tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
         let mut changed = self.live.all().to_vec();
         changed.iter_mut().try_for_each(|session| preset.apply(session, path))?;
-        self.history.before_state(&self.live, Label::Preset);
-        self.live.all_mut().clone_from_slice(&changed);
+        self.history.replace(&mut self.live, Label::Preset, |live| live.all_mut().clone_from_slice(&changed));
         Ok(())
     }
 }

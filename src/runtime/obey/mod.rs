@@ -10,7 +10,7 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
     Brushes, Command, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay, Preferences, Revision,
-    Shown, Timeline, Transport, Workspace,
+    Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -20,7 +20,6 @@ pub(super) struct Runtime<'w> {
     pub transport: ResMut<'w, Transport>,
     pub revision: ResMut<'w, Revision>,
     pub history: ResMut<'w, History>,
-    pub timeline: ResMut<'w, Timeline>,
     pub document: ResMut<'w, Document>,
     pub jobs: ResMut<'w, Jobs>,
     pub notices: ResMut<'w, Notices>,

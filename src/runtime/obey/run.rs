@@ -48,7 +48,7 @@ impl Runtime<'_> {
                 seed
             }),
             RunCommand::Choose(index) => self.live.choose(*index),
-            RunCommand::GoTo(keyframe) => self.timeline.wanted = Some(*keyframe),
+            RunCommand::GoTo(keyframe) => self.history.wanted = Some(*keyframe),
         }
     }
 
@@ -62,12 +62,13 @@ impl Runtime<'_> {
         if !self.has_room(wanted) {
             return;
         }
-        self.history.before_state(&self.live, label);
-        for session in self.live.all_mut() {
-            session.note_shape();
-            let seed = change(session, session.simulation.seed());
-            session.restart(seed);
-        }
+        self.history.replace(&mut self.live, label, |live| {
+            for session in live.all_mut() {
+                session.note_shape();
+                let seed = change(session, session.simulation.seed());
+                session.restart(seed);
+            }
+        });
         if ticks > 0 {
             self.offer_undo(format!("Started again. The {ticks} ticks before are kept."));
         }

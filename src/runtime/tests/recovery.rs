@@ -70,7 +70,8 @@ fn all_of_a_long_stroke_is_kept() {
         std::thread::sleep(Duration::from_millis(1));
         wait_for_jobs(app);
     };
-    app.world_mut().resource_mut::<History>().begin_stroke(Label::Stroke(Tool::Raise), 1);
+    let live = app.world().resource::<Live>().clone();
+    app.world_mut().resource_mut::<History>().begin_stroke(&live, Label::Stroke(Tool::Raise));
     paint(&mut app, 700.0);
     assert_eq!(kept(folder.path()).len(), 1, "the button is still pressed");
     paint(&mut app, 800.0);

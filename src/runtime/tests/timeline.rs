@@ -3,7 +3,7 @@
 use super::*;
 
 fn marks(app: &App) -> Vec<Mark> {
-    app.world().resource::<Timeline>().marks()
+    app.world().resource::<History>().marks()
 }
 
 /// Runs so many ticks and waits until what was taken of them is packed.
@@ -109,4 +109,111 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
         other.update();
         assert!(other.world().resource::<Live>().chosen().simulation.terrain == *wanted, "tick {tick}");
     }
+}
+
+/// Says what rows the list of the history has.
+fn rows(app: &App) -> Vec<String> {
+    let row = |row: &Row| row.label.map_or_else(|| format!("tick {}", row.mark.tick), ToString::to_string);
+    app.world().resource::<History>().rows().iter().map(row).collect()
+}
+
+#[test]
+fn steps_and_states_are_one_tree_in_which_any_place_can_be_gone_to() {
+    let mut app = app();
+    app.update();
+    let chosen = |app: &App| {
+        let mut session = app.world().resource::<Live>().chosen().clone();
+        // A mask that covers nothing is as good as none.
+        let mask = &mut session.simulation.terrain.mask;
+        *mask = mask.take().filter(|mask| mask.iter().any(|covered| *covered > 0.0));
+        (session.simulation.ticks(), session.all_parameters(), session.simulation.terrain)
+    };
+    let friction = |value| EditCommand::Set("droplets".into(), "friction", Value::Number(value));
+    let mut states = vec![chosen(&app)];
+    for command in [friction(0.2), EditCommand::InvertMask, EditCommand::SpreadSand(1.0), friction(0.3)] {
+        send(&mut app, command);
+        app.update();
+        states.push(chosen(&app));
+    }
+    let told = ["tick 0", "Droplets: friction 0.05 → 0.2", "mask", "sheet of sand", "Droplets: friction 0.2 → 0.3"];
+    assert_eq!(rows(&app), told);
+    run(&mut app, 12);
+    let late = chosen(&app);
+    assert_eq!(late.0, 12);
+    // From the last to the first and back, none of them changes any other.
+    let places: Vec<u64> = app.world().resource::<History>().rows().iter().map(|row| row.mark.id).collect();
+    for place in [4, 0, 3, 1, 2, 4] {
+        send(&mut app, RunCommand::GoTo(places[place]));
+        app.update();
+        assert!(chosen(&app) == states[place], "place {place}");
+    }
+    // On the way back, steps can be done again one by one.
+    send(&mut app, RunCommand::GoTo(places[0]));
+    app.update();
+    for state in &states[1..] {
+        send(&mut app, EditCommand::Redo);
+        app.update();
+        assert!(chosen(&app) == *state);
+    }
+    for state in states[..4].iter().rev() {
+        send(&mut app, EditCommand::Undo);
+        app.update();
+        assert!(chosen(&app) == *state);
+    }
+    // What was run is still there, as a branch that another one began beside.
+    send(&mut app, friction(0.5));
+    app.update();
+    let end = app.world().resource::<History>().rows().iter().find(|row| row.mark.tick == 12).map(|row| row.mark.id);
+    send(&mut app, RunCommand::GoTo(end.expect("the present was kept")));
+    app.update();
+    assert!(chosen(&app) == late && rows(&app).contains(&"Droplets: friction 0.05 → 0.5".to_owned()));
+}
+
+#[test]
+fn a_setting_is_taken_back_without_going_back_in_time() {
+    let mut app = app();
+    app.update();
+    send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.2)));
+    send(&mut app, EditCommand::Enable("thermal", true));
+    run(&mut app, 12);
+    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    let before = terrain(&app);
+    let set = |app: &App| {
+        let session = app.world().resource::<Live>().chosen();
+        let thermal = session.simulation.slots.iter().any(|slot| slot.key() == "thermal" && slot.enabled);
+        (crate::params::get(&session.groups(), "droplets.friction").expect("it exists").value, thermal)
+    };
+    for (command, wanted) in [
+        (EditCommand::Undo, ("0.2", false)),
+        (EditCommand::Undo, ("0.05", false)),
+        (EditCommand::Redo, ("0.2", false)),
+        (EditCommand::Redo, ("0.2", true)),
+    ] {
+        send(&mut app, command);
+        app.update();
+        let (friction, thermal) = set(&app);
+        assert_eq!((friction.to_string().as_str(), thermal), wanted);
+        assert!(terrain(&app) == before && app.world().resource::<Live>().ticks() == 12);
+    }
+}
+
+#[test]
+fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
+    let mut app = app();
+    app.update();
+    let history = |app: &App| app.world().resource::<History>().marks().len();
+    for tick in 1..=230 {
+        send(&mut app, RunCommand::Step(1));
+        while app.world().resource::<Live>().ticks() < tick {
+            app.update();
+        }
+        let mut live = app.world().resource::<Live>().clone();
+        app.world_mut().resource_mut::<History>().keep_present(&mut live);
+    }
+    assert!((50..=201).contains(&history(&app)), "{}", history(&app));
+    send(&mut app, RunCommand::Restart);
+    app.update();
+    send(&mut app, EditCommand::Undo);
+    app.update();
+    assert_eq!(app.world().resource::<Live>().ticks(), 230);
 }

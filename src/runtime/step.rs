@@ -1,0 +1,128 @@
+//! What a hand did in one step, and how it is taken back.
+
+use std::collections::BTreeMap;
+
+use bevy::log::error;
+
+use super::{Label, Live};
+use crate::{
+    model::session::Session,
+    sim::{edit::Patch, terrain::Source},
+};
+
+/// A step of the hand.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub label: Label,
+    pub change: Change,
+    /// Whether it was taken back where it stands, after time had run on from it.
+    pub taken_back: bool,
+}
+
+/// What a step changed.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    /// Settings of every session, before and after. Layers stay as they are.
+    Settings(Vec<Settings>, Vec<Settings>),
+    /// What a brush touched in every session: what was there before, and what it made of that, once it was taken back.
+    Touched(Vec<Patch>, Option<Vec<Patch>>),
+    /// Everything.
+    Replaced,
+}
+
+impl Change {
+    /// Whether the state after it follows from the one before it without ticks.
+    pub fn goes_forward(&self) -> bool {
+        matches!(self, Self::Settings(..) | Self::Touched(_, Some(_)))
+    }
+
+    /// Takes it back: the sessions stand as it left them. Whether it was possible.
+    pub fn back(&mut self, live: &mut Live) -> bool {
+        match self {
+            Self::Settings(before, _) => put(before, live),
+            Self::Touched(before, after) => *after = Some(exchange(before, live)),
+            Self::Replaced => return false,
+        }
+        true
+    }
+
+    /// Does it again: the sessions stand as they were before it. Whether it was possible.
+    pub fn forward(&self, live: &mut Live) -> bool {
+        match self {
+            Self::Settings(_, after) => put(after, live),
+            Self::Touched(_, Some(after)) => drop(exchange(after, live)),
+            Self::Touched(_, None) | Self::Replaced => return false,
+        }
+        true
+    }
+
+    /// Memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        let patches = |patches: &[Patch]| patches.iter().map(Patch::bytes).sum::<usize>();
+        match self {
+            Self::Settings(before, after) => before.iter().chain(after).map(Settings::bytes).sum(),
+            Self::Touched(before, after) => patches(before) + after.as_deref().map_or(0, patches),
+            Self::Replaced => 0,
+        }
+    }
+}
+
+fn put(settings: &[Settings], live: &mut Live) {
+    live.all_mut().iter_mut().zip(settings).for_each(|(session, settings)| settings.apply(session));
+}
+
+/// Puts patches on the layers. Returns what was there.
+fn exchange(patches: &[Patch], live: &mut Live) -> Vec<Patch> {
+    let exchange = |(session, patch): (&mut Session, &Patch)| {
+        let mut patch = patch.clone();
+        session.simulation.exchange(&mut patch);
+        patch
+    };
+    live.all_mut().iter_mut().zip(patches).map(exchange).collect()
+}
+
+/// What of a session is set, not simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Settings {
+    /// Every parameter, by path.
+    parameters: BTreeMap<String, String>,
+    /// Whether each process runs, and whether it leaves masked ground alone.
+    switches: Vec<[bool; 2]>,
+    sources: Vec<Source>,
+}
+
+impl Settings {
+    /// Those of every session.
+    pub fn all(live: &Live) -> Vec<Self> {
+        live.all().iter().map(Self::of).collect()
+    }
+
+    fn of(session: &Session) -> Self {
+        let simulation = &session.simulation;
+        Self {
+            parameters: session.all_parameters(),
+            switches: simulation.slots.iter().map(|slot| [slot.enabled, slot.limited]).collect(),
+            sources: simulation.terrain.sources.clone(),
+        }
+    }
+
+    /// Sets what differs.
+    fn apply(&self, session: &mut Session) {
+        let now = session.all_parameters();
+        for (path, value) in self.parameters.iter().filter(|(path, value)| now.get(*path) != Some(value)) {
+            if let Err(wrong) = session.set(path, value) {
+                error!("a setting could not be taken back: {wrong}");
+            }
+        }
+        for (slot, [enabled, limited]) in session.simulation.slots.iter_mut().zip(&self.switches) {
+            (slot.enabled, slot.limited) = (*enabled, *limited);
+        }
+        if session.simulation.terrain.sources != self.sources {
+            session.set_sources(self.sources.clone());
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.parameters.iter().map(|(path, value)| path.len() + value.len() + 48).sum()
+    }
+}
