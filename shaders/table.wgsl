@@ -18,10 +18,10 @@ fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
     let normal = vec3(0.0, 1.0, 0.0);
     var open = 1.0;
     var lit = 1.0;
-    // Where a foot stands on the table, its shadow is taken from a little further out: a texel of it has no room here.
+    // At the foot of a block, the shadow is looked up a little further out: a texel of the shadow map is too coarse there.
     var aside = vec2(0.0);
     if far < 3.2 {
-        // Light from the sky that the blocks take away beside themselves.
+        // Blocks hide a part of the sky from the table beside them.
         for (var index = 0; index < #{BLOCKS}; index++) {
             let block = blocks[index];
             let beyond = max(abs(place.xz - block.xy) - block.zw, vec2(0.0));

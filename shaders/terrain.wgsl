@@ -18,10 +18,10 @@
 #endif
 
 struct Overlay {
-    // Least value, one over the difference to the largest; the other two choose the variant: a quantity is shown, arrows are.
+    // Least value, one over the difference to the largest. The other two choose the variant: a quantity is shown, arrows are.
     range: vec4<f32>,
-    // Cells from arrow to arrow, speed in metres per second that makes the longest, depth in metres that has one; whether
-    // the ground shows where there is nothing.
+    // Cells from arrow to arrow, speed of the longest arrow in metres per second, least depth in metres that has an arrow. The
+    // last is 1 if the ground is seen where the value is 0.
     arrows: vec4<f32>,
     // Evenly spaced colours from the least to the largest value.
     colors: array<vec4<f32>, 9>,
@@ -61,7 +61,7 @@ fn vertex(in: Vertex) -> VertexOutput {
     out.position.z = min(out.position.z, 1.0);
 #endif
 #else
-    // A wall has its outward normal; the surface, whose normal is found per pixel, brings the share of sky upright in it.
+    // A wall has its outward normal. The normal of the surface is computed per pixel, so here its y carries the share of sky.
     let open = openness(vec2<i32>(round(cell_at(place.xz))));
     out.world_normal = select(vec3(0.0, open, 0.0), outward(in.position), kind > 0.5);
 #endif
@@ -174,7 +174,7 @@ fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
     let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine))
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse));
-    // A dusting does not hold on steep rock; a slip face is steep and all sand.
+    // Thin sand does not stay on steep rock. A slip face is steep and all sand.
     let cover = here.sand / scene.sand_color.a;
     let thin = 1.0 - smoothstep(2.0, 6.0, cover);
     let sandy = smoothstep(0.25, 1.0, cover + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep * thin);

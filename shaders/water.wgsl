@@ -25,7 +25,7 @@ struct Water {
 
 @group(#{MATERIAL_BIND_GROUP}) @binding(3) var<uniform> water: Water;
 
-// Level of a wet cell, times 1; nothing of a dry one.
+// Level and weight of a cell for a mean over wet cells: a dry one has no weight.
 fn wet_level(cell: vec2<i32>) -> vec2<f32> {
     let here = texel(cell);
     return select(vec2(0.0), vec2(here.r + here.b, 1.0), here.b > water.film.y);
@@ -111,8 +111,8 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         let slope = vec2(right.r + right.b - left.r - left.b, down.r + down.b - up.r - up.b) * 0.5 * scene.extent.z / scene.grid.z;
         let steep = slope / max(1.0, length(slope) * 2.5);
         let at = place.xz * 256.0 / scene.air.w;
-        // Waves go with the flow. Each of two patterns goes a while and fades before it is drawn out; the other one is then
-        // at its clearest.
+        // Waves move with the flow. Each of two patterns moves for a while and fades before the flow distorts it. The other one
+        // is then at its clearest.
         let flow = moving_between(cell).yz;
         let pace = 1.2 * flow / (1.0 + 0.6 * length(flow));
         let phase = fract(vec2(water.clock.x, water.clock.x + 1.0) * 0.5);

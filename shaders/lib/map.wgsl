@@ -40,7 +40,7 @@ fn moving_between(cell: vec2<f32>) -> vec3<f32> {
     return mix(above, below, part.y);
 }
 
-// Where a vertex of a block's mesh stands, as yet without its height. Its kind stands in its y: 0 surface, 1 upper and 2 lower
+// Where a vertex of a block's mesh is, still without its height. Its y says its kind: 0 surface, 1 upper and 2 lower
 // rim of a wall along x, 3 and 4 of one along z, 5 the base.
 fn over_map(vertex: vec3<f32>) -> vec3<f32> {
     return vec3(vertex.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
@@ -63,7 +63,7 @@ fn world_height(metres: f32) -> f32 {
 // Effect of the brush at a distance counted in radii; the twin of `Falloff` in `src/sim/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);
-    // All of them, and one is taken: `src/view/material.rs` says why there is no branch.
+    // All are computed and one is chosen: `src/view/material.rs` says why there is no branch.
     let kind = u32(scene.brush.w);
     var weight = select(0.0, 1.0, distance < 1.0);
     weight = select(weight, near * near, kind == 3u);
