@@ -15,6 +15,7 @@ mod guarded;
 pub mod runoff;
 #[cfg(test)]
 mod scaled;
+mod sliding;
 pub mod thermal;
 pub mod water;
 pub mod wind;

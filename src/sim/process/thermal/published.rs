@@ -1,10 +1,11 @@
 //! A step as published (eqs 17 and 18): the ground is one solid.
 
-use super::{BEDROCK, SAND, Steep, Sums, talus};
+use super::Steep;
 use crate::sim::{
     aligned::Aligned,
     around::{FARTHER, Pair, around, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
+    process::sliding::{BEDROCK, SAND, Sums, talus},
     stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
     strip::Strip,
     terrain::Edge,

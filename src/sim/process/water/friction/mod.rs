@@ -29,7 +29,7 @@ use crate::sim::{
     grid::Grid,
     masked::{Covered, Numbers, Rows, Scaled},
     memory::{Memories, Memory},
-    stencil::{Border, Window, for_bands},
+    stencil::{Border, Window},
     strip::{Strip, for_strips},
     terrain::Terrain,
 };
@@ -83,13 +83,11 @@ impl Faces {
         };
         let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
         let [u, v] = &mut velocity;
-        for_bands(height, [(&mut u[..], width), (&mut v[..], width)], |rows, [u, v]| {
-            for (line, y) in rows.enumerate() {
-                for x in 0..width {
-                    let (face, at) = (y * (width + 1) + x, line * width + x);
-                    u[at] = along(x, y, faces_x[face], faces_x[face + 1]);
-                    v[at] = along(x, y, faces_y[y * width + x], faces_y[(y + 1) * width + x]);
-                }
+        u.par_chunks_mut(width).zip(v.par_chunks_mut(width)).enumerate().for_each(|(y, (u, v))| {
+            for x in 0..width {
+                let (beside, above) = (y * (width + 1) + x, y * width + x);
+                u[x] = along(x, y, faces_x[beside], faces_x[beside + 1]);
+                v[x] = along(x, y, faces_y[above], faces_y[above + width]);
             }
         });
         velocity
