@@ -69,7 +69,7 @@ impl Kept {
         let states = self.live.all_mut().iter_mut().map(State::packed).collect();
         for session in self.live.all_mut() {
             let nothing = Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Default::default());
-            session.simulation = Simulation::new(nothing, session.simulation.seed());
+            session.simulation.restart(nothing, session.simulation.seed());
         }
         self.packed = Some(states);
     }

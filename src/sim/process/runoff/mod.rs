@@ -113,6 +113,8 @@ const INFO: Info = Info {
         name: "digging",
         about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
     }],
+    silent: &[],
+    partly_masked: &[],
 };
 
 /// The process: parameters and counts.
@@ -125,14 +127,7 @@ impl Process for Runoff {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
+    crate::setup_in!(setup);
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;

@@ -81,6 +81,8 @@ const INFO: Info = Info {
         name: "rate",
         about: "Ticks that cover more time than it takes until all is down that is too steep: no more falls in a tick.",
     }],
+    silent: &[],
+    partly_masked: &[],
 };
 
 /// Of a pair's excess, what slides in a tick.
@@ -96,22 +98,7 @@ impl Process for Thermal {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
-
-    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        match self.setup.params.mode {
-            Mode::Default => f32::INFINITY,
-            // Never more than half the difference.
-            Mode::Published => 1.0 / self.setup.params.rate.max(f32::MIN_POSITIVE),
-        }
-    }
+    crate::setup_in!(setup);
 
     fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;

@@ -66,6 +66,8 @@ const INFO: Info = Info {
             about: "Cells that dug less than the law says, so that none comes to lie below its lowest neighbour.",
         },
     ],
+    silent: &[("sea_level", "")],
+    partly_masked: &[],
 };
 
 /// A tick takes at most so many steps; where that is too few, it covers less time.
@@ -202,14 +204,7 @@ impl Process for Water {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
+    crate::setup_in!(setup);
 
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
         let Params { gravity, pipe_area, .. } = self.setup.params;
@@ -234,7 +229,7 @@ impl Process for Water {
                     Mode::Default => self.setup.params.dt * terrain.cell_size,
                     Mode::Published => self.setup.params.dt,
                 };
-                let stable = self.largest_stable_dt(terrain);
+                let stable = self.largest_stable_dt(terrain) * (1.0 + self.setup.overstep);
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);

@@ -73,6 +73,16 @@ const INFO: Info = Info {
         name: "sharing",
         about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
     }],
+    silent: &[
+        ("tracks", ""),
+        ("path_rate", ""),
+        ("second_direction", ""),
+        ("refeed", ""),
+        // No grain of this law wears rock.
+        ("abrasion", "mode=published law=boundary-layer"),
+    ],
+    // It remembers the ground that it came over, which the mask leaves alone.
+    partly_masked: &["saturation_length"],
 };
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
@@ -137,22 +147,7 @@ impl Process for Wind {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
-
-    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        match (self.setup.params.mode, self.setup.params.law) {
-            // Beyond it the drag turns grains round.
-            (Mode::Published, Law::_2020) => 1.0,
-            _ => f32::INFINITY,
-        }
-    }
+    crate::setup_in!(setup);
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
