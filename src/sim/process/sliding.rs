@@ -34,7 +34,7 @@ const SHARE: usize = 4;
 
 /// What a pass moved in a strip, in metres times cells.
 #[derive(Default)]
-pub(super) struct Sums {
+pub(super) struct Slid {
     pub given: f64,
     pub got: f64,
     pub crumbled: f64,
@@ -45,7 +45,7 @@ pub(super) struct Sums {
 }
 
 /// Lets the share `k` of every pair's excess slide once, and with `ROCK` also lets rock crumble.
-pub(super) fn slide<const ROCK: bool>(terrain: &mut Terrain, border: Border, k: f32, slopes: Slopes<'_>) -> Vec<Sums> {
+pub(super) fn slide<const ROCK: bool>(terrain: &mut Terrain, border: Border, k: f32, slopes: Slopes<'_>) -> Vec<Slid> {
     let Terrain { bedrock, sand, softness, start, .. } = terrain;
     let (softness, start) = (&softness[..], &start[..]);
     let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
@@ -132,7 +132,7 @@ struct PairRow<'a, N> {
 
 /// A cell of those that exchange: its height, an eighth of its sand, the differences of height at which sand lies on it.
 #[derive(Clone, Copy)]
-struct Side<V> {
+struct PairCell<V> {
     height: V,
     eighth: V,
     lies: [V; 2],
@@ -140,8 +140,8 @@ struct Side<V> {
 
 impl<N: Number> PairRow<'_, N> {
     #[inline(always)]
-    fn side<V: Cells>(&self, row: usize, next: usize, x: usize) -> Side<V> {
-        Side {
+    fn side<V: Cells>(&self, row: usize, next: usize, x: usize) -> PairCell<V> {
+        PairCell {
             height: V::load(self.ground[row][next], x),
             eighth: V::load(self.eighth[row][next], x),
             lies: [self.lies[0][row][next].at(x), self.lies[1][row][next].at(x)],
@@ -151,7 +151,7 @@ impl<N: Number> PairRow<'_, N> {
 
 /// What a cell gives to another of this kind, beside it or across the corner.
 #[inline(always)]
-fn gives<V: Cells>(k: f32, from: Side<V>, to: Side<V>, kind: usize) -> V {
+fn gives<V: Cells>(k: f32, from: PairCell<V>, to: PairCell<V>, kind: usize) -> V {
     let fall = from.height - to.height;
     let choose = |down: V, up: V| fall.if_above(V::all(0.0), down, up);
     let gives = slides(k, fall.max(-fall), choose(from.lies[kind], to.lies[kind]), choose(from.eighth, to.eighth));
@@ -166,8 +166,8 @@ const DOWN_LEFT: usize = 3;
 impl<N: Number> RowKernel for PairRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let (here, next): (Side<V>, Side<V>) = (self.side(0, 0, x), self.side(0, 1, x));
-        let (below, below_next): (Side<V>, Side<V>) = (self.side(1, 0, x), self.side(1, 1, x));
+        let (here, next): (PairCell<V>, PairCell<V>) = (self.side(0, 0, x), self.side(0, 1, x));
+        let (below, below_next): (PairCell<V>, PairCell<V>) = (self.side(1, 0, x), self.side(1, 1, x));
         gives(self.k, here, next, 0).store(self.out[ASIDE], x);
         gives(self.k, here, below, 0).store(self.out[DOWN], x);
         gives(self.k, here, below_next, 1).store(self.out[DOWN_RIGHT], x);
@@ -184,12 +184,12 @@ struct SlideRow<'a, N, const ROCK: bool> {
     softness: &'a [f32],
     bedrock: &'a mut [f32],
     sand: &'a mut [f32],
-    tallies: &'a mut Tallies,
+    tallies: &'a mut SlideTallies,
 }
 
 /// What a row gives, gets and crumbles.
 #[derive(Default)]
-struct Tallies {
+struct SlideTallies {
     given: Tally,
     got: Tally,
     crumbled: Tally,
@@ -246,10 +246,10 @@ struct Slide<'a, const ROCK: bool> {
 }
 
 impl<const ROCK: bool> Pass for Slide<'_, ROCK> {
-    type Output = Sums;
+    type Output = Slid;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Sums {
+    fn run<V: Cells>(self) -> Slid {
         match self.slopes.rows(self.strip.border(), self.strip.rows().start - 1) {
             Rows::Even(even) => self.run_with::<V>(even),
             Rows::Masked(rows) => self.run_with::<V>(rows),
@@ -259,15 +259,15 @@ impl<const ROCK: bool> Pass for Slide<'_, ROCK> {
 
 impl<const ROCK: bool> Slide<'_, ROCK> {
     #[inline(always)]
-    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Sums {
+    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Slid {
         let Self { mut strip, start, softness, k, .. } = self;
         let (border, own) = (strip.border(), strip.rows());
         let width = border.width;
         numbers.next(own.start - 1);
         let mut window: Window<2> = Window::over(&strip, 1);
         let mut pairs: Ring<4, 2> = Ring::new(width + 1, own.start - 1);
-        let mut tallies = Tallies::default();
-        let mut sums = Sums::default();
+        let mut tallies = SlideTallies::default();
+        let mut sums = Slid::default();
         for y in own.start - 1..own.end {
             numbers.next(y + 1);
             window.fill_to::<V>(y + 1, &Loose { strip: &strip, start, numbers: &numbers });
@@ -322,6 +322,6 @@ impl<const ROCK: bool> Slide<'_, ROCK> {
                 });
             }
         }
-        Sums { given: tallies.given.total(), got: tallies.got.total(), crumbled: tallies.crumbled.total(), ..sums }
+        Slid { given: tallies.given.total(), got: tallies.got.total(), crumbled: tallies.crumbled.total(), ..sums }
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 
 use bevy_reflect::Reflect;
 
-use self::{flow::Run, law::Law};
+use self::{flow::Run, law::Musgrave};
 use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::{
     params::{choice, knob},
@@ -152,7 +152,8 @@ impl Process for Runoff {
         }
         let covered = self.setup.covered(terrain, self.setup.params.mode);
         let covered = covered.as_ref();
-        let (law, numbers) = (Law::new(&self.setup.params), Scaled::new(&self.setup.params, covered, law::numbers));
+        let (law, numbers) =
+            (Musgrave::new(&self.setup.params), Scaled::new(&self.setup.params, covered, law::numbers));
         let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));

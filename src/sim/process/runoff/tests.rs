@@ -112,7 +112,7 @@ fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
     start.water = Grid::from_fn(48, 48, |x, y| 0.2 + 0.1 * ((x * 5 + y * 3) % 7) as f32);
     start.suspended = Grid::from_fn(48, 48, |x, y| 0.01 * ((x * 3 + y * 5) % 4) as f32);
     let params = Params { mode: Mode::Published, rain: 0.0, ..Params::default() };
-    let mut slow = plain::Plain::new(&start);
+    let mut slow = plain::PlainRunoff::new(&start);
     slow.step(&params);
     let fast = run(start, params, 1).terrain;
     let fast = [fast.ground(), fast.water.clone(), fast.suspended.clone()];

@@ -397,7 +397,7 @@ fn distance(a: &[f32], b: &[f32]) -> f64 {
 /// what they changed.
 fn apart(start: &Terrain, params: &Params, ticks: usize) -> [f64; 3] {
     let fast = run(start.clone(), params.clone(), ticks).terrain;
-    let mut slow = plain::Plain::new(start);
+    let mut slow = plain::PlainWater::new(start);
     (0..ticks).for_each(|_| slow.flow(params, 0.02));
     let [ground, water, suspended] = slow.layers();
     assert!(distance(&ground, &start.ground()) > 1.0);
@@ -433,7 +433,7 @@ fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
     let slot = fast.slot_mut("thermal").expect("it is in the catalogue");
     slot.process = Box::new(thermal::Thermal::with(params.clone()));
     slot.enabled = true;
-    let mut slow = plain::Plain::new(&start);
+    let mut slow = plain::PlainWater::new(&start);
     for _ in 0..3 {
         fast.tick();
         slow.slump(&params);

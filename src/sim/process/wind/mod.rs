@@ -344,7 +344,7 @@ impl Wind {
             row.deposited += slid * area;
             self.owed -= grown;
         };
-        book(settle::slide(terrain, &maps.calls, lies * tall, share));
+        book(settle::cascade(terrain, &maps.calls, lies * tall, share));
         for _ in 0..if cured { SLIDES } else { 0 } {
             let bands = sliding::slide::<false>(terrain, closed(terrain), SHARE, slopes);
             bands.into_iter().for_each(|band| book([band.given, band.got - band.given]));

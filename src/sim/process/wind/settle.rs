@@ -171,11 +171,11 @@ pub(super) fn repay(sand: &mut Grid, calls: &Grid, owed: f64, tick: u64) -> f64 
 
 /// Lets sand slide once where it was called to: of each excess over the difference of height at which it `lies`, twice the
 /// `share` at every call. Returns what slid and by how much the sand really grew, in metres times cells.
-pub(super) fn slide(terrain: &mut Terrain, calls: &[f32], lies: f32, share: Scaled<'_, 1>) -> [f64; 2] {
+pub(super) fn cascade(terrain: &mut Terrain, calls: &[f32], lies: f32, share: Scaled<'_, 1>) -> [f64; 2] {
     let border = closed(terrain);
     let Terrain { bedrock, sand, .. } = terrain;
     let bands = for_strips(border, [(&mut sand[..], border.width)], 1, |strip| {
-        with_vector_unit(Slide { strip, bedrock, calls, lies, share })
+        with_vector_unit(Cascade { strip, bedrock, calls, lies, share })
     });
     bands.iter().fold([0.0, 0.0], |[slid, grown], band| [slid + band[0], grown + band[1]])
 }
@@ -187,7 +187,7 @@ pub(super) fn closed(terrain: &Terrain) -> Border {
 }
 
 /// Ground, sand and calls.
-struct Loose<'a, 'layers> {
+struct CascadeGround<'a, 'layers> {
     strip: &'a Strip<'layers, 1>,
     bedrock: &'a [f32],
     calls: &'a [f32],
@@ -197,7 +197,7 @@ const GROUND: usize = 0;
 const SAND: usize = 1;
 const CALLS: usize = 2;
 
-impl Quantities<3> for Loose<'_, '_> {
+impl Quantities<3> for CascadeGround<'_, '_> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, sand, calls]: [&mut [f32]; 3]) {
         let width = ground.len();
@@ -227,7 +227,7 @@ impl RowKernel for GroundRow<'_> {
 }
 
 /// A pass over a strip of sand.
-struct Slide<'a> {
+struct Cascade<'a> {
     strip: Strip<'a, 1>,
     bedrock: &'a [f32],
     calls: &'a [f32],
@@ -235,7 +235,7 @@ struct Slide<'a> {
     share: Scaled<'a, 1>,
 }
 
-struct SlideRow<'a, N> {
+struct CascadeRow<'a, N> {
     lies: f32,
     /// Above, here and below, as all that follows.
     share: [N; 3],
@@ -246,7 +246,7 @@ struct SlideRow<'a, N> {
     slid: &'a mut Tally,
 }
 
-impl<N: Number> Pair<2> for SlideRow<'_, N> {
+impl<N: Number> Pair<2> for CascadeRow<'_, N> {
     /// What comes and what goes.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 2] {
@@ -262,7 +262,7 @@ impl<N: Number> Pair<2> for SlideRow<'_, N> {
     }
 }
 
-impl<N: Number> RowKernel for SlideRow<'_, N> {
+impl<N: Number> RowKernel for CascadeRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [comes, goes] = around::<V, 2>(self, x);
@@ -271,7 +271,7 @@ impl<N: Number> RowKernel for SlideRow<'_, N> {
     }
 }
 
-impl Pass for Slide<'_> {
+impl Pass for Cascade<'_> {
     type Output = [f64; 2];
 
     #[inline(always)]
@@ -283,7 +283,7 @@ impl Pass for Slide<'_> {
     }
 }
 
-impl Slide<'_> {
+impl Cascade<'_> {
     #[inline(always)]
     fn run_with<V: Cells>(self, mut share: impl Numbers) -> [f64; 2] {
         let Self { mut strip, bedrock, calls, lies, .. } = self;
@@ -293,13 +293,13 @@ impl Slide<'_> {
         let mut window: Window<3> = Window::over(&strip, 1);
         let (mut slid, mut grown) = (Tally::default(), 0.0);
         for y in own {
-            window.fill_to::<V>(y + 1, &Loose { strip: &strip, bedrock, calls });
+            window.fill_to::<V>(y + 1, &CascadeGround { strip: &strip, bedrock, calls });
             share.next(y + 1);
             let share = [y - 1, y, y + 1].map(|y| share.row(0, y));
             let [ground, sand, calls] = [GROUND, SAND, CALLS].map(|quantity| window.around(quantity, y));
             let [out] = strip.rows_mut(y);
             let out = &mut out[..width];
-            over_row::<V>(width, SlideRow { lies, share, ground, sand, calls, out: &mut *out, slid: &mut slid });
+            over_row::<V>(width, CascadeRow { lies, share, ground, sand, calls, out: &mut *out, slid: &mut slid });
             slid.end_row(true);
             grown += out.iter().zip(&sand[1][1..]).map(|(&new, &old)| f64::from(new) - f64::from(old)).sum::<f64>();
         }
