@@ -7,7 +7,7 @@ use bevy::log::error;
 use super::Live;
 use crate::{
     model::{session::Session, state::State},
-    sim::{Simulation, grid::Grid, terrain::Terrain},
+    sim::{grid::Grid, terrain::Terrain},
 };
 
 /// Memory that a state which is still being packed will take, in bytes per cell: what is usual where water flows.

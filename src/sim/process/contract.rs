@@ -34,6 +34,16 @@ pub(super) fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simula
     simulation
 }
 
+/// A run of one process, on one thread, as tests run beside each other.
+pub(super) fn alone(process: impl Process, terrain: Terrain, ticks: usize) -> Simulation {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
+    let mut simulation = Simulation::of(vec![Box::new(process)], terrain, 1).with_pool(Arc::new(pool));
+    simulation.slots[0].enabled = true;
+    (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
+    simulation
+}
+
 pub(super) fn set(simulation: &mut Simulation, path: &str, value: &str) {
     params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
 }

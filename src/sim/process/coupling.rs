@@ -1,19 +1,15 @@
 //! What several processes on one terrain must do together: keep the ledger, stand any setting, make valleys.
 
 use crate::{
-    params::{self, Value, walk},
+    params::{Value, walk},
     sim::{
         Simulation,
         generate::{Generator, TerrainParams, generate},
-        process::{Mode, Process, thermal, water},
+        process::{Mode, Process, contract::set, thermal, water},
         rng::Stream,
         terrain::{Edge, Terrain},
     },
 };
-
-fn set(simulation: &mut Simulation, path: &str, value: &str) {
-    params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
-}
 
 fn enable(simulation: &mut Simulation, keys: &[&str]) {
     for slot in &mut simulation.slots {

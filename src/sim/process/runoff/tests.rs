@@ -1,16 +1,13 @@
 use super::*;
 use crate::sim::grid::Grid;
 use crate::sim::terrain::Edge;
-use crate::sim::{Simulation, process::contract::turned};
+use crate::sim::{
+    Simulation,
+    process::contract::{alone, turned},
+};
 
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
-    let mut simulation = Simulation::new(terrain, 1);
-    let slot = simulation.slot_mut("runoff").expect("it is in the catalogue");
-    slot.process = Box::new(Runoff::with(params));
-    slot.enabled = true;
-    (0..ticks).for_each(|_| simulation.tick());
-    assert_eq!(simulation.fault(), None);
-    simulation
+    alone(Runoff::with(params), terrain, ticks)
 }
 
 fn hills(edge: Edge) -> Terrain {
