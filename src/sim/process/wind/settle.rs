@@ -169,8 +169,8 @@ pub(super) fn repay(sand: &mut Grid, calls: &Grid, owed: f64, tick: u64) -> f64 
     owed
 }
 
-/// Lets sand slide once where it was called to: of each excess over the difference of height at which it `lies`, twice the
-/// `share` at every call. Returns what slid and by how much the sand really grew, in metres times cells.
+/// Lets sand slide once where it was called to. At every call the `share` of half of what exceeds the difference of height at
+/// which sand `lies` goes. Returns what slid and by how much the sand really grew, in metres times cells.
 pub(super) fn cascade(terrain: &mut Terrain, calls: &[f32], lies: f32, share: Scaled<'_, 1>) -> [f64; 2] {
     let border = closed(terrain);
     let Terrain { bedrock, sand, .. } = terrain;
