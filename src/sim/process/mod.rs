@@ -209,7 +209,7 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
     /// What the process says of itself.
     const INFO: Info;
 
-    /// What it has like every process. [`setup_in!`] writes this and the next one.
+    /// What it has like every process. [`setup_in!`](crate::setup_in) writes this and the next one.
     fn setup(&self) -> &Setup<Self::Params, Self::Factors>;
 
     /// The same, to be changed between ticks.
