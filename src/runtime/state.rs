@@ -7,7 +7,7 @@ use bevy::log::error;
 use super::Live;
 use crate::{
     model::{session::Session, state::State},
-    sim::{grid::Grid, terrain::Terrain},
+    sim::{Simulation, grid::Grid, terrain::Terrain},
 };
 
 /// Memory that a state which is still being packed will take, in bytes per cell: what is usual where water flows.
@@ -69,7 +69,7 @@ impl Kept {
         let states = self.live.all_mut().iter_mut().map(State::packed).collect();
         for session in self.live.all_mut() {
             let nothing = Terrain::bare(Grid::filled(1, 1, 0.0), 1.0, Default::default());
-            session.simulation.restart(nothing, session.simulation.seed());
+            session.simulation = Simulation::new(nothing, session.simulation.seed());
         }
         self.packed = Some(states);
     }
