@@ -381,6 +381,9 @@ fn the_examples_do_what_they_say() {
         let heights = map.unwrap_or_else(|error| panic!("{error}")).heights;
         assert!(heights.width() == 128 && heights.min_max().1 - heights.min_max().0 > 100.0);
     }
+    if let Some(said) = run("own_process", &[]) {
+        assert!(said.contains("200 ticks: "), "{said}");
+    }
     if let Some(said) = run("project", &[]) {
         assert!(said.contains("after 10 ticks") && said.contains("goes on with: thalweg build"), "{said}");
     }

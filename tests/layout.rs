@@ -187,3 +187,14 @@ fn files_are_opened_in_one_place_and_made_in_another() {
     }
     assert_eq!(seen, places.len());
 }
+
+/// Examples are read by those who begin.
+#[test]
+fn an_example_has_forty_lines_at_most() {
+    let examples = files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"));
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        let lines = fs::read_to_string(&example).expect("source is text").lines().count();
+        assert!(lines <= 40, "{} has {lines} lines", example.display());
+    }
+}

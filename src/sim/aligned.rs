@@ -15,19 +15,19 @@ const LINE: usize = 16;
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
-struct Line([f32; LINE]);
+struct CacheLine([f32; LINE]);
 
 /// As many numbers as it was made with, at the beginning of a cache line. It dereferences to their slice.
 #[derive(Clone, Default)]
 pub struct Aligned {
-    lines: Box<[Line]>,
+    lines: Box<[CacheLine]>,
     count: usize,
 }
 
 impl Aligned {
     /// The same number so many times.
     pub fn filled(count: usize, value: f32) -> Self {
-        Self { lines: vec![Line([value; LINE]); count.div_ceil(LINE)].into_boxed_slice(), count }
+        Self { lines: vec![CacheLine([value; LINE]); count.div_ceil(LINE)].into_boxed_slice(), count }
     }
 
     /// So many of the numbers from one on, for short rows: it checks the bounds once, where a part of the slice would twice.

@@ -39,6 +39,10 @@ macro_rules! factors {
 }
 pub(super) use factors;
 
+/// For a process of which the mask scales nothing.
+#[derive(bevy_reflect::Reflect, Clone, Debug, Default, PartialEq)]
+pub struct NoFactors {}
+
 /// The mask, and the parameters where it covers the ground whole.
 pub struct Covered<P> {
     /// Parameters under the mask.

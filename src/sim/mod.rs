@@ -102,7 +102,7 @@ struct Cursor {
 pub struct Simulation {
     /// The shared terrain.
     pub terrain: Terrain,
-    /// All processes in catalogue order.
+    /// All processes, in the order in which a tick runs them.
     pub slots: Vec<Slot>,
     /// Where every cubic metre went.
     pub ledger: Ledger,
@@ -120,7 +120,12 @@ pub struct Simulation {
 impl Simulation {
     /// A run at its start, with every process of the catalogue at its defaults and off.
     pub fn new(terrain: Terrain, seed: u64) -> Self {
-        let slots = catalogue().into_iter().map(Slot::new).collect();
+        Self::of(catalogue(), terrain, seed)
+    }
+
+    /// A run of these processes at its start, all of them off. Each has a key of its own.
+    pub fn of(processes: Vec<Box<dyn AnyProcess>>, terrain: Terrain, seed: u64) -> Self {
+        let slots = processes.into_iter().map(Slot::new).collect();
         let mut ledger = Ledger::default();
         ledger.solid.start = terrain.solid_volume();
         ledger.water.start = terrain.water_volume();
@@ -138,9 +143,9 @@ impl Simulation {
         }
     }
 
-    /// Starts again from another terrain and seed; parameters and switches stay.
+    /// Starts again from another terrain and seed; processes, their parameters and switches stay.
     pub fn restart(&mut self, terrain: Terrain, seed: u64) {
-        let mut fresh = Self::new(terrain, seed);
+        let mut fresh = Self::of(self.slots.iter().map(|slot| slot.process.fresh()).collect(), terrain, seed);
         fresh.take_over(self);
         fresh.pool = self.pool.take();
         fresh.watched = self.watched;
@@ -275,7 +280,7 @@ impl Simulation {
     /// Works on the present tick's part of one process, until its stage pauses or ends. True when the process has
     /// finished its part, is not its turn's, or is off.
     ///
-    /// Calling it for every process in catalogue order, each until it returns true, then [`Self::end_tick`], is a tick.
+    /// Calling it for every process in turn, each until it returns true, then [`Self::end_tick`], is a tick.
     pub fn advance(&mut self, process: usize) -> bool {
         let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
         let slot = &mut self.slots[process];

@@ -9,7 +9,7 @@ use super::grid::Grid;
 ///
 /// It holds the result, and of the rows those that its next row is made of, at the result's width.
 pub struct Resampler {
-    columns: Line,
+    columns: Taps,
     rows: Side,
     /// Rows that came last, at the result's width, and how many came in all.
     last: VecDeque<Vec<f32>>,
@@ -25,7 +25,7 @@ impl Resampler {
     /// From one size to another, each (columns, rows).
     pub fn new(from: (usize, usize), to: (usize, usize)) -> Self {
         Self {
-            columns: Line::new(Side { from: from.0, to: to.0 }),
+            columns: Taps::new(Side { from: from.0, to: to.0 }),
             rows: Side { from: from.1, to: to.1 },
             last: VecDeque::new(),
             come: 0,
@@ -142,14 +142,14 @@ impl Side {
 }
 
 /// What the cells of a line are made of, worked out once for all lines.
-struct Line {
+struct Taps {
     side: Side,
     /// For each new cell the first old one, and where its weights end.
     cells: Vec<(usize, usize)>,
     weights: Vec<f64>,
 }
 
-impl Line {
+impl Taps {
     fn new(side: Side) -> Self {
         let (mut cells, mut weights) = (Vec::with_capacity(side.to), Vec::new());
         for index in 0..side.to {

@@ -1,11 +1,4 @@
-//! Passes over the map in which a cell looks at its neighbours: bands of rows in parallel, and windows of padded rows.
-//!
-//! A pass reads what the last one left and writes elsewhere or only its own cell, so its result depends neither on the
-//! number of threads nor on the order of the bands.
-
-use std::ops::Range;
-
-use rayon::prelude::*;
+//! Passes over the map in which a cell looks at its neighbours: windows of padded rows over a strip.
 
 use super::{
     aligned::Aligned,
@@ -13,39 +6,6 @@ use super::{
     strip::Strip,
     terrain::{Edge, Terrain},
 };
-
-/// Rows in a band: many enough that few are made ready twice, few enough that all threads have work to the end.
-const BAND: usize = 32;
-
-/// Runs `work` on bands of rows, in parallel, and returns what the bands return, from the first to the last.
-///
-/// Each of `written` is a layer and the number of its values that belong to a row of cells; a band gets its part of every
-/// layer. What is left over after the last row goes to the last band.
-pub fn for_bands<'a, const LAYERS: usize, T: Send>(
-    rows: usize,
-    written: [(&'a mut [f32], usize); LAYERS],
-    work: impl Fn(Range<usize>, [&'a mut [f32]; LAYERS]) -> T + Sync,
-) -> Vec<T> {
-    let mut rest = written;
-    let mut bands = Vec::with_capacity(rows.div_ceil(BAND));
-    for first in (0..rows).step_by(BAND) {
-        let last = (first + BAND).min(rows);
-        let part = rest.each_mut().map(|(layer, stride)| {
-            let whole = std::mem::take(layer);
-            let count = if last == rows { whole.len() } else { (last - first) * *stride };
-            let (part, left) = whole.split_at_mut(count);
-            *layer = left;
-            part
-        });
-        bands.push((first..last, part));
-    }
-    bands.into_par_iter().map(|(range, part)| work(range, part)).collect()
-}
-
-/// The row of cells that lies at `y`, which may be one beyond the map, or `None` if beyond the map lies something else.
-fn row_at(y: isize, rows: usize, edge: Edge) -> Option<usize> {
-    if edge == Edge::Open { edge.index(y, rows) } else { Some(edge.nearest(y, rows)) }
-}
 
 /// The border of a map, as the windows see it.
 #[derive(Clone, Copy, Debug)]
@@ -154,15 +114,6 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
 pub struct Window<const Q: usize, const ROWS: usize = 3> {
     ring: Ring<Q, ROWS>,
     border: Border,
-    /// Whether rows beyond a border that wraps have numbers of their own.
-    unrolled: bool,
-}
-
-impl<const Q: usize> Window<Q> {
-    /// A window over a map that will first stand at row `first`.
-    pub fn new(border: Border, first: usize) -> Self {
-        Self { ring: Ring::new(border.width, first as isize - 1), border, unrolled: false }
-    }
 }
 
 impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
@@ -171,13 +122,7 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
         let border = strip.border();
         let first = strip.rows().start - above;
         let first = if border.edge == Edge::Wrap { first } else { first.max(-1) };
-        Self { ring: Ring::new(border.width, first), border, unrolled: true }
-    }
-
-    /// Goes down until the middle row is `y`.
-    #[inline(always)]
-    pub fn go_to<V: Cells>(&mut self, y: usize, quantities: &impl Quantities<Q>) {
-        self.fill_to::<V>(y as isize + 1, quantities);
+        Self { ring: Ring::new(border.width, first), border }
     }
 
     /// Goes down until the newest row is `y`, or the one beyond the border.
@@ -187,10 +132,9 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
         let last = if edge == Edge::Wrap { y } else { y.min(height as isize) };
         while self.ring.last < last {
             let y = self.ring.last + 1;
-            let numbered = self.unrolled && edge == Edge::Wrap;
-            let inside = if numbered { Some(y) } else { row_at(y, height, edge).map(|y| y as isize) };
             let mut row = self.ring.push();
-            let Some(y) = inside else {
+            let inside = edge == Edge::Wrap || (0..height as isize).contains(&y);
+            if edge == Edge::Open && !inside {
                 let nearest = if y < 0 { 0 } else { height - 1 } * width;
                 for x in 0..width {
                     for (quantity, value) in row.iter_mut().zip(quantities.beyond(nearest + x)) {
@@ -200,7 +144,8 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
                 // Beyond a corner lies what lies beyond the last cell.
                 self.ring.close(Edge::Wall, [[0.0; Q]; 2]);
                 continue;
-            };
+            }
+            let y = if inside { y } else { edge.nearest(y, height) as isize };
             quantities.row::<V>(y, row);
             let ends = match edge {
                 Edge::Open => {
@@ -213,19 +158,13 @@ impl<const Q: usize, const ROWS: usize> Window<Q, ROWS> {
         }
     }
 
-    /// One quantity of the rows above, in the middle and below, each one cell longer at both ends.
-    #[inline(always)]
-    pub fn quantity(&self, quantity: usize) -> [&[f32]; 3] {
-        self.ring.around(quantity, self.ring.last - 1)
-    }
-
     /// One quantity of a row that is still kept.
     #[inline(always)]
     pub fn row(&self, quantity: usize, y: isize) -> &[f32] {
         self.ring.row(quantity, y)
     }
 
-    /// One quantity of the rows above, here and below, where `y` is no longer the middle row.
+    /// One quantity of the rows above, here and below.
     #[inline(always)]
     pub fn around(&self, quantity: usize, y: isize) -> [&[f32]; 3] {
         self.ring.around(quantity, y)
@@ -322,13 +261,14 @@ pub fn row_sum<V: Cells>(values: &[f32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::strip::for_strips;
 
     struct Numbered;
 
     impl Quantities<1> for Numbered {
         fn row<V: Cells>(&self, y: isize, [row]: [&mut [f32]; 1]) {
             for (x, value) in row.iter_mut().enumerate() {
-                *value = (10 * y as usize + x) as f32;
+                *value = (10 * y.rem_euclid(2) + x as isize) as f32;
             }
         }
 
@@ -337,10 +277,14 @@ mod tests {
         }
     }
 
-    fn window_at(y: usize, edge: Edge) -> [Vec<f32>; 3] {
-        let mut window: Window<1> = Window::new(Border { width: 3, height: 2, edge }, 0);
-        (0..=y).for_each(|y| window.go_to::<f32>(y, &Numbered));
-        window.quantity(0).map(<[f32]>::to_vec)
+    fn window_at(y: isize, edge: Edge) -> [Vec<f32>; 3] {
+        let border = Border { width: 3, height: 2, edge };
+        let windows = for_strips(border, [(&mut [0.0; 6], 3)], 1, |strip| {
+            let mut window: Window<1> = Window::over(&strip, 1);
+            window.fill_to::<f32>(y + 1, &Numbered);
+            window.around(0, y).map(<[f32]>::to_vec)
+        });
+        windows.into_iter().next().expect("there is a strip")
     }
 
     #[test]
@@ -350,16 +294,5 @@ mod tests {
         assert_eq!(window_at(0, Edge::Open)[0], [100.0, 100.0, 101.0, 102.0, 102.0]);
         assert_eq!(window_at(1, Edge::Open)[1], [103.0, 10.0, 11.0, 12.0, 105.0]);
         assert_eq!(window_at(1, Edge::Wrap)[2], [2.0, 0.0, 1.0, 2.0, 0.0]);
-    }
-
-    #[test]
-    fn bands_cover_every_row_once_and_the_last_takes_what_is_left() {
-        let (mut cells, mut faces) = (vec![0.0; 70 * 4], vec![0.0; 71 * 4]);
-        let ranges = for_bands(70, [(&mut cells, 4), (&mut faces, 4)], |rows, [cells, faces]| {
-            cells.iter_mut().chain(faces.iter_mut()).for_each(|value| *value += 1.0);
-            (rows.len(), cells.len() / 4, faces.len() / 4)
-        });
-        assert_eq!(ranges, [(32, 32, 32), (32, 32, 32), (6, 6, 7)]);
-        assert!(cells.iter().chain(&faces).all(|&value| value == 1.0));
     }
 }

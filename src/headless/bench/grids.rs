@@ -8,7 +8,7 @@ use super::{REPETITIONS, simulation};
 use crate::sim::{
     process::{
         AnyProcess, Mode, Process, runoff, thermal,
-        water::{self, plain::Plain},
+        water::{self, plain::PlainWater},
     },
     terrain::Terrain,
 };
@@ -64,7 +64,7 @@ impl GridBench {
             (median(runs), steps.sum::<u64>() as f64 / (ticks * (REPETITIONS + 1)) as f64)
         };
         let slow = || {
-            let (mut plain, mut runs_off) = (Plain::new(&terrain), runoff::plain::Plain::new(&terrain));
+            let (mut plain, mut runs_off) = (PlainWater::new(&terrain), runoff::plain::PlainRunoff::new(&terrain));
             let (water, thermal) = (water::Params::default(), thermal::Params::default());
             let runs = (0..3).map(|_| {
                 let started = Instant::now();

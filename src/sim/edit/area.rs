@@ -9,7 +9,7 @@ use crate::sim::{
 
 /// A row or column in reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct Segment {
     /// Its number on the map.
     pub index: usize,
     /// Its number if the map went on for ever.
@@ -21,8 +21,8 @@ pub(super) struct Line {
 /// Rows and columns that a dab reaches.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Area {
-    pub rows: Vec<Line>,
-    pub columns: Vec<Line>,
+    pub rows: Vec<Segment>,
+    pub columns: Vec<Segment>,
 }
 
 /// A cell in reach.
@@ -115,7 +115,7 @@ impl Area {
     }
 }
 
-fn lines(middle: f32, reach: f32, side: usize, edge: Edge) -> Vec<Line> {
+fn lines(middle: f32, reach: f32, side: usize, edge: Edge) -> Vec<Segment> {
     let (mut first, mut last) = ((middle - reach).ceil() as isize, (middle + reach).floor() as isize);
     let count = side as isize;
     if edge != Edge::Wrap {
@@ -126,6 +126,6 @@ fn lines(middle: f32, reach: f32, side: usize, edge: Edge) -> Vec<Line> {
         last = first + count - 1;
     }
     (first..=last)
-        .map(|place| Line { index: edge.nearest(place, side), place, offset: place as f32 - middle })
+        .map(|place| Segment { index: edge.nearest(place, side), place, offset: place as f32 - middle })
         .collect()
 }

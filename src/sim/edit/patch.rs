@@ -30,7 +30,7 @@ impl Patch {
 
     /// Keeps what is about to be changed, unless it was kept before.
     pub(super) fn keep(&mut self, terrain: &mut Terrain, layers: &[Layer], area: &Area) {
-        let tiles = |cells: &[super::area::Line]| {
+        let tiles = |cells: &[super::area::Segment]| {
             let mut tiles: Vec<usize> = cells.iter().map(|line| line.index / TILE).collect();
             tiles.dedup();
             tiles

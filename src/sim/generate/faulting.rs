@@ -13,7 +13,7 @@ use crate::sim::{grid::Grid, rng::Stream};
 const SCARP: f32 = 0.015;
 
 /// A line and how far the ground moves on its sides.
-struct Fault {
+struct FaultLine {
     /// Unit vector towards the raised side.
     normal: [f32; 2],
     /// A point of the line from the map's centre, in units of the shorter side.
@@ -30,7 +30,7 @@ pub(super) fn heights(count: u32, frame: Frame, seed: u64) -> Grid {
     let mut grid = Grid::filled(frame.width, frame.height, 0.0);
     grid.par_chunks_exact_mut(frame.width).enumerate().for_each(|(y, row)| {
         let row_from_centre = y as f32 - 0.5 * (frame.height as f32 - 1.0);
-        for Fault { normal, point, displacement } in &faults {
+        for FaultLine { normal, point, displacement } in &faults {
             let first_column = -0.5 * (frame.width as f32 - 1.0) - point[0] * cells_per_side;
             let start = first_column * normal[0] + (row_from_centre - point[1] * cells_per_side) * normal[1];
             for (x, cell) in row.iter_mut().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn heights(count: u32, frame: Frame, seed: u64) -> Grid {
     grid
 }
 
-fn faults(count: u32, frame: Frame, seed: u64) -> Vec<Fault> {
+fn faults(count: u32, frame: Frame, seed: u64) -> Vec<FaultLine> {
     let mut stream = Stream::new(seed, "terrain.faulting", 0);
     let (half_width, half_height) = frame.half_extent();
     let mut within = |half: f64| half as f32 * (2.0 * stream.unit() - 1.0);
@@ -58,7 +58,7 @@ fn faults(count: u32, frame: Frame, seed: u64) -> Vec<Fault> {
                 }
             };
             let displacement = 1.0 - index as f32 / count as f32;
-            Fault { normal: normal.map(|part| part / length), point, displacement }
+            FaultLine { normal: normal.map(|part| part / length), point, displacement }
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use bevy_reflect::structs::Struct;
 
 use super::{catalogue, droplets};
 use crate::{
-    params::{self, Parameter, Value, walk},
+    params::{self, Knob, Parameter, Value, choice, walk},
     sim::{
         Simulation,
         generate::{Generator, TerrainParams, generate},
@@ -31,6 +31,16 @@ pub(super) fn simulation(terrain: &Terrain, key: &str, threads: usize) -> Simula
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
     let mut simulation = Simulation::new(terrain.clone(), 11).with_pool(Arc::new(pool));
     simulation.slot_mut(key).expect("it is in the catalogue").enabled = true;
+    simulation
+}
+
+/// A run of one process, on one thread, as tests run beside each other.
+pub(super) fn alone(process: impl Process, terrain: Terrain, ticks: usize) -> Simulation {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
+    let mut simulation = Simulation::of(vec![Box::new(process)], terrain, 1).with_pool(Arc::new(pool));
+    simulation.slots[0].enabled = true;
+    (0..ticks).for_each(|_| simulation.tick());
+    assert_eq!(simulation.fault(), None);
     simulation
 }
 
@@ -281,17 +291,16 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
 /// A parameter changes the layers if, and only if, it is not declared idle under the mode and law.
 #[test]
 fn parameters_act_where_they_say_that_they_do() {
-    // Those that change no layer, act on the border or after long, or wait for another one.
-    const EXEMPT: [&str; 7] = ["tracks", "total", "path_rate", "min_volume", "second_direction", "sea_level", "refeed"];
     let mut idle = 0;
     for (key, mut settings) in variants() {
         let mut terrain = hills(32, Edge::Open);
+        let process = catalogue().into_iter().find(|process| process.info().key == key).expect("listed");
         // On wet ground no wind blows.
-        if key != "wind" {
+        if process.info().writes.contains(&Layer::Water) {
             terrain.water.fill(0.3);
             terrain.suspended.iter_mut().step_by(2).for_each(|cell| *cell = 0.05);
         }
-        if catalogue().iter().any(|process| process.info().key == key && process.params().field("per_tick").is_some()) {
+        if process.params().field("per_tick").is_some() {
             settings.push((format!("{key}.per_tick"), "200".to_owned()));
         }
         let plain = run(&terrain, key, &settings, SHORT, 1);
@@ -313,15 +322,77 @@ fn parameters_act_where_they_say_that_they_do() {
             if parameter.knob.idle(&declared).is_some() {
                 assert!(!changes, "{} acts under {settings:?}", parameter.path);
                 idle += 1;
-            } else if !EXEMPT.contains(&parameter.name) {
-                // No grain of the published boundary layer wears rock, which conditions cannot say.
-                let set = |wanted: &str| settings.iter().any(|(_, value)| value == wanted);
-                let wears_nothing = parameter.path == "wind.abrasion" && set("published") && set("boundary-layer");
-                assert!(changes || wears_nothing, "{} does nothing under {settings:?}", parameter.path);
+            } else {
+                let silent =
+                    process.info().silent.iter().any(|&(name, only)| {
+                        name == parameter.name && Knob { only, ..choice() }.idle(&declared).is_none()
+                    });
+                assert!(changes || silent, "{} does nothing under {settings:?}", parameter.path);
             }
         }
     }
     assert!(idle > 25, "only {idle} were idle");
+}
+
+/// How much the surface of ground and water bends, summed over the cells of a map that goes round.
+fn roughness(terrain: &Terrain) -> f64 {
+    let (ground, width, height) = (terrain.ground(), terrain.width(), terrain.height());
+    let at = |x: usize, y: usize| {
+        let index = y % height * width + x % width;
+        f64::from(ground[index] + terrain.water[index])
+    };
+    let bend = |x: usize, y: usize| {
+        let around = at(x + 1, y) + at(x + width - 1, y) + at(x, y + 1) + at(x, y + height - 1);
+        (4.0 * at(x, y) - around).abs()
+    };
+    (0..width * height).map(|index| bend(index % width, index / width)).sum()
+}
+
+/// With steps that are stable the surface does not grow much rougher; with those four times as long as that it does.
+#[test]
+fn the_largest_stable_step_is_stable_and_one_four_times_as_long_is_not() {
+    for (key, settings) in variants() {
+        let mut terrain = Terrain { cell_size: 1.0, ..hills(64, Edge::Wrap) };
+        terrain.bedrock.iter_mut().for_each(|height| *height *= 0.1);
+        let mut simulation = run(&terrain, key, &settings, 0, 1);
+        let slot = simulation.slot_mut(key).expect("it is in the catalogue");
+        if slot.process.info().writes.contains(&Layer::Water) {
+            terrain.water.fill(2.0);
+        }
+        let own = walk((key, slot.process.params()));
+        let Some(dt) = own.iter().find(|parameter| parameter.name == "dt") else { continue };
+        let limit = slot.process.largest_stable_dt(&terrain);
+        let cases = if limit.is_finite() {
+            vec![(limit, true), (4.0 * limit, false)]
+        } else {
+            vec![(4.0 * dt.knob.max as f32, true)]
+        };
+        for (dt, stable) in cases {
+            let mut simulation = run(&terrain, key, &settings, 0, 1);
+            let process = &mut simulation.slot_mut(key).expect("it is in the catalogue").process;
+            process.overstep(if stable { 0.0 } else { 3.0 });
+            let [params, _] = process.settings_mut();
+            params::write(params, "dt", &Value::Number(f64::from(dt)));
+            params::write(params, "per_tick", &Value::Number(200.0));
+            (0..50).for_each(|_| simulation.tick());
+            let grown = roughness(&simulation.terrain) / roughness(&terrain);
+            assert_eq!(
+                grown < 1.5,
+                stable,
+                "{key} {settings:?}: steps of {dt} of {limit} make it {grown} times as rough"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_that_starts_again_keeps_its_processes() {
+    let mut run = Simulation::of(vec![Box::new(droplets::Droplets::default())], hills(32, Edge::Wall), 1);
+    run.slots[0].enabled = true;
+    run.tick();
+    run.restart(hills(32, Edge::Wall), 2);
+    assert_eq!(run.slots.iter().map(|slot| (slot.key(), slot.enabled)).collect::<Vec<_>>(), [("droplets", true)]);
+    assert_eq!((run.ticks(), run.slots[0].process.counts()), (0, Default::default()));
 }
 
 #[test]

@@ -1,19 +1,19 @@
 //! What several processes on one terrain must do together: keep the ledger, stand any setting, make valleys.
 
 use crate::{
-    params::{self, Value, walk},
+    params::{Value, walk},
     sim::{
         Simulation,
         generate::{Generator, TerrainParams, generate},
-        process::{Mode, Process, thermal, water},
+        process::{
+            Mode, Process,
+            contract::{assert_healthy, set},
+            thermal, water,
+        },
         rng::Stream,
         terrain::{Edge, Terrain},
     },
 };
-
-fn set(simulation: &mut Simulation, path: &str, value: &str) {
-    params::set(&mut simulation.groups_mut(), path, value).unwrap_or_else(|error| panic!("{error}"));
-}
 
 fn enable(simulation: &mut Simulation, keys: &[&str]) {
     for slot in &mut simulation.slots {
@@ -78,14 +78,7 @@ fn no_setting_of_the_grid_processes_breaks_them() {
         }
         let before = simulation.terrain.ground().min_max();
         (0..500).for_each(|_| simulation.tick());
-        for (layer, grid) in simulation.terrain.layers() {
-            assert!(grid.iter().all(|value| value.is_finite()), "{settings:?}: {}", layer.key());
-            assert!(
-                layer.row().bounds.is_signed() || grid.iter().all(|&value| value >= 0.0),
-                "{settings:?}: {}",
-                layer.key()
-            );
-        }
+        assert_healthy(&simulation, &format!("{settings:?}"));
         let (solid, water) = residuals(&simulation);
         assert!(solid <= 1.0 && water <= 1.0, "{settings:?}: solid {solid:e}, water {water:e}");
         // What a cured process lays down never rises above the ground from which it came, nor does it dig below where its

@@ -1,6 +1,7 @@
 //! The contract of a process, and the catalogue of all processes.
 //!
-//! To add one: write a file here that implements [`Process`] for a type, and add its line to [`catalogue`].
+//! To add one: write a file here that implements [`Process`] for a type, and add its line to [`catalogue`]. A run may hold others
+//! too: see `examples/own_process.rs`.
 
 #[cfg(test)]
 mod conservation;
@@ -15,6 +16,7 @@ mod guarded;
 pub mod runoff;
 #[cfg(test)]
 mod scaled;
+mod sliding;
 pub mod thermal;
 pub mod water;
 pub mod wind;
@@ -80,9 +82,32 @@ pub struct Info {
     pub stages: &'static [Stage],
     /// Its guards.
     pub guards: &'static [Guard],
+    /// Parameters that need not change a layer within a few ticks, as they are for the eye, act on the border or after long,
+    /// or wait for another one; and when that is so, as in [`Knob::only`](crate::params::Knob::only).
+    pub silent: &'static [(&'static str, &'static str)],
+    /// Parameters of which the mask scales only one of the uses.
+    pub partly_masked: &'static [&'static str],
 }
 
 impl Info {
+    /// A process of one stage of which nothing else is said.
+    pub const BARE: Self = Self {
+        key: "",
+        masked_key: "",
+        title: "",
+        about: "",
+        source: "",
+        bytes_per_cell: 0,
+        bytes_per_cell_and_thread: 0,
+        reads: &[],
+        writes: &[],
+        replaces: &[],
+        stages: &[Stage { name: "step", about: "All that it does." }],
+        guards: &[],
+        silent: &[],
+        partly_masked: &[],
+    };
+
     /// Memory that it takes for each cell with so many threads, in bytes.
     pub fn bytes(&self, threads: usize) -> usize {
         self.bytes_per_cell + threads * self.bytes_per_cell_and_thread
@@ -137,6 +162,8 @@ pub struct Setup<P, F> {
     pub counts: Counts,
     /// How often each guard acted.
     acted: Vec<Acted>,
+    /// By what share steps may be longer than is stable: 0 but where a test shows what happens then.
+    overstep: f32,
 }
 
 impl<P: Struct + Clone, F: Struct> Setup<P, F> {
@@ -156,6 +183,20 @@ impl<P: Struct + Clone, F: Struct> Setup<P, F> {
     }
 }
 
+/// Says in which field a process has its [`Setup`].
+#[macro_export]
+macro_rules! setup_in {
+    ($field:tt) => {
+        fn setup(&self) -> &$crate::sim::process::Setup<Self::Params, Self::Factors> {
+            &self.$field
+        }
+
+        fn setup_mut(&mut self) -> &mut $crate::sim::process::Setup<Self::Params, Self::Factors> {
+            &mut self.$field
+        }
+    };
+}
+
 /// A process that shapes the terrain: what its author writes. [`AnyProcess`] is what the rest of the program sees of it.
 ///
 /// One tick calls every stage in turn, each until it is [`Progress::Done`]. Parallel work uses rayon's current pool
@@ -168,7 +209,7 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
     /// What the process says of itself.
     const INFO: Info;
 
-    /// What it has like every process.
+    /// What it has like every process. [`setup_in!`](crate::setup_in) writes this and the next one.
     fn setup(&self) -> &Setup<Self::Params, Self::Factors>;
 
     /// The same, to be changed between ticks.
@@ -244,6 +285,9 @@ pub trait AnyProcess: Send + Sync {
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress;
     /// See [`Process::largest_stable_dt`].
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32;
+    /// Lets steps be longer than is stable by this share.
+    #[cfg(test)]
+    fn overstep(&mut self, share: f32);
     /// See [`Process::memories`].
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_>;
     /// See [`Process::tracks`].
@@ -258,6 +302,8 @@ pub trait AnyProcess: Send + Sync {
     fn map(&self, quantity: Quantity) -> Option<&Grid>;
     /// A copy in the same state.
     fn boxed_clone(&self) -> Box<dyn AnyProcess>;
+    /// A process of the same kind at its defaults.
+    fn fresh(&self) -> Box<dyn AnyProcess>;
 }
 
 impl<P: Process> AnyProcess for P {
@@ -296,6 +342,11 @@ impl<P: Process> AnyProcess for P {
         Process::largest_stable_dt(self, terrain)
     }
 
+    #[cfg(test)]
+    fn overstep(&mut self, share: f32) {
+        self.setup_mut().overstep = share;
+    }
+
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         Process::memories(self, terrain)
     }
@@ -322,6 +373,10 @@ impl<P: Process> AnyProcess for P {
 
     fn boxed_clone(&self) -> Box<dyn AnyProcess> {
         Box::new(self.clone())
+    }
+
+    fn fresh(&self) -> Box<dyn AnyProcess> {
+        Box::new(P::default())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::sim::{
 
 /// What the table says of a layer.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct LayerInfo {
     /// Name on the command line, in files and in reports.
     pub key: &'static str,
     /// Name shown to the user.
@@ -66,7 +66,7 @@ pub struct Import {
 }
 
 /// What most rows have in common.
-const PLAIN: Row = Row {
+const PLAIN: LayerInfo = LayerInfo {
     key: "",
     title: "",
     about: "",
@@ -93,7 +93,7 @@ macro_rules! layers {
             pub const ALL: &'static [Layer] = &[$($(#[cfg($when)])? Layer::$layer),+];
 
             /// Its row of the table.
-            pub const fn row(self) -> &'static Row {
+            pub const fn row(self) -> &'static LayerInfo {
                 match self { $($(#[cfg($when)])? Layer::$layer => const { &$row },)+ }
             }
         }
@@ -148,7 +148,7 @@ macro_rules! layers {
 
 layers! {
     /// Solid ground, in metres; does not move by itself.
-    bedrock: Grid, Bedrock = Row {
+    bedrock: Grid, Bedrock = LayerInfo {
         key: "bedrock",
         title: "Bedrock",
         about: "How high solid rock reaches.",
@@ -167,7 +167,7 @@ layers! {
         ..PLAIN
     };
     /// Loose material on top of it, thickness in metres.
-    sand: Grid, Sand = Row {
+    sand: Grid, Sand = LayerInfo {
         key: "sand",
         title: "Thickness of sand",
         about: "How thick loose sand lies on the rock.",
@@ -186,7 +186,7 @@ layers! {
         ..PLAIN
     };
     /// Depth of standing or flowing water, in metres.
-    water: Grid, Water = Row {
+    water: Grid, Water = LayerInfo {
         key: "water",
         title: "Depth of water",
         about: "How deep the water stands.",
@@ -204,7 +204,7 @@ layers! {
         ..PLAIN
     };
     /// Sediment carried by the water, as the thickness in metres that it would have if settled.
-    suspended: Grid, Suspended = Row {
+    suspended: Grid, Suspended = LayerInfo {
         key: "suspended",
         title: "Suspended sediment",
         about: "Sediment in the water, as the thickness that it would have if it settled.",
@@ -222,7 +222,7 @@ layers! {
         ..PLAIN
     };
     /// How easily bedrock erodes: 0 = hard, 1 = soft, 0.5 = neutral.
-    softness: Grid, Softness = Row {
+    softness: Grid, Softness = LayerInfo {
         key: "softness",
         title: "Softness",
         about: "How easily bedrock erodes: 0 is hard, 1 is soft.",
@@ -241,7 +241,7 @@ layers! {
     };
     /// The ground (bedrock + sand) as it was at the start, in metres: the base level beyond open edges and what "change" is
     /// measured from.
-    start: Grid, Start = Row {
+    start: Grid, Start = LayerInfo {
         key: "start",
         title: "Ground at the start",
         about: "How high the ground was when the run began.",
@@ -251,7 +251,7 @@ layers! {
         ..PLAIN
     };
     /// Where rain falls, as a share of the mean; `None` means everywhere alike.
-    rain: Option<Grid>, Rain = Row {
+    rain: Option<Grid>, Rain = LayerInfo {
         key: "rain",
         title: "Rain map",
         about: "How much rain falls, as a multiple of the rain everywhere.",
@@ -271,7 +271,7 @@ layers! {
         ..PLAIN
     };
     /// What brushes leave alone, from 0 to 1; `None` means nothing.
-    mask: Option<Grid>, Mask = Row {
+    mask: Option<Grid>, Mask = LayerInfo {
         key: "mask",
         title: "Mask",
         about: "What brushes leave alone: 1 wholly, 0 not at all.",
@@ -282,7 +282,7 @@ layers! {
     };
     /// A layer of the tests, which shows that a row is all that a layer needs.
     #[cfg(test)]
-    trial: Option<Grid>, Trial = Row {
+    trial: Option<Grid>, Trial = LayerInfo {
         key: "trial",
         title: "Trial",
         about: "A layer of the tests.",

@@ -5,7 +5,7 @@ mod layers;
 use bevy_reflect::Reflect;
 use serde::{Deserialize, Serialize};
 
-pub use self::layers::{Import, Layer, Matter, Row, Terrain};
+pub use self::layers::{Import, Layer, LayerInfo, Matter, Terrain};
 use super::{
     bounds::{self, Unfit},
     grid::Grid,

@@ -170,6 +170,8 @@ const INFO: Info = Info {
         },
         Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
     ],
+    silent: &[("tracks", ""), ("total", ""), ("min_volume", "")],
+    partly_masked: &[],
 };
 
 /// Rain falls in waves of at most one droplet for so many cells: droplets of a wave hardly meet.
@@ -189,21 +191,14 @@ impl Process for Droplets {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
+    crate::setup_in!(setup);
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         match (self.setup.params.mode, self.setup.params.law) {
-            // Beyond it a droplet exchanges more than the difference, turns round by its friction or has less than no water.
+            // Beyond it a droplet at its greatest speed, 1/(ρ·μ), digs deeper than the drop that it came down.
             (Mode::Published, Law::MassTransfer) => {
-                let Params { deposition_rate, friction, evaporation_rate, .. } = self.setup.params;
-                1.0 / deposition_rate.max(friction).max(evaporation_rate)
+                let Params { density, friction, deposition_rate, .. } = self.setup.params;
+                self.longest_step().min(density * friction / deposition_rate)
             }
             _ => f32::INFINITY,
         }
@@ -216,7 +211,7 @@ impl Process for Droplets {
             self.waiting = rain(context.terrain, self.setup.params.per_tick, covered.as_ref(), &mut stream);
             // Waves are taken from the end.
             self.waiting.reverse();
-            let cut = self.setup.params.dt > self.largest_stable_dt(context.terrain);
+            let cut = self.setup.params.dt > self.longest_step();
             self.setup.note([u64::from(cut), 0, 0, 0, 0]);
             self.watches = context.watched;
             self.tracks.clear();
@@ -228,7 +223,7 @@ impl Process for Droplets {
         match (self.setup.params.mode, self.setup.params.law) {
             (Mode::Default, _) => self.run_cured(context, &starts),
             (Mode::Published, Law::MassTransfer) => {
-                let dt = self.setup.params.dt.min(self.largest_stable_dt(context.terrain));
+                let dt = self.setup.params.dt.min(self.longest_step());
                 let law = MassTransfer::new(&Params { dt, ..self.setup.params.clone() });
                 self.run_published(context, &starts, 1.0, &law);
             }
@@ -246,6 +241,18 @@ impl Process for Droplets {
 }
 
 impl Droplets {
+    /// The longest step that a droplet takes: beyond it, as published, it would exchange more than the difference, turn round
+    /// by its friction or have less than no water.
+    fn longest_step(&self) -> f32 {
+        match (self.setup.params.mode, self.setup.params.law) {
+            (Mode::Published, Law::MassTransfer) => {
+                let Params { deposition_rate, friction, evaporation_rate, .. } = self.setup.params;
+                1.0 / deposition_rate.max(friction).max(evaporation_rate)
+            }
+            _ => f32::INFINITY,
+        }
+    }
+
     /// Room for the tracks of a wave: only the first of a tick is watched.
     fn new_tracks(&mut self) -> Option<Tracks> {
         let watches = std::mem::take(&mut self.watches);

@@ -1,6 +1,6 @@
 //! What runs from cell to cell: the shares of the lower neighbours, then the transfer.
 
-use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Law, STAYS, Sums, pair};
+use super::law::{CAPACITY, DEPOSITION, DISSOLUTION, Giver, Goes, Musgrave, RunoffSums, STAYS, pair};
 use crate::sim::{
     aligned::Aligned,
     around::{Pair, around_some, for_border, lowest, neighbour},
@@ -68,7 +68,7 @@ impl RowKernel for LevelRow<'_> {
 
 /// What the cells of a row give, if they have it.
 struct ShareRow<'a, N, const EIGHT: bool> {
-    law: Law,
+    law: Musgrave,
     level: Nine<'a>,
     /// Sand, water, sediment, softness.
     layers: [&'a [f32]; 4],
@@ -113,8 +113,8 @@ impl<N: Number, const EIGHT: bool> RowKernel for ShareRow<'_, N, EIGHT> {
 }
 
 /// What the cells of a row dig and lay down, and how much of what they would give they have then.
-struct BedRow<'a, N, const EIGHT: bool> {
-    law: Law,
+struct DigRow<'a, N, const EIGHT: bool> {
+    law: Musgrave,
     level: Nine<'a>,
     ground: Nine<'a>,
     /// As [`ShareRow`] found it.
@@ -125,10 +125,10 @@ struct BedRow<'a, N, const EIGHT: bool> {
     layers: [&'a mut [f32]; 3],
     /// Share of the sediment that goes.
     out: &'a mut [f32],
-    tallies: &'a mut Tallies,
+    tallies: &'a mut BedTallies,
 }
 
-impl<N: Number, const EIGHT: bool> Pair<4> for BedRow<'_, N, EIGHT> {
+impl<N: Number, const EIGHT: bool> Pair<4> for DigRow<'_, N, EIGHT> {
     /// What goes to a neighbour, what settles and what is dug on the way, and what is not dug because the neighbour lies there.
     #[inline(always)]
     fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 4] {
@@ -142,7 +142,7 @@ impl<N: Number, const EIGHT: bool> Pair<4> for BedRow<'_, N, EIGHT> {
     }
 }
 
-impl<N: Number, const EIGHT: bool> RowKernel for BedRow<'_, N, EIGHT> {
+impl<N: Number, const EIGHT: bool> RowKernel for DigRow<'_, N, EIGHT> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let (zero, one, law) = (V::all(0.0), V::all(1.0), self.law);
@@ -174,10 +174,10 @@ impl<N: Number, const EIGHT: bool> RowKernel for BedRow<'_, N, EIGHT> {
 
 /// What the cells of a row get and give.
 struct TransferRow<'a, N, const EIGHT: bool> {
-    law: Law,
+    law: Musgrave,
     level: Nine<'a>,
     ground: Nine<'a>,
-    /// What cells give, as [`ShareRow`] and [`BedRow`] found it.
+    /// What cells give, as [`ShareRow`] and [`DigRow`] found it.
     gives: [Nine<'a>; 4],
     capacity: [[N; 3]; 3],
     stays: N,
@@ -188,7 +188,7 @@ struct TransferRow<'a, N, const EIGHT: bool> {
 
 /// What a row digs and lays down, and in how many of its cells the neighbours' height was a limit.
 #[derive(Default)]
-struct Tallies {
+struct BedTallies {
     dug: Tally,
     settled: Tally,
     spared: Tally,
@@ -232,15 +232,15 @@ pub(super) struct Run<'a> {
     pub strip: Strip<'a, 4>,
     pub start: &'a [f32],
     pub softness: &'a [f32],
-    pub law: Law,
+    pub law: Musgrave,
     pub numbers: Scaled<'a, 4>,
 }
 
 impl Pass for Run<'_> {
-    type Output = Sums;
+    type Output = RunoffSums;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Sums {
+    fn run<V: Cells>(self) -> RunoffSums {
         let rows = self.numbers.rows(self.strip.border(), self.strip.rows().start - 1);
         match (rows, self.law.neighbours == 8) {
             (Rows::Even(even), false) => self.run_as::<V, false>(even),
@@ -256,91 +256,126 @@ impl Run<'_> {
     pub const MARGIN: usize = 2;
 
     #[inline(always)]
-    fn run_as<V: Cells, const EIGHT: bool>(self, mut numbers: impl Numbers) -> Sums {
+    fn run_as<V: Cells, const EIGHT: bool>(self, mut numbers: impl Numbers) -> RunoffSums {
         let Self { mut strip, start, softness, law, .. } = self;
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
-        let Border { width, height, edge } = border;
         let mut window: Window<2, 4> = Window::over(&strip, 2);
-        let mut giving: Ring<4, 3> = Ring::new(width, near.start);
-        let nothing = Aligned::filled(width + 2, 0.0);
-        let (mut tallies, mut dried) = (Tallies::default(), Tally::default());
-        let mut sums = Sums::default();
+        let mut flow = Transfers {
+            law,
+            border,
+            giving: Ring::new(border.width, near.start),
+            nothing: Aligned::filled(border.width + 2, 0.0),
+            tallies: BedTallies::default(),
+            dried: Tally::default(),
+            sums: RunoffSums::default(),
+        };
         for y in own.start - 2..own.end {
             window.fill_to::<V>(y + 2, &Levels { strip: &strip, start });
             numbers.next(y + 1);
-            let number = |number: usize, y: isize| numbers.row(number, y).cut(1, width);
             if near.contains(&(y + 1)) {
-                let next = y + 1;
-                let (level, ground) =
-                    (nine(window.around(LEVEL, next), width), nine(window.around(GROUND, next), width));
-                let softness = &softness[border.on_map(next) * width..][..width];
-                let [water_out, load_out, digs_out, has_out] = giving.push();
-                let [bedrock, sand, water, suspended] = strip.rows_mut(next).map(|row| &mut row[..width]);
-                let out = [&mut water_out[..width], &mut load_out[..width], &mut digs_out[..width]];
-                let layers = [&*sand, &*water, &*suspended, softness];
-                let dissolution = number(DISSOLUTION, next);
-                over_row::<V>(width, ShareRow::<_, EIGHT> { law, level, layers, dissolution, out });
-                let gives = [&water_out[..width], &load_out[..width], &digs_out[..width]];
-                let (layers, out, tallies) = ([bedrock, sand, suspended], &mut has_out[..width], &mut tallies);
-                let (capacity, deposition) = (number(CAPACITY, next), number(DEPOSITION, next));
-                let tallied = &mut *tallies;
-                let bed = BedRow::<_, EIGHT> {
-                    law,
-                    level,
-                    ground,
-                    gives,
-                    capacity,
-                    deposition,
-                    layers,
-                    out,
-                    tallies: tallied,
-                };
-                over_row::<V>(width, bed);
-                for tally in [&mut tallies.dug, &mut tallies.settled, &mut tallies.spared] {
-                    tally.end_row(own.contains(&next));
-                }
-                giving.close(edge, [[0.0; 4]; 2]);
+                let softness = &softness[border.on_map(y + 1) * border.width..][..border.width];
+                flow.give::<V, EIGHT>(y + 1, &window, &mut strip, softness, &numbers, own.contains(&(y + 1)));
             }
-            if !own.contains(&y) {
-                continue;
-            }
-            let (level, ground) = (window.around(LEVEL, y), window.around(GROUND, y));
-            let gives = [GIVES, LOAD, DIGS, HAS].map(|quantity| giving.within(quantity, y, border, &nothing));
-            let [_, _, water, suspended] = strip.rows_mut(y);
-            let around = |y: isize| {
-                let row = numbers.row(CAPACITY, y);
-                [row.cut(0, width), row.cut(1, width), row.cut(2, width)]
-            };
-            let transfer = TransferRow::<_, EIGHT> {
-                law,
-                level: nine(level, width),
-                ground: nine(ground, width),
-                gives: gives.map(|quantity| nine(quantity, width)),
-                capacity: [around(y - 1), around(y), around(y + 1)],
-                stays: number(STAYS, y),
-                water: &mut water[..width],
-                suspended: &mut suspended[..width],
-                dried: &mut dried,
-            };
-            over_row::<V>(width, transfer);
-            dried.end_row(true);
-            if edge == Edge::Open {
-                for_border(y as usize, (width, height), |x, kind, side| {
-                    if 4 * kind + side >= law.neighbours {
-                        return;
-                    }
-                    let [water, load, digs, has] = gives.map(|quantity| quantity[1][x + 1]);
-                    let capacity = numbers.row(CAPACITY, y).at(x + 1);
-                    let fall = level[1][x + 1] - neighbour(level, x, kind, side);
-                    let higher = ground[1][x + 1] - neighbour(ground, x, kind, side);
-                    let go = pair(law, Giver { water, load, capacity, digs, has }, fall, higher);
-                    sums.water_out += f64::from(go.water);
-                    sums.solid_out += f64::from(go.load);
-                });
+            if own.contains(&y) {
+                flow.transfer::<V, EIGHT>(y, &window, &mut strip, &numbers);
             }
         }
-        let Tallies { dug, settled, spared } = tallies;
+        let Transfers { tallies: BedTallies { dug, settled, spared }, dried, sums, .. } = flow;
         let (dug, settled, evaporated) = (dug.total(), settled.total(), dried.total());
-        Sums { dug, settled, evaporated, spared: spared.total() as u64, ..sums }
+        RunoffSums { dug, settled, evaporated, spared: spared.total() as u64, ..sums }
+    }
+}
+
+/// What cells give, row after row of a strip, and what has come of it.
+struct Transfers {
+    law: Musgrave,
+    border: Border,
+    giving: Ring<4, 3>,
+    /// What comes from beyond an open border.
+    nothing: Aligned,
+    tallies: BedTallies,
+    dried: Tally,
+    sums: RunoffSums,
+}
+
+impl Transfers {
+    /// Finds what the cells of row `y` give, and digs and lays down there. The sums are of the rows that count.
+    #[inline(always)]
+    fn give<V: Cells, const EIGHT: bool>(
+        &mut self,
+        y: isize,
+        window: &Window<2, 4>,
+        strip: &mut Strip<'_, 4>,
+        softness: &[f32],
+        numbers: &impl Numbers,
+        counts: bool,
+    ) {
+        let (law, Border { width, edge, .. }) = (self.law, self.border);
+        let number = |number: usize| numbers.row(number, y).cut(1, width);
+        let (level, ground) = (nine(window.around(LEVEL, y), width), nine(window.around(GROUND, y), width));
+        let [water_out, load_out, digs_out, has_out] = self.giving.push();
+        let [bedrock, sand, water, suspended] = strip.rows_mut(y).map(|row| &mut row[..width]);
+        let out = [&mut water_out[..width], &mut load_out[..width], &mut digs_out[..width]];
+        let layers = [&*sand, &*water, &*suspended, softness];
+        over_row::<V>(width, ShareRow::<_, EIGHT> { law, level, layers, dissolution: number(DISSOLUTION), out });
+        let gives = [&water_out[..width], &load_out[..width], &digs_out[..width]];
+        let (layers, out, tallies) = ([bedrock, sand, suspended], &mut has_out[..width], &mut self.tallies);
+        let (capacity, deposition) = (number(CAPACITY), number(DEPOSITION));
+        over_row::<V>(
+            width,
+            DigRow::<_, EIGHT> { law, level, ground, gives, capacity, deposition, layers, out, tallies },
+        );
+        for tally in [&mut self.tallies.dug, &mut self.tallies.settled, &mut self.tallies.spared] {
+            tally.end_row(counts);
+        }
+        self.giving.close(edge, [[0.0; 4]; 2]);
+    }
+
+    /// Moves what is given to and by the cells of row `y`.
+    #[inline(always)]
+    fn transfer<V: Cells, const EIGHT: bool>(
+        &mut self,
+        y: isize,
+        window: &Window<2, 4>,
+        strip: &mut Strip<'_, 4>,
+        numbers: &impl Numbers,
+    ) {
+        let (law, border) = (self.law, self.border);
+        let Border { width, height, edge } = border;
+        let (level, ground) = (window.around(LEVEL, y), window.around(GROUND, y));
+        let gives = [GIVES, LOAD, DIGS, HAS].map(|quantity| self.giving.within(quantity, y, border, &self.nothing));
+        let [_, _, water, suspended] = strip.rows_mut(y);
+        let around = |y: isize| {
+            let row = numbers.row(CAPACITY, y);
+            [row.cut(0, width), row.cut(1, width), row.cut(2, width)]
+        };
+        let transfer = TransferRow::<_, EIGHT> {
+            law,
+            level: nine(level, width),
+            ground: nine(ground, width),
+            gives: gives.map(|quantity| nine(quantity, width)),
+            capacity: [around(y - 1), around(y), around(y + 1)],
+            stays: numbers.row(STAYS, y).cut(1, width),
+            water: &mut water[..width],
+            suspended: &mut suspended[..width],
+            dried: &mut self.dried,
+        };
+        over_row::<V>(width, transfer);
+        self.dried.end_row(true);
+        if edge != Edge::Open {
+            return;
+        }
+        for_border(y as usize, (width, height), |x, kind, side| {
+            if 4 * kind + side >= law.neighbours {
+                return;
+            }
+            let [water, load, digs, has] = gives.map(|quantity| quantity[1][x + 1]);
+            let capacity = numbers.row(CAPACITY, y).at(x + 1);
+            let fall = level[1][x + 1] - neighbour(level, x, kind, side);
+            let higher = ground[1][x + 1] - neighbour(ground, x, kind, side);
+            let go = pair(law, Giver { water, load, capacity, digs, has }, fall, higher);
+            self.sums.water_out += f64::from(go.water);
+            self.sums.solid_out += f64::from(go.load);
+        });
     }
 }

@@ -5,7 +5,7 @@ use crate::sim::{cells::Cells, process::Mode};
 
 /// What a strip moved, in metres times cells.
 #[derive(Default)]
-pub(super) struct Sums {
+pub(super) struct RunoffSums {
     pub dug: f64,
     pub settled: f64,
     pub evaporated: f64,
@@ -17,12 +17,12 @@ pub(super) struct Sums {
 
 /// What holds in every cell.
 #[derive(Clone, Copy)]
-pub(super) struct Law {
+pub(super) struct Musgrave {
     pub published: bool,
     pub neighbours: usize,
 }
 
-impl Law {
+impl Musgrave {
     pub fn new(params: &Params) -> Self {
         let neighbours = if params.neighbours == Neighbours::Four { 4 } else { 8 };
         Self { published: params.mode == Mode::Published, neighbours }
@@ -69,7 +69,7 @@ pub(super) struct Goes<V> {
 
 /// What a cell gives to a neighbour: by how much its level and its ground are higher.
 #[inline(always)]
-pub(super) fn pair<V: Cells>(law: Law, giver: Giver<V>, level: V, ground: V) -> Goes<V> {
+pub(super) fn pair<V: Cells>(law: Musgrave, giver: Giver<V>, level: V, ground: V) -> Goes<V> {
     let fall = level.positive();
     let (water, load) = (giver.water * fall, giver.load * fall);
     let capacity = giver.capacity * water;

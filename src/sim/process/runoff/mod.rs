@@ -20,7 +20,7 @@ mod tests;
 
 use bevy_reflect::Reflect;
 
-use self::{flow::Run, law::Law};
+use self::{flow::Run, law::Musgrave};
 use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::{
     params::{choice, knob},
@@ -113,6 +113,8 @@ const INFO: Info = Info {
         name: "digging",
         about: "Cells that dug less than the law says, so that none comes to lie below the neighbour that it gives to.",
     }],
+    silent: &[],
+    partly_masked: &[],
 };
 
 /// The process: parameters and counts.
@@ -125,14 +127,7 @@ impl Process for Runoff {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
+    crate::setup_in!(setup);
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
@@ -157,7 +152,8 @@ impl Process for Runoff {
         }
         let covered = self.setup.covered(terrain, self.setup.params.mode);
         let covered = covered.as_ref();
-        let (law, numbers) = (Law::new(&self.setup.params), Scaled::new(&self.setup.params, covered, law::numbers));
+        let (law, numbers) =
+            (Musgrave::new(&self.setup.params), Scaled::new(&self.setup.params, covered, law::numbers));
         let Terrain { bedrock, sand, water, suspended, softness, start, .. } = terrain;
         let (softness, start) = (&softness[..], &start[..]);
         let layers = [bedrock, sand, water, suspended].map(|layer| (&mut layer[..], width));

@@ -6,7 +6,7 @@ use crate::sim::{grid::Grid, process::water::plain::ringed, terrain::Terrain};
 
 /// A terrain as the plain loops see it, with a ring of cells around every layer: the ground is one solid.
 #[derive(Clone, Debug)]
-pub struct Plain {
+pub struct PlainRunoff {
     width: usize,
     height: usize,
     ground: Vec<f32>,
@@ -19,7 +19,7 @@ pub struct Plain {
     change: [Vec<f32>; 3],
 }
 
-impl Plain {
+impl PlainRunoff {
     /// The terrain as it is.
     pub fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());

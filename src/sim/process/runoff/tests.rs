@@ -1,16 +1,13 @@
 use super::*;
 use crate::sim::grid::Grid;
 use crate::sim::terrain::Edge;
-use crate::sim::{Simulation, process::contract::turned};
+use crate::sim::{
+    Simulation,
+    process::contract::{alone, turned},
+};
 
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
-    let mut simulation = Simulation::new(terrain, 1);
-    let slot = simulation.slot_mut("runoff").expect("it is in the catalogue");
-    slot.process = Box::new(Runoff::with(params));
-    slot.enabled = true;
-    (0..ticks).for_each(|_| simulation.tick());
-    assert_eq!(simulation.fault(), None);
-    simulation
+    alone(Runoff::with(params), terrain, ticks)
 }
 
 fn hills(edge: Edge) -> Terrain {
@@ -112,7 +109,7 @@ fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
     start.water = Grid::from_fn(48, 48, |x, y| 0.2 + 0.1 * ((x * 5 + y * 3) % 7) as f32);
     start.suspended = Grid::from_fn(48, 48, |x, y| 0.01 * ((x * 3 + y * 5) % 4) as f32);
     let params = Params { mode: Mode::Published, rain: 0.0, ..Params::default() };
-    let mut slow = plain::Plain::new(&start);
+    let mut slow = plain::PlainRunoff::new(&start);
     slow.step(&params);
     let fast = run(start, params, 1).terrain;
     let fast = [fast.ground(), fast.water.clone(), fast.suspended.clone()];

@@ -1,31 +1,28 @@
 //! Thermal erosion: what stands too steep comes down.
 //!
 //! Default: sand slides from cell to neighbour by what exceeds its angle of repose; bedrock that stands bare and steeper
-//! than its own angle crumbles into sand. A pair of cells exchanges
-//!
-//! ```text
-//! min(k·max(0, Δz − tan φ·distance), sand of the giver / 8),  k = 1/12
-//! ```
-//!
-//! so no cell gives more than it has, nothing swings, and the final slope does not depend on the rate. As published
-//! (eqs 17, 18), ΔS = Δt·Kt·R·H/2 leaves a cell for those neighbours that lie lower than the talus angle allows.
+//! than its own angle crumbles into sand (`sliding.rs`). As published (eqs 17, 18), ΔS = Δt·Kt·R·H/2 leaves a cell for those
+//! neighbours that lie lower than the talus angle allows.
 
 mod published;
-mod sliding;
 #[cfg(test)]
 mod tests;
 
 use bevy_reflect::Reflect;
 
-use self::{published::Fall, sliding::Slide};
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
+use self::published::Fall;
+use super::{
+    Context, Info, Mode, Process, Progress, Setup, Stage,
+    guard::Guard,
+    sliding::{Slopes, slide, talus},
+};
 use crate::{
     params::{choice, knob},
     sim::{
         around::at_repose,
-        cells::{Cells, with_vector_unit},
+        cells::with_vector_unit,
         grid::Grid,
-        masked::{Covered, Scaled, factors},
+        masked::{Covered, factors},
         stencil::Border,
         strip::for_strips,
         terrain::{Layer, Terrain},
@@ -84,11 +81,12 @@ const INFO: Info = Info {
         name: "rate",
         about: "Ticks that cover more time than it takes until all is down that is too steep: no more falls in a tick.",
     }],
+    silent: &[],
+    partly_masked: &[],
 };
 
-/// The layers of a strip.
-const BEDROCK: usize = 0;
-const SAND: usize = 1;
+/// Of a pair's excess, what slides in a tick.
+const SLIDES: f32 = 1.0 / 12.0;
 
 /// The process: parameters and counts.
 #[derive(Clone, Default)]
@@ -100,22 +98,7 @@ impl Process for Thermal {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
-
-    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        match self.setup.params.mode {
-            Mode::Default => f32::INFINITY,
-            // Never more than half the difference.
-            Mode::Published => 1.0 / self.setup.params.rate.max(f32::MIN_POSITIVE),
-        }
-    }
+    crate::setup_in!(setup);
 
     fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
@@ -124,17 +107,17 @@ impl Process for Thermal {
         let covered = covered.as_ref();
         let steep = Steep::new(&self.setup.params, size);
         let under = covered.map_or(steep, |covered| Steep::new(&covered.params, size));
-        let numbers = numbers(&self.setup.params, covered, size);
-        let Terrain { bedrock, sand, softness, start, .. } = terrain;
-        let (softness, start) = (&softness[..], &start[..]);
-        let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
+        let slopes = slopes(&self.setup.params, covered, size);
         let bands = match self.setup.params.mode {
-            Mode::Default => for_strips(border, layers, Slide::MARGIN, |strip| {
-                with_vector_unit(Slide { strip, start, softness, numbers })
-            }),
-            Mode::Published => for_strips(border, layers, Fall::MARGIN, |strip| {
-                with_vector_unit(Fall { strip, start, softness, steep })
-            }),
+            Mode::Default => slide::<true>(terrain, border, SLIDES, slopes),
+            Mode::Published => {
+                let Terrain { bedrock, sand, softness, start, .. } = &mut *terrain;
+                let (softness, start) = (&softness[..], &start[..]);
+                let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
+                for_strips(border, layers, Fall::MARGIN, |strip| {
+                    with_vector_unit(Fall { strip, start, softness, steep })
+                })
+            }
         };
         self.setup.note([u64::from(steep.cut || under.cut)]);
         let area = terrain.cell_area();
@@ -153,9 +136,9 @@ impl Process for Thermal {
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
         let cured = self.setup.params.mode == Mode::Default;
         let covered = self.setup.covered(terrain, self.setup.params.mode);
-        let numbers = numbers(&self.setup.params, covered.as_ref(), 1.0);
+        let slopes = slopes(&self.setup.params, covered.as_ref(), 1.0);
         Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {
-            let [lies, _, per_hardness, bias, _] = numbers.at(x, y);
+            let [lies, _, per_hardness, bias, _] = slopes.at(x, y);
             // A dusting does not count as loose ground.
             if cured && terrain.sand.at(x, y) > 0.01 {
                 lies
@@ -164,17 +147,6 @@ impl Process for Thermal {
             }
         }))
     }
-}
-
-/// What a band moved, in metres times cells.
-#[derive(Default)]
-struct Sums {
-    given: f64,
-    got: f64,
-    crumbled: f64,
-    out: f64,
-    /// Lost in the last digit of the ground, as published.
-    rounded: f64,
 }
 
 /// The numbers of both modes.
@@ -200,23 +172,10 @@ impl Steep {
     }
 }
 
-/// The numbers of the default mode, in the order of their names below.
-fn numbers<'a>(params: &Params, covered: Option<&'a Covered<Params>>, size: f32) -> Scaled<'a, 5> {
-    Scaled::new(params, covered, |params| {
+fn slopes<'a>(params: &Params, covered: Option<&'a Covered<Params>>, size: f32) -> Slopes<'a> {
+    Slopes::new(params, covered, |params| {
         let Steep { per_hardness, bias, share, .. } = Steep::new(params, size);
         let [beside, across] = at_repose(params.repose_angle, size);
         [beside, across, per_hardness, bias, share]
     })
-}
-
-/// Difference of height at which sand lies on the neighbour beside it, and on the one across the corner.
-const LIES: [usize; 2] = [0, 1];
-const PER_HARDNESS: usize = 2;
-const BIAS: usize = 3;
-const SHARE: usize = 4;
-
-/// Difference of height at which rock of this softness stands beside its neighbour.
-#[inline(always)]
-fn talus<V: Cells>(softness: V, per_hardness: V, bias: V) -> V {
-    (V::all(1.0) - softness) * per_hardness + bias
 }

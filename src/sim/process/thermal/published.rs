@@ -1,10 +1,11 @@
 //! A step as published (eqs 17 and 18): the ground is one solid.
 
-use super::{BEDROCK, SAND, Steep, Sums, talus};
+use super::Steep;
 use crate::sim::{
     aligned::Aligned,
     around::{FARTHER, Pair, around, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
+    process::sliding::{BEDROCK, SAND, Slid, talus},
     stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
     strip::Strip,
     terrain::Edge,
@@ -145,10 +146,10 @@ impl Fall<'_> {
 }
 
 impl Pass for Fall<'_> {
-    type Output = Sums;
+    type Output = Slid;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Sums {
+    fn run<V: Cells>(self) -> Slid {
         let Self { mut strip, start, softness, steep } = self;
         let (border, own, near) = (strip.border(), strip.rows(), strip.reach(1));
         let Border { width, height, edge } = border;
@@ -198,6 +199,6 @@ impl Pass for Fall<'_> {
                 });
             }
         }
-        Sums { given: given.total(), got: got.total(), rounded: rounded.total(), out, crumbled: 0.0 }
+        Slid { given: given.total(), got: got.total(), rounded: rounded.total(), out, crumbled: 0.0 }
     }
 }

@@ -1,14 +1,11 @@
 use super::*;
-use crate::sim::{Simulation, process::contract::turned, terrain::Edge};
+use crate::sim::{
+    process::contract::{alone, turned},
+    terrain::Edge,
+};
 
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Terrain {
-    let mut simulation = Simulation::new(terrain, 1);
-    let slot = simulation.slot_mut("thermal").expect("it is in the catalogue");
-    slot.process = Box::new(Thermal::with(params));
-    slot.enabled = true;
-    (0..ticks).for_each(|_| simulation.tick());
-    assert_eq!(simulation.fault(), None);
-    simulation.terrain
+    alone(Thermal::with(params), terrain, ticks).terrain
 }
 
 fn energy(terrain: &Terrain) -> f64 {

@@ -66,6 +66,8 @@ const INFO: Info = Info {
             about: "Cells that dug less than the law says, so that none comes to lie below its lowest neighbour.",
         },
     ],
+    silent: &[("sea_level", "")],
+    partly_masked: &[],
 };
 
 /// A tick takes at most so many steps; where that is too few, it covers less time.
@@ -79,7 +81,7 @@ const FILM_SQUARE: f32 = 1e-6;
 #[derive(Clone, Default)]
 pub struct Water {
     setup: Setup<Params, Factors>,
-    flow: Flow,
+    flow: Scheme,
     /// Length of a step of this tick, in seconds, and how many are still to be taken.
     dt: f32,
     steps_left: u32,
@@ -87,7 +89,7 @@ pub struct Water {
 
 /// What the two modes remember from step to step.
 #[derive(Clone, Default)]
-enum Flow {
+enum Scheme {
     /// Nothing has flowed yet.
     #[default]
     Still,
@@ -97,7 +99,7 @@ enum Flow {
     Pipes(pipes::Pipes),
 }
 
-impl Flow {
+impl Scheme {
     /// The fluxes of the cured mode; nothing flows yet if there are none for this terrain.
     fn faces(&mut self, terrain: &Terrain) -> &mut friction::Faces {
         if !matches!(self, Self::Friction(faces) if faces.fit(terrain)) {
@@ -132,7 +134,7 @@ enum Work {
 
 /// What a step moved, in metres times cells.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct WaterSums {
     eroded: f64,
     deposited: f64,
     rained: f64,
@@ -148,7 +150,7 @@ struct Sums {
     spared: u64,
 }
 
-impl std::ops::AddAssign for Sums {
+impl std::ops::AddAssign for WaterSums {
     fn add_assign(&mut self, other: Self) {
         self.eroded += other.eroded;
         self.deposited += other.deposited;
@@ -165,7 +167,7 @@ impl std::ops::AddAssign for Sums {
 
 /// What the rows of a strip take up, lay down, gain as rain and lose to the air, and in how many of their cells a guard acted.
 #[derive(Default)]
-struct Tallies {
+struct WaterTallies {
     eroded: Tally,
     laid: Tally,
     rained: Tally,
@@ -174,7 +176,7 @@ struct Tallies {
     spared: Tally,
 }
 
-impl Tallies {
+impl WaterTallies {
     /// Ends a row, which counts or is forgotten.
     #[inline(always)]
     fn end_row(&mut self, counts: bool) {
@@ -185,15 +187,15 @@ impl Tallies {
     }
 
     /// The sums of the rows that count.
-    fn sums(&self) -> Sums {
-        Sums {
+    fn sums(&self) -> WaterSums {
+        WaterSums {
             eroded: self.eroded.total(),
             deposited: self.laid.total(),
             rained: self.rained.total(),
             evaporated: self.dried.total(),
             held: self.held.total() as u64,
             spared: self.spared.total() as u64,
-            ..Sums::default()
+            ..WaterSums::default()
         }
     }
 }
@@ -202,14 +204,7 @@ impl Process for Water {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
+    crate::setup_in!(setup);
 
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
         let Params { gravity, pipe_area, .. } = self.setup.params;
@@ -226,15 +221,15 @@ impl Process for Water {
         match stage {
             0 => {
                 match &mut self.flow {
-                    Flow::Still => {}
-                    Flow::Friction(faces) => faces.look_away(),
-                    Flow::Pipes(pipes) => pipes.look_away(),
+                    Scheme::Still => {}
+                    Scheme::Friction(faces) => faces.look_away(),
+                    Scheme::Pipes(pipes) => pipes.look_away(),
                 }
                 let whole = match self.setup.params.mode {
                     Mode::Default => self.setup.params.dt * terrain.cell_size,
                     Mode::Published => self.setup.params.dt,
                 };
-                let stable = self.largest_stable_dt(terrain);
+                let stable = self.largest_stable_dt(terrain) * (1.0 + self.setup.overstep);
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
                 let slow = u64::from(wanted > MOST_STEPS as f32);
@@ -268,9 +263,9 @@ impl Process for Water {
 
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
         match &self.flow {
-            Flow::Still => None,
-            Flow::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
-            Flow::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
+            Scheme::Still => None,
+            Scheme::Friction(faces) => faces.fit(terrain).then(|| faces.velocity(terrain)),
+            Scheme::Pipes(pipes) => pipes.fit(terrain).then(|| pipes.velocity(terrain)),
         }
     }
 
@@ -285,7 +280,7 @@ impl Process for Water {
 }
 
 impl Water {
-    fn work(&mut self, terrain: &mut Terrain, work: Work) -> Sums {
+    fn work(&mut self, terrain: &mut Terrain, work: Work) -> WaterSums {
         match self.setup.params.mode {
             Mode::Default => {
                 let covered = self.setup.covered(terrain, self.setup.params.mode);
@@ -298,12 +293,12 @@ impl Water {
 
 /// What lies beyond an open border: the starting ground, under a sea or dry.
 #[derive(Clone, Copy)]
-struct Beyond<'a> {
+struct Shore<'a> {
     start: &'a [f32],
     sea_level: f32,
 }
 
-impl Beyond<'_> {
+impl Shore<'_> {
     /// Ground and depth of water beyond the cell of this index.
     #[inline(always)]
     fn at(&self, index: usize) -> (f32, f32) {
@@ -373,7 +368,7 @@ impl Fallen<'_> {
     }
 }
 
-fn book(ledger: &mut Ledger, sums: Sums, area: f64) {
+fn book(ledger: &mut Ledger, sums: WaterSums, area: f64) {
     let water = ledger.water.row(INFO.key);
     water.inflow += (sums.rained + (-sums.water_out).max(0.0)) * area;
     water.outflow += sums.water_out.max(0.0) * area;

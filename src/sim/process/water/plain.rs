@@ -8,7 +8,7 @@ use crate::sim::{grid::Grid, process::thermal, terrain::Terrain};
 
 /// A terrain as the plain loops see it: the ground is one solid.
 #[derive(Clone, Debug)]
-pub struct Plain {
+pub struct PlainWater {
     width: usize,
     height: usize,
     size: f32,
@@ -25,7 +25,7 @@ pub struct Plain {
     gives: Vec<f32>,
 }
 
-impl Plain {
+impl PlainWater {
     /// A terrain in which nothing flows yet.
     pub fn new(terrain: &Terrain) -> Self {
         let (width, height) = (terrain.width(), terrain.height());

@@ -1,6 +1,6 @@
 //! Ground and surface of the fluid, row by row, with the rain of a step.
 
-use super::{Beyond, Rain};
+use super::{Rain, Shore};
 use crate::sim::{
     cells::{Cells, RowKernel, over_row},
     stencil::Quantities,
@@ -17,7 +17,7 @@ pub(super) const SUSPENDED: usize = 3;
 pub(super) struct Surface<'a, 'layers, const LAYERS: usize> {
     pub strip: &'a Strip<'layers, LAYERS>,
     pub rain: Rain<'a>,
-    pub beyond: Beyond<'a>,
+    pub beyond: Shore<'a>,
     /// Whether the fluid is water and sediment, or water alone.
     pub muddy: bool,
 }

@@ -2,7 +2,10 @@ use super::*;
 use crate::sim::{
     Simulation,
     grid::Grid,
-    process::{contract::turned, thermal},
+    process::{
+        contract::{alone, turned},
+        thermal,
+    },
     terrain::{Edge, Source},
 };
 
@@ -11,19 +14,8 @@ fn calm() -> Params {
     Params { rain_rate: 0.0, evaporation_rate: 0.0, max_erosion_depth: 0.0, roughness: 0.0, ..Params::default() }
 }
 
-fn simulation(terrain: Terrain, params: Params) -> Simulation {
-    let mut simulation = Simulation::new(terrain, 1);
-    let slot = simulation.slot_mut("water").expect("it is in the catalogue");
-    slot.process = Box::new(Water::with(params));
-    slot.enabled = true;
-    simulation
-}
-
 fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
-    let mut simulation = simulation(terrain, params);
-    (0..ticks).for_each(|_| simulation.tick());
-    assert_eq!(simulation.fault(), None);
-    simulation
+    alone(Water::with(params), terrain, ticks)
 }
 
 /// Ground from a function of place in cells, and a surface of water that stands at a level.
@@ -71,7 +63,7 @@ fn seiche(mode: Mode) -> f64 {
     let wave = |x: f32| depth + 1e-3 * ((x + 0.5) * std::f32::consts::PI / length as f32).cos();
     let terrain = filled(length, 1, |_, _| 0.0, |x, _| wave(x));
     let params = Params { mode, pipe_area: depth, ..calm() };
-    let mut simulation = simulation(terrain, params);
+    let mut simulation = run(terrain, params, 0);
     let (mut crossings, mut before) = (Vec::new(), 1e-3_f64);
     for tick in 1..8000 {
         simulation.tick();
@@ -125,7 +117,7 @@ fn steady_flow_down_a_plane_has_the_depth_of_manning_whatever_the_step() {
 fn a_run_that_stops_after_the_flow_shows_the_fluxes_and_has_changed_nothing_else() {
     let terrain = filled(40, 70, bumps, |x, _| if x < 20.0 { 1.5 } else { 0.3 });
     for mode in [Mode::Default, Mode::Published] {
-        let mut simulation = simulation(terrain.clone(), Params { mode, ..calm() });
+        let mut simulation = run(terrain.clone(), Params { mode, ..calm() }, 0);
         let speed = |simulation: &Simulation| -> f32 {
             let velocity = simulation.slots.iter().find_map(|slot| slot.process.velocity(&simulation.terrain));
             velocity.map_or(0.0, |[u, v]| u.iter().chain(v.iter()).fold(0.0, |most, part| most.max(part.abs())))
@@ -397,7 +389,7 @@ fn distance(a: &[f32], b: &[f32]) -> f64 {
 /// what they changed.
 fn apart(start: &Terrain, params: &Params, ticks: usize) -> [f64; 3] {
     let fast = run(start.clone(), params.clone(), ticks).terrain;
-    let mut slow = plain::Plain::new(start);
+    let mut slow = plain::PlainWater::new(start);
     (0..ticks).for_each(|_| slow.flow(params, 0.02));
     let [ground, water, suspended] = slow.layers();
     assert!(distance(&ground, &start.ground()) > 1.0);
@@ -429,11 +421,8 @@ fn the_fast_form_of_the_paper_computes_what_the_plain_loops_compute() {
     }
     // Slumping jumps at its angle, so that rounding grows: few steps.
     let params = thermal::Params { mode: Mode::Published, rate: 3.0, dt: 0.05, ..thermal::Params::default() };
-    let mut fast = Simulation::new(start.clone(), 1);
-    let slot = fast.slot_mut("thermal").expect("it is in the catalogue");
-    slot.process = Box::new(thermal::Thermal::with(params.clone()));
-    slot.enabled = true;
-    let mut slow = plain::Plain::new(&start);
+    let mut fast = alone(thermal::Thermal::with(params.clone()), start.clone(), 0);
+    let mut slow = plain::PlainWater::new(&start);
     for _ in 0..3 {
         fast.tick();
         slow.slump(&params);

@@ -3,20 +3,10 @@
 
 use super::{Params, Wind};
 use crate::sim::{
-    Simulation,
     grid::Grid,
-    process::Process,
+    process::{Process, contract::alone},
     terrain::{Edge, Terrain},
 };
-
-fn blown(terrain: Terrain, params: &Params) -> Simulation {
-    let mut simulation = Simulation::new(terrain, 1);
-    for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == "wind") {
-        slot.process = Box::new(Wind::with(params.clone()));
-        slot.enabled = true;
-    }
-    simulation
-}
 
 /// Where the sand's centre of mass lies along columns, on a map that goes round, in cells.
 fn centre(terrain: &Terrain) -> f64 {
@@ -40,7 +30,7 @@ fn barchan(radius: f32, height: f32) -> (f64, f64) {
         *sand = height * (1.0 - (x * x + y * y) / (radius * radius)).max(0.0);
     }
     let params = Params { direction: 0.0, per_tick: 400, ..Params::default() };
-    let mut simulation = blown(terrain, &params);
+    let mut simulation = alone(Wind::with(params), terrain, 0);
     (0..300).for_each(|_| simulation.tick());
     let (mut way, mut tall, mut last) = (0.0, 0.0, centre(&simulation.terrain));
     const TICKS: usize = 300;
@@ -60,7 +50,7 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
     terrain.spread_sand(10.0);
     let grains = (side * side / 64) as u32;
     let params = Params { direction: 0.0, per_tick: grains, saturation_length: 4.0, ..Params::default() };
-    let mut simulation = blown(terrain, &params);
+    let mut simulation = alone(Wind::with(params), terrain, 0);
     let amplitude = |terrain: &Terrain| {
         let mean = terrain.sand.total() / terrain.sand.len() as f64;
         let squares: f64 = terrain.sand.iter().map(|&sand| (f64::from(sand) - mean).powi(2)).sum();

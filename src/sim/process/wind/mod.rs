@@ -23,14 +23,18 @@ use self::{
     field::{Field, QUANTA, Tallies},
     flight::{Start, TABLE},
     law2020::TALL,
-    settle::{Marks, Slope},
+    settle::{Marks, closed},
     waves::Flight,
 };
 pub use self::{
     params::{Law, Params, Spawn},
     weather::Weather,
 };
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
+use super::{
+    Context, Info, Mode, Process, Progress, Setup, Stage, Track,
+    guard::Guard,
+    sliding::{self, Slopes},
+};
 use crate::sim::{
     around::at_repose,
     grid::Grid,
@@ -49,7 +53,7 @@ const INFO: Info = Info {
     title: "Wind",
     about: "Wind lifts sand, carries it over crests and drops it behind them; it wears rock with what it carries.",
     source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001",
-    bytes_per_cell: 82,
+    bytes_per_cell: 78,
     bytes_per_cell_and_thread: 25,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand],
@@ -69,6 +73,16 @@ const INFO: Info = Info {
         name: "sharing",
         about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
     }],
+    silent: &[
+        ("tracks", ""),
+        ("path_rate", ""),
+        ("second_direction", ""),
+        ("refeed", ""),
+        // No grain of this law wears rock.
+        ("abrasion", "mode=published law=boundary-layer"),
+    ],
+    // It remembers the ground that it came over, which the mask leaves alone.
+    partly_masked: &["saturation_length"],
 };
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
@@ -76,7 +90,7 @@ const CELLS_PER_GRAIN: usize = 64;
 /// A wave of the cured law "boundary layer" is followed by so many rounds of sliding.
 const SLIDES: usize = 16;
 /// Of a pair's excess, what slides in a round.
-const SHARE: f32 = 0.25;
+const SHARE: f32 = 0.125;
 
 /// The process: parameters, what waits between stages, and the maps that it keeps.
 #[derive(Clone, Default)]
@@ -109,7 +123,6 @@ impl Default for Table {
 /// Maps that the wind keeps.
 #[derive(Clone)]
 struct Maps {
-    sand: Grid,
     calls: Grid,
     touched: Grid,
     passed: Grid,
@@ -120,20 +133,13 @@ struct Maps {
 
 impl Maps {
     fn fit(&self, terrain: &Terrain) -> bool {
-        (self.sand.width(), self.sand.height()) == (terrain.width(), terrain.height())
+        (self.calls.width(), self.calls.height()) == (terrain.width(), terrain.height())
     }
 
     fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
-        Self {
-            sand: empty(),
-            calls: empty(),
-            touched: empty(),
-            passed: empty(),
-            path: empty(),
-            flux: empty(),
-            abraded: empty(),
-        }
+        let [calls, touched, passed, path, flux, abraded] = std::array::from_fn(|_| empty());
+        Self { calls, touched, passed, path, flux, abraded }
     }
 }
 
@@ -141,22 +147,7 @@ impl Process for Wind {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-
-    fn setup(&self) -> &Setup<Params, Factors> {
-        &self.setup
-    }
-
-    fn setup_mut(&mut self) -> &mut Setup<Params, Factors> {
-        &mut self.setup
-    }
-
-    fn largest_stable_dt(&self, _: &Terrain) -> f32 {
-        match (self.setup.params.mode, self.setup.params.law) {
-            // Beyond it the drag turns grains round.
-            (Mode::Published, Law::_2020) => 1.0,
-            _ => f32::INFINITY,
-        }
-    }
+    crate::setup_in!(setup);
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
@@ -328,33 +319,35 @@ impl Wind {
         let terrain = &mut *context.terrain;
         let tall = TALL as f32 * terrain.cell_size;
         let params = &self.setup.params;
-        let (called, share) = match (params.mode, params.law) {
-            (_, Law::_2020) => (true, (params.dt * params.settling).min(0.125)),
-            (Mode::Published, Law::BoundaryLayer) => (true, 0.125),
-            (Mode::Default, Law::BoundaryLayer) => (false, SHARE),
-        };
         let gust = self.weather.map_or(0.0, |weather| weather.strength);
         let covered = self.setup.covered(terrain, self.setup.params.mode);
-        let numbers = Scaled::new(params, covered.as_ref(), |own| match (own.mode, own.law) {
-            (_, Law::_2020) => [own.roughness * tall, own.roughness * tall, 0.0],
-            (Mode::Published, Law::BoundaryLayer) => [own.slope_limit * tall, own.slope_limit * tall, 0.0],
-            (Mode::Default, Law::BoundaryLayer) => {
-                let [beside, across] = at_repose(own.repose_angle, terrain.cell_size);
-                let strength = gust * waves::stronger(params, own);
-                let creep = own.creep * waves::most(own, terrain, strength) / (6.0 * terrain.cell_size);
-                [beside, across, creep]
-            }
+        let [lies, slides] = match (params.mode, params.law) {
+            (_, Law::_2020) => [params.roughness, params.dt * params.settling],
+            (Mode::Published, Law::BoundaryLayer) => [params.slope_limit, 0.125],
+            (Mode::Default, Law::BoundaryLayer) => [0.0, 0.0],
+        };
+        let cured = params.mode == Mode::Default && params.law == Law::BoundaryLayer;
+        let share = Scaled::new(params, covered.as_ref(), |own| {
+            let strength = gust * waves::stronger(params, own);
+            let creep = own.creep * waves::most(own, terrain, strength) / (3.0 * terrain.cell_size);
+            [if cured { creep } else { slides }]
         });
-        let rounds = if called { 1 } else { SLIDES };
+        let slopes = Slopes::new(params, covered.as_ref(), |own| {
+            let [beside, across] = at_repose(own.repose_angle, terrain.cell_size);
+            [beside, across, 0.0, 0.0, 1.0]
+        });
         let area = terrain.cell_area();
-        for round in 0..rounds {
-            let slope = Slope { share, called, creeps: !called && round == 0 };
-            let [slid, grown] = settle::slide(terrain, &maps.calls, slope, numbers, &mut maps.sand);
-            let row = context.ledger.solid.row(INFO.key);
+        let row = context.ledger.solid.row(INFO.key);
+        let mut book = |[slid, grown]: [f64; 2]| {
             row.moved += 2.0 * slid * area;
             row.eroded += slid * area;
             row.deposited += slid * area;
             self.owed -= grown;
+        };
+        book(settle::cascade(terrain, &maps.calls, lies * tall, share));
+        for _ in 0..if cured { SLIDES } else { 0 } {
+            let bands = sliding::slide::<false>(terrain, closed(terrain), SHARE, slopes);
+            bands.into_iter().for_each(|band| book([band.given, band.got - band.given]));
         }
         self.owed = settle::repay(&mut terrain.sand, &maps.calls, self.owed, context.tick);
     }

@@ -1,10 +1,8 @@
-//! What a wave of grains did becomes sand and rock again, and sand that lies too steep slides.
+//! What a wave of grains did becomes sand and rock again, and sand slides where grains lifted or dropped it.
 //!
-//! Published: a cell from which a grain lifted sand, or on which it dropped some, shares its excess over each neighbour, as often as
-//! that happened. Cured: every cell does, above the angle of repose. All cells exchange at once, and none gives more than
-//! an eighth of its sand to a neighbour.
-
-use std::ops::Range;
+//! In the law of 2020, and as published, a cell shares its excess over each neighbour as often as a grain lifted sand from it
+//! or dropped sand on it. In the default boundary layer the same pass is creep: grains that strike the ground push
+//! sand downhill. All cells exchange at once, and none gives more than an eighth of its sand to a neighbour.
 
 use rayon::prelude::*;
 
@@ -14,7 +12,8 @@ use crate::sim::{
     cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
     masked::{Number, Numbers, Rows, Scaled},
-    stencil::{Border, Quantities, Window, for_bands, row_sum},
+    stencil::{Border, Quantities, Tally, Window},
+    strip::{Strip, for_strips},
     terrain::{Edge, Terrain},
 };
 
@@ -170,60 +169,43 @@ pub(super) fn repay(sand: &mut Grid, calls: &Grid, owed: f64, tick: u64) -> f64 
     owed
 }
 
-/// Greatest share of a difference that creep moves at once.
-const GREATEST_CREEP: f32 = 0.1;
-
-/// How sand slides.
-#[derive(Clone, Copy)]
-pub(super) struct Slope {
-    /// Share of the excess that slides at every call.
-    pub share: f32,
-    /// Whether only cells that were called slide.
-    pub called: bool,
-    /// Whether impacts push sand downhill.
-    pub creeps: bool,
-}
-
-/// The numbers of a slope: difference of height at which sand lies on the neighbour beside it, and on the one across the
-/// corner; share of the whole difference that impacts push downhill, for every call of both cells.
-const LIES: [usize; 2] = [0, 1];
-const CREEP: usize = 2;
-
-/// Lets sand slide once into `spare`, and takes that for the sand. Returns what slid and by how much the sand really grew, in
-/// metres times cells.
-pub(super) fn slide(
-    terrain: &mut Terrain,
-    calls: &Grid,
-    slope: Slope,
-    numbers: Scaled<'_, 3>,
-    spare: &mut Grid,
-) -> [f64; 2] {
-    let border = Border::of(terrain);
-    // Sand does not slide over the border, where the wind alone carries it.
-    let border = Border { edge: if border.edge == Edge::Open { Edge::Wall } else { border.edge }, ..border };
-    let loose = Loose { terrain, calls };
-    let bands = for_bands(border.height, [(&mut spare[..], border.width)], |rows, [out]| {
-        with_vector_unit(Slide { loose: &loose, slope, numbers, border, rows, out })
+/// Lets sand slide once where it was called to. At every call the `share` of half of what exceeds the difference of height at
+/// which sand `lies` goes. Returns what slid and by how much the sand really grew, in metres times cells.
+pub(super) fn cascade(terrain: &mut Terrain, calls: &[f32], lies: f32, share: Scaled<'_, 1>) -> [f64; 2] {
+    let border = closed(terrain);
+    let Terrain { bedrock, sand, .. } = terrain;
+    let bands = for_strips(border, [(&mut sand[..], border.width)], 1, |strip| {
+        with_vector_unit(Cascade { strip, bedrock, calls, lies, share })
     });
-    std::mem::swap(&mut terrain.sand, spare);
     bands.iter().fold([0.0, 0.0], |[slid, grown], band| [slid + band[0], grown + band[1]])
 }
 
-/// Ground, sand and calls.
-struct Loose<'a> {
-    terrain: &'a Terrain,
-    calls: &'a Grid,
+/// The border as sliding sand meets it: over an open one the wind alone carries sand.
+pub(super) fn closed(terrain: &Terrain) -> Border {
+    let border = Border::of(terrain);
+    Border { edge: if border.edge == Edge::Open { Edge::Wall } else { border.edge }, ..border }
 }
 
-impl Quantities<3> for Loose<'_> {
+/// Ground, sand and calls.
+struct CascadeGround<'a, 'layers> {
+    strip: &'a Strip<'layers, 1>,
+    bedrock: &'a [f32],
+    calls: &'a [f32],
+}
+
+const GROUND: usize = 0;
+const SAND: usize = 1;
+const CALLS: usize = 2;
+
+impl Quantities<3> for CascadeGround<'_, '_> {
     #[inline(always)]
     fn row<V: Cells>(&self, y: isize, [ground, sand, calls]: [&mut [f32]; 3]) {
-        let y = y as usize;
         let width = ground.len();
-        let part = y * width..(y + 1) * width;
-        sand.copy_from_slice(&self.terrain.sand[part.clone()]);
-        calls.copy_from_slice(&self.calls[part.clone()]);
-        over_row::<V>(width, GroundRow { bedrock: &self.terrain.bedrock[part], sand, ground });
+        let first = self.strip.border().on_map(y) * width;
+        sand.copy_from_slice(self.strip.row(0, y));
+        calls.copy_from_slice(&self.calls[first..][..width]);
+        let (bedrock, sand) = (&self.bedrock[first..][..width], &sand[..width]);
+        over_row::<V>(width, GroundRow { bedrock, sand, ground: &mut ground[..width] });
     }
 
     fn beyond(&self, _: usize) -> [f32; 3] {
@@ -244,109 +226,83 @@ impl RowKernel for GroundRow<'_> {
     }
 }
 
-struct Slide<'a> {
-    loose: &'a Loose<'a>,
-    slope: Slope,
-    numbers: Scaled<'a, 3>,
-    border: Border,
-    rows: Range<usize>,
-    out: &'a mut [f32],
+/// A pass over a strip of sand.
+struct Cascade<'a> {
+    strip: Strip<'a, 1>,
+    bedrock: &'a [f32],
+    calls: &'a [f32],
+    lies: f32,
+    share: Scaled<'a, 1>,
 }
 
-struct SlideRow<'a, N> {
-    slope: Slope,
-    /// Differences of height at which sand lies, beside and across the corner, and creep: above, here and below.
-    lies: [[N; 3]; 2],
-    creep: [N; 3],
+struct CascadeRow<'a, N> {
+    lies: f32,
+    /// Above, here and below, as all that follows.
+    share: [N; 3],
     ground: [&'a [f32]; 3],
     sand: [&'a [f32]; 3],
     calls: [&'a [f32]; 3],
     out: &'a mut [f32],
-    slid: &'a mut [f32],
+    slid: &'a mut Tally,
 }
 
-impl<N: Number> Pair<2> for SlideRow<'_, N> {
+impl<N: Number> Pair<2> for CascadeRow<'_, N> {
     /// What comes and what goes.
     #[inline(always)]
-    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, farther: f32) -> [V; 2] {
-        let kind = if farther > 1.0 { 1 } else { 0 };
-        // What slides, slides as the cell lets it that gives.
-        let rows = self.lies[kind];
-        let (lies, its_lies): (V, V) = (rows[1].at(x + 1), rows[row].at(x + column));
+    fn pair<V: Cells>(&self, x: usize, row: usize, column: usize, _: f32) -> [V; 2] {
+        let lies = V::all(self.lies);
         let difference = V::load(self.ground[row], x + column) - V::load(self.ground[1], x + 1);
-        let calls = || V::load(self.calls[1], x + 1) + V::load(self.calls[row], x + column);
+        let calls = V::load(self.calls[1], x + 1) + V::load(self.calls[row], x + column);
         let (half, eighth) = (V::all(0.5), V::all(0.125));
         let (from, to) = (V::load(self.sand[row], x + column), V::load(self.sand[1], x + 1));
-        let (comes, goes) = (half * (difference - its_lies).positive(), half * (-difference - lies).positive());
-        if self.slope.called {
-            let share = (V::all(self.slope.share) * calls()).min(eighth);
-            return [share * from.min(comes), share * to.min(goes)];
-        }
-        let share = V::all(self.slope.share);
-        let (mut comes, mut goes) = (share * comes, share * goes);
-        if self.slope.creeps {
-            let most = V::all(GREATEST_CREEP);
-            let (creep, its_creep): (V, V) = (self.creep[1].at(x + 1), self.creep[row].at(x + column));
-            comes = comes + (its_creep * calls()).min(most) * difference.positive();
-            goes = goes + (creep * calls()).min(most) * (-difference).positive();
-        }
-        [comes.min(eighth * from), goes.min(eighth * to)]
+        let (comes, goes) = (half * (difference - lies).positive(), half * (-difference - lies).positive());
+        // As the cell lets it that gives.
+        let [its, own]: [V; 2] = [self.share[row].at(x + column), self.share[1].at(x + 1)];
+        [(its * calls).min(eighth) * from.min(comes), (own * calls).min(eighth) * to.min(goes)]
     }
 }
 
-impl<N: Number> RowKernel for SlideRow<'_, N> {
+impl<N: Number> RowKernel for CascadeRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let old = V::load(self.sand[1], x + 1);
         let [comes, goes] = around::<V, 2>(self, x);
-        let new = (old + (comes - goes)).positive();
-        new.store(self.out, x);
-        goes.store(self.slid, x);
+        (V::load(self.sand[1], x + 1) + (comes - goes)).positive().store(self.out, x);
+        self.slid.add(x, goes);
     }
 }
 
-impl Pass for Slide<'_> {
+impl Pass for Cascade<'_> {
     type Output = [f64; 2];
 
     #[inline(always)]
     fn run<V: Cells>(self) -> [f64; 2] {
-        match self.numbers.rows(self.border, self.rows.start as isize - 1) {
+        match self.share.rows(self.strip.border(), self.strip.rows().start - 1) {
             Rows::Even(even) => self.run_with::<V>(even),
             Rows::Masked(rows) => self.run_with::<V>(rows),
         }
     }
 }
 
-impl Slide<'_> {
+impl Cascade<'_> {
     #[inline(always)]
-    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> [f64; 2] {
-        let width = self.border.width;
-        let first = self.rows.start as isize;
-        numbers.next(first - 1);
-        numbers.next(first);
-        let mut window = Window::new(self.border, self.rows.start);
-        let mut slid = vec![0.0; width];
-        let mut sums = [0.0, 0.0];
-        for (line, y) in self.rows.enumerate() {
-            window.go_to::<V>(y, self.loose);
-            let y = y as isize;
-            numbers.next(y + 1);
-            let around = |number: usize| [y - 1, y, y + 1].map(|y| numbers.row(number, y));
-            let kernel = SlideRow {
-                slope: self.slope,
-                lies: [around(LIES[0]), around(LIES[1])],
-                creep: around(CREEP),
-                ground: window.quantity(0),
-                sand: window.quantity(1),
-                calls: window.quantity(2),
-                out: &mut self.out[line * width..(line + 1) * width],
-                slid: &mut slid,
-            };
-            over_row::<V>(width, kernel);
-            sums[0] += row_sum::<V>(&slid);
-            let [new, old] = [&self.out[line * width..(line + 1) * width], &window.quantity(1)[1][1..=width]];
-            sums[1] += new.iter().zip(old).map(|(&new, &old)| f64::from(new) - f64::from(old)).sum::<f64>();
+    fn run_with<V: Cells>(self, mut share: impl Numbers) -> [f64; 2] {
+        let Self { mut strip, bedrock, calls, lies, .. } = self;
+        let (width, own) = (strip.border().width, strip.rows());
+        share.next(own.start - 1);
+        share.next(own.start);
+        let mut window: Window<3> = Window::over(&strip, 1);
+        let (mut slid, mut grown) = (Tally::default(), 0.0);
+        for y in own {
+            window.fill_to::<V>(y + 1, &CascadeGround { strip: &strip, bedrock, calls });
+            share.next(y + 1);
+            let share = [y - 1, y, y + 1].map(|y| share.row(0, y));
+            let [ground, sand, calls] = [GROUND, SAND, CALLS].map(|quantity| window.around(quantity, y));
+            let [out] = strip.rows_mut(y);
+            let out = &mut out[..width];
+            over_row::<V>(width, CascadeRow { lies, share, ground, sand, calls, out: &mut *out, slid: &mut slid });
+            slid.end_row(true);
+            grown += out.iter().zip(&sand[1][1..]).map(|(&new, &old)| f64::from(new) - f64::from(old)).sum::<f64>();
         }
-        sums
+        [slid.total(), grown]
     }
 }

@@ -1,9 +1,13 @@
 //! The checks of the wind: against published results, and what the default form promises.
 
-use std::{fs, sync::Arc};
+use std::fs;
 
 use super::{law2020::Constants, *};
-use crate::sim::{Simulation, process::water, real::Real};
+use crate::sim::{
+    Simulation,
+    process::{contract::alone, water},
+    real::Real,
+};
 
 fn data(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -71,17 +75,8 @@ fn published_grains_in_f32_stay_near_the_reference() {
     assert!((total(&sand) / total(&theirs) - 1.0).abs() <= 1e-5);
 }
 
-/// A run of the wind alone, on one thread: results don't depend on it, and tests run beside each other.
 fn blow(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads can be started");
-    let mut simulation = Simulation::new(terrain, 1).with_pool(Arc::new(pool));
-    for slot in simulation.slots.iter_mut().filter(|slot| slot.key() == INFO.key) {
-        slot.process = Box::new(Wind::with(params.clone()));
-        slot.enabled = true;
-    }
-    (0..ticks).for_each(|_| simulation.tick());
-    assert_eq!(simulation.fault(), None);
-    simulation
+    alone(Wind::with(params), terrain, ticks)
 }
 
 fn flat(side: usize, cell_size: f32, edge: Edge) -> Terrain {

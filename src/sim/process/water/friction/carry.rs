@@ -8,7 +8,7 @@ use crate::sim::{
     aligned::Aligned,
     cells::{Cells, RowKernel, laid_on, over_row},
     masked::{Number, Numbers},
-    process::water::{FILM_SQUARE, Fallen, Params, Rain, Sums, Tallies, surface::GROUND},
+    process::water::{FILM_SQUARE, Fallen, Params, Rain, WaterSums, WaterTallies, surface::GROUND},
     stencil::{Border, Tally, Window, across, row_sum, sides},
     strip::Strip,
     terrain::Edge,
@@ -130,7 +130,7 @@ struct BedRow<'a, N> {
     ground: [&'a [f32]; 5],
     /// Bedrock, sand, water, suspended.
     layers: [&'a mut [f32]; 4],
-    tallies: &'a mut Tallies,
+    tallies: &'a mut WaterTallies,
 }
 
 impl<N: Number> RowKernel for BedRow<'_, N> {
@@ -201,7 +201,7 @@ pub(super) struct Carry {
     rain: Aligned,
     /// Water and sediment after the flow, and the square of the speed.
     moved: [Aligned; 3],
-    tallies: Tallies,
+    tallies: WaterTallies,
     water_out: f64,
     solid_out: f64,
 }
@@ -219,15 +219,15 @@ impl Carry {
             load_x: Aligned::filled(border.width + 1, 0.0),
             rain: row(),
             moved: [row(), row(), row()],
-            tallies: Tallies::default(),
+            tallies: WaterTallies::default(),
             water_out: 0.0,
             solid_out: 0.0,
         }
     }
 
     /// What the rows moved.
-    pub fn sums(&self) -> Sums {
-        Sums { water_out: self.water_out, solid_out: self.solid_out, ..self.tallies.sums() }
+    pub fn sums(&self) -> WaterSums {
+        WaterSums { water_out: self.water_out, solid_out: self.solid_out, ..self.tallies.sums() }
     }
 
     /// Limits the fluxes between row `y` and the one above it, and finds their sediment: for the row that is worked on, or for

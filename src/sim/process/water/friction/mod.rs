@@ -22,14 +22,14 @@ use self::{
     flow::Flow,
     fluid::Fluid,
 };
-use super::{Beyond, FILM_SQUARE, Params, Rain, Sums, Work, surface::Surface};
+use super::{FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, surface::Surface};
 use crate::sim::{
     aligned::Aligned,
     cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
     masked::{Covered, Numbers, Rows, Scaled},
     memory::{Memories, Memory},
-    stencil::{Border, Window, for_bands},
+    stencil::{Border, Window},
     strip::{Strip, for_strips},
     terrain::Terrain,
 };
@@ -83,13 +83,11 @@ impl Faces {
         };
         let mut velocity = [Grid::filled(width, height, 0.0), Grid::filled(width, height, 0.0)];
         let [u, v] = &mut velocity;
-        for_bands(height, [(&mut u[..], width), (&mut v[..], width)], |rows, [u, v]| {
-            for (line, y) in rows.enumerate() {
-                for x in 0..width {
-                    let (face, at) = (y * (width + 1) + x, line * width + x);
-                    u[at] = along(x, y, faces_x[face], faces_x[face + 1]);
-                    v[at] = along(x, y, faces_y[y * width + x], faces_y[(y + 1) * width + x]);
-                }
+        u.par_chunks_mut(width).zip(v.par_chunks_mut(width)).enumerate().for_each(|(y, (u, v))| {
+            for x in 0..width {
+                let (beside, above) = (y * (width + 1) + x, y * width + x);
+                u[x] = along(x, y, faces_x[beside], faces_x[beside + 1]);
+                v[x] = along(x, y, faces_y[above], faces_y[above + width]);
             }
         });
         velocity
@@ -109,12 +107,12 @@ impl Faces {
         covered: Option<&Covered<Params>>,
         dt: f32,
         work: Work,
-    ) -> Sums {
+    ) -> WaterSums {
         let (border, size) = (Border::of(terrain), terrain.cell_size);
         let width = border.width;
         let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
         let rain = Rain::new(rain.as_deref(), params, covered, dt);
-        let beyond = Beyond { start, sea_level: params.sea_level };
+        let beyond = Shore { start, sea_level: params.sea_level };
         let numbers = Scaled::new(params, covered, |params| {
             let [capacity, suspension, deposition, stays] = carry::rates(params, dt);
             [params.gravity * dt * params.roughness * params.roughness, capacity, suspension, deposition, stays]
@@ -130,9 +128,9 @@ impl Faces {
         let bands = for_strips(border, layers, MARGIN, |strip| {
             let (layers, faces) = strip.split();
             let softness = &softness[..];
-            with_vector_unit(Sweep { layers, faces, softness, rain, beyond, push, bed, numbers, work })
+            with_vector_unit(FrictionSweep { layers, faces, softness, rain, beyond, push, bed, numbers, work })
         });
-        bands.into_iter().fold(Sums::default(), |mut sums, band| {
+        bands.into_iter().fold(WaterSums::default(), |mut sums, band| {
             sums += band;
             sums
         })
@@ -180,13 +178,13 @@ const X: usize = 0;
 const Y: usize = 1;
 
 /// A step on a strip.
-struct Sweep<'a> {
+struct FrictionSweep<'a> {
     /// Bedrock, sand, water, suspended.
     layers: Strip<'a, 4>,
     faces: Strip<'a, 2>,
     softness: &'a [f32],
     rain: Rain<'a>,
-    beyond: Beyond<'a>,
+    beyond: Shore<'a>,
     /// g·Δt/l.
     push: f32,
     bed: Bed,
@@ -201,11 +199,11 @@ const SUSPENSION: usize = 2;
 const DEPOSITION: usize = 3;
 const STAYS: usize = 4;
 
-impl Pass for Sweep<'_> {
-    type Output = Sums;
+impl Pass for FrictionSweep<'_> {
+    type Output = WaterSums;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Sums {
+    fn run<V: Cells>(self) -> WaterSums {
         match self.numbers.rows(self.layers.border(), self.layers.rows().start - 2) {
             Rows::Even(even) => self.run_with::<V>(even),
             Rows::Masked(rows) => self.run_with::<V>(rows),
@@ -213,9 +211,9 @@ impl Pass for Sweep<'_> {
     }
 }
 
-impl Sweep<'_> {
+impl FrictionSweep<'_> {
     #[inline(always)]
-    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Sums {
+    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> WaterSums {
         let Self { mut layers, mut faces, softness, rain, beyond, push, bed, work, .. } = self;
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
@@ -246,6 +244,6 @@ impl Sweep<'_> {
                 }
             }
         }
-        Sums { held: fluid.held.total() as u64, ..carry.sums() }
+        WaterSums { held: fluid.held.total() as u64, ..carry.sums() }
     }
 }

@@ -5,7 +5,7 @@ use crate::sim::{
     aligned::Aligned,
     cells::{Cells, RowKernel, laid_on, over_row},
     process::water::{
-        Capacity, FILM_SQUARE, Fallen, Params, Sums, Tallies,
+        Capacity, FILM_SQUARE, Fallen, Params, WaterSums, WaterTallies,
         surface::{GROUND, LEVEL},
     },
     stencil::{Border, Ring, Tally, Window, row_sum, sides},
@@ -18,7 +18,7 @@ const LEAST_HARDNESS: f32 = 0.1;
 
 /// The numbers of eqs 6 to 14.
 #[derive(Clone, Copy)]
-pub(super) struct Bed {
+pub(super) struct PipeBed {
     pub size: f32,
     pub dt: f32,
     /// Speed with which water passes a cell in a step; no more is believed.
@@ -35,7 +35,7 @@ pub(super) struct Bed {
     pub stays: f32,
 }
 
-impl Bed {
+impl PipeBed {
     pub fn new(params: &Params, size: f32, dt: f32) -> Self {
         let deepest = params.max_erosion_depth;
         Self {
@@ -64,8 +64,8 @@ fn slope<V: Cells>(rows: &[&[f32]; 4], x: usize, per_two_cells: V) -> (V, V) {
 }
 
 /// Eqs 6 to 8 for a row of cells. In short kernels more cells are on their way at once than in a long one.
-struct FaceRow<'a> {
-    bed: Bed,
+struct DepthRow<'a> {
+    bed: PipeBed,
     water: &'a [f32],
     rain: Fallen<'a>,
     /// What comes from the left, right, above and below, and goes there.
@@ -77,7 +77,7 @@ struct FaceRow<'a> {
     rained: &'a mut Tally,
 }
 
-impl RowKernel for FaceRow<'_> {
+impl RowKernel for DepthRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let bed = self.bed;
@@ -114,7 +114,7 @@ impl RowKernel for FaceRow<'_> {
 
 /// Eqs 9 to 11 for a row of cells.
 struct CapacityRow<'a> {
-    bed: Bed,
+    bed: PipeBed,
     /// Depth before the flow.
     depth: &'a [f32],
     velocity: [&'a [f32]; 2],
@@ -154,14 +154,14 @@ impl RowKernel for CapacityRow<'_> {
 
 /// Eqs 12 to 14 and 16 for a row of cells.
 struct ExchangeRow<'a> {
-    bed: Bed,
+    bed: PipeBed,
     capacity: &'a [f32],
     /// Depth after the flow.
     depth: &'a [f32],
     /// Bedrock, sand, water, suspended, softness.
     layers: [&'a mut [f32]; 5],
     settled: &'a mut [f32],
-    tallies: &'a mut Tallies,
+    tallies: &'a mut WaterTallies,
 }
 
 impl RowKernel for ExchangeRow<'_> {
@@ -211,7 +211,7 @@ pub(super) const ALONG_Y: usize = 2;
 /// Erosion, row after row.
 pub(super) struct Erosion {
     border: Border,
-    bed: Bed,
+    bed: PipeBed,
     /// A·g·Δt/l.
     push: f32,
     /// What comes from the left and the right, with a cell beyond either end.
@@ -222,14 +222,14 @@ pub(super) struct Erosion {
     before: Aligned,
     depth: Aligned,
     capacity: Aligned,
-    tallies: Tallies,
+    tallies: WaterTallies,
     water_out: f64,
     pub moved: Moved,
 }
 
 impl Erosion {
     /// Erosion whose first row is `first`, or that of the map.
-    pub fn new(border: Border, first: isize, bed: Bed, push: f32) -> Self {
+    pub fn new(border: Border, first: isize, bed: PipeBed, push: f32) -> Self {
         let width = border.width;
         let first = if border.edge == Edge::Wrap { first } else { first.max(0) };
         Self {
@@ -241,17 +241,17 @@ impl Erosion {
             before: Aligned::filled(width, 0.0),
             depth: Aligned::filled(width, 0.0),
             capacity: Aligned::filled(width, 0.0),
-            tallies: Tallies::default(),
+            tallies: WaterTallies::default(),
             water_out: 0.0,
             moved: Ring::new(width, first),
         }
     }
 
     /// What the rows moved that count.
-    pub fn sums(&self) -> Sums {
+    pub fn sums(&self) -> WaterSums {
         let sums = self.tallies.sums();
         let displaced = if self.bed.displacement { sums.deposited - sums.eroded } else { 0.0 };
-        Sums { water_out: self.water_out, water_lost: displaced, ..sums }
+        WaterSums { water_out: self.water_out, water_lost: displaced, ..sums }
     }
 
     /// Works on row `y`, on which `rain` falls. The sums are of the rows that count.
@@ -302,7 +302,7 @@ impl Erosion {
         let water = &mut water[..width];
         let out = [&mut *before, &mut *depth, &mut *u, &mut *v];
         let rained = &mut tallies.rained;
-        over_row::<V>(width, FaceRow { bed, water, rain, inflow, outflow, out, rained });
+        over_row::<V>(width, DepthRow { bed, water, rain, inflow, outflow, out, rained });
         let [ground_left, _, ground_right] = sides(ground, width);
         let [level_left, _, level_right] = sides(level, width);
         let ground = [ground_left, ground_right, sides(above, width)[1], sides(below, width)[1]];

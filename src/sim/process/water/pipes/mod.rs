@@ -16,12 +16,12 @@ mod flow;
 mod transport;
 
 use self::{
-    erode::{Bed, Erosion},
+    erode::{Erosion, PipeBed},
     flow::FlowRow,
     transport::Transport,
 };
 use super::{
-    Beyond, FILM_SQUARE, Params, Rain, Sums, Work,
+    FILM_SQUARE, Params, Rain, Shore, WaterSums, Work,
     surface::{LEVEL, SUSPENDED, Surface, WATER},
 };
 use crate::sim::{
@@ -107,16 +107,16 @@ impl Pipes {
 
     /// Finds the fluxes that the surface drives, limited to what is there; moves the water, exchanges sediment with the bed,
     /// carries sediment on, and lets water evaporate; or finds the fluxes alone, to be seen.
-    pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: Work) -> Sums {
+    pub(super) fn step(&mut self, terrain: &mut Terrain, params: &Params, dt: f32, work: Work) -> WaterSums {
         let border = Border::of(terrain);
         let (width, size) = (border.width, terrain.cell_size);
         let Terrain { bedrock, sand, water, suspended, softness, start, rain, .. } = terrain;
         let rain = Rain::new(rain.as_deref(), params, None, dt);
-        let beyond = Beyond { start, sea_level: params.sea_level };
+        let beyond = Shore { start, sea_level: params.sea_level };
         let laws = Laws {
             push: params.gravity * params.pipe_area * dt / size,
             area_over_dt: size * size / dt.max(f32::MIN_POSITIVE),
-            bed: Bed::new(params, size, dt),
+            bed: PipeBed::new(params, size, dt),
             shift: dt / size,
         };
         self.fastest = laws.bed.fastest;
@@ -128,9 +128,9 @@ impl Pipes {
         let layers = [bedrock, sand, water, suspended, softness, left, right, above, below];
         let bands = for_strips(border, layers, MARGIN, |strip| {
             let (layers, flux) = strip.split();
-            with_vector_unit(Sweep { layers, flux, rain, beyond, laws, work })
+            with_vector_unit(PipeSweep { layers, flux, rain, beyond, laws, work })
         });
-        bands.into_iter().fold(Sums::default(), |mut sums, band| {
+        bands.into_iter().fold(WaterSums::default(), |mut sums, band| {
             sums += band;
             sums
         })
@@ -144,27 +144,27 @@ struct Laws {
     push: f32,
     /// What a metre of water would give as a flux if all of it left: l²/Δt.
     area_over_dt: f32,
-    bed: Bed,
+    bed: PipeBed,
     /// Δt/l.
     shift: f32,
 }
 
 /// A step on a strip.
-struct Sweep<'a> {
+struct PipeSweep<'a> {
     /// Bedrock, sand, water, suspended, softness.
     layers: Strip<'a, 5>,
     flux: Strip<'a, 4>,
     rain: Rain<'a>,
-    beyond: Beyond<'a>,
+    beyond: Shore<'a>,
     laws: Laws,
     work: Work,
 }
 
-impl Pass for Sweep<'_> {
-    type Output = Sums;
+impl Pass for PipeSweep<'_> {
+    type Output = WaterSums;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Sums {
+    fn run<V: Cells>(self) -> WaterSums {
         let Self { mut layers, mut flux, rain, beyond, laws, work } = self;
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
@@ -202,6 +202,6 @@ impl Pass for Sweep<'_> {
                 transport.row::<V>(y, &erosion.moved, suspended);
             }
         }
-        Sums { solid_lost: transport.lost(), held: held.total() as u64, ..erosion.sums() }
+        WaterSums { solid_lost: transport.lost(), held: held.total() as u64, ..erosion.sums() }
     }
 }

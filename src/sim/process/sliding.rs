@@ -1,17 +1,64 @@
-//! A step of the default mode: sand slides, bare rock crumbles.
+//! Sand slides where it lies steeper than its angle of repose: the pass that slumping and wind have in common.
+//!
+//! A pair of cells exchanges
+//!
+//! ```text
+//! min(k·max(0, Δz − tan φ·distance), sand of the giver / 8)
+//! ```
+//!
+//! so no cell gives more than it has, and the final slope does not depend on k. Up to k = 1/12 nothing swings. For slumping,
+//! rock that stands bare and steeper than its own angle crumbles into sand in the same pass.
 
-use super::{BEDROCK, BIAS, LIES, PER_HARDNESS, SAND, SHARE, Sums, talus};
 use crate::sim::{
     around::{FARTHER, for_border, lowest, neighbour},
-    cells::{Cells, Pass, RowKernel, over_row},
+    cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
     masked::{Number, Numbers, Rows, Scaled},
-    stencil::{Nine, Quantities, Ring, Tally, Window, across, nine},
-    strip::Strip,
-    terrain::Edge,
+    stencil::{Border, Nine, Quantities, Ring, Tally, Window, across, nine},
+    strip::{Strip, for_strips},
+    terrain::{Edge, Terrain},
 };
 
-/// Of a pair's excess, what moves in a tick.
-const PAIR: f32 = 1.0 / 12.0;
+/// The layers of a strip.
+pub(super) const BEDROCK: usize = 0;
+pub(super) const SAND: usize = 1;
+
+/// The numbers of sliding: the differences of height at which sand lies on the neighbour beside it and on the one across the
+/// corner; the talus of rock, per hardness and at none; and the share of what is too steep that crumbles. Where that is
+/// 0, time stands still.
+pub(super) type Slopes<'a> = Scaled<'a, 5>;
+
+const LIES: [usize; 2] = [0, 1];
+const PER_HARDNESS: usize = 2;
+const BIAS: usize = 3;
+const SHARE: usize = 4;
+
+/// What a pass moved in a strip, in metres times cells.
+#[derive(Default)]
+pub(super) struct Slid {
+    pub given: f64,
+    pub got: f64,
+    pub crumbled: f64,
+    /// Over an open border.
+    pub out: f64,
+    /// Lost in the last digit of the ground, as published.
+    pub rounded: f64,
+}
+
+/// Lets the share `k` of every pair's excess slide once, and with `ROCK` also lets rock crumble.
+pub(super) fn slide<const ROCK: bool>(terrain: &mut Terrain, border: Border, k: f32, slopes: Slopes<'_>) -> Vec<Slid> {
+    let Terrain { bedrock, sand, softness, start, .. } = terrain;
+    let (softness, start) = (&softness[..], &start[..]);
+    let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
+    // What a cell gives depends on the next row.
+    for_strips(border, layers, 1, |strip| with_vector_unit(Slide::<ROCK> { strip, start, softness, k, slopes }))
+}
+
+/// Difference of height at which rock of this softness stands beside its neighbour.
+#[inline(always)]
+pub(super) fn talus<V: Cells>(softness: V, per_hardness: V, bias: V) -> V {
+    (V::all(1.0) - softness) * per_hardness + bias
+}
+
 /// Sand slides in portions of 2⁻¹⁵ m, 0.03 mm: such sums are exact in single precision as long as less than 512 m lie
 /// in a cell, so that nothing is lost in the last digit.
 const PORTION: f32 = 1.0 / 32_768.0;
@@ -63,17 +110,18 @@ impl<N: Number> RowKernel for LooseRow<'_, N> {
     }
 }
 
-/// What slides from a cell to a lower neighbour: how much lower that is, the difference that lies, an eighth of the giver's
-/// sand.
+/// What slides from a cell to a lower neighbour: the share k, how much lower that is, the difference that lies, an eighth of the
+/// giver's sand.
 #[inline(always)]
-fn slides<V: Cells>(fall: V, lies: V, eighth: V) -> V {
-    let slides = (V::all(PAIR) * (fall - lies).positive()).min(eighth);
+fn slides<V: Cells>(k: f32, fall: V, lies: V, eighth: V) -> V {
+    let slides = (V::all(k) * (fall - lies).positive()).min(eighth);
     ((slides - V::all(0.5 * PORTION)) + V::all(WHOLE)) - V::all(WHOLE)
 }
 
 /// Of cells in two rows with a cell beyond either end, a row and the one below it, what each gives to the next one in its
 /// row, below it, and across the corner to both sides. What it gets counts as less than nothing.
 struct PairRow<'a, N> {
+    k: f32,
     /// Of both rows: the cells, and the next ones.
     ground: [[&'a [f32]; 2]; 2],
     eighth: [[&'a [f32]; 2]; 2],
@@ -84,7 +132,7 @@ struct PairRow<'a, N> {
 
 /// A cell of those that exchange: its height, an eighth of its sand, the differences of height at which sand lies on it.
 #[derive(Clone, Copy)]
-struct Side<V> {
+struct PairCell<V> {
     height: V,
     eighth: V,
     lies: [V; 2],
@@ -92,8 +140,8 @@ struct Side<V> {
 
 impl<N: Number> PairRow<'_, N> {
     #[inline(always)]
-    fn side<V: Cells>(&self, row: usize, next: usize, x: usize) -> Side<V> {
-        Side {
+    fn side<V: Cells>(&self, row: usize, next: usize, x: usize) -> PairCell<V> {
+        PairCell {
             height: V::load(self.ground[row][next], x),
             eighth: V::load(self.eighth[row][next], x),
             lies: [self.lies[0][row][next].at(x), self.lies[1][row][next].at(x)],
@@ -103,10 +151,10 @@ impl<N: Number> PairRow<'_, N> {
 
 /// What a cell gives to another of this kind, beside it or across the corner.
 #[inline(always)]
-fn gives<V: Cells>(from: Side<V>, to: Side<V>, kind: usize) -> V {
+fn gives<V: Cells>(k: f32, from: PairCell<V>, to: PairCell<V>, kind: usize) -> V {
     let fall = from.height - to.height;
     let choose = |down: V, up: V| fall.if_above(V::all(0.0), down, up);
-    let gives = slides(fall.max(-fall), choose(from.lies[kind], to.lies[kind]), choose(from.eighth, to.eighth));
+    let gives = slides(k, fall.max(-fall), choose(from.lies[kind], to.lies[kind]), choose(from.eighth, to.eighth));
     choose(gives, -gives)
 }
 
@@ -118,16 +166,16 @@ const DOWN_LEFT: usize = 3;
 impl<N: Number> RowKernel for PairRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let (here, next): (Side<V>, Side<V>) = (self.side(0, 0, x), self.side(0, 1, x));
-        let (below, below_next): (Side<V>, Side<V>) = (self.side(1, 0, x), self.side(1, 1, x));
-        gives(here, next, 0).store(self.out[ASIDE], x);
-        gives(here, below, 0).store(self.out[DOWN], x);
-        gives(here, below_next, 1).store(self.out[DOWN_RIGHT], x);
-        gives(next, below, 1).store(self.out[DOWN_LEFT], x);
+        let (here, next): (PairCell<V>, PairCell<V>) = (self.side(0, 0, x), self.side(0, 1, x));
+        let (below, below_next): (PairCell<V>, PairCell<V>) = (self.side(1, 0, x), self.side(1, 1, x));
+        gives(self.k, here, next, 0).store(self.out[ASIDE], x);
+        gives(self.k, here, below, 0).store(self.out[DOWN], x);
+        gives(self.k, here, below_next, 1).store(self.out[DOWN_RIGHT], x);
+        gives(self.k, next, below, 1).store(self.out[DOWN_LEFT], x);
     }
 }
 
-struct SlideRow<'a, N> {
+struct SlideRow<'a, N, const ROCK: bool> {
     /// Talus per hardness and at none, and the share that crumbles.
     law: [N; 3],
     ground: Nine<'a>,
@@ -136,24 +184,20 @@ struct SlideRow<'a, N> {
     softness: &'a [f32],
     bedrock: &'a mut [f32],
     sand: &'a mut [f32],
-    tallies: &'a mut Tallies,
+    tallies: &'a mut SlideTallies,
 }
 
 /// What a row gives, gets and crumbles.
 #[derive(Default)]
-struct Tallies {
+struct SlideTallies {
     given: Tally,
     got: Tally,
     crumbled: Tally,
 }
 
-impl<N: Number> RowKernel for SlideRow<'_, N> {
+impl<N: Number, const ROCK: bool> RowKernel for SlideRow<'_, N, ROCK> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let (old_bedrock, old_sand) = (V::load(self.bedrock, x), V::load(self.sand, x));
-        let softness = V::load(self.softness, x);
-        let share: V = self.law[2].at(x);
-        let talus = talus(softness, self.law[0].at(x), self.law[1].at(x));
         let [aside, down, down_right, down_left] = self.pairs;
         let (right, left) = (V::load(aside[0], x), V::load(aside[1], x));
         let (below, above) = (V::load(down[0], x), V::load(down[1], x));
@@ -163,56 +207,67 @@ impl<N: Number> RowKernel for SlideRow<'_, N> {
         let goes = ((right.positive() - left.min(zero)) + (below.positive() - above.min(zero)))
             + ((below_right.positive() - above_left.min(zero)) + (below_left.positive() - above_right.min(zero)));
         let leaves = ((right - left) + (below - above)) + ((below_right - above_left) + (below_left - above_right));
-        let [beside, corner] = lowest::<V>(self.ground, x);
-        let excess = ((old_bedrock - beside) - talus).max((old_bedrock - corner) - talus * V::all(FARTHER[1]));
-        // Rock that stands too steep crumbles, unless what would fall lies on it as sand already.
-        let crumbles = V::all(0.5) * share * softness * (excess - old_sand).positive();
-        let bedrock = old_bedrock - crumbles;
-        let crumbles = old_bedrock - bedrock;
-        bedrock.store(self.bedrock, x);
-        ((old_sand + crumbles) - leaves).positive().store(self.sand, x);
+        let mut old = V::load(self.sand, x);
+        if ROCK {
+            let crumbled = self.crumble(x, old);
+            old = old + crumbled;
+            self.tallies.crumbled.add(x, crumbled);
+        }
+        let sand = (old - leaves).positive();
+        sand.store(self.sand, x);
         self.tallies.given.add(x, goes);
-        self.tallies.got.add(x, goes - leaves);
-        self.tallies.crumbled.add(x, crumbles);
+        self.tallies.got.add(x, goes + (sand - old));
     }
 }
 
-/// A step of the default mode on a strip of bedrock and sand.
-pub(super) struct Slide<'a> {
-    pub strip: Strip<'a, 2>,
-    pub start: &'a [f32],
-    pub softness: &'a [f32],
-    pub numbers: Scaled<'a, 5>,
+impl<N: Number, const ROCK: bool> SlideRow<'_, N, ROCK> {
+    /// What rock that stands too steep under so much sand crumbles by.
+    #[inline(always)]
+    fn crumble<V: Cells>(&mut self, x: usize, sand: V) -> V {
+        let (old, softness) = (V::load(self.bedrock, x), V::load(self.softness, x));
+        let [per_hardness, bias, share] = self.law;
+        let talus = talus(softness, per_hardness.at(x), bias.at(x));
+        let [beside, corner] = lowest::<V>(self.ground, x);
+        let excess = ((old - beside) - talus).max((old - corner) - talus * V::all(FARTHER[1]));
+        // What would fall may lie on the rock as sand already.
+        let bedrock = old - V::all(0.5) * share.at::<V>(x) * softness * (excess - sand).positive();
+        bedrock.store(self.bedrock, x);
+        old - bedrock
+    }
 }
 
-impl Slide<'_> {
-    /// What a cell gives depends on the next row.
-    pub const MARGIN: usize = 1;
+/// A pass over a strip of bedrock and sand.
+struct Slide<'a, const ROCK: bool> {
+    strip: Strip<'a, 2>,
+    start: &'a [f32],
+    softness: &'a [f32],
+    k: f32,
+    slopes: Slopes<'a>,
 }
 
-impl Pass for Slide<'_> {
-    type Output = Sums;
+impl<const ROCK: bool> Pass for Slide<'_, ROCK> {
+    type Output = Slid;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Sums {
-        match self.numbers.rows(self.strip.border(), self.strip.rows().start - 1) {
+    fn run<V: Cells>(self) -> Slid {
+        match self.slopes.rows(self.strip.border(), self.strip.rows().start - 1) {
             Rows::Even(even) => self.run_with::<V>(even),
             Rows::Masked(rows) => self.run_with::<V>(rows),
         }
     }
 }
 
-impl Slide<'_> {
+impl<const ROCK: bool> Slide<'_, ROCK> {
     #[inline(always)]
-    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Sums {
-        let Self { mut strip, start, softness, .. } = self;
+    fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Slid {
+        let Self { mut strip, start, softness, k, .. } = self;
         let (border, own) = (strip.border(), strip.rows());
         let width = border.width;
         numbers.next(own.start - 1);
         let mut window: Window<2> = Window::over(&strip, 1);
         let mut pairs: Ring<4, 2> = Ring::new(width + 1, own.start - 1);
-        let mut tallies = Tallies::default();
-        let mut sums = Sums::default();
+        let mut tallies = SlideTallies::default();
+        let mut sums = Slid::default();
         for y in own.start - 1..own.end {
             numbers.next(y + 1);
             window.fill_to::<V>(y + 1, &Loose { strip: &strip, start, numbers: &numbers });
@@ -227,7 +282,7 @@ impl Slide<'_> {
             let [aside, down, down_right, down_left] = pairs.push();
             let out = [&mut aside[..wide], &mut down[..wide], &mut down_right[..wide], &mut down_left[..wide]];
             let (ground, eighth) = (both(GROUND), both(EIGHTH));
-            over_row::<V>(wide, PairRow { ground, eighth, lies, out });
+            over_row::<V>(wide, PairRow { k, ground, eighth, lies, out });
             if !own.contains(&y) {
                 continue;
             }
@@ -242,7 +297,7 @@ impl Slide<'_> {
                 [pair(DOWN_LEFT, y, 0), pair(DOWN_LEFT, y - 1, 1)],
             ];
             let [bedrock, sand] = strip.rows_mut(y);
-            let slide = SlideRow {
+            let slide = SlideRow::<_, ROCK> {
                 law: [
                     numbers.row(PER_HARDNESS, y).cut(1, width),
                     numbers.row(BIAS, y).cut(1, width),
@@ -263,10 +318,10 @@ impl Slide<'_> {
                 let (eighth, lies) = (window.row(EIGHTH, y), LIES.map(|kind| numbers.row(kind, y)));
                 for_border(y as usize, (width, border.height), |x, kind, side| {
                     let fall = ground[1][x + 1] - neighbour(ground, x, kind, side);
-                    sums.out += f64::from(slides(fall, lies[kind].at(x + 1), eighth[x + 1]));
+                    sums.out += f64::from(slides(k, fall, lies[kind].at(x + 1), eighth[x + 1]));
                 });
             }
         }
-        Sums { given: tallies.given.total(), got: tallies.got.total(), crumbled: tallies.crumbled.total(), ..sums }
+        Slid { given: tallies.given.total(), got: tallies.got.total(), crumbled: tallies.crumbled.total(), ..sums }
     }
 }
