@@ -197,6 +197,8 @@ macro_rules! setup_in {
     };
 }
 
+pub use setup_in;
+
 /// A process that shapes the terrain: what its author writes. [`AnyProcess`] is what the rest of the program sees of it.
 ///
 /// One tick calls every stage in turn, each until it is [`Progress::Done`]. Parallel work uses rayon's current pool

@@ -191,7 +191,7 @@ impl Process for Droplets {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-    crate::setup_in!(setup);
+    super::setup_in!(setup);
 
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         match (self.setup.params.mode, self.setup.params.law) {

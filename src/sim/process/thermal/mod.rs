@@ -98,7 +98,7 @@ impl Process for Thermal {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-    crate::setup_in!(setup);
+    super::setup_in!(setup);
 
     fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;

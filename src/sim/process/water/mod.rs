@@ -204,7 +204,7 @@ impl Process for Water {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-    crate::setup_in!(setup);
+    super::setup_in!(setup);
 
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32 {
         let Params { gravity, pipe_area, .. } = self.setup.params;

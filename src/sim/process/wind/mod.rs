@@ -147,7 +147,7 @@ impl Process for Wind {
     type Params = Params;
     type Factors = Factors;
     const INFO: Info = INFO;
-    crate::setup_in!(setup);
+    super::setup_in!(setup);
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
