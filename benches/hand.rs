@@ -11,7 +11,7 @@ use std::{
 use bevy::prelude::*;
 use thalweg::{
     io::{
-        Progress,
+        JobProgress,
         project::{self, Project},
         scene,
     },
@@ -138,7 +138,7 @@ fn main() {
         );
         let path = folder.path().join("work.thalweg");
         let mut project = Project { sessions, chosen: 0, camera: None, timeline: Default::default() };
-        let saved = median(|| project::save(&mut project, &path, &Progress::default()).expect("it is writable"));
+        let saved = median(|| project::save(&mut project, &path, &JobProgress::default()).expect("it is writable"));
         let opened = median(|| drop(project::open(&path).expect("it was just written")));
         let megabytes = std::fs::metadata(&path).map_or(0.0, |file| file.len() as f64 / f64::from(1 << 20));
         println!("  project: save {saved:.0} ms, open {opened:.0} ms, {megabytes:.1} MiB");

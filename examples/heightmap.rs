@@ -6,7 +6,7 @@ use std::{env, error::Error, path::PathBuf};
 
 use thalweg::{
     io::{
-        Progress,
+        JobProgress,
         export::{Dimensions, Export, Subject},
     },
     model::{origin::Options, session::Session},
@@ -27,6 +27,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let height = Export::new("height", "png").map_err(|(wrong, right)| format!("{wrong}; {right}"))?;
     let subject = Subject::new(&session, Dimensions::default(), &[height])?;
     // Beside it lies height.json, which says how many metres a step of the picture is.
-    Export::save("height", &subject, &folder.join(height.file_name()), &Progress::default())?;
+    Export::save("height", &subject, &folder.join(height.file_name()), &JobProgress::default())?;
     Ok(())
 }

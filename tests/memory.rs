@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 use thalweg::{
     allocator::{Counting, most_in_use},
     io::{
-        Budget, Progress, SaidBy,
+        Budget, JobProgress, SaidBy,
         export::{self, Dimensions, Export, Subject},
         heightmap,
         project::{self, Keyframes, Project},
@@ -122,7 +122,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
             let export = Export::new(map, format).expect("it was offered");
             let (taken, ()) = most(|| {
                 let subject = Subject::new(&session, Dimensions::default(), &[export]).expect("it is small");
-                let written = export.write(&subject, &folder.path().join(export.file_name()), &Progress::default());
+                let written = export.write(&subject, &folder.path().join(export.file_name()), &JobProgress::default());
                 written.unwrap_or_else(|error| panic!("{error}"));
             });
             let declared = Subject::bytes(&session, Dimensions::default(), &[export]) / (SIDE * SIDE) as u64;
@@ -132,7 +132,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
 
     let path = folder.path().join("work.thalweg");
     let mut saved = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };
-    project::save(&mut saved, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    project::save(&mut saved, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let (taken, _project) = most(|| project::open(Path::new(&path)).unwrap_or_else(|error| panic!("{error}")));
     starts.add("a project that is opened".to_owned(), taken, BYTES_PER_CELL as u64);
 
@@ -162,10 +162,10 @@ fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
     let options = Options { size: Some((64, 64)), cell_size: Some(1.0), ..Options::default() };
     let at = |name: &str| folder.join(name);
     let heights = Grid::from_fn(16_384, 1024, |x, y| (x / 512 + y / 16) as f32);
-    write_png16(&at("big.png"), &heights, heights.min_max(), &Progress::default()).expect("it is writable");
-    write_r32(&at("big.r32"), &heights, &Progress::default()).expect("it is writable");
-    write_exr(&at("big.exr"), &heights, &Progress::default()).expect("it is writable");
-    write_asc(&at("big.asc"), &heights, 1.0, None, &Progress::default()).expect("it is writable");
+    write_png16(&at("big.png"), &heights, heights.min_max(), &JobProgress::default()).expect("it is writable");
+    write_r32(&at("big.r32"), &heights, &JobProgress::default()).expect("it is writable");
+    write_exr(&at("big.exr"), &heights, &JobProgress::default()).expect("it is writable");
+    write_asc(&at("big.asc"), &heights, 1.0, None, &JobProgress::default()).expect("it is writable");
     write_sidecar(&at("big.json"), &heights, 1.0).expect("it is writable");
     let wanted = heights.resampled(64, 64);
     drop(heights);

@@ -14,7 +14,7 @@ use egui_kittest::{
 use thalweg::{
     app::{graphics, off_screen},
     io::{
-        Progress,
+        JobProgress,
         scene::{self, BUILT_IN},
     },
     model::{origin::Options, session::Session},
@@ -178,7 +178,7 @@ fn springs_that_are_only_seen_stay_as_they_are() {
 
 #[test]
 fn work_in_progress_shows_its_share() {
-    let (mut notices, progress) = (Notices::default(), Progress::default());
+    let (mut notices, progress) = (Notices::default(), JobProgress::default());
     notices.work("Saving …", progress.clone());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
         toasts_ui(ui.ctx(), &notices, ui.max_rect());

@@ -76,7 +76,7 @@ fn prepare(sessions: &mut [Session], larger: bool) {
             session.terrain.resize(FIRST_SIDE);
             session.restart(session.simulation.seed());
         }
-        session.prepare(&io::Progress::default());
+        session.prepare(&io::JobProgress::default());
     }
 }
 

@@ -18,7 +18,7 @@ use crate::sim::{
         AnyProcess, Mode, Process,
         droplets::{
             Droplets, Params,
-            published::{MassTransfer, State, run_alone},
+            published::{DropletState, MassTransfer, run_alone},
         },
     },
     rng::Stream,
@@ -173,7 +173,7 @@ fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     while droplets < most && (droplets % 100 > 0 || started.elapsed().as_secs_f64() < LONGEST) {
         droplets += 1;
         let mut place = |side: usize| stream.below(side) as f32 + 0.5;
-        let droplet = State::at(place(width), place(height), 1.0);
+        let droplet = DropletState::at(place(width), place(height), 1.0);
         steps += run_alone(&mut ground, width, 1.0 / terrain.cell_size, &law, droplet).1.steps;
     }
     black_box(&ground);

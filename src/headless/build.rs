@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{Failure, interrupted, print, setup::RunOptions};
 use crate::{
     io::{
-        Budget, Progress,
+        Budget, JobProgress,
         export::{Dimensions, Export, Size, Subject},
         output::{self, Output, hash_of},
     },
@@ -87,7 +87,7 @@ impl Build {
             let subject = Subject::new(session, dimensions, &exports)?;
             for export in &exports {
                 let name = format!("{before}{}", export.file_name());
-                output.write(name, |file| export.write(&subject, file, &Progress::default()))?;
+                output.write(name, |file| export.write(&subject, file, &JobProgress::default()))?;
             }
         }
         let mut report = match &sessions[..] {

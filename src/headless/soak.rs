@@ -10,7 +10,7 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use super::{Failure, interrupted, print, setup::tick};
 use crate::{
     io::{
-        Progress,
+        JobProgress,
         scene::{self, BUILT_IN},
         watch::{Next, Watch, Watched},
     },
@@ -72,7 +72,7 @@ impl Soak {
 
 fn open(scene: &str) -> Result<Vec<Session>, Failure> {
     let mut sessions = scene::open(scene, &Options::default())?;
-    sessions.iter_mut().for_each(|session| session.prepare(&Progress::default()));
+    sessions.iter_mut().for_each(|session| session.prepare(&JobProgress::default()));
     Ok(sessions)
 }
 

@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    Error, Progress,
+    Error, JobProgress,
     input::open,
     output,
-    raster::{CellSize, Expected, Raster, Rows},
+    raster::{CellSize, Expected, Raster, RasterRows},
 };
 use crate::{
     model::origin::Geo,
@@ -65,7 +65,13 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
 }
 
 /// Writes a grid, with its place on Earth where that is known; else its lower left corner is 0, 0.
-pub fn write_asc(path: &Path, grid: &Grid, cell_size: f32, geo: Option<Geo>, progress: &Progress) -> Result<(), Error> {
+pub fn write_asc(
+    path: &Path,
+    grid: &Grid,
+    cell_size: f32,
+    geo: Option<Geo>,
+    progress: &JobProgress,
+) -> Result<(), Error> {
     let (west, south, cell) = match geo {
         Some(geo) => (geo.west, geo.north - geo.height, geo.width / grid.width() as f64),
         None => (0.0, 0.0, f64::from(cell_size)),
@@ -138,7 +144,7 @@ impl Header {
     }
 
     /// Reads the values. Returns them with NaN where there are no data, and how many such cells the file has.
-    fn cells(&self, path: &Path, expected: &Expected, mut rows: Rows<'_>) -> Result<(Grid, usize), Error> {
+    fn cells(&self, path: &Path, expected: &Expected, mut rows: RasterRows<'_>) -> Result<(Grid, usize), Error> {
         let unreadable = |error: io::Error| Error::unreadable(path, &error);
         let bad = |wrong: String| Err(malformed(path, wrong));
         let (width, height) = (self.columns as usize, self.rows as usize);

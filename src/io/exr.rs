@@ -13,10 +13,10 @@ use exr::{
 };
 
 use super::{
-    Error, Progress,
+    Error, JobProgress,
     input::open,
     output,
-    raster::{Expected, Raster, Rows},
+    raster::{Expected, Raster, RasterRows},
 };
 use crate::sim::grid::Grid;
 
@@ -63,10 +63,10 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     Ok(Raster { warnings, ..bands.rows.finish()? })
 }
 
-/// Joins the lines of blocks to rows. Blocks come in any order. Rows that have begun wait until all rows before them are whole:
+/// Joins the lines of blocks to rows. Blocks come in any order. RasterRows that have begun wait until all rows before them are whole:
 /// those of one block where the file is in order.
 struct Bands<'a> {
-    rows: Rows<'a>,
+    rows: RasterRows<'a>,
     /// By number: the row, with NaN where no line has come yet, and how many of its cells have come.
     begun: BTreeMap<usize, (Vec<f32>, usize)>,
     /// How many rows there was memory for when it was last asked for.
@@ -121,7 +121,7 @@ fn unusable(path: &Path, error: &exr::error::Error) -> Error {
 }
 
 /// Writes heights in metres as one channel `Y` of 32-bit floats, compressed without loss.
-pub fn write_exr(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Error> {
+pub fn write_exr(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(), Error> {
     let samples = FlatSamples::F32(grid.to_vec());
     let channels = AnyChannels::sort(SmallVec::from_iter([AnyChannel::new("Y", samples)]));
     let size = (grid.width(), grid.height());

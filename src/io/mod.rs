@@ -36,7 +36,7 @@ pub use self::{
     budget::{Budget, SaidBy},
     exr::write_exr,
     png::{write_png8, write_png16, write_rgb8},
-    progress::Progress,
+    progress::JobProgress,
     raw::{write_r16, write_r32},
     sidecar::write_sidecar,
     tiff::write_tiff,

@@ -8,10 +8,10 @@ use std::{
 use png::{BitDepth, ColorType, DecodeOptions, Decoder, DecodingError, Encoder, EncodingError, Transformations};
 
 use super::{
-    Error, Progress, embedded,
+    Error, JobProgress, embedded,
     input::open,
     output,
-    raster::{Expected, Raster, Rows, steps},
+    raster::{Expected, Raster, RasterRows, steps},
 };
 use crate::sim::grid::Grid;
 
@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let length = size.0 * channels * if wide { 2 } else { 1 };
     let part = || Error::input(path, "its first frame is not the whole picture", "a still PNG is needed");
     let mut values = vec![0.0; size.0];
-    let mut take = |rows: &mut Rows<'_>, line: &[u8]| {
+    let mut take = |rows: &mut RasterRows<'_>, line: &[u8]| {
         if line.len() != length {
             return Err(part());
         }
@@ -112,32 +112,37 @@ const RGB_8: Pixel = (ColorType::Rgb, BitDepth::Eight);
 const RGB_16: Pixel = (ColorType::Rgb, BitDepth::Sixteen);
 
 /// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`. Values outside are clamped.
-pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
+pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_be_bytes).collect();
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_16, &bytes, progress))
 }
 
 /// Writes values as grey of 8 bits: 0 and 255 stand for the ends of `range`. Values outside are clamped.
-pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
+pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u8::MAX.into()).map(|step| step as u8).collect();
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_8, &bytes, progress))
 }
 
 /// Writes a picture of 16 bits. Its colours are data, not light.
-pub(super) fn write_rgb16(path: &Path, size: (usize, usize), values: &[u16], progress: &Progress) -> Result<(), Error> {
+pub(super) fn write_rgb16(
+    path: &Path,
+    size: (usize, usize),
+    values: &[u16],
+    progress: &JobProgress,
+) -> Result<(), Error> {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
     output::create(path, |file| encode(file, size, RGB_16, &bytes, progress))
 }
 
 /// Writes a picture of so many columns and rows: red, green and blue of each pixel, sRGB, rows from top to bottom.
-pub fn write_rgb8(path: &Path, size: (usize, usize), pixels: &[u8], progress: &Progress) -> Result<(), Error> {
+pub fn write_rgb8(path: &Path, size: (usize, usize), pixels: &[u8], progress: &JobProgress) -> Result<(), Error> {
     output::create(path, |file| encode(file, size, RGB_8, pixels, progress))
 }
 
 /// The bytes of such a picture, which become part of the file at `path`.
 pub(super) fn rgb8_bytes(path: &Path, size: (usize, usize), pixels: &[u8]) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    let encoded = encode(&mut bytes, size, RGB_8, pixels, &Progress::default());
+    let encoded = encode(&mut bytes, size, RGB_8, pixels, &JobProgress::default());
     encoded.map(|()| bytes).map_err(|error| Error::unwritable(path, &error))
 }
 
@@ -146,7 +151,7 @@ fn encode(
     (width, height): (usize, usize),
     pixel: Pixel,
     bytes: &[u8],
-    progress: &Progress,
+    progress: &JobProgress,
 ) -> Result<(), EncodingError> {
     let mut encoder = Encoder::new(file, width as u32, height as u32);
     encoder.set_color(pixel.0);
@@ -181,7 +186,7 @@ mod tests {
         let (_folder, path) = path();
         let grid = Grid::from_fn(31, 17, |x, y| (x as f32 * 7.7 + y as f32 * 1.3).sin() * 200.0);
         let (min, max) = grid.min_max();
-        write_png16(&path, &grid, (min, max), &Progress::default()).expect("it is writable");
+        write_png16(&path, &grid, (min, max), &JobProgress::default()).expect("it is writable");
         let read = read(&path, &Expected::anything()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(65535.0), 0));
         for (before, step) in grid.iter().zip(read.cells.iter()) {
@@ -193,14 +198,14 @@ mod tests {
     #[test]
     fn a_flat_map_is_all_zeros() {
         let (_folder, path) = path();
-        write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &Progress::default()).expect("it is writable");
+        write_png16(&path, &Grid::filled(3, 2, 5.0), (5.0, 5.0), &JobProgress::default()).expect("it is writable");
         assert_eq!(read(&path, &Expected::anything()).expect("it was just written").cells, Grid::filled(3, 2, 0.0));
     }
 
     #[test]
     fn eight_bit_colours_are_read_by_luminance_and_say_so() {
         let (_folder, path) = path();
-        write_rgb8(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &Progress::default()).expect("it is writable");
+        write_rgb8(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
         let read = read(&path, &Expected::anything()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
@@ -209,7 +214,10 @@ mod tests {
     #[test]
     fn a_wrong_number_of_pixels_is_an_error_of_the_writer() {
         let (_folder, path) = path();
-        assert_eq!(write_rgb8(&path, (2, 2), &[0; 7], &Progress::default()).expect_err("12 are needed").exit_code(), 1);
+        assert_eq!(
+            write_rgb8(&path, (2, 2), &[0; 7], &JobProgress::default()).expect_err("12 are needed").exit_code(),
+            1
+        );
     }
 
     #[test]
@@ -231,7 +239,7 @@ mod tests {
     fn the_wrong_checksum_of_any_chunk_is_noticed() {
         let (_folder, path) = path();
         let grid = Grid::from_fn(31, 17, |x, y| (x * 3 + y * 7) as f32);
-        write_png16(&path, &grid, grid.min_max(), &Progress::default()).expect("it is writable");
+        write_png16(&path, &grid, grid.min_max(), &JobProgress::default()).expect("it is writable");
         let sound = std::fs::read(&path).expect("it was just written");
         let mut begin = 8;
         let mut kinds = Vec::new();

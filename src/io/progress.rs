@@ -10,9 +10,9 @@ use crate::model::session::Session;
 /// The share of some work that is done, from 0 to 1, and whether the work is still wanted. Clones share both. Where nothing watches
 /// the work, it gets a new one.
 #[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<AtomicU32>, Arc<AtomicBool>);
+pub struct JobProgress(Arc<AtomicU32>, Arc<AtomicBool>);
 
-impl Progress {
+impl JobProgress {
     /// The share that is done. It stays 0 where the work does not tell.
     pub fn share(&self) -> f32 {
         f32::from_bits(self.0.load(Ordering::Relaxed))
@@ -34,7 +34,7 @@ impl Progress {
     }
 }
 
-impl PartialEq for Progress {
+impl PartialEq for JobProgress {
     /// The same work, not the same share.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -43,7 +43,7 @@ impl PartialEq for Progress {
 
 impl Session {
     /// Runs the ticks that have run when a window first shows the scene.
-    pub fn prepare(&mut self, progress: &Progress) {
+    pub fn prepare(&mut self, progress: &JobProgress) {
         for tick in 0..self.shown_from {
             self.simulation.tick();
             progress.done(tick as usize + 1, self.shown_from as usize);

@@ -45,7 +45,7 @@ pub(super) struct Expected {
 }
 
 /// Takes the rows of a map as they are read, and resamples them.
-pub(super) struct Rows<'a> {
+pub(super) struct RasterRows<'a> {
     path: &'a Path,
     bounds: Bounds,
     /// Columns and rows of the file.
@@ -53,7 +53,7 @@ pub(super) struct Rows<'a> {
     resampler: Resampler,
 }
 
-impl Rows<'_> {
+impl RasterRows<'_> {
     pub(super) fn come(&self) -> usize {
         self.resampler.come()
     }
@@ -120,10 +120,10 @@ impl Expected {
 
     /// Prepares for the rows of a map of an admitted size, if there is memory for them and for as many bytes as the reader needs
     /// `besides`.
-    pub(super) fn rows<'a>(&self, path: &'a Path, size: (usize, usize), besides: u64) -> Result<Rows<'a>, Error> {
+    pub(super) fn rows<'a>(&self, path: &'a Path, size: (usize, usize), besides: u64) -> Result<RasterRows<'a>, Error> {
         let wanted = self.size.unwrap_or(size);
         self.budget.ask(path, Resampler::bytes(size, wanted).saturating_add(besides))?;
-        Ok(Rows { path, bounds: self.bounds, size, resampler: Resampler::new(size, wanted) })
+        Ok(RasterRows { path, bounds: self.bounds, size, resampler: Resampler::new(size, wanted) })
     }
 }
 

@@ -8,10 +8,10 @@ use std::{
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Error, Progress,
+    Error, JobProgress,
     input::open,
     output::{self, bytes_of, hex},
-    raster::{Expected, Raster, Rows, steps},
+    raster::{Expected, Raster, RasterRows, steps},
     sidecar::Sidecar,
 };
 use crate::sim::grid::Grid;
@@ -48,7 +48,7 @@ fn read<const BYTES: usize>(
     expected: &Expected,
     full_scale: Option<f32>,
     value: fn([u8; BYTES]) -> f32,
-    mut take: impl FnMut(&mut Rows<'_>, &[f32], &[u8]) -> Result<(), Error>,
+    mut take: impl FnMut(&mut RasterRows<'_>, &[f32], &[u8]) -> Result<(), Error>,
 ) -> Result<Raster, Error> {
     let mut file = open(path)?;
     let bytes = file.get_ref().metadata().map_err(|error| Error::unreadable(path, &error))?.len();
@@ -106,7 +106,7 @@ fn size(
 }
 
 /// Writes a grid as `.r32`: little-endian 32-bit floats, row by row, every bit kept.
-pub fn write_r32(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Error> {
+pub fn write_r32(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(), Error> {
     output::create(path, |file| -> std::io::Result<()> {
         for (row, line) in grid.chunks(grid.width()).enumerate() {
             file.write_all(&bytes_of(line))?;
@@ -117,7 +117,7 @@ pub fn write_r32(path: &Path, grid: &Grid, progress: &Progress) -> Result<(), Er
 }
 
 /// Writes a grid as `.r16`: little-endian whole numbers of 16 bits, linear from `min` to `max`.
-pub fn write_r16(path: &Path, grid: &Grid, range: (f32, f32), progress: &Progress) -> Result<(), Error> {
+pub fn write_r16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_le_bytes).collect();
     progress.done(1, 1);
     output::write(path, bytes)
@@ -159,7 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("hills.r32");
         let grid = Grid::from_fn(7, 5, |x, y| (x * y) as f32);
-        write_r32(&path, &grid, &Progress::default()).expect("it is writable");
+        write_r32(&path, &grid, &JobProgress::default()).expect("it is writable");
         crate::io::write_sidecar(&Sidecar::beside(&path), &grid, 2.0).expect("it is writable");
         let sidecar = || Sidecar::of(&path).expect("it was just written");
         assert!(read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() }).is_ok());

@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Budget, Error, Progress,
+    Budget, Error, JobProgress,
     embedded::FOLDER,
     heightmap, input,
     output::{self, Output},
@@ -216,7 +216,7 @@ impl Scene {
 
 /// Writes the present state of a session as a scene file, with the layers that it needs beside it. Opened again, it starts from
 /// exactly these layers, its water at rest. A session at its start needs no layers if a scene or generator made it.
-pub fn save(session: &Session, path: &Path, progress: &Progress) -> Result<(), Error> {
+pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<(), Error> {
     let (Some(folder), Some(file), Some(stem)) = (path.parent(), path.file_name(), path.file_stem()) else {
         return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));
     };

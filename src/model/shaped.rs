@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::{
         io::{
-            Progress,
+            JobProgress,
             project::{self, Project},
         },
         model::{origin::Options, state::State},
@@ -207,7 +207,7 @@ mod tests {
         let path = folder.path().join("work.thalweg");
         let mut project =
             Project { sessions: vec![session], chosen: 0, camera: None, timeline: project::Keyframes::default() };
-        project::save(&mut project, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+        project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
         let mut opened = project::open(&path).unwrap_or_else(|error| panic!("{error}")).sessions.remove(0);
         assert!(opened.simulation.terrain != shaped);
         opened.restart(1);

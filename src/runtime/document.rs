@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     io::{
-        Error, Progress,
+        Error, JobProgress,
         keep::{Keeper, left_behind},
         project::{Camera, Keyframes, Project},
     },
@@ -195,7 +195,7 @@ pub(super) fn keep(
         } else if let Some(keeper) = keepers.last().filter(|_| fresh) {
             // It did not end as planned: what lies there is offered at the next start.
             let mut project = project(&live, *eye);
-            if let Err(error) = save(&mut project, keeper.path(), &Progress::default()) {
+            if let Err(error) = save(&mut project, keeper.path(), &JobProgress::default()) {
                 error!("{error}");
             }
         }

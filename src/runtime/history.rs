@@ -16,7 +16,7 @@ use bevy::{log::error, prelude::*};
 
 use super::{
     Label, Live, Revision, Transport,
-    step::{Change, Settings, Step},
+    step::{Change, HandStep, RunSettings},
 };
 use crate::{
     io::project,
@@ -51,13 +51,13 @@ struct Node {
     work: u64,
     tick: u64,
     /// What a hand did to come here from the parent; ticks alone, if nothing.
-    step: Option<Step>,
-    state: Option<Kept>,
+    step: Option<HandStep>,
+    state: Option<NodeState>,
 }
 
 /// The states of all sessions.
 #[derive(Debug)]
-enum Kept {
+enum NodeState {
     /// They are being packed, and will take about so many bytes.
     Packing(JoinHandle<Vec<State>>, usize),
     Packed(Arc<Vec<State>>),
@@ -71,8 +71,8 @@ impl Node {
     fn bytes(&self) -> usize {
         let states = match &self.state {
             None => 0,
-            Some(Kept::Packing(_, about)) => *about,
-            Some(Kept::Packed(states)) => states.iter().map(State::bytes).sum(),
+            Some(NodeState::Packing(_, about)) => *about,
+            Some(NodeState::Packed(states)) => states.iter().map(State::bytes).sum(),
         };
         states + self.change().map_or(0, Change::bytes) + 64
     }
@@ -90,7 +90,7 @@ pub struct Mark {
 }
 
 /// A place of the tree in a list.
-pub struct Row<'a> {
+pub struct HistoryRow<'a> {
     /// Where it stands.
     pub mark: Mark,
     /// What was done to come there, if it was not ticks alone.
@@ -142,7 +142,7 @@ impl History {
     }
 
     /// All steps of the present work and those before it, and keyframes where branches begin and end; the oldest first.
-    pub fn rows(&self) -> Vec<Row<'_>> {
+    pub fn rows(&self) -> Vec<HistoryRow<'_>> {
         let (marks, way) = (self.marks(), self.way(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
         let row = |node: &'_ Node| {
             let holds = way.contains(&node.id) && node.step.as_ref().is_none_or(|step| !step.taken_back);
@@ -154,7 +154,7 @@ impl History {
             listed.then_some((mark, holds))
         };
         let own = self.nodes.iter().filter(|node| node.work == self.work || way.contains(&node.id));
-        own.filter_map(row).map(|(mark, holds)| Row { mark, label: self.label(mark.id), holds }).collect()
+        own.filter_map(row).map(|(mark, holds)| HistoryRow { mark, label: self.label(mark.id), holds }).collect()
     }
 
     /// Steps that can be taken back, the last one first.
@@ -223,12 +223,15 @@ impl History {
             && let Some(longer) = label.after(&step.label)
         {
             change(live);
-            (*after, step.label, *state) = (Settings::all(live), longer, None);
+            (*after, step.label, *state) = (RunSettings::all(live), longer, None);
             return;
         }
-        let before = Settings::all(live);
+        if live.between_ticks() && !self.is_at_node(live) {
+            self.push(live, None);
+        }
+        let before = RunSettings::all(live);
         change(live);
-        self.push(live, Some((label, Change::Settings(before, Settings::all(live)))));
+        self.push(live, Some((label, Change::Settings(before, RunSettings::all(live)))));
     }
 
     /// Changes or replaces everything.
@@ -386,7 +389,7 @@ impl History {
 
     /// Adds a node after the present one, which it becomes. Returns its number.
     fn push(&mut self, live: &Live, step: Option<(Label, Change)>) -> u64 {
-        let step = step.map(|(label, change)| Step { label, change, taken_back: false });
+        let step = step.map(|(label, change)| HandStep { label, change, taken_back: false });
         let (id, parent) = (self.next, self.here);
         self.nodes.push(Node { id, parent, work: live.work(), tick: live.ticks(), step, state: None });
         (self.here, self.work, self.next) = (Some(id), live.work(), id + 1);
@@ -480,7 +483,7 @@ impl History {
         let node = self.node_mut(id)?;
         node.collect();
         match &node.state {
-            Some(Kept::Packed(states)) => Some((node.work, states.clone())),
+            Some(NodeState::Packed(states)) => Some((node.work, states.clone())),
             _ => None,
         }
     }
@@ -520,7 +523,7 @@ impl History {
         let packing = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack);
         (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());
         if let Some(node) = self.node_mut(id) {
-            node.state = packing.ok().map(|handle| Kept::Packing(handle, USUAL * cells));
+            node.state = packing.ok().map(|handle| NodeState::Packing(handle, USUAL * cells));
         }
     }
 
@@ -610,7 +613,7 @@ impl History {
         for frame in &saved.frames {
             let parent = frame.parent.and_then(place).or(root);
             let tick = frame.states.first().map_or(0, State::tick);
-            let state = Some(Kept::Packed(frame.states.clone()));
+            let state = Some(NodeState::Packed(frame.states.clone()));
             self.nodes.push(Node { id: self.next, parent, work, tick, step: None, state });
             self.next += 1;
         }
@@ -621,7 +624,7 @@ impl History {
     pub(super) fn keyframes(&mut self) -> project::Keyframes {
         self.nodes.iter_mut().for_each(Node::collect);
         let packed = |node: &Node| match &node.state {
-            Some(Kept::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
+            Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
             _ => None,
         };
         let before = |id: Option<u64>| self.way(id).find_map(packed).map(|(id, _)| id);
@@ -638,7 +641,7 @@ impl Node {
     fn collect(&mut self) {
         self.state = match self.state.take() {
             // What broke off is not kept.
-            Some(Kept::Packing(handle, _)) => handle.join().ok().map(|states| Kept::Packed(Arc::new(states))),
+            Some(NodeState::Packing(handle, _)) => handle.join().ok().map(|states| NodeState::Packed(Arc::new(states))),
             other => other,
         };
     }
@@ -662,10 +665,11 @@ pub(super) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut hi
 /// Takes keyframes along the run.
 pub(super) fn follow(mut live: ResMut<Live>, mut history: ResMut<History>) {
     let history = history.bypass_change_detection();
-    let is_packed = |node: &&mut Node| matches!(&node.state, Some(Kept::Packing(handle, _)) if handle.is_finished());
+    let is_packed =
+        |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(handle, _)) if handle.is_finished());
     history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
     history.work = live.work();
-    let is_packing = history.nodes.iter().any(|node| matches!(node.state, Some(Kept::Packing(..))));
+    let is_packing = history.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))));
     if !live.between_ticks() || history.open.is_some() || is_packing || live.fault().is_some() {
         return;
     }

@@ -10,7 +10,7 @@ use bevy::prelude::*;
 use super::{FileCommand, Label, Level, Notices};
 use crate::{
     io::{
-        Error, Progress,
+        Error, JobProgress,
         export::{self, Dimensions, Export, Subject},
         heightmap, output,
         project::{self, Project},
@@ -78,7 +78,7 @@ pub(super) struct Job {
     /// The notice that tells of it.
     pub notice: Option<u64>,
     /// How far it is, and whether it is still wanted.
-    pub progress: Progress,
+    pub progress: JobProgress,
     /// Whether it saves the work where the person wants it.
     pub saves: bool,
     pub handle: JoinHandle<Result<JobOutcome, Error>>,
@@ -121,7 +121,7 @@ impl Jobs {
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
         let saves = matches!(task, Task::SaveProject(..));
-        let progress = Progress::default();
+        let progress = JobProgress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
         if let (Task::Export(..), Some(notice)) = (&task, notice) {
             notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
@@ -140,7 +140,7 @@ impl Jobs {
 }
 
 impl Task {
-    fn run(self, progress: &Progress) -> Result<JobOutcome, Error> {
+    fn run(self, progress: &JobProgress) -> Result<JobOutcome, Error> {
         match self {
             Self::Open(input, _) if project::is_project(Path::new(&input)) => {
                 let path = PathBuf::from(input);
@@ -214,7 +214,7 @@ fn finish_tick(session: &mut Session, path: &Path) -> Result<(), Error> {
 }
 
 /// Writes a project as it is after the present tick.
-pub(super) fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(), Error> {
+pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
     project.sessions.iter_mut().try_for_each(|session| finish_tick(session, path))?;
     project::save(project, path, progress)
 }

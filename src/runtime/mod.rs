@@ -31,7 +31,7 @@ pub use self::{
         WindowCommand, Workspace,
     },
     document::{Document, Eye},
-    history::{BUDGET, History, Mark, Row},
+    history::{BUDGET, History, HistoryRow, Mark},
     jobs::Jobs,
     label::Label,
     notice::{Level, Notice, Notices},

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 
 use super::Command;
-use crate::io::Progress;
+use crate::io::JobProgress;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Notice {
     /// What can be done about it: words and the command of each.
     pub answers: Vec<(&'static str, Command)>,
     /// Of work: how much of it is done.
-    pub progress: Option<Progress>,
+    pub progress: Option<JobProgress>,
     since: Instant,
 }
 
@@ -66,7 +66,7 @@ impl Notices {
     }
 
     /// Tells the user that work has begun, and how far it is. Returns its number.
-    pub fn work(&mut self, text: impl Into<String>, progress: Progress) -> u64 {
+    pub fn work(&mut self, text: impl Into<String>, progress: JobProgress) -> u64 {
         let id = self.tell(Level::Working, text);
         if let Some(notice) = self.list.last_mut() {
             notice.progress = Some(progress);

@@ -12,7 +12,7 @@ use crate::{
 
 /// A step of the hand.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct HandStep {
     pub label: Label,
     pub change: Change,
     /// Whether it was taken back where it stands, after time had run on from it.
@@ -23,7 +23,7 @@ pub(super) struct Step {
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// Settings of every session, before and after. Layers stay as they are.
-    Settings(Vec<Settings>, Vec<Settings>),
+    Settings(Vec<RunSettings>, Vec<RunSettings>),
     /// What a brush touched in every session: what was there before, and what it made of that, once it was taken back.
     Touched(Vec<Patch>, Option<Vec<Patch>>),
     /// Everything.
@@ -60,14 +60,14 @@ impl Change {
     pub fn bytes(&self) -> usize {
         let patches = |patches: &[Patch]| patches.iter().map(Patch::bytes).sum::<usize>();
         match self {
-            Self::Settings(before, after) => before.iter().chain(after).map(Settings::bytes).sum(),
+            Self::Settings(before, after) => before.iter().chain(after).map(RunSettings::bytes).sum(),
             Self::Touched(before, after) => patches(before) + after.as_deref().map_or(0, patches),
             Self::Replaced => 0,
         }
     }
 }
 
-fn put(settings: &[Settings], live: &mut Live) {
+fn put(settings: &[RunSettings], live: &mut Live) {
     live.all_mut().iter_mut().zip(settings).for_each(|(session, settings)| settings.apply(session));
 }
 
@@ -83,7 +83,7 @@ fn exchange(patches: &[Patch], live: &mut Live) -> Vec<Patch> {
 
 /// What of a session is set, not simulated.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Settings {
+pub(super) struct RunSettings {
     /// Every parameter, by path.
     parameters: BTreeMap<String, String>,
     /// Whether each process runs, and whether it leaves masked ground alone.
@@ -91,7 +91,7 @@ pub(super) struct Settings {
     sources: Vec<Source>,
 }
 
-impl Settings {
+impl RunSettings {
     /// Those of every session.
     pub fn all(live: &Live) -> Vec<Self> {
         live.all().iter().map(Self::of).collect()

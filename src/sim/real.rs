@@ -125,8 +125,8 @@ impl Lanes {
 
     /// Where this number is larger than the other.
     #[inline(always)]
-    pub fn above(self, other: Self) -> Mask {
-        let mut out = Mask::default();
+    pub fn above(self, other: Self) -> LaneMask {
+        let mut out = LaneMask::default();
         for lane in 0..LANES {
             out.0[lane] = if self.0[lane] > other.0[lane] { u32::MAX } else { 0 };
         }
@@ -151,9 +151,9 @@ impl Lanes {
 /// Yes or no in every lane: all ones or all zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(align(32))]
-pub struct Mask(pub [u32; LANES]);
+pub struct LaneMask(pub [u32; LANES]);
 
-impl Mask {
+impl LaneMask {
     /// `yes` where it is set, else `no`.
     #[inline(always)]
     pub fn choose(self, yes: Lanes, no: Lanes) -> Lanes {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     params::title,
-    runtime::{BUDGET, Command, Row, RunCommand},
+    runtime::{BUDGET, Command, HistoryRow, RunCommand},
 };
 
 /// All steps, and the states where branches begin and end, to go to any of them.
@@ -22,7 +22,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         .max_height(style::LIST_HEIGHT)
         .min_scrolled_height(style::LIST_HEIGHT);
     list.stick_to_bottom(true).show(ui, |ui| {
-        for Row { mark, label, holds } in state.history.rows() {
+        for HistoryRow { mark, label, holds } in state.history.rows() {
             let here = state.history.here() == Some(mark.id);
             let tick = format!("Tick {}", mark.tick);
             let text = label.map_or_else(|| tick.clone(), |label| title(&label.to_string()));

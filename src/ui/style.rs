@@ -125,6 +125,8 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
     if first {
         let mut fonts = egui::FontDefinitions::default();
         egui_phosphor::add_to_fonts(&mut fonts, egui_phosphor::Variant::Regular);
+        // It has the arrows that the others lack.
+        fonts.families.entry(FontFamily::Proportional).or_default().push("Hack".to_owned());
         context.set_fonts(fonts);
     }
     let (theme, palette) = match theme {

@@ -5,7 +5,7 @@ use egui_phosphor::regular as icon;
 
 use super::style;
 use crate::{
-    io::Progress,
+    io::JobProgress,
     runtime::{Command, FileCommand, Level, Notices},
 };
 
@@ -40,7 +40,7 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
                             ui.label(&notice.text);
                             // Work that does not report its progress has a spinner alone.
                             if let Some(share) =
-                                notice.progress.as_ref().map(Progress::share).filter(|done| *done > 0.0)
+                                notice.progress.as_ref().map(JobProgress::share).filter(|done| *done > 0.0)
                             {
                                 ui.add(egui::ProgressBar::new(share).desired_width(width).show_percentage());
                             }

@@ -17,7 +17,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(Update, (point, mark).after(ViewSystems::Show));
 }
 
-type Eye<'w> = (&'w Camera, &'w GlobalTransform);
+type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
 
 /// What the pointer was doing after the last event.
 #[derive(Default)]
@@ -37,7 +37,7 @@ fn point(
     blocks: Res<Blocks>,
     view: Res<FreeView>,
     over_view: Res<PointerOverView>,
-    camera: Single<Eye<'_>, With<PanOrbitCamera>>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
     windows: Query<&Window, With<PrimaryWindow>>,
     time: Res<Time>,
     mut events: MessageReader<WindowEvent>,
@@ -112,7 +112,7 @@ fn point(
 fn mark(
     live: Res<Live>,
     blocks: Res<Blocks>,
-    camera: Single<Eye<'_>, With<PanOrbitCamera>>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
     mut marks: ResMut<SourceMarks>,
 ) {
     let (camera, transform) = *camera;

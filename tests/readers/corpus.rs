@@ -6,7 +6,7 @@ use std::{fs, io::Read, path::Path, sync::Arc};
 
 use thalweg::{
     io::{
-        Progress,
+        JobProgress,
         preset::Preset,
         project::{self, Keyframe, Keyframes, Project},
         scene, write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar,
@@ -74,7 +74,7 @@ fn the_stored_files_are_written_anew() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let path = |name: &str| scratch.path().join(name);
     let written = |name: &str| fs::read(path(name)).expect("it was written");
-    let quiet = Progress::default();
+    let quiet = JobProgress::default();
     let hills = Grid::from_fn(32, 33, |x, y| 100.0 + 40.0 * (x as f32 * 0.2).sin() + 30.0 * (y as f32 * 0.3).cos());
     let square = hills.resampled(32, 32);
 

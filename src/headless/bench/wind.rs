@@ -12,7 +12,7 @@ use crate::sim::{
         Mode, Process,
         wind::{
             self, Wind,
-            law2020::{self, Constants},
+            law2020::{self, Constants2020},
         },
     },
     rng::Stream,
@@ -29,7 +29,7 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
     let terrain = generate(&TerrainParams { relief: 2.5 * size as f32, ..params }, 1);
     let published = wind::Params {
         mode: Mode::Published,
-        law: wind::Law::_2020,
+        law: wind::WindLaw::_2020,
         per_tick: PUBLISHED_GRAINS,
         ..wind::Params::default()
     };
@@ -42,7 +42,7 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
     };
     let (mut fast, mut default) = (wind(&published), wind(&wind::Params::default()));
     let side = terrain.width();
-    let constants = Constants::<f32>::new(&published, [std::f64::consts::SQRT_2; 2], false);
+    let constants = Constants2020::<f32>::new(&published, [std::f64::consts::SQRT_2; 2], false);
     let unit = 1.0 / (law2020::TALL as f32 * terrain.cell_size);
     let (mut bedrock, mut sand) =
         (vec![0.0; side * side], terrain.sand.iter().map(|sand| sand * unit).collect::<Vec<f32>>());

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::mesh::{places, triangles};
 use crate::{
-    io::{Error, Progress, output},
+    io::{Error, JobProgress, output},
     sim::{analysis, terrain::Terrain},
 };
 
@@ -20,7 +20,7 @@ const LINEAR: u32 = 9729;
 const CLAMP_TO_EDGE: u32 = 33071;
 
 /// Writes a binary glTF file: the ground with normals and `picture`, a PNG, as its colour.
-pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress: &Progress) -> Result<(), Error> {
+pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let places = places(terrain);
     let cells = places.len();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::{io::Progress, look::Look, sim::grid::Grid};
+use crate::{io::JobProgress, look::Look, sim::grid::Grid};
 
 /// Distances, in cells, at which ground that hides the sky is looked for.
 const OPENNESS_RADII: [isize; 4] = [1, 2, 5, 12];
@@ -14,7 +14,7 @@ const PENUMBRA: f32 = 0.06;
 /// RGB, 8 bits each, rows from the top of the map. Heights and cell size in metres; `sand` is the layer's thickness.
 ///
 /// Colours are those of [`Look`], lit in linear light by sun and sky; its fog and highlights are left out.
-pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progress: &Progress) -> Vec<u8> {
+pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progress: &JobProgress) -> Vec<u8> {
     let (width, height) = (ground.width(), ground.height());
     let steepness = look.vertical_exaggeration / cell_size;
     let (azimuth, elevation) = (look.sun_azimuth.to_radians(), look.sun_elevation.to_radians());
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn shade(ground: &Grid, look: &Look) -> Vec<u8> {
-        hillshade(ground, &Grid::filled(ground.width(), ground.height(), 0.0), 1.0, look, &Progress::default())
+        hillshade(ground, &Grid::filled(ground.width(), ground.height(), 0.0), 1.0, look, &JobProgress::default())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use glam::Vec3;
 use stl_io::{Triangle, Vertex};
 
 use crate::{
-    io::{Error, Progress, output},
+    io::{Error, JobProgress, output},
     sim::{analysis, grid::Grid, terrain::Terrain},
 };
 
@@ -50,7 +50,7 @@ fn triangle(width: usize, index: usize) -> [u32; 3] {
 }
 
 /// Writes a Wavefront OBJ file, with its material and `picture`, a PNG, beside it under the same stem.
-pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &Progress) -> Result<(), Error> {
+pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     output::create(path, |file| -> io::Result<()> {
@@ -81,7 +81,7 @@ pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress
 
 /// Writes a binary STL file in millimetres: the ground, walls and a flat bottom, closed all round. Heights are to scale with
 /// the sides. A map of a single row or column is refused.
-pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: &Progress) -> Result<(), Error> {
+pub(super) fn write_stl(path: &Path, terrain: &Terrain, print: Print, progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     if width < 2 || height < 2 {
         return Err(Error::output(path, "the map is a single line", "print one of two columns and rows at least"));

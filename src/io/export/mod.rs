@@ -16,7 +16,7 @@ pub use self::{
     sets::{Dimensions, ExportSet, SETS, Size},
 };
 use super::{
-    Budget, Error, Progress,
+    Budget, Error, JobProgress,
     output::{self, Output},
     png::{rgb8_bytes, write_rgb16},
     write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar, write_tiff,
@@ -38,7 +38,7 @@ enum Content {
     Numbers(fn(&Subject) -> Grid),
     Layer(Layer),
     /// Red, green and blue for each cell.
-    Colors(fn(&Subject, &Progress) -> Vec<u8>),
+    Colors(fn(&Subject, &JobProgress) -> Vec<u8>),
     Normals,
     Mesh,
 }
@@ -226,7 +226,7 @@ impl Export {
     }
 
     /// Writes the map, and beside it under the same stem its sidecar where the format needs one.
-    pub fn write(self, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
+    pub fn write(self, subject: &Subject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
         let Subject { terrain, geo, print, .. } = subject;
         let size = (terrain.width(), terrain.height());
         let Some((_, content)) = found(self.map) else { return Ok(()) };
@@ -265,7 +265,7 @@ impl Export {
     }
 
     /// Replaces a file, and what belongs to it, by the map: all or none. The ending of its name must be a format of the map.
-    pub fn save(map: &str, subject: &Subject, path: &Path, progress: &Progress) -> Result<(), Error> {
+    pub fn save(map: &str, subject: &Subject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
         output::replace(path, |file| export.write(subject, file, progress))
@@ -279,7 +279,7 @@ pub fn save_all(
     subject: &Subject,
     folder: &Path,
     before: &str,
-    progress: &Progress,
+    progress: &JobProgress,
 ) -> Result<Vec<PathBuf>, Error> {
     let output = Output::new(folder)?;
     for (index, export) in exports.iter().enumerate() {
@@ -287,7 +287,7 @@ pub fn save_all(
             return Err(Error::output(folder, "the export was cancelled and nothing was written", "start it again"));
         }
         let name = format!("{before}{}", export.file_name());
-        output.write(name, |file| export.write(subject, file, &Progress::default()))?;
+        output.write(name, |file| export.write(subject, file, &JobProgress::default()))?;
         progress.done(index + 1, exports.len());
     }
     let (index, files) = (format!("{before}files.json"), json!({"files": output.contents()?}));

@@ -20,7 +20,7 @@ fn written(file: (&str, &str), subject: &Subject) -> (tempfile::TempDir, PathBuf
     let folder = tempfile::tempdir().expect("a temporary folder");
     let export = Export::new(file.0, file.1).expect("it can be saved");
     let path = folder.path().join(export.file_name());
-    export.write(subject, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    export.write(subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     (folder, path)
 }
 
@@ -33,7 +33,7 @@ fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
     let terrain = Terrain::bare(heights, 3.0, Edge::Open);
     for format in ["png", "exr", "r16", "r32", "asc"] {
         let path = folder.path().join(format!("map-{format}.{format}"));
-        Export::save("height", &subject(terrain.clone()), &path, &Progress::default())
+        Export::save("height", &subject(terrain.clone()), &path, &JobProgress::default())
             .unwrap_or_else(|error| panic!("{error}"));
         let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((back.heights.width(), back.cell_size, back.warnings.len()), (40, 3.0, 0));
@@ -51,7 +51,7 @@ fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
 fn an_ending_that_is_no_format_is_refused_with_those_that_are() {
     let terrain = Terrain::bare(Grid::filled(4, 4, 0.0), 1.0, Edge::Open);
     let error =
-        Export::save("height", &subject(terrain), Path::new("map.jpg"), &Progress::default()).expect_err("refused");
+        Export::save("height", &subject(terrain), Path::new("map.jpg"), &JobProgress::default()).expect_err("refused");
     assert!(error.to_string().contains(".png, .png8, .exr"), "{error}");
 }
 
@@ -64,7 +64,7 @@ fn every_map_is_written_in_every_format_on_any_size_and_presets_name_what_there_
             for format in formats(map) {
                 let export = Export::new(map, format).expect("it can be saved");
                 let folder = tempfile::tempdir().expect("a temporary folder");
-                let outcome = export.write(&subject, &folder.path().join("a.file"), &Progress::default());
+                let outcome = export.write(&subject, &folder.path().join("a.file"), &JobProgress::default());
                 assert!(outcome.is_ok() || (*format == "stl" && width == 1), "{map} as {format}: {outcome:?}");
             }
         }
@@ -93,11 +93,11 @@ fn a_set_is_written_whole_or_not_at_all() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let subject = subject(hills(40, 32));
     let exports = SETS[5].exports();
-    let progress = Progress::default();
+    let progress = JobProgress::default();
     progress.cancel();
     assert!(save_all(&exports, &subject, folder.path(), "hill-", &progress).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
-    let written = save_all(&exports, &subject, folder.path(), "hill-", &Progress::default());
+    let written = save_all(&exports, &subject, folder.path(), "hill-", &JobProgress::default());
     let written = written.unwrap_or_else(|error| panic!("{error}"));
     assert!(written.len() > exports.len() && written.iter().all(|path| path.exists()));
     let (index, others) = written.split_last().expect("there are files");

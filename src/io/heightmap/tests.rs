@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    io::{Progress, write_exr, write_png16, write_r16, write_r32},
+    io::{JobProgress, write_exr, write_png16, write_r16, write_r32},
     sim::terrain::Layer,
 };
 
@@ -26,10 +26,10 @@ fn every_format() -> (TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let map = hills(40, 36);
     let at = |name: &str| folder.path().join(name);
-    write_png16(&at("png.png"), &map, map.min_max(), &Progress::default()).expect("it is writable");
-    write_exr(&at("exr.exr"), &map, &Progress::default()).expect("it is writable");
-    write_r32(&at("r32.r32"), &map, &Progress::default()).expect("it is writable");
-    write_r16(&at("r16.r16"), &map, map.min_max(), &Progress::default()).expect("it is writable");
+    write_png16(&at("png.png"), &map, map.min_max(), &JobProgress::default()).expect("it is writable");
+    write_exr(&at("exr.exr"), &map, &JobProgress::default()).expect("it is writable");
+    write_r32(&at("r32.r32"), &map, &JobProgress::default()).expect("it is writable");
+    write_r16(&at("r16.r16"), &map, map.min_max(), &JobProgress::default()).expect("it is writable");
     let rows: Vec<String> = map.chunks(40).map(|row| row.iter().map(|v| format!("{v} ")).collect()).collect();
     let header = "ncols 40\nnrows 36\nxllcorner 10\nyllcorner 50\ncellsize 0.001\nNODATA_value -9999\n";
     fs::write(at("asc.asc"), format!("{header}{}\n", rows.join("\n"))).expect("it is writable");
@@ -113,10 +113,10 @@ fn another_size_keeps_the_extent_unless_the_cell_size_is_given() {
 fn sizes_outside_the_limits_say_how_to_resample() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("map.png");
-    write_png16(&path, &hills(16, 48), (0.0, 200.0), &Progress::default()).expect("it is writable");
+    write_png16(&path, &hills(16, 48), (0.0, 200.0), &JobProgress::default()).expect("it is writable");
     let text = message(read(&path, &Options::default()));
     assert!(text.contains("16 × 48 cells; a side needs at least 32, and --size"), "{text}");
-    write_png16(&path, &hills(5000, 40), (0.0, 200.0), &Progress::default()).expect("it is writable");
+    write_png16(&path, &hills(5000, 40), (0.0, 200.0), &JobProgress::default()).expect("it is writable");
     let text = message(read(&path, &Options::default()));
     assert!(text.contains("at most 4096, and --size 4096x33 resamples it"), "{text}");
     let map = read(&path, &Options { size: Some((4096, 33)), ..Options::default() }).expect("it fits now");
@@ -153,14 +153,14 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("rain.png");
     let ramp = Grid::from_fn(8, 8, |x, _| x as f32);
-    write_png16(&path, &ramp, (0.0, 7.0), &Progress::default()).expect("it is writable");
+    write_png16(&path, &ramp, (0.0, 7.0), &JobProgress::default()).expect("it is writable");
     let (layer, warnings) = read_layer(&path, (40, 36), Layer::Water).expect("it is good");
     assert_eq!((layer.width(), layer.height(), layer.min_max(), warnings.len()), (40, 36, (0.0, 10.0), 0));
     fs::write(folder.path().join("rain.json"), r#"{"min_m": 1, "max_m": 3}"#).expect("it is writable");
     let (layer, _) = read_layer(&path, (40, 36), Layer::Rain).expect("it is good");
     assert_eq!(layer.min_max(), (1.0, 3.0));
     let path = folder.path().join("sand.exr");
-    write_exr(&path, &ramp, &Progress::default()).expect("it is writable");
+    write_exr(&path, &ramp, &JobProgress::default()).expect("it is writable");
     let (layer, _) = read_layer(&path, (8, 8), Layer::Sand).expect("it is good");
     assert_eq!(layer, ramp);
 }
@@ -211,8 +211,8 @@ fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
     };
     let place = "the value in column 3, row 2 (counted from 0) is";
     for value in [3.4e38_f32, -1e30, f32::INFINITY] {
-        write_r32(&at("map.r32"), &with(value), &Progress::default()).expect("it is writable");
-        write_exr(&at("map.exr"), &with(value), &Progress::default()).expect("it is writable");
+        write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
+        write_exr(&at("map.exr"), &with(value), &JobProgress::default()).expect("it is writable");
         asc("cellsize 1", &format!("{value:e}"));
         for name in ["map.r32", "map.exr", "map.asc"] {
             let size = Some((40, 36)).filter(|_| name == "map.r32");
@@ -237,7 +237,7 @@ fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
         assert!(text.contains("jacksboro.png: --") && text.contains("lies between"), "{text}");
     }
     for (layer, value) in [(Layer::Sand, 3.4e38), (Layer::Softness, 1e30), (Layer::Rain, 1e30), (Layer::Water, -1.0)] {
-        write_r32(&at("map.r32"), &with(value), &Progress::default()).expect("it is writable");
+        write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
         let text = read_layer(&at("map.r32"), (40, 36), layer).expect_err("it cannot be carried").to_string();
         assert!(text.contains("lies between"), "{text}");
     }

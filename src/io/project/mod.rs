@@ -25,7 +25,7 @@ use self::{
     archive::Archive,
     manifest::{FORMAT, Manifest, SavedRun},
 };
-use super::{Budget, Error, Progress, output, png::rgb8_bytes};
+use super::{Budget, Error, JobProgress, output, png::rgb8_bytes};
 use crate::{
     io::export::hillshade::hillshade,
     model::{
@@ -76,7 +76,7 @@ pub fn is_project(path: &Path) -> bool {
 ///
 /// # Panics
 /// If a run is in the middle of a tick.
-pub fn save(project: &mut Project, path: &Path, progress: &Progress) -> Result<(), Error> {
+pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
     assert!(project.sessions.iter().all(|session| session.simulation.between_ticks()), "a tick is saved whole");
     let states: Vec<State> = project.sessions.iter_mut().map(State::packed).collect();
     let run = |(session, state): (&Session, &State)| {
@@ -282,6 +282,6 @@ fn thumbnail(session: &Session, staged: &Path) -> Result<Vec<u8>, Error> {
     let size = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
     let [ground, sand] = [&terrain.ground(), &terrain.sand].map(|grid| grid.resampled(size[0], size[1]));
     let cell_size = terrain.cell_size * width as f32 / size[0] as f32;
-    let pixels = hillshade(&ground, &sand, cell_size, &session.look, &Progress::default());
+    let pixels = hillshade(&ground, &sand, cell_size, &session.look, &JobProgress::default());
     rgb8_bytes(staged, (size[0], size[1]), &pixels)
 }

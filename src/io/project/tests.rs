@@ -61,7 +61,7 @@ fn folder() -> tempfile::TempDir {
 fn saved(project: &mut Project) -> (tempfile::TempDir, PathBuf) {
     let folder = folder();
     let path = folder.path().join("work.thalweg");
-    save(project, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    save(project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     (folder, path)
 }
 
@@ -355,12 +355,12 @@ fn what_cannot_be_written_leaves_the_old_file_whole() {
         fs::set_permissions(&path, rights).expect("it is ours");
     };
     readonly(true);
-    let error = save(&mut project, &path, &Progress::default()).expect_err("it is write-protected");
+    let error = save(&mut project, &path, &JobProgress::default()).expect_err("it is write-protected");
     readonly(false);
     assert!(error.to_string().contains("it is write-protected"), "{error}");
     assert_eq!(fs::read(&path).expect("it is there"), before);
     let inside = path.join("deeper.thalweg");
-    assert!(save(&mut project, &inside, &Progress::default()).is_err(), "a file is no folder");
+    assert!(save(&mut project, &inside, &JobProgress::default()).is_err(), "a file is no folder");
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1, "nothing half-written is left");
     assert!(project.sessions.iter_mut().map(state).eq(work), "the work itself changed");
 }
@@ -380,10 +380,10 @@ fn a_full_disk_is_told_of_and_the_old_file_stays_whole() {
     let mut project = eventful(32);
     project.sessions.truncate(1);
     project.chosen = 0;
-    let first = save(&mut project, &path, &Progress::default());
+    let first = save(&mut project, &path, &JobProgress::default());
     let before = fs::read(&path).unwrap_or_default();
     let mut large = eventful(96);
-    let second = save(&mut large, &path, &Progress::default());
+    let second = save(&mut large, &path, &JobProgress::default());
     let after = fs::read(&path).unwrap_or_default();
     let left = fs::read_dir(&small).map(Iterator::count);
     let unmounted = std::process::Command::new("umount").arg(&small).status();

@@ -97,7 +97,7 @@ fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
     session.enable(&["droplets", "water"]);
     session.simulation.terrain.sources.push(Source { place: [0.5, 0.25], radius: 9.0, rate: 40.0, ticks: None });
     (0..3).for_each(|_| session.simulation.tick());
-    save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let mut again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let (before, after) = (&session.simulation.terrain, &again.simulation.terrain);
     assert!(before.bedrock == after.bedrock && before.sand == after.sand && before.softness == after.softness);
@@ -119,7 +119,7 @@ fn painted_rain_survives_a_restart_and_is_saved_with_the_scene() {
     session.simulation.terrain.rain = rain.clone();
     session.restart(1);
     assert!(session.simulation.terrain.rain == rain && session.did_by_hand());
-    save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(again.simulation.terrain.rain == rain);
 }
@@ -129,7 +129,7 @@ fn a_session_at_its_start_is_saved_as_a_scene_alone() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("start.ron");
     let session = Session::open(DEFAULT, &Options::default()).expect("built in");
-    save(&session, &path, &Progress::default()).unwrap_or_else(|error| panic!("{error}"));
+    save(&session, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 1);
     let again = Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     assert!(again.simulation.terrain == session.simulation.terrain);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     io::{
-        Progress,
+        JobProgress,
         export::{self, Dimensions, Export, Subject},
         project::{self, Project},
     },
@@ -37,12 +37,12 @@ fn a_layer_of_the_table_is_saved_taken_back_exported_and_shown() {
     let sessions = app.world().resource::<Live>().all().to_vec();
     let export = Export::new("trial", "r32").expect("it is a map");
     let subject = Subject::new(&sessions[0], Dimensions::default(), &[export]).expect("it is small");
-    export.write(&subject, &folder.path().join("trial.r32"), &Progress::default()).expect("there is room");
+    export.write(&subject, &folder.path().join("trial.r32"), &JobProgress::default()).expect("there is room");
     let written = std::fs::read(folder.path().join("trial.r32")).expect("it is there");
     assert_eq!(written, trial.iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>());
     assert_eq!(export::about("trial"), Layer::Trial.row().about);
     let mut project = Project { sessions, chosen: 0, camera: None, timeline: project::Keyframes::default() };
-    project::save(&mut project, &path, &Progress::default()).expect("there is room");
+    project::save(&mut project, &path, &JobProgress::default()).expect("there is room");
     let opened = project::open(&path).expect("it is whole").sessions.remove(0);
     assert_eq!(opened.simulation.terrain.layer(Layer::Trial), Some(&trial));
 

@@ -113,7 +113,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
 
 /// Says what rows the list of the history has.
 fn rows(app: &App) -> Vec<String> {
-    let row = |row: &Row| row.label.map_or_else(|| format!("tick {}", row.mark.tick), ToString::to_string);
+    let row = |row: &HistoryRow| row.label.map_or_else(|| format!("tick {}", row.mark.tick), ToString::to_string);
     app.world().resource::<History>().rows().iter().map(row).collect()
 }
 

@@ -7,10 +7,10 @@ use crate::sim::{
 };
 
 /// Names and values of parameters.
-type Settings<'a> = &'a [(&'a str, &'a str)];
+type GuardedCase<'a> = &'a [(&'a str, &'a str)];
 
 /// How often a guard acted in a few ticks.
-fn acted(key: &str, guard: &str, terrain: &Terrain, settings: Settings<'_>) -> u64 {
+fn acted(key: &str, guard: &str, terrain: &Terrain, settings: GuardedCase<'_>) -> u64 {
     let mut run = simulation(terrain, key, 1);
     for (name, value) in settings {
         set(&mut run, &format!("{key}.{name}"), value);
@@ -50,7 +50,7 @@ fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
     let gentle = [("deposition_rate", "0.01"), ("friction", "0.5")];
     let published = ("mode", "published");
     let still = ("rain_rate", "0");
-    let cases: [(&str, &str, &Terrain, Settings<'_>, &Terrain, Settings<'_>); 13] = [
+    let cases: [(&str, &str, &Terrain, GuardedCase<'_>, &Terrain, GuardedCase<'_>); 13] = [
         ("droplets", "steps", &slopes, &[("dt", "5")], &slopes, &[("dt", "0.01")]),
         ("droplets", "steps", &plane, &[published, ("dt", "5"), ("deposition_rate", "1")], &plane, &[published]),
         ("droplets", "digging", &slopes, &[], &slopes, &gentle),

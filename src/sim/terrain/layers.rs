@@ -119,7 +119,7 @@ macro_rules! layers {
                 mut layer: impl FnMut(Layer) -> Option<Grid>,
             ) -> Self {
                 Self {
-                    $($(#[cfg($when)])? $field: Held::of(Layer::$layer, size, layer(Layer::$layer)),)+
+                    $($(#[cfg($when)])? $field: LayerSlot::of(Layer::$layer, size, layer(Layer::$layer)),)+
                     sources: Vec::new(),
                     cell_size,
                     edge,
@@ -140,7 +140,7 @@ macro_rules! layers {
             /// Puts a layer in the place of what there was. With nothing it is missing, or empty if it is always there.
             pub fn set_layer(&mut self, layer: Layer, grid: Option<Grid>) {
                 let size = (self.width(), self.height());
-                match layer { $($(#[cfg($when)])? Layer::$layer => self.$field = Held::of(layer, size, grid),)+ }
+                match layer { $($(#[cfg($when)])? Layer::$layer => self.$field = LayerSlot::of(layer, size, grid),)+ }
             }
         }
     };
@@ -316,13 +316,13 @@ impl Layer {
 }
 
 /// A layer in a terrain: always there, or perhaps missing.
-trait Held {
+trait LayerSlot {
     fn of(layer: Layer, size: (usize, usize), grid: Option<Grid>) -> Self;
     fn held(&self) -> Option<&Grid>;
     fn made(&mut self, layer: Layer, size: (usize, usize)) -> &mut Grid;
 }
 
-impl Held for Grid {
+impl LayerSlot for Grid {
     fn of(layer: Layer, (width, height): (usize, usize), grid: Option<Grid>) -> Self {
         grid.unwrap_or_else(|| Grid::filled(width, height, layer.row().empty))
     }
@@ -336,7 +336,7 @@ impl Held for Grid {
     }
 }
 
-impl Held for Option<Grid> {
+impl LayerSlot for Option<Grid> {
     fn of(_: Layer, _: (usize, usize), grid: Option<Grid>) -> Self {
         grid
     }

@@ -1,7 +1,7 @@
 //! Droplets, one by one and eight side by side.
 
 use crate::sim::{
-    real::{LANES, Lanes, Mask},
+    real::{LANES, LaneMask, Lanes},
     terrain::Edge,
 };
 
@@ -78,9 +78,9 @@ pub(super) struct Bundle {
     /// How often their steps were limited, as in [`Outcome::limited`], a byte for each kind.
     pub limited: [u32; LANES],
     /// Which of them are still on their way...
-    pub runs: Mask,
+    pub runs: LaneMask,
     /// ...and which have left the map.
-    pub left: Mask,
+    pub left: LaneMask,
     /// Which lanes hold a droplet at all.
     pub used: usize,
     pub account: Outcome,
@@ -93,7 +93,7 @@ impl Bundle {
             lanes.0.iter_mut().zip(droplets).for_each(|(lane, droplet)| *lane = part(droplet));
             lanes
         };
-        let mut runs = Mask::default();
+        let mut runs = LaneMask::default();
         runs.0[..droplets.len()].fill(u32::MAX);
         let mut steps = [0; LANES];
         steps.iter_mut().zip(droplets).for_each(|(steps, droplet)| *steps = droplet.steps);
@@ -113,7 +113,7 @@ impl Bundle {
             watched,
             limited: [0; LANES],
             runs,
-            left: Mask::default(),
+            left: LaneMask::default(),
             used: droplets.len(),
             account: Outcome::default(),
         }
@@ -138,8 +138,8 @@ impl Bundle {
     /// Reflects, wraps or lets go droplets that have crossed the edge. Returns those that have left the map; their places
     /// are then some place on it.
     #[inline(always)]
-    pub fn keep_on_map(&mut self, (right, bottom): (f32, f32), edge: Edge) -> Mask {
-        let mut outside = Mask::default();
+    pub fn keep_on_map(&mut self, (right, bottom): (f32, f32), edge: Edge) -> LaneMask {
+        let mut outside = LaneMask::default();
         for lane in 0..LANES {
             let (x, y) = (self.x.0[lane], self.y.0[lane]);
             let on_map = (x >= 0.0) & (y >= 0.0) & (x < right) & (y < bottom);
@@ -148,7 +148,7 @@ impl Bundle {
         if !outside.any() {
             return outside;
         }
-        let mut left = Mask::default();
+        let mut left = LaneMask::default();
         for lane in (0..LANES).filter(|&lane| outside.0[lane] != 0) {
             if !self.bring_back(lane, (right, bottom), edge) {
                 left.0[lane] = self.runs.0[lane];

@@ -1,6 +1,6 @@
 //! The numbers of the default form's laws, from the parameters and the terrain.
 
-use super::{Law, Params};
+use super::{DropletLaw, Params};
 use crate::sim::terrain::Terrain;
 
 /// The time step to which the published capacity refers.
@@ -12,7 +12,7 @@ const PATIENCE: f32 = 20.0;
 
 /// The constants of a law on a terrain.
 pub(super) struct Constants {
-    pub(super) law: Law,
+    pub(super) law: DropletLaw,
     pub(super) dt: f32,
     /// Cells per unit of length of the published map.
     pub(super) cells: f32,
@@ -34,7 +34,7 @@ impl Constants {
         // A share lost per step as a rate per step: −ln(1 − K), to within a few percent.
         let rate = |share: f32| share / (1.0 - 0.5 * share);
         let mut law = match params.law {
-            Law::MassTransfer => Self {
+            DropletLaw::MassTransfer => Self {
                 dt: params.dt,
                 acceleration: 1.0 / params.density,
                 friction: params.friction,
@@ -46,7 +46,7 @@ impl Constants {
                 patience: PATIENCE,
                 ..Self::EMPTY
             },
-            Law::Capacity => Self {
+            DropletLaw::Capacity => Self {
                 dt: 1.0,
                 acceleration: params.acceleration,
                 friction: rate(params.drag),
@@ -66,7 +66,7 @@ impl Constants {
     }
 
     const EMPTY: Self = Self {
-        law: Law::MassTransfer,
+        law: DropletLaw::MassTransfer,
         dt: 0.0,
         cells: 0.0,
         steepness: 0.0,

@@ -22,7 +22,7 @@
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use super::{
-    Law, Params,
+    DropletLaw, Params,
     bundle::{Bundle, Droplet, Outcome},
     constants::Constants,
     ground::{Ground, change_inner},
@@ -54,7 +54,7 @@ pub fn run(
     let mut ground = Ground::new(terrain);
     let law = Constants::new(params, terrain);
     let under = Constants::new(covered.map_or(params, |covered| &covered.params), terrain);
-    let mut wave = Wave {
+    let mut wave = CuredWave {
         settles_alike: law.lifting == law.settling && under.lifting == under.settling,
         law,
         under,
@@ -88,14 +88,14 @@ pub fn run(
 
 /// What eight droplets ask of the 3 × 3 cells around each of eight places: metres times cells, positive is taken off.
 #[derive(Clone, Copy, Default)]
-struct Note {
+struct CuredNote {
     x: Lanes,
     y: Lanes,
     amount: Lanes,
 }
 
 /// The droplets of a wave.
-struct Wave<'a> {
+struct CuredWave<'a> {
     law: Constants,
     /// The law under the mask, and the mask, if it makes a difference.
     under: Constants,
@@ -111,15 +111,15 @@ struct Wave<'a> {
     tracks: Option<&'a Tracks>,
 }
 
-impl Swarm for Wave<'_> {
+impl Swarm for CuredWave<'_> {
     type Ground = Ground;
     type Bundle = Bundle;
-    type Note = Note;
+    type Note = CuredNote;
     const EXCHANGES: usize = 24;
 
     #[inline(always)]
-    fn advance(&self, ground: &Ground, bundle: &mut Bundle) -> Note {
-        if bundle.runs.any() { self.step(ground, bundle) } else { Note::default() }
+    fn advance(&self, ground: &Ground, bundle: &mut Bundle) -> CuredNote {
+        if bundle.runs.any() { self.step(ground, bundle) } else { CuredNote::default() }
     }
 
     fn watches(&self) -> bool {
@@ -135,7 +135,7 @@ impl Swarm for Wave<'_> {
     }
 
     #[inline(always)]
-    fn apply(&self, ground: &mut Ground, note: &Note, bundle: Option<&mut Bundle>) {
+    fn apply(&self, ground: &mut Ground, note: &CuredNote, bundle: Option<&mut Bundle>) {
         // SAFETY: a note's places lie on the map.
         let (columns, rows) = unsafe { (note.x.truncated(), note.y.truncated()) };
         let mut parts = [note.x, note.y];
@@ -224,7 +224,7 @@ struct Local {
     evaporation: Lanes,
 }
 
-impl Wave<'_> {
+impl CuredWave<'_> {
     /// The law where the droplets are.
     #[inline(always)]
     fn local(&self, bundle: &Bundle) -> Local {
@@ -256,7 +256,7 @@ impl Wave<'_> {
 
     /// One step of eight droplets. Returns what they want of the ground.
     #[inline(always)]
-    fn step(&self, ground: &Ground, bundle: &mut Bundle) -> Note {
+    fn step(&self, ground: &Ground, bundle: &mut Bundle) -> CuredNote {
         let law = &self.law;
         let Local { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
@@ -265,7 +265,7 @@ impl Wave<'_> {
         let [here, along_x, along_y] = unsafe { ground.sample(bundle.x, bundle.y) };
         let (slope_x, slope_y) = (along_x * all(law.steepness), along_y * all(law.steepness));
         let mut push = all(-law.acceleration) / (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
-        if law.law == Law::MassTransfer {
+        if law.law == DropletLaw::MassTransfer {
             push = push / bundle.volume;
         }
         let (push_x, push_y) = (push * slope_x, push * slope_y);
@@ -284,7 +284,7 @@ impl Wave<'_> {
         let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
-        let mut note = Note { x: bundle.x, y: bundle.y, amount: zero };
+        let mut note = CuredNote { x: bundle.x, y: bundle.y, amount: zero };
         // One that has ended stays where it ended: there its load settles.
         bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
         bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
@@ -294,8 +294,8 @@ impl Wave<'_> {
         let fall = here - ahead;
         let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
         let capacity = match law.law {
-            Law::MassTransfer => bundle.volume * bundle.volume * speed * capacity * fall.max(zero) / time,
-            Law::Capacity => capacity * speed * bundle.volume,
+            DropletLaw::MassTransfer => bundle.volume * bundle.volume * speed * capacity * fall.max(zero) / time,
+            DropletLaw::Capacity => capacity * speed * bundle.volume,
         };
         let lacking = capacity - bundle.mass;
         let kept_lacking = decay(lifting * time);
@@ -314,8 +314,8 @@ impl Wave<'_> {
         }
         bundle.behind = here;
         bundle.volume = match law.law {
-            Law::MassTransfer => bundle.volume * decay(evaporation * time),
-            Law::Capacity => bundle.volume - evaporation * time,
+            DropletLaw::MassTransfer => bundle.volume * decay(evaporation * time),
+            DropletLaw::Capacity => bundle.volume - evaporation * time,
         };
         let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
         bundle.lowest = found.choose(ahead, bundle.lowest);

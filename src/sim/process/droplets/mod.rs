@@ -28,7 +28,7 @@ use crate::{
     },
 };
 use bundle::Droplet;
-use published::{Capacity, MassTransfer, State, Step};
+use published::{CapacityLaw, DropletState, DropletStep, MassTransfer};
 use tracks::Tracks;
 
 const D1: &str = "SimpleErosion (McDonald 2020)";
@@ -36,7 +36,7 @@ const D3: &str = "ours; the law is Chiba 1998 as in UIUC CS 418";
 
 /// How a droplet moves and what it can carry.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Law {
+pub enum DropletLaw {
     /// Capacity follows speed and fall; one rate for both directions.
     #[default]
     MassTransfer,
@@ -52,7 +52,7 @@ pub struct Params {
     pub mode: Mode,
     /// Which of the two models moves the droplets.
     #[reflect(@choice().source("McDonald 2020; Chiba 1998"))]
-    pub law: Law,
+    pub law: DropletLaw,
     /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
     #[reflect(@knob(1.0..=100_000.0).source(D1).log().main())]
     pub per_tick: u32,
@@ -109,7 +109,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             mode: Mode::Default,
-            law: Law::MassTransfer,
+            law: DropletLaw::MassTransfer,
             per_tick: 1000,
             total: 200_000,
             tracks: 60,
@@ -196,7 +196,7 @@ impl Process for Droplets {
     fn largest_stable_dt(&self, _: &Terrain) -> f32 {
         match (self.setup.params.mode, self.setup.params.law) {
             // Beyond it a droplet at its greatest speed, 1/(ρ·μ), digs deeper than the drop that it came down.
-            (Mode::Published, Law::MassTransfer) => {
+            (Mode::Published, DropletLaw::MassTransfer) => {
                 let Params { density, friction, deposition_rate, .. } = self.setup.params;
                 self.longest_step().min(density * friction / deposition_rate)
             }
@@ -222,13 +222,13 @@ impl Process for Droplets {
         self.setup.counts.particles += starts.len() as u64;
         match (self.setup.params.mode, self.setup.params.law) {
             (Mode::Default, _) => self.run_cured(context, &starts),
-            (Mode::Published, Law::MassTransfer) => {
+            (Mode::Published, DropletLaw::MassTransfer) => {
                 let dt = self.setup.params.dt.min(self.longest_step());
                 let law = MassTransfer::new(&Params { dt, ..self.setup.params.clone() });
                 self.run_published(context, &starts, 1.0, &law);
             }
-            (Mode::Published, Law::Capacity) => {
-                let law = Capacity::new(&self.setup.params, context.terrain.cell_size);
+            (Mode::Published, DropletLaw::Capacity) => {
+                let law = CapacityLaw::new(&self.setup.params, context.terrain.cell_size);
                 self.run_published(context, &starts, self.setup.params.start_water, &law);
             }
         }
@@ -245,7 +245,7 @@ impl Droplets {
     /// by its friction or have less than no water.
     fn longest_step(&self) -> f32 {
         match (self.setup.params.mode, self.setup.params.law) {
-            (Mode::Published, Law::MassTransfer) => {
+            (Mode::Published, DropletLaw::MassTransfer) => {
                 let Params { deposition_rate, friction, evaporation_rate, .. } = self.setup.params;
                 1.0 / deposition_rate.max(friction).max(evaporation_rate)
             }
@@ -260,7 +260,7 @@ impl Droplets {
     }
 
     fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
-        let volume = if self.setup.params.law == Law::Capacity { self.setup.params.start_water } else { 1.0 };
+        let volume = if self.setup.params.law == DropletLaw::Capacity { self.setup.params.start_water } else { 1.0 };
         let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
         let tracks = self.new_tracks();
         let covered = self.setup.covered(context.terrain, self.setup.params.mode);
@@ -286,7 +286,7 @@ impl Droplets {
     }
 
     /// The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
-    fn run_published<S: Step<Lanes> + Send>(
+    fn run_published<S: DropletStep<Lanes> + Send>(
         &mut self,
         context: &mut Context<'_>,
         starts: &[[f32; 2]],
@@ -297,11 +297,11 @@ impl Droplets {
         let (width, height) = (terrain.width(), terrain.height());
         let mut ground = terrain.ground();
         // A droplet that starts in the outermost ring has left before its first step.
-        let droplets: Vec<State<f32>> = starts
+        let droplets: Vec<DropletState<f32>> = starts
             .iter()
             .map(|[x, y]| (x.floor(), y.floor()))
             .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < (width - 1) as f32 && y < (height - 1) as f32)
-            .map(|(x, y)| State::at(x + 0.5, y + 0.5, volume))
+            .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, volume))
             .collect();
         let before = terrain.bedrock.total() + terrain.sand.total();
         let tracks = self.new_tracks();

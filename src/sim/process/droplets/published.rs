@@ -25,7 +25,7 @@ use crate::sim::real::Real;
 
 /// A droplet, or a bundle of droplets.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct State<R> {
+pub struct DropletState<R> {
     /// Column, in cells.
     pub x: R,
     /// Row, in cells.
@@ -40,7 +40,7 @@ pub struct State<R> {
     pub load: R,
 }
 
-impl<R: Real> State<R> {
+impl<R: Real> DropletState<R> {
     /// A droplet at rest without sediment.
     pub fn at(x: R, y: R, volume: R) -> Self {
         let zero = R::splat(0.0);
@@ -49,7 +49,7 @@ impl<R: Real> State<R> {
 }
 
 /// One of the two laws with its constants.
-pub trait Step<R>: Copy + Sync {
+pub trait DropletStep<R>: Copy + Sync {
     /// Whether the ground changes where the droplet has arrived, not where it came from.
     const AT_ARRIVAL: bool;
 
@@ -57,17 +57,17 @@ pub trait Step<R>: Copy + Sync {
     fn drive(&self, normal: [R; 3]) -> [R; 2];
 
     /// Accelerates, moves and slows the droplet.
-    fn travel(&self, droplet: &mut State<R>, drive: [R; 2]);
+    fn travel(&self, droplet: &mut DropletState<R>, drive: [R; 2]);
 
     /// Exchanges sediment with the ground and evaporates, given the heights left and reached. Returns what is taken off
     /// the ground, in metres.
-    fn exchange(&self, droplet: &mut State<R>, left: R, reached: R) -> R;
+    fn exchange(&self, droplet: &mut DropletState<R>, left: R, reached: R) -> R;
 
     /// The sediment on board, in metres times cells.
-    fn cargo(&self, droplet: &State<R>) -> R;
+    fn cargo(&self, droplet: &DropletState<R>) -> R;
 
     /// Positive while the droplet has water.
-    fn remaining(&self, droplet: &State<R>) -> R;
+    fn remaining(&self, droplet: &DropletState<R>) -> R;
 }
 
 /// Constants of law "mass transfer".
@@ -96,7 +96,7 @@ impl<R: Real> MassTransfer<R> {
     }
 }
 
-impl<R: Real + Sync> Step<R> for MassTransfer<R> {
+impl<R: Real + Sync> DropletStep<R> for MassTransfer<R> {
     const AT_ARRIVAL: bool = false;
 
     #[inline(always)]
@@ -105,7 +105,7 @@ impl<R: Real + Sync> Step<R> for MassTransfer<R> {
     }
 
     #[inline(always)]
-    fn travel(&self, droplet: &mut State<R>, [x, y]: [R; 2]) {
+    fn travel(&self, droplet: &mut DropletState<R>, [x, y]: [R; 2]) {
         let push = self.dt_per_density / droplet.volume;
         droplet.vx = droplet.vx + x * push;
         droplet.vy = droplet.vy + y * push;
@@ -116,7 +116,7 @@ impl<R: Real + Sync> Step<R> for MassTransfer<R> {
     }
 
     #[inline(always)]
-    fn exchange(&self, droplet: &mut State<R>, left: R, reached: R) -> R {
+    fn exchange(&self, droplet: &mut DropletState<R>, left: R, reached: R) -> R {
         let speed = (droplet.vx * droplet.vx + droplet.vy * droplet.vy).sqrt();
         let capacity = (droplet.volume * speed * (left - reached)).max(R::splat(0.0));
         let change = self.rate * (capacity - droplet.load);
@@ -127,19 +127,19 @@ impl<R: Real + Sync> Step<R> for MassTransfer<R> {
     }
 
     #[inline(always)]
-    fn cargo(&self, droplet: &State<R>) -> R {
+    fn cargo(&self, droplet: &DropletState<R>) -> R {
         droplet.load * droplet.volume
     }
 
     #[inline(always)]
-    fn remaining(&self, droplet: &State<R>) -> R {
+    fn remaining(&self, droplet: &DropletState<R>) -> R {
         droplet.volume - self.min_volume
     }
 }
 
 /// Constants of law "capacity".
 #[derive(Clone, Copy, Debug)]
-pub struct Capacity<R> {
+pub struct CapacityLaw<R> {
     acceleration: R,
     slowing: R,
     capacity: R,
@@ -148,7 +148,7 @@ pub struct Capacity<R> {
     evaporation: R,
 }
 
-impl<R: Real> Capacity<R> {
+impl<R: Real> CapacityLaw<R> {
     /// The constants of these parameters on cells of this size, in metres.
     pub fn new(params: &Params, cell_size: f32) -> Self {
         Self {
@@ -162,7 +162,7 @@ impl<R: Real> Capacity<R> {
     }
 }
 
-impl<R: Real + Sync> Step<R> for Capacity<R> {
+impl<R: Real + Sync> DropletStep<R> for CapacityLaw<R> {
     const AT_ARRIVAL: bool = true;
 
     #[inline(always)]
@@ -172,7 +172,7 @@ impl<R: Real + Sync> Step<R> for Capacity<R> {
     }
 
     #[inline(always)]
-    fn travel(&self, droplet: &mut State<R>, [x, y]: [R; 2]) {
+    fn travel(&self, droplet: &mut DropletState<R>, [x, y]: [R; 2]) {
         droplet.vx = (droplet.vx + self.acceleration * x) * self.slowing;
         droplet.vy = (droplet.vy + self.acceleration * y) * self.slowing;
         droplet.x = droplet.x + droplet.vx;
@@ -180,7 +180,7 @@ impl<R: Real + Sync> Step<R> for Capacity<R> {
     }
 
     #[inline(always)]
-    fn exchange(&self, droplet: &mut State<R>, _left: R, _reached: R) -> R {
+    fn exchange(&self, droplet: &mut DropletState<R>, _left: R, _reached: R) -> R {
         let speed = (droplet.vx * droplet.vx + droplet.vy * droplet.vy).sqrt();
         let lacking = self.capacity * speed * droplet.volume - droplet.load;
         let taken = lacking.if_positive(self.suspension, self.settling) * lacking;
@@ -190,12 +190,12 @@ impl<R: Real + Sync> Step<R> for Capacity<R> {
     }
 
     #[inline(always)]
-    fn cargo(&self, droplet: &State<R>) -> R {
+    fn cargo(&self, droplet: &DropletState<R>) -> R {
         droplet.load
     }
 
     #[inline(always)]
-    fn remaining(&self, droplet: &State<R>) -> R {
+    fn remaining(&self, droplet: &DropletState<R>) -> R {
         droplet.volume
     }
 }
@@ -233,7 +233,7 @@ pub fn facet_normal<R: Real>(around: [R; 9], steepness: R) -> [R; 3] {
 
 /// What became of droplets that ran one after the other.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct RunTally {
     /// Steps taken.
     pub steps: u64,
     /// Σ|change of ground|, in metres times cells.
@@ -248,15 +248,15 @@ pub fn run_alone<R, S>(
     width: usize,
     steepness: R,
     law: &S,
-    mut droplet: State<R>,
-) -> (State<R>, Tally)
+    mut droplet: DropletState<R>,
+) -> (DropletState<R>, RunTally)
 where
     R: Real + PartialOrd + Into<f64>,
-    S: Step<R>,
+    S: DropletStep<R>,
 {
     let height = ground.len() / width;
     let zero = R::splat(0.0);
-    let mut tally = Tally::default();
+    let mut tally = RunTally::default();
     while law.remaining(&droplet) > zero {
         let (x, y): (f64, f64) = (droplet.x.into(), droplet.y.into());
         let (x, y) = (x as usize, y as usize);

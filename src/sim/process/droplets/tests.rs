@@ -33,7 +33,7 @@ where
     let law = MassTransfer::<R>::new(&Params::default());
     let mut ground: Vec<R> = reference("droplet_h0.f32").iter().map(|&height| R::splat(f64::from(height))).collect();
     for [x, y] in &reference_starts()[..count] {
-        let droplet = State::at(R::splat(*x), R::splat(*y), R::splat(1.0));
+        let droplet = DropletState::at(R::splat(*x), R::splat(*y), R::splat(1.0));
         published::run_alone(&mut ground, 64, R::splat(60.0), &law, droplet);
     }
     ground
@@ -65,27 +65,27 @@ fn two_hundred_in_f32_agree_with_the_reference_statistically() {
 #[derive(Clone, Copy)]
 struct Breaks(MassTransfer<Lanes>, f32);
 
-impl Step<Lanes> for Breaks {
+impl DropletStep<Lanes> for Breaks {
     const AT_ARRIVAL: bool = false;
 
     fn drive(&self, normal: [Lanes; 3]) -> [Lanes; 2] {
         self.0.drive(normal)
     }
 
-    fn travel(&self, droplet: &mut State<Lanes>, drive: [Lanes; 2]) {
+    fn travel(&self, droplet: &mut DropletState<Lanes>, drive: [Lanes; 2]) {
         self.0.travel(droplet, drive);
         assert!(droplet.y.0[0] < self.1, "a droplet came too far");
     }
 
-    fn exchange(&self, droplet: &mut State<Lanes>, left: Lanes, reached: Lanes) -> Lanes {
+    fn exchange(&self, droplet: &mut DropletState<Lanes>, left: Lanes, reached: Lanes) -> Lanes {
         self.0.exchange(droplet, left, reached)
     }
 
-    fn cargo(&self, droplet: &State<Lanes>) -> Lanes {
+    fn cargo(&self, droplet: &DropletState<Lanes>) -> Lanes {
         self.0.cargo(droplet)
     }
 
-    fn remaining(&self, droplet: &State<Lanes>) -> Lanes {
+    fn remaining(&self, droplet: &DropletState<Lanes>) -> Lanes {
         self.0.remaining(droplet)
     }
 }
@@ -100,7 +100,8 @@ fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
                     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
                 let terrain = perlin(128, 1);
                 let law = Breaks(MassTransfer::new(&Params::default()), row);
-                let start = |index: usize| State::at((index % 100) as f32 + 10.5, (index / 8 % 120) as f32 + 4.5, 1.0);
+                let start =
+                    |index: usize| DropletState::at((index % 100) as f32 + 10.5, (index / 8 % 120) as f32 + 4.5, 1.0);
                 let droplets = (0..960).map(start).collect();
                 let ground = (&mut terrain.ground(), f32::INFINITY);
                 pool.install(|| wave::run(ground, terrain.cell_size, &law, droplets, None));
@@ -167,7 +168,7 @@ fn a_wave_of_the_published_law_erodes_as_droplets_one_by_one() {
     let mut stream = Stream::new(99, "alone", 0);
     for _ in 0..20_000 {
         let mut place = || stream.below(256) as f32 + 0.5;
-        let droplet = State::at(place(), place(), 1.0);
+        let droplet = DropletState::at(place(), place(), 1.0);
         moved += published::run_alone(&mut ground, 256, 1.0 / terrain.cell_size, &law, droplet).1.moved;
     }
     let moved = moved * terrain.cell_area();
@@ -207,7 +208,7 @@ fn waves_of_the_default_law_erode_as_droplets_one_by_one() {
 
 #[test]
 fn a_round_hill_erodes_alike_on_all_sides() {
-    for law in [Law::MassTransfer, Law::Capacity] {
+    for law in [DropletLaw::MassTransfer, DropletLaw::Capacity] {
         let params = Params { law, ..Params::default() };
         let (mut x, mut y, mut total) = (0.0, 0.0, 0.0);
         for seed in 1..=3 {
@@ -255,7 +256,7 @@ fn turning_the_start_by_a_right_angle_turns_the_statistics() {
 
 #[test]
 fn a_finished_map_has_no_more_pits_than_its_start_and_no_needles() {
-    for law in [Law::MassTransfer, Law::Capacity] {
+    for law in [DropletLaw::MassTransfer, DropletLaw::Capacity] {
         let terrain = perlin(256, 7);
         let after = erode(&terrain, &Params { law, ..Params::default() }, 200, 7).terrain;
         let ground = after.ground();
@@ -278,7 +279,7 @@ fn the_time_step_does_not_change_the_work() {
 
 #[test]
 fn the_same_rain_erodes_a_finer_grid_of_the_same_map_as_much() {
-    for law in [Law::MassTransfer, Law::Capacity] {
+    for law in [DropletLaw::MassTransfer, DropletLaw::Capacity] {
         let coarse = perlin(256, 4);
         let fine = Terrain::bare(coarse.bedrock.resampled(512, 512), 0.5 * coarse.cell_size, coarse.edge);
         let params = Params { law, ..Params::default() };
@@ -350,10 +351,10 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
 #[test]
 fn watched_droplets_leave_tracks_and_run_as_they_would_unwatched() {
     for (mode, law) in [
-        (Mode::Default, Law::MassTransfer),
-        (Mode::Default, Law::Capacity),
-        (Mode::Published, Law::MassTransfer),
-        (Mode::Published, Law::Capacity),
+        (Mode::Default, DropletLaw::MassTransfer),
+        (Mode::Default, DropletLaw::Capacity),
+        (Mode::Published, DropletLaw::MassTransfer),
+        (Mode::Published, DropletLaw::Capacity),
     ] {
         let run = |tracks| {
             let params = Params { mode, law, tracks, per_tick: 300, ..Params::default() };
@@ -386,7 +387,7 @@ fn cliffs(cell_size: f32, edge: Edge) -> [Terrain; 3] {
 
 #[test]
 fn nothing_grows_above_the_highest_ground_however_sheer_it_is() {
-    for law in [Law::MassTransfer, Law::Capacity] {
+    for law in [DropletLaw::MassTransfer, DropletLaw::Capacity] {
         for (cell_size, edge) in [(1.0, Edge::Wall), (30.0, Edge::Open), (645.0, Edge::Wrap)] {
             for terrain in cliffs(cell_size, edge) {
                 for (rate, capacity) in [(0.1, 1.0), (1.0, 10.0)] {

@@ -8,7 +8,7 @@
 use rayon::prelude::*;
 
 use super::{
-    published::{State, Step, facet_normal},
+    published::{DropletState, DropletStep, facet_normal},
     tracks::Tracks,
 };
 use crate::sim::{
@@ -23,22 +23,22 @@ const ROUNDS: usize = 4;
 
 /// What lies in a cell: the drive along columns and rows that a droplet feels there, the height, and nothing. Together,
 /// because a droplet needs them together.
-type Cell = [f32; 4];
+type DriveCell = [f32; 4];
 /// Place of the height in a cell.
 const HEIGHT: usize = 2;
 
 /// What eight droplets take off which cells in a step: one line of a processor's cache.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
-struct Note {
+struct PublishedNote {
     taken: Lanes,
     cells: [i32; LANES],
 }
 
 /// Eight droplets and what they did since the last repacking.
 #[derive(Clone, Copy)]
-struct Bundle {
-    droplets: State<Lanes>,
+struct PublishedBundle {
+    droplets: DropletState<Lanes>,
     moved: Lanes,
     outflow: Lanes,
     steps: [u32; LANES],
@@ -48,7 +48,7 @@ struct Bundle {
 
 /// What a wave did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct PublishedOutcome {
     /// Σ|change of ground|, in metres times cells.
     pub moved: f64,
     /// Sediment that droplets took over the edge, in metres times cells.
@@ -63,24 +63,24 @@ pub fn run<S>(
     (ground, highest): (&mut Grid, f32),
     cell_size: f32,
     law: &S,
-    droplets: Vec<State<f32>>,
+    droplets: Vec<DropletState<f32>>,
     tracks: Option<&Tracks>,
-) -> Outcome
+) -> PublishedOutcome
 where
-    S: Step<Lanes> + Send,
+    S: DropletStep<Lanes> + Send,
 {
     let mut cells = cells(ground, cell_size, law);
     // Neighbours in the list are neighbours on the map, and share what a core has at hand.
     let numbers = (1..).map(|number| if tracks.is_some() { number } else { 0 });
-    let mut droplets: Vec<(State<f32>, u32)> = droplets.into_iter().zip(numbers).collect();
+    let mut droplets: Vec<(DropletState<f32>, u32)> = droplets.into_iter().zip(numbers).collect();
     droplets.sort_by_key(|(droplet, _)| droplet.y as u32);
-    let bundles: Vec<Bundle> = droplets.chunks(LANES).map(Bundle::of).collect();
-    let mut wave = Wave {
+    let bundles: Vec<PublishedBundle> = droplets.chunks(LANES).map(PublishedBundle::of).collect();
+    let mut wave = PublishedWave {
         width: ground.width(),
         height: ground.height(),
         highest,
         law: *law,
-        outcome: Outcome::default(),
+        outcome: PublishedOutcome::default(),
         tracks,
     };
     swarm::run(&mut wave, &mut cells, bundles);
@@ -89,9 +89,9 @@ where
 }
 
 /// The cells of a map; nothing drives a droplet in the outermost ring.
-fn cells<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<Cell> {
+fn cells<S: DropletStep<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<DriveCell> {
     let (width, height) = (ground.width(), ground.height());
-    let mut cells: Vec<Cell> = ground.iter().map(|&height| [0.0, 0.0, height, 0.0]).collect();
+    let mut cells: Vec<DriveCell> = ground.iter().map(|&height| [0.0, 0.0, height, 0.0]).collect();
     if width < 3 || height < 3 {
         return cells;
     }
@@ -105,12 +105,12 @@ fn cells<S: Step<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<Cell> {
 
 struct DrivesOfRow<'a, S> {
     lines: [&'a [f32]; 3],
-    row: &'a mut [Cell],
+    row: &'a mut [DriveCell],
     steepness: Lanes,
     law: &'a S,
 }
 
-impl<S: Step<Lanes>> Kernel for DrivesOfRow<'_, S> {
+impl<S: DropletStep<Lanes>> Kernel for DrivesOfRow<'_, S> {
     type Output = ();
 
     #[inline(always)]
@@ -133,9 +133,9 @@ impl<S: Step<Lanes>> Kernel for DrivesOfRow<'_, S> {
     }
 }
 
-impl Bundle {
-    fn of(droplets: &[(State<f32>, u32)]) -> Self {
-        let lanes = |part: fn(&State<f32>) -> f32, rest: f32| {
+impl PublishedBundle {
+    fn of(droplets: &[(DropletState<f32>, u32)]) -> Self {
+        let lanes = |part: fn(&DropletState<f32>) -> f32, rest: f32| {
             let mut lanes = Lanes([rest; LANES]);
             lanes.0.iter_mut().zip(droplets).for_each(|(lane, (droplet, _))| *lane = part(droplet));
             lanes
@@ -143,7 +143,7 @@ impl Bundle {
         let mut watched = [0; LANES];
         watched.iter_mut().zip(droplets).for_each(|(number, (_, watched))| *number = *watched);
         Self {
-            droplets: State {
+            droplets: DropletState {
                 x: lanes(|droplet| droplet.x, 0.0),
                 y: lanes(|droplet| droplet.y, 0.0),
                 vx: lanes(|droplet| droplet.vx, 0.0),
@@ -158,11 +158,11 @@ impl Bundle {
         }
     }
 
-    fn living<'a, S: Step<Lanes>>(&'a self, law: &S) -> impl Iterator<Item = (State<f32>, u32)> + 'a {
+    fn living<'a, S: DropletStep<Lanes>>(&'a self, law: &S) -> impl Iterator<Item = (DropletState<f32>, u32)> + 'a {
         let remaining = law.remaining(&self.droplets);
         let droplets = &self.droplets;
         (0..LANES).filter(move |&lane| remaining.0[lane] > 0.0).map(move |lane| {
-            let droplet = State {
+            let droplet = DropletState {
                 x: droplets.x.0[lane],
                 y: droplets.y.0[lane],
                 vx: droplets.vx.0[lane],
@@ -176,25 +176,25 @@ impl Bundle {
 }
 
 /// The droplets of a wave.
-struct Wave<'a, S> {
+struct PublishedWave<'a, S> {
     width: usize,
     height: usize,
     /// The highest ground at the start: nothing is laid above it. What would be is lost.
     highest: f32,
     law: S,
-    outcome: Outcome,
+    outcome: PublishedOutcome,
     tracks: Option<&'a Tracks>,
 }
 
-impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
-    type Ground = Vec<Cell>;
-    type Bundle = Bundle;
-    type Note = [Note; ROUNDS];
+impl<S: DropletStep<Lanes> + Send> Swarm for PublishedWave<'_, S> {
+    type Ground = Vec<DriveCell>;
+    type Bundle = PublishedBundle;
+    type Note = [PublishedNote; ROUNDS];
     const EXCHANGES: usize = 16;
 
     #[inline(always)]
-    fn advance(&self, ground: &Vec<Cell>, bundle: &mut Bundle) -> [Note; ROUNDS] {
-        let mut notes = [Note::default(); ROUNDS];
+    fn advance(&self, ground: &Vec<DriveCell>, bundle: &mut PublishedBundle) -> [PublishedNote; ROUNDS] {
+        let mut notes = [PublishedNote::default(); ROUNDS];
         let mut droplets = bundle.droplets;
         let mut old = self.cell_of(&droplets);
         // SAFETY: `cell_of` gives only cells of the map.
@@ -219,7 +219,7 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
     }
 
     #[cold]
-    fn watch(&self, bundle: &Bundle) {
+    fn watch(&self, bundle: &PublishedBundle) {
         if let Some(tracks) = self.tracks {
             let remaining = self.law.remaining(&bundle.droplets);
             let running = |lane: usize| remaining.0[lane] > 0.0;
@@ -228,7 +228,7 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
     }
 
     #[inline(always)]
-    fn apply(&self, ground: &mut Vec<Cell>, notes: &[Note; ROUNDS], _: Option<&mut Bundle>) {
+    fn apply(&self, ground: &mut Vec<DriveCell>, notes: &[PublishedNote; ROUNDS], _: Option<&mut PublishedBundle>) {
         for note in notes {
             for lane in 0..LANES {
                 // SAFETY: `cell_of` gives only cells of the map.
@@ -239,7 +239,7 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
         }
     }
 
-    fn repack(&mut self, bundles: &mut [Bundle]) -> usize {
+    fn repack(&mut self, bundles: &mut [PublishedBundle]) -> usize {
         let mut droplets = Vec::with_capacity(bundles.len() * LANES);
         for bundle in &*bundles {
             self.outcome.moved += bundle.moved.0.iter().map(|&part| f64::from(part)).sum::<f64>();
@@ -248,7 +248,7 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
             droplets.extend(bundle.living(&self.law));
         }
         for (bundle, droplets) in bundles.iter_mut().zip(droplets.chunks(LANES)) {
-            *bundle = Bundle::of(droplets);
+            *bundle = PublishedBundle::of(droplets);
         }
         droplets.len().div_ceil(LANES)
     }
@@ -256,7 +256,7 @@ impl<S: Step<Lanes> + Send> Swarm for Wave<'_, S> {
 
 /// The three used parts of eight cells, each in lanes.
 #[inline(always)]
-fn transposed(cells: [Cell; LANES]) -> [Lanes; 3] {
+fn transposed(cells: [DriveCell; LANES]) -> [Lanes; 3] {
     let mut parts = [Lanes::default(); 3];
     for lane in 0..LANES {
         for part in 0..3 {
@@ -266,10 +266,16 @@ fn transposed(cells: [Cell; LANES]) -> [Lanes; 3] {
     parts
 }
 
-impl<S: Step<Lanes>> Wave<'_, S> {
+impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
     /// Books a step and ends the droplets that have left. Returns what is really taken off the ground.
     #[inline(always)]
-    fn account(&self, bundle: &mut Bundle, before: &State<Lanes>, droplets: &mut State<Lanes>, taken: Lanes) -> Lanes {
+    fn account(
+        &self,
+        bundle: &mut PublishedBundle,
+        before: &DropletState<Lanes>,
+        droplets: &mut DropletState<Lanes>,
+        taken: Lanes,
+    ) -> Lanes {
         let alive = self.law.remaining(before);
         // One that has left the map exchanged nothing on its last step.
         let (cargo_before, cargo) = (self.law.cargo(before), self.law.cargo(droplets));
@@ -301,7 +307,7 @@ impl<S: Step<Lanes>> Wave<'_, S> {
 
     /// The cells that droplets are on; for one outside, the nearest.
     #[inline(always)]
-    fn cell_of(&self, droplets: &State<Lanes>) -> [i32; LANES] {
+    fn cell_of(&self, droplets: &DropletState<Lanes>) -> [i32; LANES] {
         let (right, bottom) = ((self.width - 1) as f32, (self.height - 1) as f32);
         let mut cells = [0; LANES];
         for lane in 0..LANES {

@@ -34,7 +34,7 @@ const MIXING: f32 = 0.06;
 
 /// What the wind meets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wind {
+pub(super) struct Airflow {
     /// Where it blows to: cosine and sine of its direction.
     pub heading: [f32; 2],
     /// Memory, in metres.
@@ -58,7 +58,7 @@ pub(super) fn decay<V: Cells>(x: V) -> V {
 
 /// The strength of the wind close to the ground, as a multiple of what it is over a plain.
 /// `speed_up` is by how much a slope speeds it up in each cell per metre of memory, where that is not the same everywhere.
-pub(super) fn shear(terrain: &Terrain, wind: Wind, speed_up: Option<&Grid>) -> Grid {
+pub(super) fn shear(terrain: &Terrain, wind: Airflow, speed_up: Option<&Grid>) -> Grid {
     let ground = terrain.ground();
     let [cos, sin] = wind.heading;
     // Lines lie across the wind: columns if it blows along rows.
@@ -89,7 +89,7 @@ fn transposed(grid: &Grid) -> Grid {
 }
 
 /// Sweeps over rows; `across` is the heading's part along them, `along` the larger part from row to row.
-fn sweep(ground: &Grid, terrain: &Terrain, wind: Wind, speed_up: Option<&Grid>, [across, along]: [f32; 2]) -> Grid {
+fn sweep(ground: &Grid, terrain: &Terrain, wind: Airflow, speed_up: Option<&Grid>, [across, along]: [f32; 2]) -> Grid {
     let (width, height) = (ground.width(), ground.height());
     let mut shear = Grid::filled(width, height, 0.0);
     // Cells that a line lies beside the one before it.
@@ -127,7 +127,7 @@ fn sweep(ground: &Grid, terrain: &Terrain, wind: Wind, speed_up: Option<&Grid>, 
 /// What a line needs to know of the wind.
 #[derive(Clone, Copy)]
 struct Line {
-    wind: Wind,
+    wind: Airflow,
     windward: f32,
     aside: f32,
     edge: Edge,
@@ -295,9 +295,9 @@ impl RowKernel for LineRow<'_> {
 mod tests {
     use super::*;
 
-    fn wind(degrees: f32) -> Wind {
+    fn wind(degrees: f32) -> Airflow {
         let (sin, cos) = degrees.to_radians().sin_cos();
-        Wind { heading: [cos, sin], memory: 20.0, speed_up: 4.0, boundary_layer: 1.0 }
+        Airflow { heading: [cos, sin], memory: 20.0, speed_up: 4.0, boundary_layer: 1.0 }
     }
 
     #[test]

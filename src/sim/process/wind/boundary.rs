@@ -14,7 +14,7 @@
 use super::{
     air::decay,
     field::{Field, HEIGHT, LOOSE, QUANTA},
-    flight::{Grains, Law, Note, TABLE, TOUCH},
+    flight::{GrainLaw, GrainNote, Grains, TABLE, TOUCH},
     law2020::{MOST, TALL},
 };
 use crate::sim::cells::{Cells, Places};
@@ -69,7 +69,7 @@ fn dot<V: Cells>(a: [V; 3], b: [V; 3]) -> V {
     (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]
 }
 
-impl Law for Boundary<'_> {
+impl GrainLaw for Boundary<'_> {
     fn settles(&self) -> bool {
         false
     }
@@ -83,7 +83,7 @@ impl Law for Boundary<'_> {
     }
 
     #[inline(always)]
-    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> Note<V> {
+    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> GrainNote<V> {
         let field = self.field;
         let (zero, one) = (V::all(0.0), V::all(1.0));
         let tiny = V::all(1e-12);
@@ -146,7 +146,7 @@ impl Law for Boundary<'_> {
         let goes_on = speed.if_above(V::all(SLOWEST), acts, zero);
         grains.runs = V::all(self.longest).if_above(grains.age, goes_on, zero);
         let contact = (reached - grains.height).if_positive(acts, zero);
-        Note {
+        GrainNote {
             at: new,
             beside: None,
             change: [V::minus(dropped, lifted); 2],

@@ -14,7 +14,7 @@
 
 use super::{
     field::{CAPACITY, Field, LOOSE, UPTAKE, WEAR},
-    flight::{Grains, Law, Note, TABLE, TOUCH},
+    flight::{GrainLaw, GrainNote, Grains, TABLE, TOUCH},
 };
 use crate::sim::cells::Cells;
 
@@ -49,7 +49,7 @@ pub enum Beyond {
     Stops,
 }
 
-impl Law for Drift<'_> {
+impl GrainLaw for Drift<'_> {
     fn settles(&self) -> bool {
         true
     }
@@ -63,7 +63,7 @@ impl Law for Drift<'_> {
     }
 
     #[inline(always)]
-    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> Note<V> {
+    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> GrainNote<V> {
         let field = self.field;
         let (zero, one) = (V::all(0.0), V::all(1.0));
         let runs = grains.runs;
@@ -103,7 +103,7 @@ impl Law for Drift<'_> {
         let rest = wear.if_above(zero, V::all(2.0 * self.longest), V::all(self.longest));
         grains.runs = rest.if_above(grains.age, runs - runs * stopped, zero);
         let contact = capacity.if_positive(runs, zero);
-        Note {
+        GrainNote {
             at: new,
             beside: None,
             change: [V::minus(dropped, lifted); 2],

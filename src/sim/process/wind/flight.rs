@@ -83,7 +83,7 @@ impl<V: Cells> Grains<V> {
 }
 
 /// What grains ask of the sand in a step.
-pub struct Note<V: Cells> {
+pub struct GrainNote<V: Cells> {
     /// The cell that is changed, as a place in the field.
     pub at: Places,
     /// A second one, if the law has two.
@@ -97,7 +97,7 @@ pub struct Note<V: Cells> {
 }
 
 /// A law of motion and exchange. Its step must be `#[inline(always)]`.
-pub trait Law: Sync {
+pub trait GrainLaw: Sync {
     /// Whether what a grain carries at its end is laid down there; else it is lost.
     fn settles(&self) -> bool;
 
@@ -108,12 +108,12 @@ pub trait Law: Sync {
     fn bite(&self) -> f32;
 
     /// A step. One that has ended asks for nothing and stays where it is.
-    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> Note<V>;
+    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> GrainNote<V>;
 }
 
 /// What grains did, in quanta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct FlightOutcome {
     /// Steps taken.
     pub steps: u64,
     /// Taken off the sand.
@@ -128,7 +128,7 @@ pub struct Outcome {
     pub lost: i64,
 }
 
-impl Outcome {
+impl FlightOutcome {
     fn and(self, other: Self) -> Self {
         Self {
             steps: self.steps + other.steps,
@@ -143,7 +143,13 @@ impl Outcome {
 
 /// Runs grains to their end. What they do to the sand is added to the tallies: one for each thread that ran, as large as
 /// the field.
-pub fn run<L: Law>(law: &L, starts: &[Start], tallies: &mut Vec<Tallies>, cells: usize, watched: bool) -> Outcome {
+pub fn run<L: GrainLaw>(
+    law: &L,
+    starts: &[Start],
+    tallies: &mut Vec<Tallies>,
+    cells: usize,
+    watched: bool,
+) -> FlightOutcome {
     let threads = rayon::current_num_threads().min(starts.len() / GRAINS_PER_THREAD).max(1);
     if tallies.len() < threads {
         tallies.resize_with(threads, Tallies::default);
@@ -154,16 +160,16 @@ pub fn run<L: Law>(law: &L, starts: &[Start], tallies: &mut Vec<Tallies>, cells:
         if watched {
             tallies.passed.resize(cells, 0);
         }
-        with_vector_unit(Flight { law, starts, next: &next, tallies, watched })
+        with_vector_unit(WaveOfThread { law, starts, next: &next, tallies, watched })
     };
-    let outcomes: Vec<Outcome> = tallies.par_iter_mut().take(threads).with_max_len(1).map(run).collect();
-    outcomes.into_iter().fold(Outcome::default(), Outcome::and)
+    let outcomes: Vec<FlightOutcome> = tallies.par_iter_mut().take(threads).with_max_len(1).map(run).collect();
+    outcomes.into_iter().fold(FlightOutcome::default(), FlightOutcome::and)
 }
 
 /// The ways of grains, run once more by themselves. `offset` is what a cell's middle lies from its number.
-pub fn tracks<L: Law>(law: &L, starts: &[Start], offset: f32) -> Vec<Track> {
+pub fn tracks<L: GrainLaw>(law: &L, starts: &[Start], offset: f32) -> Vec<Track> {
     let way = |start: &Start| {
-        let mut lane = Lanes::new();
+        let mut lane = GrainLanes::new();
         lane.take(0, start);
         let mut grains: Grains<f32> = lane.load();
         let mut track = vec![[grains.x + offset, grains.y + offset]];
@@ -177,7 +183,7 @@ pub fn tracks<L: Law>(law: &L, starts: &[Start], offset: f32) -> Vec<Track> {
 }
 
 /// The state of as many grains as a vector has lanes.
-struct Lanes {
+struct GrainLanes {
     numbers: [[f32; MOST]; 9],
     wholes: [[i32; MOST]; 5],
 }
@@ -187,7 +193,7 @@ const RUNS: usize = 7;
 const LEFT: usize = 8;
 const LOAD: usize = 0;
 
-impl Lanes {
+impl GrainLanes {
     /// No grain in any lane.
     fn new() -> Self {
         Self { numbers: [[0.0; MOST]; 9], wholes: [[0; MOST]; 5] }
@@ -242,7 +248,7 @@ impl Lanes {
 }
 
 /// One thread's part of a wave.
-struct Flight<'a, L> {
+struct WaveOfThread<'a, L> {
     law: &'a L,
     starts: &'a [Start],
     next: &'a AtomicUsize,
@@ -250,14 +256,14 @@ struct Flight<'a, L> {
     watched: bool,
 }
 
-impl<L: Law> Pass for Flight<'_, L> {
-    type Output = Outcome;
+impl<L: GrainLaw> Pass for WaveOfThread<'_, L> {
+    type Output = FlightOutcome;
 
     #[inline(always)]
-    fn run<V: Cells>(self) -> Outcome {
+    fn run<V: Cells>(self) -> FlightOutcome {
         let Self { law, starts, next, tallies, watched } = self;
-        let mut lanes = Lanes::new();
-        let mut outcome = Outcome::default();
+        let mut lanes = GrainLanes::new();
+        let mut outcome = FlightOutcome::default();
         let mut holds = [false; MOST];
         loop {
             let mut grains: Grains<V> = lanes.load();
@@ -317,7 +323,7 @@ fn tally(both: i64) -> i64 {
 
 /// Adds a note to the tallies.
 #[inline(always)]
-fn apply<V: Cells>(tallies: &mut Tallies, note: &Note<V>, outcome: &mut Outcome) {
+fn apply<V: Cells>(tallies: &mut Tallies, note: &GrainNote<V>, outcome: &mut FlightOutcome) {
     for (cell, at) in [Some(&note.at), note.beside.as_ref()].into_iter().enumerate() {
         let Some(at) = at else { break };
         let mut both = [0; MOST];
@@ -334,7 +340,7 @@ fn apply<V: Cells>(tallies: &mut Tallies, note: &Note<V>, outcome: &mut Outcome)
 
 /// Adds the rock that a note's grains wear off.
 #[cold]
-fn wear<V: Cells>(tallies: &mut Tallies, note: &Note<V>, outcome: &mut Outcome) {
+fn wear<V: Cells>(tallies: &mut Tallies, note: &GrainNote<V>, outcome: &mut FlightOutcome) {
     tallies.worn.resize(tallies.changes.len(), 0);
     let mut worn = [0; MOST];
     V::store_whole(V::nearest(note.worn.positive()), &mut worn);

@@ -19,7 +19,7 @@
 use super::{
     Params,
     field::{BLOWS, Field, HEIGHT, LOOSE, QUANTA, WEAR},
-    flight::{Grains, Law, Note, TOUCH},
+    flight::{GrainLaw, GrainNote, Grains, TOUCH},
 };
 use crate::sim::{cells::Cells, real::Real};
 
@@ -45,7 +45,7 @@ pub struct Motion<R> {
 
 /// The numbers of the law.
 #[derive(Clone, Copy, Debug)]
-pub struct Constants<C> {
+pub struct Constants2020<C> {
     dt: C,
     fall: C,
     relaxation: C,
@@ -55,7 +55,7 @@ pub struct Constants<C> {
     cured: bool,
 }
 
-impl<C: Real> Constants<C> {
+impl<C: Real> Constants2020<C> {
     /// The numbers of these parameters in a wind, in cells per unit of time.
     pub fn new(params: &Params, wind: [f64; 2], cured: bool) -> Self {
         let dt = f64::from(params.dt);
@@ -162,7 +162,7 @@ pub struct Law2020<'a> {
     /// The ground; heights in units of 80 cells.
     pub field: &'a Field,
     /// The numbers.
-    pub constants: Constants<f32>,
+    pub constants: Constants2020<f32>,
     /// Cells at the border in which a grain has left.
     pub margin: f32,
     /// Whether grains that leave come in on the other side.
@@ -218,7 +218,7 @@ impl Law2020<'_> {
     }
 }
 
-impl Law for Law2020<'_> {
+impl GrainLaw for Law2020<'_> {
     fn settles(&self) -> bool {
         self.constants.cured
     }
@@ -233,7 +233,7 @@ impl Law for Law2020<'_> {
     }
 
     #[inline(always)]
-    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> Note<V> {
+    fn step<V: Cells>(&self, grains: &mut Grains<V>) -> GrainNote<V> {
         let field = self.field;
         let (zero, one) = (V::all(0.0), V::all(1.0));
         let old = field.cell::<V>(grains.x, grains.y);
@@ -303,7 +303,7 @@ impl Law for Law2020<'_> {
         grains.runs = V::all(self.longest).if_above(grains.age, slow, zero);
         // A call to settle wherever sand was lifted or dropped; a mark where the grain touches the ground.
         let cascades = contact * V::number(lifted).if_above(zero, one, zero);
-        Note {
+        GrainNote {
             at: old,
             beside: Some(new),
             change: [V::minus(half, taken), half],
@@ -322,7 +322,7 @@ pub fn run_alone<R>(
     [bedrock, sand]: [&mut [R]; 2],
     width: usize,
     margin: usize,
-    constants: &Constants<R>,
+    constants: &Constants2020<R>,
     params: &Params,
     start: [f64; 2],
 ) -> (Motion<R>, R, u64)

@@ -27,7 +27,7 @@ use self::{
     waves::Flight,
 };
 pub use self::{
-    params::{Law, Params, Spawn},
+    params::{Params, Spawn, WindLaw},
     weather::Weather,
 };
 use super::{
@@ -226,7 +226,7 @@ impl Wind {
         let cured = params.mode == Mode::Default;
         let weather = if cured { Weather::of(params, tick, &mut stream) } else { Weather::mean(params) };
         let upwind = match (params.mode, params.law) {
-            (Mode::Published, law) => law == Law::_2020,
+            (Mode::Published, law) => law == WindLaw::_2020,
             (Mode::Default, _) => params.spawn == Spawn::Upwind,
         };
         // Published grains of 2020 end in the outermost cells, and start beside them.
@@ -322,11 +322,11 @@ impl Wind {
         let gust = self.weather.map_or(0.0, |weather| weather.strength);
         let covered = self.setup.covered(terrain, self.setup.params.mode);
         let [lies, slides] = match (params.mode, params.law) {
-            (_, Law::_2020) => [params.roughness, params.dt * params.settling],
-            (Mode::Published, Law::BoundaryLayer) => [params.slope_limit, 0.125],
-            (Mode::Default, Law::BoundaryLayer) => [0.0, 0.0],
+            (_, WindLaw::_2020) => [params.roughness, params.dt * params.settling],
+            (Mode::Published, WindLaw::BoundaryLayer) => [params.slope_limit, 0.125],
+            (Mode::Default, WindLaw::BoundaryLayer) => [0.0, 0.0],
         };
-        let cured = params.mode == Mode::Default && params.law == Law::BoundaryLayer;
+        let cured = params.mode == Mode::Default && params.law == WindLaw::BoundaryLayer;
         let share = Scaled::new(params, covered.as_ref(), |own| {
             let strength = gust * waves::stronger(params, own);
             let creep = own.creep * waves::most(own, terrain, strength) / (3.0 * terrain.cell_size);

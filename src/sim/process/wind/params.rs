@@ -13,7 +13,7 @@ const OURS: &str = "ours";
 
 /// How grains move and what they can carry.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Law {
+pub enum WindLaw {
     /// Grains beat sand loose where they hit the ground, and drop it while they fly.
     _2020,
     /// Grains carry what the wind close to the ground can hold.
@@ -39,7 +39,7 @@ pub struct Params {
     pub mode: Mode,
     /// Which of the two models moves the grains.
     #[reflect(@choice().source("McDonald 2020 and 2023"))]
-    pub law: Law,
+    pub law: WindLaw,
     /// Where the wind blows to: 0° along columns, 90° along rows.
     #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main())]
     pub direction: f32,
@@ -140,7 +140,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             mode: Mode::Default,
-            law: Law::BoundaryLayer,
+            law: WindLaw::BoundaryLayer,
             direction: 45.0,
             strength: 2.0,
             gusts: 0.0,

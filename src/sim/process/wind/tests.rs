@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{law2020::Constants, *};
+use super::{law2020::Constants2020, *};
 use crate::sim::{
     Simulation,
     process::{contract::alone, water},
@@ -28,7 +28,7 @@ where
     R: Real + PartialOrd + Into<f64>,
 {
     let params = Params::default();
-    let constants = Constants::<R>::new(&params, PUBLISHED, false);
+    let constants = Constants2020::<R>::new(&params, PUBLISHED, false);
     let layer = |name: &str| reference(name).into_iter().map(R::splat).collect::<Vec<R>>();
     let (mut bedrock, mut sand) = (layer("wind_bedrock0.f32"), layer("wind_sand0.f32"));
     let list = String::from_utf8(data("wind_particles.txt")).expect("it is text");
@@ -112,9 +112,9 @@ fn a_wave_of_the_published_law_does_what_grains_do_one_by_one() {
         *sand = 120.0 + 40.0 * (0.11 * x + 0.03 * y).sin() + 40.0 * (0.09 * y - 0.05 * x).cos();
     }
     terrain.start = terrain.ground();
-    let params = Params { mode: Mode::Published, law: Law::_2020, per_tick: 250, ..Params::default() };
+    let params = Params { mode: Mode::Published, law: WindLaw::_2020, per_tick: 250, ..Params::default() };
     let waves = blow(terrain.clone(), params.clone(), 8);
-    let constants = Constants::<f32>::new(&params, PUBLISHED, false);
+    let constants = Constants2020::<f32>::new(&params, PUBLISHED, false);
     let unit = 1.0 / (TALL as f32 * terrain.cell_size);
     let layer = |grid: &Grid| grid.iter().map(|value| value * unit).collect::<Vec<f32>>();
     let (mut bedrock, mut sand) = (layer(&terrain.bedrock), layer(&terrain.sand));
@@ -193,7 +193,7 @@ fn a_flat_sheet_grows_dunes_unaided() {
 #[test]
 fn nothing_is_lost_with_wrap_or_refeeding_and_an_open_map_loses_what_it_books() {
     for (edge, refeed) in [(Edge::Wrap, false), (Edge::Open, true), (Edge::Open, false), (Edge::Wall, false)] {
-        for law in [Law::_2020, Law::BoundaryLayer] {
+        for law in [WindLaw::_2020, WindLaw::BoundaryLayer] {
             let mut terrain = flat(64, 5.0, edge);
             terrain.spread_sand(2.0);
             heap(&mut terrain, [20.0, 30.0], 14.0, 9.0);
@@ -216,7 +216,7 @@ fn nothing_is_lost_with_wrap_or_refeeding_and_an_open_map_loses_what_it_books() 
 fn grains_of_a_wave_take_no_more_sand_than_there_is() {
     let beaten = Params { gravity: 1.0, suspension: 0.0228, per_tick: 64, ..Params::default() };
     let crowded = Params { max_age: 4096, per_tick: 64, direction: 0.0, ..Params::default() };
-    for (thickness, law, params) in [(0.02, Law::BoundaryLayer, crowded), (0.5, Law::_2020, beaten)] {
+    for (thickness, law, params) in [(0.02, WindLaw::BoundaryLayer, crowded), (0.5, WindLaw::_2020, beaten)] {
         for mode in [Mode::Default, Mode::Published] {
             let mut terrain = flat(64, 5.0, Edge::Wrap);
             pyramid(&mut terrain, 20.0, 60.0);
@@ -227,7 +227,7 @@ fn grains_of_a_wave_take_no_more_sand_than_there_is() {
             assert!((kept / terrain.sand.total() - 1.0).abs() < 1e-7, "{mode:?} {law:?}: {kept}");
             assert!(row.lost >= 0.0 && (mode == Mode::Published || row.lost == 0.0), "{mode:?} {law:?}: {}", row.lost);
             let guards: u64 = run.slots.iter().map(|slot| slot.process.counts().guards).sum();
-            assert!(guards > 0 || law == Law::BoundaryLayer, "{mode:?} {law:?}: no cell was crowded");
+            assert!(guards > 0 || law == WindLaw::BoundaryLayer, "{mode:?} {law:?}: no cell was crowded");
         }
     }
 }
@@ -274,7 +274,7 @@ fn turning_the_wind_turns_the_result() {
 
 #[test]
 fn wet_sand_does_not_blow() {
-    for law in [Law::_2020, Law::BoundaryLayer] {
+    for law in [WindLaw::_2020, WindLaw::BoundaryLayer] {
         let mut terrain = flat(64, 5.0, Edge::Wrap);
         heap(&mut terrain, [32.0, 32.0], 20.0, 8.0);
         let dry = terrain.clone();
@@ -334,7 +334,7 @@ fn maps_of_any_size_can_be_blown_over() {
         for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
             for (mode, law) in [Mode::Default, Mode::Published]
                 .into_iter()
-                .flat_map(|mode| [Law::_2020, Law::BoundaryLayer].map(|law| (mode, law)))
+                .flat_map(|mode| [WindLaw::_2020, WindLaw::BoundaryLayer].map(|law| (mode, law)))
             {
                 let mut terrain = Terrain::bare(Grid::filled(width, height, 3.0), 2.0, edge);
                 terrain.spread_sand(1.0);
@@ -349,7 +349,8 @@ fn maps_of_any_size_can_be_blown_over() {
 
 #[test]
 fn watched_grains_leave_tracks_in_a_tick_of_many_waves_and_blow_as_they_would_unwatched() {
-    for (mode, law) in [(Mode::Published, Law::_2020), (Mode::Default, Law::_2020), (Mode::Default, Law::BoundaryLayer)]
+    for (mode, law) in
+        [(Mode::Published, WindLaw::_2020), (Mode::Default, WindLaw::_2020), (Mode::Default, WindLaw::BoundaryLayer)]
     {
         let mut terrain = flat(48, 5.0, Edge::Wrap);
         terrain.spread_sand(2.0);

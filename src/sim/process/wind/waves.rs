@@ -1,13 +1,13 @@
 //! A wave of grains under each law: what it sees of the terrain, and how it flies.
 
 use super::{
-    Law, MARGIN, Params, Weather, Wind,
+    MARGIN, Params, Weather, Wind, WindLaw,
     air::{self, decay},
     boundary::Boundary,
     drift::{Beyond, Drift},
     field::{self, BLOWS, CAPACITY, Field, HEIGHT, LOOSE, QUANTA, Tallies, UPTAKE, WEAR},
-    flight::{self, Outcome, Start},
-    law2020::{Constants, Law2020, TALL},
+    flight::{self, FlightOutcome, Start},
+    law2020::{Constants2020, Law2020, TALL},
 };
 use crate::sim::{
     grid::Grid,
@@ -50,13 +50,13 @@ pub(super) struct Flight<'a> {
 
 /// Lets a wave fly under a law. `offset` is what a cell's middle lies from its number there. Returns what the grains did and
 /// the law's greatest bite.
-fn fly<L: flight::Law>(
+fn fly<L: flight::GrainLaw>(
     law: &L,
     flight: Flight<'_>,
     offset: f32,
     tallies: &mut Vec<Tallies>,
     tracks: &mut Vec<Track>,
-) -> (Outcome, f32) {
+) -> (FlightOutcome, f32) {
     if flight.tracks > 0 {
         *tracks = flight::tracks(law, &sample(flight.starts, flight.tracks), offset);
     }
@@ -75,9 +75,9 @@ impl Wind {
         self.field.resize(terrain.width(), terrain.height());
         let covered = self.setup.covered(terrain, self.setup.params.mode);
         match (self.setup.params.mode, self.setup.params.law) {
-            (Mode::Default, Law::_2020) => self.see_heights(terrain, true, covered.as_ref()),
+            (Mode::Default, WindLaw::_2020) => self.see_heights(terrain, true, covered.as_ref()),
             (Mode::Published, _) => self.see_heights(terrain, false, None),
-            (Mode::Default, Law::BoundaryLayer) => {
+            (Mode::Default, WindLaw::BoundaryLayer) => {
                 let shear = self.shear(terrain, weather, covered.as_ref());
                 self.see_wind(terrain, weather, covered.as_ref(), &shear);
             }
@@ -86,19 +86,25 @@ impl Wind {
 
     /// Lets a wave fly under the chosen law over what is in the field. Returns what the grains did, and the share of a cell's sand that
     /// one of them takes at most at a visit.
-    pub(super) fn fly(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
+    pub(super) fn fly(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (FlightOutcome, f32) {
         match (self.setup.params.mode, self.setup.params.law) {
-            (mode, Law::_2020) => self.fly_2020(terrain, weather, mode == Mode::Default, flight),
-            (Mode::Published, Law::BoundaryLayer) => self.fly_boundary(weather, flight),
-            (Mode::Default, Law::BoundaryLayer) => self.fly_drift(terrain, weather, flight),
+            (mode, WindLaw::_2020) => self.fly_2020(terrain, weather, mode == Mode::Default, flight),
+            (Mode::Published, WindLaw::BoundaryLayer) => self.fly_boundary(weather, flight),
+            (Mode::Default, WindLaw::BoundaryLayer) => self.fly_drift(terrain, weather, flight),
         }
     }
 
-    fn fly_2020(&mut self, terrain: &Terrain, weather: Weather, cured: bool, flight: Flight<'_>) -> (Outcome, f32) {
+    fn fly_2020(
+        &mut self,
+        terrain: &Terrain,
+        weather: Weather,
+        cured: bool,
+        flight: Flight<'_>,
+    ) -> (FlightOutcome, f32) {
         let wind = weather.heading.map(|part| f64::from(part * weather.strength));
         let law = Law2020 {
             field: &self.field,
-            constants: Constants::new(&self.setup.params, wind, cured),
+            constants: Constants2020::new(&self.setup.params, wind, cured),
             margin: if cured { 0.0 } else { MARGIN as f32 },
             periodic: cured && self.returns(terrain),
             walls: cured && terrain.edge == Edge::Wall,
@@ -108,7 +114,7 @@ impl Wind {
         fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
     }
 
-    fn fly_boundary(&mut self, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
+    fn fly_boundary(&mut self, weather: Weather, flight: Flight<'_>) -> (FlightOutcome, f32) {
         let law = Boundary {
             field: &self.field,
             wind: weather.heading.map(|part| part * weather.strength),
@@ -125,7 +131,7 @@ impl Wind {
     /// How strong the wind of the default law is close to the ground.
     fn shear(&self, terrain: &Terrain, weather: Weather, covered: Option<&Covered<Params>>) -> Grid {
         let params = &self.setup.params;
-        let wind = air::Wind {
+        let wind = air::Airflow {
             heading: weather.heading,
             memory: MEMORY * length(params, terrain),
             speed_up: params.speed_up,
@@ -140,7 +146,7 @@ impl Wind {
         air::shear(terrain, wind, speed_up.as_ref())
     }
 
-    fn fly_drift(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (Outcome, f32) {
+    fn fly_drift(&mut self, terrain: &Terrain, weather: Weather, flight: Flight<'_>) -> (FlightOutcome, f32) {
         let steps = flight.starts.len() as f32 * self.setup.params.max_age as f32;
         let visits = steps / terrain.sand.len() as f32;
         let law = Drift {

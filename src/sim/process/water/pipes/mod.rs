@@ -18,7 +18,7 @@ mod transport;
 use self::{
     erode::{Erosion, PipeBed},
     flow::FlowRow,
-    transport::Transport,
+    transport::SedimentTransport,
 };
 use super::{
     FILM_SQUARE, Params, Rain, Shore, WaterSums, Work,
@@ -170,7 +170,7 @@ impl Pass for PipeSweep<'_> {
         let width = border.width;
         let mut surface: Window<2, 4> = Window::over(&layers, MARGIN as isize);
         let mut erosion = Erosion::new(border, own.start - 1, laws.bed, laws.push);
-        let mut transport = Transport::new(border, laws.shift);
+        let mut transport = SedimentTransport::new(border, laws.shift);
         let (mut rained, mut held) = (Aligned::filled(width, 0.0), Tally::default());
         let (flows, erodes, carries) = match work {
             Work::Flow => (own.clone(), 0..0, 0..0),

@@ -8,7 +8,7 @@ use crate::sim::{
 };
 
 /// Every cell takes what was where its water comes from, at most a cell away.
-pub(super) struct Transport {
+pub(super) struct SedimentTransport {
     border: Border,
     /// Δt/l.
     shift: f32,
@@ -17,7 +17,7 @@ pub(super) struct Transport {
     lost: Tally,
 }
 
-impl Transport {
+impl SedimentTransport {
     pub fn new(border: Border, shift: f32) -> Self {
         Self { border, shift, clear: Aligned::filled(border.width + 2, 0.0), lost: Tally::default() }
     }
