@@ -35,7 +35,8 @@ use thalweg::{
     ui::{
         Kept, PanelState, UiVisible,
         group::group_ui,
-        panels::{PANELS, Panel, window_ui},
+        panel::Panel,
+        panels::{PANELS, window_ui},
         springs::{self, Springs, marks_ui},
         toasts::toasts_ui,
         view::view_ui,

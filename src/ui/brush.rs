@@ -6,7 +6,7 @@ use egui_phosphor::regular as icon;
 use super::{
     Kept, PanelState,
     group::{set, some_of_group_ui},
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
 };
 use crate::{

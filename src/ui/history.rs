@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
     Kept, PanelState,
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::{

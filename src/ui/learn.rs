@@ -2,7 +2,7 @@
 
 use bevy_egui::egui::{self, RichText, Ui};
 
-use super::{Kept, PanelState, panels::Panel, style};
+use super::{Kept, PanelState, panel::Panel, style};
 use crate::{
     params,
     runtime::{Command, Workspace},

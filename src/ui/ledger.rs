@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, Ui};
 
 use super::{
     Kept, PanelState,
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
     style::value_row,
 };
 use crate::{

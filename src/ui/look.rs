@@ -5,7 +5,7 @@ use bevy_egui::egui::Ui;
 use super::{
     PanelState,
     group::{group_ui, set},
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
 };
 use crate::{
     look::{Look, WaterLook},

@@ -5,7 +5,7 @@ use bevy_egui::egui::{RichText, Ui};
 use super::{
     Kept, PanelState,
     group::{group_ui, set},
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
 };
 use crate::{
     runtime::{BrushCommand, Command, EditCommand, ShowCommand},

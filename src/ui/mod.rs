@@ -14,6 +14,7 @@ mod mask;
 mod menu;
 mod overlay;
 mod palette;
+pub mod panel;
 pub mod panels;
 mod process;
 mod run;

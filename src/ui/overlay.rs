@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
 
 use super::{
     Kept, PanelState,
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::{

@@ -5,29 +5,14 @@ use bevy_egui::egui::{self, RichText, Ui};
 use super::{
     Kept, PanelState, brush, history, learn, ledger, look, mask,
     menu::menu_ui,
-    overlay, process, run, springs, statistics, style, terrain,
+    overlay,
+    panel::Panel,
+    process, run, springs, statistics, style, terrain,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
 };
 use crate::runtime::{Command, Workspace};
-
-/// A panel of the column at the right of the view: a file that draws it, and a line in [`PANELS`].
-pub struct Panel {
-    /// Its unique name.
-    pub key: &'static str,
-    /// The heading under which it folds; without one it draws its own, if any.
-    pub title: &'static str,
-    /// Where it is seen.
-    pub workspaces: &'static [Workspace],
-    /// Where it is unfolded at first.
-    pub unfolded: &'static [Workspace],
-    /// Draws it, and returns what is asked for.
-    pub draw: fn(&mut Ui, &PanelState<'_>, &mut Kept) -> Vec<Command>,
-}
-
-/// The workspaces that have panels.
-pub const EVERYWHERE: &[Workspace] = &[Workspace::Sculpt, Workspace::Learn];
 
 /// All panels, from the top.
 pub const PANELS: [Panel; 13] = [

@@ -5,7 +5,7 @@ use bevy_egui::egui::{self, RichText, Ui, collapsing_header::CollapsingState};
 use super::{
     Kept, PanelState,
     group::{Changes, all_of_group_ui, group_ui, set},
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
 };
 use crate::{
     params::{self, Parameter, Value, walk},

@@ -4,7 +4,7 @@ use bevy_egui::egui::{RichText, Ui};
 
 use super::{
     Kept, PanelState,
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
 };
 use crate::runtime::Command;
 

@@ -5,7 +5,7 @@ use egui_phosphor::regular as icon;
 
 use super::{
     Kept, PanelState,
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
 };
 use crate::{

@@ -6,7 +6,7 @@ use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 use super::{
     Kept, PanelState,
     ledger::volume,
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::{

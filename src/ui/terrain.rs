@@ -6,7 +6,7 @@ use egui_phosphor::regular as icon;
 use super::{
     Kept, PanelState,
     group::{group_ui, set},
-    panels::{EVERYWHERE, Panel},
+    panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::{
