@@ -59,8 +59,9 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);
     live.file = file.filter(|_| !document.is_recovered());
-    let work = live.work();
-    app.world_mut().resource_mut::<History>().begin_with(&timeline, work);
+    app.world_mut().resource_scope(|world, live: Mut<Live>| {
+        world.resource_mut::<History>().begin_with(&timeline, &live);
+    });
     if let Some(camera) = camera {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }

@@ -37,8 +37,6 @@ const INTERVAL: u64 = 10;
 const MOST: usize = 200;
 /// Taking a keyframe may cost this share of the time.
 const SHARE: u32 = 30;
-/// After changed settings, a keyframe is taken at most so often.
-const REST: Duration = Duration::from_millis(500);
 /// Memory that a state takes while it is being packed, in bytes per cell: what is usual where water flows.
 const USUAL: usize = 20;
 
@@ -52,6 +50,8 @@ struct Node {
     tick: u64,
     /// What a hand did to come here from the parent; ticks alone, if nothing.
     step: Option<HandStep>,
+    /// Steps on its way that were taken back after time had run on from them.
+    back: BTreeSet<u64>,
     state: Option<NodeState>,
 }
 
@@ -107,6 +107,8 @@ pub struct History {
     /// The last node on the way to the present.
     here: Option<u64>,
     next: u64,
+    /// See [`Node::back`]: those of the present.
+    back: BTreeSet<u64>,
     /// Steps that were taken back, the last one last, each with the place to go to if time had run on from it.
     undone: Vec<(u64, Option<u64>)>,
     /// The present work, and every work of the tree without its layers.
@@ -124,6 +126,8 @@ pub struct History {
     interval: u64,
     taken: Option<Instant>,
     cost: Duration,
+    /// How many nodes and changes there had been when it was last seen to that they keep to the budget.
+    trimmed: (u64, u64),
     /// The node to go to. Of several that were asked for while a frame was drawn, the last counts.
     pub(super) wanted: Option<u64>,
 }
@@ -144,51 +148,51 @@ impl History {
     /// All steps of the present work and those before it, and keyframes where branches begin and end; the oldest first.
     pub fn rows(&self) -> Vec<HistoryRow<'_>> {
         let (marks, way) = (self.marks(), self.way(self.here).map(|node| node.id).collect::<BTreeSet<_>>());
-        let row = |node: &'_ Node| {
-            let holds = way.contains(&node.id) && node.step.as_ref().is_none_or(|step| !step.taken_back);
-            let branch = marks.iter().rfind(|mark| mark.id <= node.id).map_or(0, |mark| mark.branch);
-            let label = self.label(node.id);
-            let ends = node.parent.is_none() || self.children(node.id).count() != 1;
-            let listed = label.is_some() || ends || self.here == Some(node.id);
-            let mark = Mark { id: node.id, tick: node.tick, branch };
-            listed.then_some((mark, holds))
-        };
-        let own = self.nodes.iter().filter(|node| node.work == self.work || way.contains(&node.id));
-        own.filter_map(row).map(|(mark, holds)| HistoryRow { mark, label: self.label(mark.id), holds }).collect()
+        let mut children: BTreeMap<Option<u64>, usize> = BTreeMap::new();
+        self.nodes.iter().for_each(|node| *children.entry(node.parent).or_default() += 1);
+        let mut rows = Vec::new();
+        for node in self.nodes.iter().filter(|node| node.work == self.work || way.contains(&node.id)) {
+            let Node { id, parent, tick, .. } = *node;
+            let label = self.label(id);
+            let ends = parent.is_none() || children.get(&Some(id)) != Some(&1);
+            if label.is_none() && !ends && self.here != Some(id) {
+                continue;
+            }
+            let before = marks.partition_point(|mark| mark.id <= id).checked_sub(1);
+            let mark = Mark { id, tick, branch: before.map_or(0, |before| marks[before].branch) };
+            rows.push(HistoryRow { mark, label, holds: way.contains(&id) && !self.back.contains(&id) });
+        }
+        rows
     }
 
     /// Steps that can be taken back, the last one first.
     pub fn done(&self) -> Vec<u64> {
-        let can_go_back = |node: &&Node| match (&node.step, node.parent) {
-            (None, _) => false,
-            (Some(step), None) => !step.taken_back && !matches!(step.change, Change::Replaced),
-            (Some(step), Some(_)) => !step.taken_back,
-        };
+        let from_somewhere = |node: &Node| node.parent.is_some() || matches!(node.change(), Some(Change::Settings(..)));
+        let can_go_back = |node: &&Node| node.step.is_some() && !self.back.contains(&node.id) && from_somewhere(node);
         self.way(self.here).filter(can_go_back).map(|node| node.id).collect()
     }
 
     /// All places of the present work that can be gone to, the oldest first.
     pub fn marks(&self) -> Vec<Mark> {
-        let mut marks: Vec<(Mark, Option<u64>)> = Vec::with_capacity(self.nodes.len());
-        let mut branches = 0;
-        for node in self.nodes.iter().filter(|node| node.work == self.work) {
-            if node.state.is_none() && !self.is_beside(node) {
-                continue;
-            }
-            let marked = |node: &Node| marks.iter().find(|(mark, _)| mark.id == node.id).map(|(mark, _)| *mark);
+        let mut marks: Vec<Mark> = Vec::with_capacity(self.nodes.len());
+        let (mut branches, mut parents) = (0, BTreeSet::new());
+        let own = self.nodes.iter().filter(|node| node.work == self.work);
+        for node in own.filter(|node| node.state.is_some() || self.is_beside(node)) {
+            let marked =
+                |node: &Node| marks.binary_search_by_key(&node.id, |mark| mark.id).ok().map(|place| marks[place]);
             let parent = self.way(node.parent).find_map(marked);
             // The first child goes on with its parent's branch, another one begins its own.
-            let only = !marks.iter().any(|(_, other)| *other == parent.map(|parent| parent.id));
+            let first = parents.insert(parent.map(|parent| parent.id));
             let branch = match parent {
-                Some(parent) if only && parent.tick <= node.tick => parent.branch,
+                Some(parent) if first && parent.tick <= node.tick => parent.branch,
                 _ => {
                     branches += 1;
                     branches - 1
                 }
             };
-            marks.push((Mark { id: node.id, tick: node.tick, branch }, parent.map(|parent| parent.id)));
+            marks.push(Mark { id: node.id, tick: node.tick, branch });
         }
-        marks.into_iter().map(|(mark, _)| mark).collect()
+        marks
     }
 
     /// The last node on the way to the present.
@@ -224,10 +228,15 @@ impl History {
         {
             change(live);
             (*after, step.label, *state) = (RunSettings::all(live), longer, None);
+            let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
+            if kept && self.is_at_node(live) {
+                // A keyframe was taken of this very tick, with the setting as it was.
+                self.push(live, None);
+            }
             return;
         }
-        if live.between_ticks() && !self.is_at_node(live) {
-            self.push(live, None);
+        if live.between_ticks() {
+            self.keep_present(live);
         }
         let before = RunSettings::all(live);
         change(live);
@@ -307,20 +316,21 @@ impl History {
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            Change::Settings(..) => {
-                step.change.back(live);
-                step.taken_back = !is_here;
-            }
+            Change::Settings(..) => drop(step.change.back(live)),
             Change::Touched(..) if is_here && is_now => drop(step.change.back(live)),
             _ => {
                 let place = self.keep_present(live);
-                self.go_to(parent?, live);
-                self.undone.push((id, place));
-                return Some((label, true));
+                return self.go_to(parent?, live).then(|| {
+                    self.undone.push((id, place));
+                    (label, true)
+                });
             }
         }
         if is_here {
             self.here = parent;
+        } else {
+            self.back.insert(id);
+            self.push(live, None);
         }
         self.undone.push((id, None));
         Some((label, false))
@@ -339,19 +349,21 @@ impl History {
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            Change::Settings(..) => {
+            Change::Settings(..) if place.is_none() || follows => {
                 step.change.forward(live);
-                if !std::mem::take(&mut step.taken_back) {
-                    if follows {
-                        self.here = Some(id);
-                    } else {
-                        // Time has run on: it is done once more, from here.
-                        let change = step.change.clone();
-                        self.push(live, Some((label.clone(), change)));
-                    }
+                // Where time has run on, it is done once more, from here.
+                let again = Some((label.clone(), step.change.clone()));
+                if self.back.remove(&id) {
+                    self.push(live, None);
+                } else if follows {
+                    self.here = Some(id);
+                } else {
+                    self.push(live, again);
                 }
             }
-            Change::Touched(..) if place.is_none() && follows && is_now && step.change.forward(live) => {
+            Change::Touched(..)
+                if place.is_none_or(|place| place == id) && follows && is_now && step.change.forward(live) =>
+            {
                 self.here = Some(id);
             }
             _ => {
@@ -389,9 +401,9 @@ impl History {
 
     /// Adds a node after the present one, which it becomes. Returns its number.
     fn push(&mut self, live: &Live, step: Option<(Label, Change)>) -> u64 {
-        let step = step.map(|(label, change)| HandStep { label, change, taken_back: false });
-        let (id, parent) = (self.next, self.here);
-        self.nodes.push(Node { id, parent, work: live.work(), tick: live.ticks(), step, state: None });
+        let step = step.map(|(label, change)| HandStep { label, change });
+        let (id, parent, back) = (self.next, self.here, self.back.clone());
+        self.nodes.push(Node { id, parent, work: live.work(), tick: live.ticks(), step, back, state: None });
         (self.here, self.work, self.next) = (Some(id), live.work(), id + 1);
         id
     }
@@ -403,10 +415,8 @@ impl History {
         if self.here == Some(id) {
             self.here = parent;
         }
-        let made_for_it = |node: &Node| node.step.is_none() && node.state.is_none();
-        if let Some(parent) = parent.and_then(|id| self.node(id)).filter(|node| made_for_it(node)).map(|node| node.id)
-            && self.children(parent).next().is_none()
-        {
+        let empty = |id: u64| self.node(id).is_some_and(|node| node.step.is_none() && node.state.is_none());
+        if let Some(parent) = parent.filter(|&id| empty(id) && self.children(id).next().is_none()) {
             self.forget(parent);
         }
     }
@@ -448,9 +458,13 @@ impl History {
 
     /// The route to a node; where no state of it is kept, to the next one after it, or else before it.
     fn nearest_route(&self, id: u64) -> Option<Vec<u64>> {
-        let after = self.nodes.iter().filter(|node| node.id > id && self.way(node.parent).any(|node| node.id == id));
+        let tick = self.node(id)?.tick;
+        let comes_after = |node: &&Node| node.id > id && self.way(node.parent).any(|node| node.id == id);
+        let mut after: Vec<&Node> = self.nodes.iter().filter(comes_after).collect();
+        after.sort_by_key(|node| node.tick.abs_diff(tick));
         let before = self.way(self.node(id).and_then(|node| node.parent));
-        let mut places = std::iter::once(id).chain(after.map(|node| node.id)).chain(before.map(|node| node.id));
+        let mut places =
+            std::iter::once(id).chain(after.into_iter().map(|node| node.id)).chain(before.map(|node| node.id));
         places.find_map(|id| self.route(id))
     }
 
@@ -475,6 +489,7 @@ impl History {
             }
         }
         (self.here, self.work) = (route.last().copied(), work);
+        self.back = self.here.and_then(|id| self.node(id)).map_or_else(BTreeSet::new, |node| node.back.clone());
         true
     }
 
@@ -511,7 +526,6 @@ impl History {
             None => self.push(live, None),
         };
         self.take_as(id, live);
-        self.keep_to_budget();
     }
 
     /// The same as the state of a node.
@@ -543,15 +557,7 @@ impl History {
             }
             return;
         }
-        let settings = |node: &Node| matches!(node.change(), Some(Change::Settings(..)));
-        let waits = self.taken.is_some_and(|taken| taken.elapsed() < REST);
-        let wanted = match self.here {
-            None => true,
-            Some(id) => {
-                let patient = waits && self.node(id).is_some_and(|node| settings(node) && !self.is_beside(node));
-                self.is_at_node(live) && self.route(id).is_none() && !patient
-            }
-        };
+        let wanted = self.here.is_none_or(|id| self.is_at_node(live) && self.route(id).is_none());
         if wanted && live.fault().is_none() {
             self.take(live);
         }
@@ -559,65 +565,82 @@ impl History {
 
     /// Makes all sessions what they were at the last state on their way, or at their start if there is none.
     pub(super) fn go_back(&mut self, live: &mut Live) {
+        self.end_stroke();
         if !self.here.is_some_and(|id| self.go_to(id, live)) {
             live.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
+            live.halted = false;
         }
-        live.halted = false;
     }
 
-    /// Thins out keyframes where there are too many, and forgets the oldest nodes where they take too much memory.
+    /// Thins out keyframes where there are too many, and forgets the oldest nodes where all take too much memory.
     fn keep_to_budget(&mut self) {
-        let keyframes = |history: &Self| history.nodes.iter().filter(|node| node.step.is_none()).count();
-        while (keyframes(self) > MOST || self.bytes() > BUDGET) && (self.thin() || self.bytes() > BUDGET) {
-            let Some(oldest) = self.nodes.first().map(|node| node.id).filter(|_| self.bytes() > BUDGET) else {
-                continue;
-            };
-            if self.here == Some(oldest) {
-                break;
-            }
-            self.nodes.remove(0);
-            self.nodes.iter_mut().filter(|node| node.parent == Some(oldest)).for_each(|node| node.parent = None);
-        }
-        let (nodes, work) = (&self.nodes, self.work);
-        self.works.retain(|id, _| *id == work || nodes.iter().any(|node| node.work == *id));
+        let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
+        while plain(self) > MOST && self.thin() {}
+        while self.bytes() > BUDGET && (self.thin() || self.drop_oldest()) {}
+        let nodes = &self.nodes;
+        self.undone.retain(|(id, _)| nodes.binary_search_by_key(id, |node| node.id).is_ok());
+        self.works.retain(|id, _| *id == self.work || nodes.iter().any(|node| node.work == *id));
     }
 
-    /// Drops every second keyframe, but neither ends nor forks nor what steps were done from. Whether there were any.
+    /// Forgets the oldest node, but neither the present one nor what the last step needs to be taken back. Whether there was any.
+    fn drop_oldest(&mut self) -> bool {
+        let last = self.done().first().copied();
+        let needed = [self.here, last, last.and_then(|id| self.node(id)?.parent)];
+        let Some(place) = self.nodes.iter().position(|node| !needed.contains(&Some(node.id))) else { return false };
+        let oldest = self.nodes.remove(place).id;
+        self.nodes.iter_mut().filter(|node| node.parent == Some(oldest)).for_each(|node| node.parent = None);
+        true
+    }
+
+    /// The one node that a keyframe leads to by ticks alone. Without one it is an end, a fork, or what a step was done from.
+    fn only_child(&self, node: &Node) -> Option<u64> {
+        let mut children = self.children(node.id);
+        let (child, other) = (children.next()?, children.next());
+        let plain = node.step.is_none() && node.parent.is_some() && self.here != Some(node.id);
+        (plain && child.step.is_none() && other.is_none()).then_some(child.id)
+    }
+
+    /// Drops every second keyframe that leads from one to the next. Whether there were any.
     fn thin(&mut self) -> bool {
         let before = self.nodes.len();
-        let mut index = 1;
+        let mut index = 0;
         while index < self.nodes.len() {
-            let node = &self.nodes[index];
-            let (id, parent, keyframe) = (node.id, node.parent, node.step.is_none() && self.here != Some(node.id));
-            let children: Vec<&Node> = self.children(id).collect();
-            if let ([Node { id: child, step: None, .. }], true) = (&children[..], keyframe) {
-                let child = *child;
-                self.nodes.remove(index);
+            if let Some(child) = self.only_child(&self.nodes[index]) {
+                let parent = self.nodes.remove(index).parent;
                 self.node_mut(child).into_iter().for_each(|node| node.parent = parent);
             }
             // Its follower stays.
             index += 1;
         }
-        self.interval = if self.nodes.len() < before { 2 * self.interval.max(INTERVAL) } else { self.interval };
-        self.nodes.len() < before
+        let thinned = self.nodes.len() < before;
+        if thinned {
+            self.interval = 2 * self.interval.max(INTERVAL);
+        }
+        thinned
     }
 }
 
 /// What projects save.
 impl History {
-    /// Adds the keyframes of a work that was just opened.
-    pub fn begin_with(&mut self, saved: &project::Keyframes, work: u64) {
-        let (first, root) = (self.next, self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work)));
+    /// Adds the keyframes of the present work, which was just opened.
+    pub fn begin_with(&mut self, saved: &project::Keyframes, live: &Live) {
+        let (first, work) = (self.next, live.work());
+        let root = self.here.filter(|id| self.node(*id).is_some_and(|node| node.work == work));
         // Their numbers become such as no other node has had.
         let place = |id: u64| saved.frames.iter().position(|frame| frame.id == id).map(|place| first + place as u64);
         for frame in &saved.frames {
             let parent = frame.parent.and_then(place).or(root);
             let tick = frame.states.first().map_or(0, State::tick);
             let state = Some(NodeState::Packed(frame.states.clone()));
-            self.nodes.push(Node { id: self.next, parent, work, tick, step: None, state });
+            let back = BTreeSet::new();
+            self.nodes.push(Node { id: self.next, parent, work, tick, step: None, back, state });
             self.next += 1;
         }
         (self.here, self.work) = (saved.here.and_then(place).or(root), work);
+        if self.here != root {
+            // What was done by hand since the last keyframe is in none of them.
+            self.push(live, None);
+        }
     }
 
     /// All states of the present work, to be saved with it. Waits until they are packed.
@@ -670,6 +693,11 @@ pub(super) fn follow(mut live: ResMut<Live>, mut history: ResMut<History>) {
     history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
     history.work = live.work();
     let is_packing = history.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))));
+    let grown = (history.next, history.changes);
+    if history.open.is_none() && !is_packing && history.trimmed != grown {
+        history.keep_to_budget();
+        history.trimmed = grown;
+    }
     if !live.between_ticks() || history.open.is_some() || is_packing || live.fault().is_some() {
         return;
     }
@@ -696,12 +724,14 @@ pub(super) fn go_to_wanted(
     let left = history.keep_present(&mut live);
     let kind = |live: &Live| {
         let simulation = &live.chosen().simulation;
-        (simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
+        (live.work(), simulation.seed(), simulation.terrain.width(), simulation.terrain.start.clone())
     };
     let before = kind(&live);
     if !history.go_to(id, &mut live) {
         return;
     }
+    history.changes += 1;
+    history.last = None;
     // Steps on the way back to where it came from can be done again.
     let steps: Vec<u64> = history
         .way(left)
@@ -710,7 +740,7 @@ pub(super) fn go_to_wanted(
         .map(|node| node.id)
         .collect();
     let goes_back = history.way(left).any(|node| Some(node.id) == history.here);
-    history.undone = if goes_back { steps.into_iter().map(|id| (id, None)).collect() } else { Vec::new() };
+    history.undone = if goes_back { steps.into_iter().map(|id| (id, Some(id))).collect() } else { Vec::new() };
     if kind(&live) == before {
         revision.goes_on();
     } else {

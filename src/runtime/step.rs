@@ -15,8 +15,6 @@ use crate::{
 pub(super) struct HandStep {
     pub label: Label,
     pub change: Change,
-    /// Whether it was taken back where it stands, after time had run on from it.
-    pub taken_back: bool,
 }
 
 /// What a step changed.
@@ -123,6 +121,6 @@ impl RunSettings {
     }
 
     fn bytes(&self) -> usize {
-        self.parameters.iter().map(|(path, value)| path.len() + value.len() + 48).sum()
+        80 * self.parameters.len()
     }
 }

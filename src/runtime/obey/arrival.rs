@@ -131,7 +131,7 @@ impl Runtime<'_> {
         let ticks = self.live.ticks();
         let text = label.to_string();
         self.history.replace(&mut self.live, label, |live| *live = new);
-        self.history.begin_with(&keyframes, self.live.work());
+        self.history.begin_with(&keyframes, &self.live);
         if opened {
             self.document.is_saved((self.history.changes(), self.live.ticks()));
         }

@@ -1,6 +1,7 @@
 //! The timeline: going back, branches, and keyframes in projects.
 
 use super::*;
+use crate::sim::terrain::Source;
 
 fn marks(app: &App) -> Vec<Mark> {
     app.world().resource::<History>().marks()
@@ -216,4 +217,60 @@ fn what_takes_too_much_memory_is_thinned_out_and_undo_still_works() {
     send(&mut app, EditCommand::Undo);
     app.update();
     assert_eq!(app.world().resource::<Live>().ticks(), 230);
+}
+
+fn friction(app: &App) -> String {
+    let groups = app.world().resource::<Live>().chosen().groups();
+    crate::params::get(&groups, "droplets.friction").expect("it exists").value.to_string()
+}
+
+fn go_to_tick(app: &mut App, tick: u64) {
+    let mark = marks(app).into_iter().find(|mark| mark.tick == tick).unwrap_or_else(|| panic!("{:?}", marks(app)));
+    send(app, RunCommand::GoTo(mark.id));
+    app.update();
+}
+
+#[test]
+fn what_was_taken_back_belongs_to_its_place() {
+    let mut app = app();
+    app.update();
+    send(&mut app, EditCommand::Set("droplets".into(), "friction", Value::Number(0.2)));
+    run(&mut app, 12);
+    let kept = marks(&app).into_iter().rfind(|mark| mark.tick > 0).expect("one was taken on the way").tick;
+    let undo = |app: &mut App, command: EditCommand| {
+        send(app, command);
+        app.update();
+        friction(app)
+    };
+    assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
+    // Where it had not been taken back it holds, and can be taken back there.
+    go_to_tick(&mut app, kept);
+    assert_eq!(friction(&app), "0.2");
+    assert_eq!(undo(&mut app, EditCommand::Undo), "0.05");
+    assert_eq!(undo(&mut app, EditCommand::Redo), "0.2");
+    // Where it had been, it is still. To go there is a change that was not saved.
+    let now = (app.world().resource::<History>().changes(), kept);
+    app.world_mut().resource_mut::<Document>().is_saved(now);
+    assert!(!is_unsaved(&app));
+    go_to_tick(&mut app, 12);
+    assert_eq!(friction(&app), "0.05");
+    assert!(app.world().resource::<History>().done().is_empty());
+    assert!(is_unsaved(&app));
+}
+
+#[test]
+fn however_much_is_done_between_two_ticks_the_keyframes_stay() {
+    let mut app = app();
+    app.update();
+    run(&mut app, 12);
+    run(&mut app, 12);
+    let before = marks(&app);
+    for step in 0..230 {
+        let spring = Source { place: [0.5; 2], radius: 20.0, rate: 0.1, ticks: None };
+        send(&mut app, EditCommand::SetSources(vec![spring; step % 2]));
+        send(&mut app, RunCommand::Step(u32::from(step % 100 == 0)));
+        app.update();
+    }
+    run(&mut app, 1);
+    assert!(before.len() >= 3 && before.iter().all(|mark| marks(&app).contains(mark)), "{before:?}");
 }
