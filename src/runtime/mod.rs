@@ -13,7 +13,6 @@ mod obey;
 mod overlay;
 mod preferences;
 mod record;
-mod step;
 mod ticks;
 
 use std::{

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bevy::log::error;
 
-use super::{Label, Live};
+use crate::runtime::{Label, Live};
 use crate::{
     model::session::Session,
     sim::{edit::Patch, terrain::Source},

@@ -1,0 +1,194 @@
+//! What a hand does, and how it is taken back and done again.
+
+use std::time::{Duration, Instant};
+
+use bevy::prelude::*;
+
+use super::{
+    History, Node,
+    step::{Change, RunSettings},
+};
+use crate::{
+    runtime::{Label, Live},
+    sim::edit::Patch,
+};
+
+/// Changes of the same thing within this time are one step: a slider that is dragged.
+const SAME_STEP: Duration = Duration::from_millis(900);
+
+impl History {
+    /// Changes settings. What is dragged goes on as long as the button is held: it is one step.
+    pub(in crate::runtime) fn set(
+        &mut self,
+        live: &mut Live,
+        label: Label,
+        drags: bool,
+        change: impl FnOnce(&mut Live),
+    ) {
+        self.end_stroke();
+        let now = Instant::now();
+        let held = std::mem::replace(&mut self.held, self.pressed) && drags;
+        let goes_on = self.last.replace(now).is_some_and(|last| now - last < SAME_STEP || held);
+        self.changes += 1;
+        self.undone.clear();
+        let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
+        if let Some(Node { step: Some(step), state, .. }) = last
+            && let Change::Settings(_, after) = &mut step.change
+            && let Some(longer) = label.after(&step.label)
+        {
+            change(live);
+            (*after, step.label, *state) = (RunSettings::all(live), longer, None);
+            let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
+            if kept && self.is_at_node(live) {
+                // A keyframe was taken of this very tick, with the setting as it was.
+                self.push(live, None);
+            }
+            return;
+        }
+        if live.between_ticks() {
+            self.keep_present(live);
+        }
+        let before = RunSettings::all(live);
+        change(live);
+        self.push(live, Some((label, Change::Settings(before, RunSettings::all(live)))));
+    }
+
+    /// Changes or replaces everything.
+    pub(in crate::runtime) fn replace(&mut self, live: &mut Live, label: Label, change: impl FnOnce(&mut Live)) {
+        self.keep_present(live);
+        self.changes += 1;
+        (self.last, self.interval) = (None, 0);
+        self.undone.clear();
+        self.leave_work(live);
+        change(live);
+        self.push(live, Some((label, Change::Replaced)));
+    }
+
+    /// Begins a stroke. What it changes goes into the patches of [`Self::stroke`]. Returns its number.
+    pub fn begin_stroke(&mut self, live: &Live, label: Label) -> u64 {
+        self.end_stroke();
+        self.last = None;
+        self.changes += 1;
+        self.undone.clear();
+        if !self.is_at_node(live) {
+            self.push(live, None);
+        }
+        let touched = Change::Touched(vec![Patch::default(); live.all().len()], None);
+        self.open = Some(self.push(live, Some((label, touched))));
+        self.next - 1
+    }
+
+    /// The patches of the stroke that goes on, unless ticks have run since it began.
+    pub fn stroke(&mut self) -> Option<&mut [Patch]> {
+        match &mut self.open.and_then(|id| self.node_mut(id))?.step.as_mut()?.change {
+            Change::Touched(patches, _) => Some(patches),
+            _ => None,
+        }
+    }
+
+    /// The number of the stroke that goes on, if one does. Whatever else is done ends it.
+    pub fn strokes(&self) -> Option<u64> {
+        self.open
+    }
+
+    /// Ends the stroke that goes on, if one does. One that changed nothing is no step.
+    pub fn end_stroke(&mut self) {
+        let nothing = self.stroke().is_some_and(|patches| patches.iter().all(Patch::is_empty));
+        if let Some(id) = self.open.take() {
+            // What was kept while it was made is not the whole of it.
+            self.changes += 1;
+            if nothing {
+                self.forget(id);
+            }
+        }
+    }
+
+    /// Takes back the stroke that goes on; it can't be done again.
+    pub fn cancel_stroke(&mut self, live: &mut Live) {
+        let Some(id) = self.open.take() else { return };
+        let parent = self.node(id).and_then(|node| node.parent);
+        let taken_back = self.change_mut(id).is_some_and(|change| change.back(live));
+        if !taken_back && let Some(parent) = parent {
+            self.go_to(parent, live);
+        }
+        self.forget(id);
+    }
+
+    /// Takes the last step back. Returns what it was and whether all sessions were replaced.
+    pub(in crate::runtime) fn undo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
+        self.end_stroke();
+        self.last = None;
+        let id = *self.done().first()?;
+        self.changes += 1;
+        let is_here = self.here == Some(id);
+        let (tick, node) = (live.ticks(), self.node_mut(id)?);
+        let (parent, is_now) = (node.parent, node.tick == tick);
+        let step = node.step.as_mut()?;
+        let label = step.label.clone();
+        match &step.change {
+            Change::Settings(..) => drop(step.change.back(live)),
+            Change::Touched(..) if is_here && is_now => drop(step.change.back(live)),
+            _ => {
+                let place = self.keep_present(live);
+                return self.go_to(parent?, live).then(|| {
+                    self.undone.push((id, place));
+                    (label, true)
+                });
+            }
+        }
+        if is_here {
+            self.here = parent;
+        } else {
+            self.back.insert(id);
+            self.push(live, None);
+        }
+        self.undone.push((id, None));
+        Some((label, false))
+    }
+
+    /// Does again the step that was last taken back. Returns the same.
+    pub(in crate::runtime) fn redo(&mut self, live: &mut Live) -> Option<(Label, bool)> {
+        self.end_stroke();
+        self.last = None;
+        let (id, place) = self.undone.pop()?;
+        self.changes += 1;
+        let (here, tick) = (self.here, live.ticks());
+        let follows = self.node(id).is_some_and(|node| node.parent == here);
+        let node = self.node_mut(id)?;
+        let is_now = node.tick == tick;
+        let step = node.step.as_mut()?;
+        let label = step.label.clone();
+        match &step.change {
+            Change::Settings(..) if place.is_none() || follows => {
+                step.change.forward(live);
+                // Where time has run on, it is done once more, from here.
+                let again = Some((label.clone(), step.change.clone()));
+                if self.back.remove(&id) {
+                    self.push(live, None);
+                } else if follows {
+                    self.here = Some(id);
+                } else {
+                    self.push(live, again);
+                }
+            }
+            Change::Touched(..)
+                if place.is_none_or(|place| place == id) && follows && is_now && step.change.forward(live) =>
+            {
+                self.here = Some(id);
+            }
+            _ => {
+                self.keep_present(live);
+                self.go_to(place.unwrap_or(id), live);
+                return Some((label, true));
+            }
+        }
+        Some((label, false))
+    }
+}
+
+/// Sees whether a drag goes on: what it changes is one step, however slow the hand.
+pub(in crate::runtime) fn follow_button(mouse: Option<Res<ButtonInput<MouseButton>>>, mut history: ResMut<History>) {
+    let history = history.bypass_change_detection();
+    history.pressed = mouse.is_some_and(|mouse| mouse.pressed(MouseButton::Left));
+    history.held &= history.pressed;
+}

@@ -1,0 +1,170 @@
+//! Which states are kept, and for how long.
+
+use std::{sync::Arc, time::Instant};
+
+use bevy::prelude::*;
+
+use super::{BUDGET, History, Node, NodeState, step::Change};
+use crate::{model::state::Copied, runtime::Live};
+
+/// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
+const INTERVAL: u64 = 10;
+/// More keyframes than this are thinned out.
+const MOST: usize = 200;
+/// Taking a keyframe may cost this share of the time.
+const SHARE: u32 = 30;
+/// Memory that a state takes while it is being packed, in bytes per cell: what is usual where water flows.
+const USUAL: usize = 20;
+
+impl History {
+    /// Keeps the present between two ticks, so that one can come back to it. Returns its node.
+    pub(in crate::runtime) fn keep_present(&mut self, live: &mut Live) -> Option<u64> {
+        self.end_stroke();
+        live.finish_tick();
+        let kept = self.is_at_node(live) && self.here.is_some_and(|id| self.route(id).is_some());
+        if !kept && live.fault().is_none() {
+            self.take(live);
+        }
+        self.here
+    }
+
+    /// Keeps what belongs to a work besides its layers, before another takes its place.
+    pub(super) fn leave_work(&mut self, live: &mut Live) {
+        self.works.insert(live.work(), live.without_layers());
+    }
+
+    /// Copies the sessions and has the copy packed beside the frames, as the state of the present node.
+    pub(super) fn take(&mut self, live: &mut Live) {
+        let id = match self.here.filter(|_| self.is_at_node(live)) {
+            Some(id) => id,
+            None => self.push(live, None),
+        };
+        self.take_as(id, live);
+    }
+
+    /// The same as the state of a node.
+    pub(super) fn take_as(&mut self, id: u64, live: &mut Live) {
+        let begun = Instant::now();
+        let cells: usize = live.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
+        let copies: Vec<Copied> = live.all_mut().iter_mut().map(Copied::copied).collect();
+        let pack = move || copies.into_iter().map(Copied::pack).collect();
+        let packing = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack);
+        (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());
+        if let Some(node) = self.node_mut(id) {
+            node.state = packing.ok().map(|handle| NodeState::Packing(handle, USUAL * cells));
+        }
+    }
+
+    /// Keeps what another tick would make impossible to go back to.
+    pub(in crate::runtime) fn before_tick(&mut self, live: &mut Live) {
+        if let Some(id) = self.open {
+            // The rest of the stroke can't be told from what the ticks do: it is taken back by the state before it.
+            let parent = self.node(id).and_then(|node| node.parent);
+            if self.stroke().is_some()
+                && let Some(parent) = parent
+                && let Some(mut change) = self.change_mut(id).map(|change| std::mem::replace(change, Change::Replaced))
+                && self.route(parent).is_none()
+            {
+                change.back(live);
+                self.take_as(parent, live);
+                change.forward(live);
+            }
+            return;
+        }
+        let wanted = self.here.is_none_or(|id| self.is_at_node(live) && self.route(id).is_none());
+        if wanted && live.fault().is_none() {
+            self.take(live);
+        }
+    }
+
+    /// Makes all sessions what they were at the last state on their way, or at their start if there is none.
+    pub(in crate::runtime) fn go_back(&mut self, live: &mut Live) {
+        self.end_stroke();
+        if !self.here.is_some_and(|id| self.go_to(id, live)) {
+            live.all_mut().iter_mut().for_each(|session| session.restart(session.simulation.seed()));
+            live.halted = false;
+        }
+    }
+
+    /// Thins out keyframes where there are too many, and forgets the oldest nodes where all take too much memory.
+    pub(super) fn keep_to_budget(&mut self) {
+        let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
+        while plain(self) > MOST && self.thin() {}
+        while self.bytes() > BUDGET && (self.thin() || self.drop_oldest()) {}
+        let nodes = &self.nodes;
+        self.undone.retain(|(id, _)| nodes.binary_search_by_key(id, |node| node.id).is_ok());
+        self.works.retain(|id, _| *id == self.work || nodes.iter().any(|node| node.work == *id));
+    }
+
+    /// Forgets the oldest node, but neither the present one nor what the last step needs to be taken back. Whether there was any.
+    pub(super) fn drop_oldest(&mut self) -> bool {
+        let last = self.done().first().copied();
+        let needed = [self.here, last, last.and_then(|id| self.node(id)?.parent)];
+        let Some(place) = self.nodes.iter().position(|node| !needed.contains(&Some(node.id))) else { return false };
+        let oldest = self.nodes.remove(place).id;
+        self.nodes.iter_mut().filter(|node| node.parent == Some(oldest)).for_each(|node| node.parent = None);
+        true
+    }
+
+    /// The one node that a keyframe leads to by ticks alone. Without one it is an end, a fork, or what a step was done from.
+    pub(super) fn only_child(&self, node: &Node) -> Option<u64> {
+        let mut children = self.children(node.id);
+        let (child, other) = (children.next()?, children.next());
+        let plain = node.step.is_none() && node.parent.is_some() && self.here != Some(node.id);
+        (plain && child.step.is_none() && other.is_none()).then_some(child.id)
+    }
+
+    /// Drops every second keyframe that leads from one to the next. Whether there were any.
+    pub(super) fn thin(&mut self) -> bool {
+        let before = self.nodes.len();
+        let mut index = 0;
+        while index < self.nodes.len() {
+            if let Some(child) = self.only_child(&self.nodes[index]) {
+                let parent = self.nodes.remove(index).parent;
+                self.node_mut(child).into_iter().for_each(|node| node.parent = parent);
+            }
+            // Its follower stays.
+            index += 1;
+        }
+        let thinned = self.nodes.len() < before;
+        if thinned {
+            self.interval = 2 * self.interval.max(INTERVAL);
+        }
+        thinned
+    }
+}
+
+impl Node {
+    /// Takes over what was packed. Waits until it is.
+    pub(super) fn collect(&mut self) {
+        self.state = match self.state.take() {
+            // What broke off is not kept.
+            Some(NodeState::Packing(handle, _)) => handle.join().ok().map(|states| NodeState::Packed(Arc::new(states))),
+            other => other,
+        };
+    }
+}
+
+/// Takes keyframes along the run.
+pub(in crate::runtime) fn follow(mut live: ResMut<Live>, mut history: ResMut<History>) {
+    let history = history.bypass_change_detection();
+    let is_packed =
+        |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(handle, _)) if handle.is_finished());
+    history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
+    history.work = live.work();
+    let is_packing = history.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))));
+    let grown = (history.next, history.changes);
+    if history.open.is_none() && !is_packing && history.trimmed != grown {
+        history.keep_to_budget();
+        history.trimmed = grown;
+    }
+    if !live.between_ticks() || history.open.is_some() || is_packing || live.fault().is_some() {
+        return;
+    }
+    let last = history.way(history.here).take_while(|node| node.work == history.work).find(|node| node.state.is_some());
+    let due =
+        last.is_none_or(|last| live.ticks() >= last.tick + history.interval.max(INTERVAL) || last.tick > live.ticks());
+    if due && (last.is_none() || history.taken.is_none_or(|taken| taken.elapsed() > SHARE * history.cost)) {
+        history.take(live.bypass_change_detection());
+    }
+}
