@@ -231,6 +231,9 @@ pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
 }
 
 /// Reads a value of one parameter from text and checks it against the range.
+///
+/// # Errors
+/// Malformed text, or a number outside the range.
 pub fn parse(parameter: &Parameter, text: &str) -> Result<Value, ParamError> {
     let Parameter { path, knob: Knob { min, max, unit, .. }, .. } = parameter;
     let malformed = |expected: &str| ParamError(format!("{path} cannot be \"{text}\": it takes {expected}"));

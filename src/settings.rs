@@ -180,6 +180,9 @@ pub struct Remembered {
 
 impl Remembered {
     /// Reads the file. Where there is none, nothing is remembered yet.
+    ///
+    /// # Errors
+    /// It is unreadable or damaged.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let Some(text) = input::text_if_there(path)? else { return Ok(Self::default()) };
         input::ron(path, &text, "settings", "until you change one, the defaults hold")
@@ -203,6 +206,9 @@ impl Remembered {
     }
 
     /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }

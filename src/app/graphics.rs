@@ -12,6 +12,9 @@ fn display() -> Option<String> {
 }
 
 /// Looks for a display, where a window needs one.
+///
+/// # Errors
+/// There is none.
 pub fn find_display() -> Result<(), String> {
     if cfg!(all(unix, not(target_os = "macos"))) && display().is_none() {
         return Err("there is no display (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned());
@@ -34,6 +37,9 @@ pub(super) fn add_engine(app: &mut App, plugins: impl PluginGroup) -> Result<(),
 }
 
 /// Looks for a graphics adapter. Without one, the engine would end the program. True if the processor itself draws.
+///
+/// # Errors
+/// There is none.
 pub fn find_adapter() -> Result<bool, String> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let found = bevy::tasks::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));

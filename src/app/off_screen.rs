@@ -39,6 +39,9 @@ use crate::{
 const FRAMES_BEFORE_SHOT: u32 = 6;
 
 /// Draws one picture of sessions as they are, without a display.
+///
+/// # Errors
+/// One sentence, if there is no graphics driver, no such camera, or the file cannot be written.
 pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     let name = shot.camera.as_deref().unwrap_or(CAMERAS[0].0);
     let viewpoint = Viewpoint::named(name).ok_or_else(|| {

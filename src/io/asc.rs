@@ -28,6 +28,10 @@ const NODATA: f32 = -9999.0;
 const METRES_PER_DEGREE: f64 = 111_195.08;
 
 /// Reads heights. Cells without data are filled from the nearest that have some.
+///
+/// # Errors
+/// Header or values are no numbers or are too few or too many, the size is refused, no cell holds data, or one cannot be
+/// carried.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let header = Header::read(path)?;
     let size = expected.admit(path, header.columns, header.rows)?;
@@ -65,6 +69,9 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
 }
 
 /// Writes a grid, with its place on Earth where that is known; else its lower left corner is 0, 0.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_asc(
     path: &Path,
     grid: &Grid,

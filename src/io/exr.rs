@@ -26,6 +26,9 @@ const NEEDED: &str = "a channel named Y of 32-bit floats is needed";
 const HEIGHT_CHANNELS: [&str; 4] = ["y", "z", "height", "r"];
 
 /// Reads the channel of heights: Y or Z, else the first that can hold them.
+///
+/// # Errors
+/// It is no EXR, it is damaged or cut off, its size is refused, or a cell is not a finite number.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: exr::error::Error| unusable(path, &error);
     let reader = exr::block::read(open(path)?, false).map_err(bad)?;
@@ -121,6 +124,9 @@ fn unusable(path: &Path, error: &exr::error::Error) -> Error {
 }
 
 /// Writes heights in metres as one channel `Y` of 32-bit floats, compressed without loss.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_exr(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(), Error> {
     let samples = FlatSamples::F32(grid.to_vec());
     let channels = AnyChannels::sort(SmallVec::from_iter([AnyChannel::new("Y", samples)]));

@@ -31,6 +31,9 @@ const ASSUMED_CELL_SIZE: f32 = 1.0;
 const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
 
 /// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32` or `.asc`, with its sidecar if there is one.
+///
+/// # Errors
+/// One sentence, if the file or its sidecar cannot be used as the options ask, or if an option is out of range.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     check(options, path)?;
     let expected = expected(path, options.size, HEIGHT)?;
@@ -90,6 +93,9 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
 /// span the range of its import unless a sidecar states min_m and max_m. Those of other formats are taken as they are.
 ///
 /// Returns the map and the warnings, a sentence each.
+///
+/// # Errors
+/// One sentence, if the file or its sidecar cannot be used.
 pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Grid, Vec<String>), Error> {
     let expected = expected(path, Some(size), layer.row().bounds)?;
     let Raster { mut cells, full_scale, warnings, .. } = load(path, &expected)?;
@@ -107,6 +113,9 @@ pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Gr
 
 impl Session {
     /// A map that starts as bare dry bedrock under the defaults, with droplets on.
+    ///
+    /// # Errors
+    /// It needs more memory than may be used.
     pub fn of_heightmap(name: &str, map: Heightmap, origin: Origin) -> Result<Self, Error> {
         let mut session = Session::small(name, 1, origin);
         session.set_heights(Arc::new(map));
@@ -118,6 +127,9 @@ impl Session {
     }
 
     /// Loads a map of a layer. It takes effect at the next [`Self::restart`]. Nothing is changed if the file cannot be used.
+    ///
+    /// # Errors
+    /// The file cannot be used as such a map; nothing is changed then.
     pub fn load_map(&mut self, layer: Layer, path: &Path) -> Result<(), Error> {
         let (grid, warnings) = read_layer(path, self.size(), layer)?;
         self.set_map(layer, path, grid).map_err(|unfit| Error::unfit(path, unfit))?;

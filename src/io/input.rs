@@ -16,6 +16,9 @@ use super::Error;
 const LONGEST_TEXT: u64 = 4 << 20;
 
 /// Opens a regular file.
+///
+/// # Errors
+/// It is missing, unreadable, a folder, a pipe or a device.
 pub fn open(path: &Path) -> Result<BufReader<File>, Error> {
     let regular = || {
         // Not every system opens a folder, or says that it is one.
@@ -35,6 +38,9 @@ pub fn open(path: &Path) -> Result<BufReader<File>, Error> {
 }
 
 /// Reads a text file whole.
+///
+/// # Errors
+/// As [`open()`], or it is no text, or too long.
 pub fn text(path: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
@@ -48,6 +54,9 @@ pub fn text(path: &Path) -> Result<String, Error> {
 }
 
 /// Reads a text file whole; `None` if there is none.
+///
+/// # Errors
+/// As [`text()`].
 pub fn text_if_there(path: &Path) -> Result<Option<String>, Error> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -56,6 +65,9 @@ pub fn text_if_there(path: &Path) -> Result<Option<String>, Error> {
 }
 
 /// Reads a value from RON. `what` names such values, and `right` says what would be right if the text holds none.
+///
+/// # Errors
+/// The text is not that of such a value.
 pub fn ron<T: DeserializeOwned>(path: &Path, text: &str, what: &str, right: &str) -> Result<T, Error> {
     ron::from_str(text).map_err(|error| Error::input(path, format!("it holds no {what} ({error})"), right))
 }

@@ -22,6 +22,9 @@ pub struct Keeper {
 
 impl Keeper {
     /// Takes a place of its own in a folder, which is made if there is none.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let path = folder.join(format!("{moment}-{}", std::process::id())).with_extension(ENDING);

@@ -57,6 +57,9 @@ pub struct Output {
 
 impl Output {
     /// Prepares to write into a folder, which is made if there is none.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written, or there is a file of its name.
     pub fn new(folder: &Path) -> Result<Self, Error> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         if folder.exists() && !folder.is_dir() {
@@ -91,6 +94,9 @@ impl Output {
     }
 
     /// What was written so far, as JSON: by name, the number of bytes and their hash (XXH3, 64 bits, in hexadecimal).
+    ///
+    /// # Errors
+    /// A file cannot be read again.
     pub fn contents(&self) -> Result<Value, Error> {
         let content = |name: &OsStr| -> io::Result<Value> {
             let mut hash = Xxh3Default::new();
@@ -106,6 +112,9 @@ impl Output {
 
     /// Moves every file that was written to its target, replacing what was there. `index` is the name of the file that lists the
     /// others. Returns the targets. Nothing is moved if one of them is a folder or write-protected.
+    ///
+    /// # Errors
+    /// A target is a folder or write-protected, in which case nothing is moved, or a move fails.
     pub fn publish(mut self, index: Option<&OsStr>) -> Result<Vec<PathBuf>, Error> {
         let (last, first): (Vec<OsString>, Vec<OsString>) =
             self.names()?.into_iter().partition(|name| index == Some(name.as_os_str()));
@@ -235,6 +244,9 @@ pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> R
 }
 
 /// Makes a file, lets `fill` write into it, and flushes it to the disk.
+///
+/// # Errors
+/// `fill` or the system cannot write it.
 pub(super) fn create<E: From<io::Error> + Display>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
@@ -249,11 +261,17 @@ pub(super) fn create<E: From<io::Error> + Display>(
 }
 
 /// Makes a file of these bytes.
+///
+/// # Errors
+/// It cannot be written.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
     create(path, |file| file.write_all(bytes.as_ref()))
 }
 
 /// Replaces a text file by a value as RON.
+///
+/// # Errors
+/// It cannot be written.
 pub fn replace_by_ron(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let text = ron::ser::to_string_pretty(value, ron::ser::PrettyConfig::new());
     let text = text.map_err(|error| Error::unwritable(path, &error))?;

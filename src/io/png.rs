@@ -24,6 +24,9 @@ trait BufReadSeek: BufRead + Seek {}
 impl<T: BufRead + Seek> BufReadSeek for T {}
 
 /// Reads a picture as heights: grey as it is, colours by their luminance. Transparency does not count.
+///
+/// # Errors
+/// It is no PNG, it is damaged or cut off, or its size is refused.
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let bad = |error: DecodingError| unusable(path, &error);
     let file: Box<dyn BufReadSeek> = match embedded::find(path) {
@@ -112,18 +115,27 @@ const RGB_8: Pixel = (ColorType::Rgb, BitDepth::Eight);
 const RGB_16: Pixel = (ColorType::Rgb, BitDepth::Sixteen);
 
 /// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`. Values outside are clamped.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_png16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_be_bytes).collect();
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_16, &bytes, progress))
 }
 
 /// Writes values as grey of 8 bits: 0 and 255 stand for the ends of `range`. Values outside are clamped.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_png8(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u8::MAX.into()).map(|step| step as u8).collect();
     output::create(path, |file| encode(file, (grid.width(), grid.height()), GREY_8, &bytes, progress))
 }
 
 /// Writes a picture of 16 bits. Its colours are data, not light.
+///
+/// # Errors
+/// The file cannot be written, or the number of values is not `width * height * 3`.
 pub(super) fn write_rgb16(
     path: &Path,
     size: (usize, usize),
@@ -135,11 +147,17 @@ pub(super) fn write_rgb16(
 }
 
 /// Writes a picture of so many columns and rows: red, green and blue of each pixel, sRGB, rows from top to bottom.
+///
+/// # Errors
+/// The file cannot be written, or the number of bytes is not `width * height * 3`.
 pub fn write_rgb8(path: &Path, size: (usize, usize), pixels: &[u8], progress: &JobProgress) -> Result<(), Error> {
     output::create(path, |file| encode(file, size, RGB_8, pixels, progress))
 }
 
 /// The bytes of such a picture, which become part of the file at `path`.
+///
+/// # Errors
+/// The number of bytes is not `width * height * 3`.
 pub(super) fn rgb8_bytes(path: &Path, size: (usize, usize), pixels: &[u8]) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let encoded = encode(&mut bytes, size, RGB_8, pixels, &JobProgress::default());

@@ -31,6 +31,9 @@ impl Preset {
     }
 
     /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read or holds no parameters.
     pub fn load(path: &Path) -> Result<Self, Error> {
         input::ron(path, &input::text(path)?, "parameters", "a file that was saved as a preset is needed")
     }
@@ -56,6 +59,9 @@ impl Preset {
     }
 
     /// Writes a file, whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
     }

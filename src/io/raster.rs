@@ -71,6 +71,9 @@ impl RasterRows<'_> {
     }
 
     /// The map, with as many cells as were expected, in metres and without a place on Earth. No row may be missing.
+    ///
+    /// # Errors
+    /// Rows are missing.
     pub(super) fn finish(self) -> Result<Raster, Error> {
         let (come, (_, rows)) = (self.come(), self.size);
         if come < rows {
@@ -84,6 +87,9 @@ impl RasterRows<'_> {
 
 impl Expected {
     /// Checks the size in a file's header before any cell is read: against the limits, and against the sidecar.
+    ///
+    /// # Errors
+    /// A side of zero, too small or too large, or a size that the sidecar contradicts.
     pub(super) fn admit(&self, path: &Path, width: u64, height: u64) -> Result<(usize, usize), Error> {
         let refuse = |wrong: String, right: String| Err(Error::input(path, wrong, right));
         let found = format!("it has {width} × {height} cells");
@@ -120,6 +126,9 @@ impl Expected {
 
     /// Prepares for the rows of a map of an admitted size, if there is memory for them and for as many bytes as the reader needs
     /// `besides`.
+    ///
+    /// # Errors
+    /// It needs more memory than may be used.
     pub(super) fn rows<'a>(&self, path: &'a Path, size: (usize, usize), besides: u64) -> Result<RasterRows<'a>, Error> {
         let wanted = self.size.unwrap_or(size);
         self.budget.ask(path, Resampler::bytes(size, wanted).saturating_add(besides))?;

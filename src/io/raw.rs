@@ -25,6 +25,9 @@ pub(super) fn read_r16(path: &Path, expected: &Expected) -> Result<Raster, Error
 }
 
 /// Reads 32-bit float cells. Where the sidecar states their hash, theirs must be the same.
+///
+/// # Errors
+/// No size fits the file's length, the size is refused, a cell cannot be carried, or cells were changed.
 pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let mut hash = Xxh3::new();
     let raster = read(path, expected, None, f32::from_le_bytes, |rows, row, bytes| {
@@ -106,6 +109,9 @@ fn size(
 }
 
 /// Writes a grid as `.r32`: little-endian 32-bit floats, row by row, every bit kept.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_r32(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(), Error> {
     output::create(path, |file| -> std::io::Result<()> {
         for (row, line) in grid.chunks(grid.width()).enumerate() {
@@ -117,6 +123,9 @@ pub fn write_r32(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(),
 }
 
 /// Writes a grid as `.r16`: little-endian whole numbers of 16 bits, linear from `min` to `max`.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_r16(path: &Path, grid: &Grid, range: (f32, f32), progress: &JobProgress) -> Result<(), Error> {
     let bytes: Vec<u8> = steps(grid, range, u16::MAX).flat_map(u16::to_le_bytes).collect();
     progress.done(1, 1);

@@ -96,6 +96,9 @@ pub struct Picture {
 }
 
 /// Opens a built-in scene by name, a scene file (`.ron`), a project (`.thalweg`) or a heightmap. There is at least one session.
+///
+/// # Errors
+/// One sentence, if there is no such scene or the file cannot be used.
 pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
     let origin = Origin { input: input.to_owned(), options: options.clone(), ..Origin::default() };
     if let Some((name, text)) = BUILT_IN.iter().find(|(name, _)| *name == input) {
@@ -115,6 +118,9 @@ pub fn open(input: &str, options: &Options) -> Result<Vec<Session>, Error> {
 
 impl Session {
     /// The first run of a scene, or the heightmap: see [`open()`].
+    ///
+    /// # Errors
+    /// One sentence, if there is no such scene or the file cannot be used.
     pub fn open(input: &str, options: &Options) -> Result<Self, Error> {
         // A scene has at least one run.
         open(input, options).map(|mut sessions| sessions.swap_remove(0))
@@ -216,6 +222,9 @@ impl Scene {
 
 /// Writes the present state of a session as a scene file, with the layers that it needs beside it. Opened again, it starts from
 /// exactly these layers, its water at rest. A session at its start needs no layers if a scene or generator made it.
+///
+/// # Errors
+/// A file cannot be written; nothing is replaced then.
 pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<(), Error> {
     let (Some(folder), Some(file), Some(stem)) = (path.parent(), path.file_name(), path.file_stem()) else {
         return Err(Error::output(path, "it is no name of a file", "name a file that ends in .ron"));

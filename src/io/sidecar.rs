@@ -33,6 +33,9 @@ impl Sidecar {
     }
 
     /// Reads the sidecar of a heightmap. Without one, every field is missing.
+    ///
+    /// # Errors
+    /// It is there but unreadable, no JSON, has a field that is not known, or states what cannot be.
     pub(super) fn of(heightmap: &Path) -> Result<Self, Error> {
         let path = Self::beside(heightmap);
         let text = match embedded::find(&path) {
@@ -61,6 +64,9 @@ impl Sidecar {
 }
 
 /// Writes the sidecar of a map whose cells have a side of so many metres.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32) -> Result<(), Error> {
     let (min, max) = grid.min_max();
     let sidecar = Sidecar {

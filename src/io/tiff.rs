@@ -19,6 +19,9 @@ const CELLS_ARE_AREAS: [u16; 4] = [1025, 0, 1, 1];
 const WGS_84: [u16; 4] = [2048, 0, 1, 4326];
 
 /// Writes a grid, every bit kept.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_tiff(path: &Path, grid: &Grid, geo: Option<Geo>) -> Result<(), Error> {
     output::create(path, |file| -> Result<(), TiffError> {
         let mut encoder = TiffEncoder::new(file)?.with_compression(Compression::Uncompressed);

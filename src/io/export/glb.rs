@@ -20,6 +20,9 @@ const LINEAR: u32 = 9729;
 const CLAMP_TO_EDGE: u32 = 33071;
 
 /// Writes a binary glTF file: the ground with normals and `picture`, a PNG, as its colour.
+///
+/// # Errors
+/// The file cannot be written.
 pub(super) fn write_glb(path: &Path, terrain: &Terrain, picture: &[u8], progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let places = places(terrain);

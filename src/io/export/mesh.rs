@@ -50,6 +50,9 @@ fn triangle(width: usize, index: usize) -> [u32; 3] {
 }
 
 /// Writes a Wavefront OBJ file, with its material and `picture`, a PNG, beside it under the same stem.
+///
+/// # Errors
+/// A file cannot be written.
 pub(super) fn write_obj(path: &Path, terrain: &Terrain, picture: &[u8], progress: &JobProgress) -> Result<(), Error> {
     let (width, height) = (terrain.width(), terrain.height());
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

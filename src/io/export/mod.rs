@@ -193,6 +193,9 @@ pub struct Export {
 
 impl Export {
     /// A map and a format by name; else what is wrong and what would be right, as two parts of a sentence.
+    ///
+    /// # Errors
+    /// What is wrong and what would be right, as two parts of a sentence.
     pub fn new(map: &str, format: &str) -> Result<Self, (String, String)> {
         let all = maps();
         let Some(&map) = all.iter().find(|known| **known == map) else {
@@ -226,6 +229,9 @@ impl Export {
     }
 
     /// Writes the map, and beside it under the same stem its sidecar where the format needs one.
+    ///
+    /// # Errors
+    /// A file cannot be written.
     pub fn write(self, subject: &Subject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
         let Subject { terrain, geo, print, .. } = subject;
         let size = (terrain.width(), terrain.height());
@@ -265,6 +271,9 @@ impl Export {
     }
 
     /// Replaces a file, and what belongs to it, by the map: all or none. The ending of its name must be a format of the map.
+    ///
+    /// # Errors
+    /// The name has another ending than a format of the map, or a file cannot be written; nothing is replaced then.
     pub fn save(map: &str, subject: &Subject, path: &Path, progress: &JobProgress) -> Result<(), Error> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
@@ -274,6 +283,9 @@ impl Export {
 
 /// Writes several maps into a folder, with a word before each name. The last is `files.json`, which names the others with their
 /// sizes and hashes: where it is, they are whole. Returns the files. If one cannot be written, or the work is cancelled, none is.
+///
+/// # Errors
+/// A file cannot be written, or the work was cancelled; nothing is replaced then.
 pub fn save_all(
     exports: &[Export],
     subject: &Subject,

@@ -62,6 +62,21 @@ fn jacksboro_reads_as_its_sidecar_says_from_png_and_asc_alike() {
 }
 
 #[test]
+fn every_format_holds_the_same_hills() {
+    let (_folder, paths) = every_format();
+    let (min, max) = hills(40, 36).min_max();
+    for path in paths {
+        let map = read(&path, &Options { min_m: Some(min), max_m: Some(max), ..Options::default() });
+        let map = map.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((map.heights.width(), map.heights.height()), (40, 36), "{}", path.display());
+        let worst = map.heights.iter().zip(hills(40, 36).iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let in_steps = ["png", "r16"].iter().any(|ending| path.ends_with(format!("{ending}.{ending}")));
+        let allowed = if in_steps { 0.51 * (max - min) / 65535.0 } else { 0.0 };
+        assert!(worst <= allowed, "{}: {worst} m", path.display());
+    }
+}
+
+#[test]
 fn options_win_over_the_sidecar_and_the_sidecar_over_the_file() {
     let (folder, paths) = every_format();
     let (png, asc) = (&paths[0], &paths[4]);
@@ -240,5 +255,43 @@ fn numbers_that_the_simulation_cannot_carry_are_refused_by_every_reader() {
         write_r32(&at("map.r32"), &with(value), &JobProgress::default()).expect("it is writable");
         let text = read_layer(&at("map.r32"), (40, 36), layer).expect_err("it cannot be carried").to_string();
         assert!(text.contains("lies between"), "{text}");
+    }
+}
+
+/// Damages each format a few hundred times, always in the same ways; the answer is a map or an error, never a panic.
+#[test]
+fn no_bytes_make_a_reader_panic() {
+    let (folder, paths) = every_format();
+    // SplitMix64, so that the cases are the same on every machine.
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % below as u64) as usize
+    };
+    for path in paths {
+        let sound = fs::read(&path).expect("it was just written");
+        let extension = path.extension().expect("every format has one").to_string_lossy().into_owned();
+        let damaged = folder.path().join(format!("damaged.{extension}"));
+        let mut refused = 0;
+        for case in 0..400 {
+            let mut bytes = sound.clone();
+            // The header is where a wrong byte does most.
+            let reach = if case % 2 == 0 { bytes.len().min(512) } else { bytes.len() };
+            for _ in 0..1 + case % 3 {
+                let place = random(reach);
+                bytes[place] = random(256) as u8;
+            }
+            if case % 5 == 0 {
+                bytes.truncate(random(sound.len()));
+            }
+            fs::write(&damaged, bytes).expect("it is writable");
+            if let Err(error) = read(&damaged, &Options::default()) {
+                assert!(error.to_string().contains(&format!("damaged.{extension}")), "{error}");
+                refused += 1;
+            }
+        }
+        assert!(refused >= 80, "{extension}: at least what is cut off is refused, but only {refused} were");
     }
 }

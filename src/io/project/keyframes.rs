@@ -87,6 +87,9 @@ pub(super) fn put(archive: &mut ZipWriter<impl Write + Seek>, keyframes: &Keyfra
 }
 
 /// Reads the keyframes of a project; none if it was saved without. If they are damaged, the project itself may still be good.
+///
+/// # Errors
+/// One sentence, if they are damaged. The project itself may still be good.
 pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
     let mut archive = Archive::open(path)?;
     if !archive.has("timeline.ron") {

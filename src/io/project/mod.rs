@@ -74,6 +74,9 @@ pub fn is_project(path: &Path) -> bool {
 
 /// Writes a project between two ticks. The file that was there before is replaced whole or not at all.
 ///
+/// # Errors
+/// The file cannot be written.
+///
 /// # Panics
 /// If a run is in the middle of a tick.
 pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Result<(), Error> {
@@ -118,6 +121,9 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
 }
 
 /// Reads a project.
+///
+/// # Errors
+/// One sentence, if the file is no project, is damaged, or was written by a newer version of the program.
 pub fn open(path: &Path) -> Result<Project, Error> {
     let mut archive = Archive::open(path)?;
     let (head, text) = archive.manifest()?;
@@ -140,6 +146,9 @@ pub fn open(path: &Path) -> Result<Project, Error> {
 }
 
 /// Reads a project with its timeline. If the timeline alone is damaged, it opens without it, and says so.
+///
+/// # Errors
+/// As [`open()`].
 pub fn open_whole(path: &Path) -> Result<Project, Error> {
     let mut project = open(path)?;
     match keyframes(path) {
