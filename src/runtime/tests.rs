@@ -156,7 +156,10 @@ fn a_run_whose_process_panics_is_paused_shown_and_saved_as_it_was_kept_last() {
     let told: Vec<&str> =
         notices.shown().filter(|notice| notice.level == Level::Error).map(|notice| &*notice.text).collect();
     let [text] = told[..] else { panic!("{told:?}") };
-    assert!(text.starts_with("Droplets broke the run in tick 4: a mistake in the program (index out of"), "{text}");
+    assert!(
+        text.starts_with("Droplets broke the run in tick 4: a mistake in the program (range start index"),
+        "{text}"
+    );
     let [path] = &kept(folder.path())[..] else { panic!("it is saved") };
     let project = project::open(path).unwrap_or_else(|error| panic!("{error}"));
     assert!(project.sessions[0].simulation.terrain == simulation.terrain);

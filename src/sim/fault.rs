@@ -109,7 +109,7 @@ mod tests {
             run.terrain.softness = Grid::filled(1, 1, 0.5);
             run.tick();
             let said = run.fault().expect("a layer is too small").to_string();
-            let start = "Droplets broke the run in tick 2: a mistake in the program (index out of bounds: the len is 1";
+            let start = "Droplets broke the run in tick 2: a mistake in the program (range start index ";
             assert!(said.starts_with(start) && said.ends_with("); please report it"), "{said}");
             run.tick();
             assert!(run.between_ticks() && run.ticks() == 1, "it goes on");

@@ -1,23 +1,53 @@
 //! A rectangle of values, one per cell.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    ops::{Deref, DerefMut},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use super::{aligned::Aligned, resample::Resampler};
 
 /// Row-major values of `width × height` cells: `cells[y * width + x]`, x along columns, y along rows.
 ///
 /// A grid dereferences to the slice of its cells, which begins at a cache line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Grid {
     width: usize,
     height: usize,
     cells: Aligned,
+    edition: Edition,
+}
+
+/// What a grid has held at a time: as long as it is the same, no cell has changed. No two grids have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edition {
+    grid: u64,
+    changes: u64,
+}
+
+impl Edition {
+    fn new() -> Self {
+        static GRIDS: AtomicU64 = AtomicU64::new(0);
+        Self { grid: GRIDS.fetch_add(1, Ordering::Relaxed), changes: 0 }
+    }
+}
+
+impl Clone for Grid {
+    fn clone(&self) -> Self {
+        Self { cells: self.cells.clone(), edition: Edition::new(), ..*self }
+    }
+}
+
+impl PartialEq for Grid {
+    fn eq(&self, other: &Self) -> bool {
+        (self.width, self.height) == (other.width, other.height) && self.cells == other.cells
+    }
 }
 
 impl Grid {
     /// Every cell holds `value`.
     pub fn filled(width: usize, height: usize, value: f32) -> Self {
-        Self { width, height, cells: Aligned::filled(width * height, value) }
+        Self { width, height, cells: Aligned::filled(width * height, value), edition: Edition::new() }
     }
 
     /// Copies row-major cells.
@@ -56,6 +86,11 @@ impl Grid {
     /// Number of rows.
     pub fn height(&self) -> usize {
         self.height
+    }
+
+    /// What it holds now.
+    pub fn edition(&self) -> Edition {
+        self.edition
     }
 
     /// The cell's place in the slice.
@@ -128,7 +163,9 @@ impl Deref for Grid {
 }
 
 impl DerefMut for Grid {
+    #[inline(always)]
     fn deref_mut(&mut self) -> &mut [f32] {
+        self.edition.changes += 1;
         &mut self.cells
     }
 }
@@ -168,6 +205,17 @@ mod tests {
             let (low, high) = grid.min_max();
             assert!(low.is_nan() && high.is_nan());
         }
+    }
+
+    #[test]
+    fn an_edition_ends_with_the_next_change_and_belongs_to_one_grid() {
+        let mut grid = Grid::filled(2, 2, 1.0);
+        let first = grid.edition();
+        let copy = grid.clone();
+        assert!(grid.edition() == first && grid == copy && copy.edition() != first);
+        grid[3] = 2.0;
+        assert_ne!(grid.edition(), first);
+        assert_ne!(std::mem::replace(&mut grid, copy).edition(), grid.edition());
     }
 
     #[test]

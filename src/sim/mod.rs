@@ -29,8 +29,8 @@ pub mod statistics;
 pub mod stencil;
 pub mod strip;
 pub mod swarm;
-pub mod team;
 pub mod terrain;
+pub mod tiles;
 pub mod vector_unit;
 
 use std::{

@@ -1,141 +1,262 @@
-//! Particles that move in lock-step, a few at a time in vector lanes, on a team of threads.
+//! Particles that move eight at a time in the lanes of the vector unit, on a map cut into blocks of rows that threads take.
 //!
-//! Every thread has a copy of the ground. Between two waits it moves its own bundles of particles on the ground as the last
-//! wait left it, and notes what they ask of it; then it applies the notes of all, in the order of the bundles, to
-//! its copy. So all copies hold the same bits, for every number of threads, and no thread waits for memory that
-//! another one has just changed but for the notes.
+//! A block's particles run one after the other, eight of them side by side, and change the ground as they go. One that leaves
+//! its block waits until its new one has its turn. Blocks that run at the same time are never neighbours: what they see and change
+//! lies apart. Which blocks there are and in which order particles come depends on the map and the particles alone, so the bits
+//! are the same for every number of threads; and nobody passes over the ground.
 
-use std::{
-    slice::from_mut,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::{
-    real::{Kernel, fetch_ahead, with_eight_lanes},
-    team::{self, Member, Shared},
+    real::{Kernel, LANES, LaneMask, with_eight_lanes},
+    tiles::{SIDE, Tiling},
 };
 
-/// Below this many bundles a second thread costs more than it does.
-const BUNDLES_PER_THREAD: usize = 8;
+/// Particles for which a block is made: fewer leave lanes empty, more leave threads without work.
+const PER_BLOCK: usize = 120;
+/// Least side of a block, in tiles: blocks on both sides of one reach into different tiles of it.
+const LEAST: usize = 2;
+/// How far from where it was or lands a particle sees and changes the ground, in cells.
+const MARGIN: f32 = 2.0;
+/// Steps that particles of a block do once none of it waits: then they are joined with others, lest lanes stay empty.
+const LAST: usize = 32;
+/// Steps after which lanes give account.
+const ROUND: usize = 16;
 
-/// Bytes in a line of a processor's cache.
-const LINE: usize = 64;
-
-/// Particles of one kind: how a bundle of them moves, and what it does to the ground.
+/// Particles of one kind: how eight of them move, and what they do to the ground.
 ///
-/// `advance` and `apply` must be `#[inline(always)]`, so that they are compiled for the vector unit.
+/// `step` and `put` must be `#[inline(always)]`, so that they are compiled for the vector unit.
 pub trait Swarm: Sync {
-    /// A thread's own copy of what the particles move on.
-    type Ground: Clone + Send + Sync;
-    /// Eight particles.
-    type Bundle: Copy + Send + Sync;
-    /// What a bundle asks of the ground between two waits.
-    type Note: Copy + Default + Send + Sync;
-    /// Exchanges of notes between two repackings; an even number.
-    const EXCHANGES: usize;
+    /// A particle that is not on its way.
+    type Particle: Copy + Send + Sync;
+    /// Eight particles on their way.
+    type Bundle;
+    /// What particles did.
+    type Outcome: Default + Send;
 
-    /// Moves the bundle's particles and notes what they ask of the ground.
-    fn advance(&self, ground: &Self::Ground, bundle: &mut Self::Bundle) -> Self::Note;
+    /// Where a particle is: column and row, in cells.
+    fn place(particle: &Self::Particle) -> [f32; 2];
 
-    /// Whether [`Self::watch`] is to be called.
-    fn watches(&self) -> bool {
-        false
-    }
+    /// Lanes without particles, which stand where this one is: nobody else may come there now.
+    fn bundle(&self, like: &Self::Particle) -> Self::Bundle;
 
-    /// Sees a bundle after each move, on the thread that moves it.
-    fn watch(&self, _: &Self::Bundle) {}
+    /// Puts a particle into a lane.
+    fn put(&self, bundle: &mut Self::Bundle, lane: usize, particle: &Self::Particle);
 
-    /// Does to the ground what a bundle noted. `bundle` is the bundle itself on the one thread that moves it: there it
-    /// learns what it got.
-    fn apply(&self, ground: &mut Self::Ground, note: &Self::Note, bundle: Option<&mut Self::Bundle>);
+    /// Moves the particles that are on their way. Returns the lanes of those that have ended or left the block now.
+    ///
+    /// A particle that would land farther away than the block reaches stays as it was, and is returned too. What it sees and
+    /// changes lies at most two cells from where it was or lands.
+    fn step(&self, bundle: &mut Self::Bundle, block: &Block) -> LaneMask;
 
-    /// Moves the particles that still run to the front. Returns the number of bundles that they fill.
-    fn repack(&mut self, bundles: &mut [Self::Bundle]) -> usize;
+    /// Takes out a particle that [`Self::step`] has returned. None if it has ended; what it did is then added.
+    fn take(&self, bundle: &mut Self::Bundle, lane: usize, outcome: &mut Self::Outcome) -> Option<Self::Particle>;
+
+    /// Adds what lanes did since the last time.
+    fn account(&self, bundle: &mut Self::Bundle, outcome: &mut Self::Outcome);
+
+    /// Adds what others did.
+    fn add(outcome: &mut Self::Outcome, other: Self::Outcome);
 }
 
-/// Runs particles until each has ended, and leaves the ground as they do.
-pub fn run<S: Swarm + Send>(swarm: &mut S, ground: &mut S::Ground, mut bundles: Vec<S::Bundle>) {
-    let mut notes = vec![S::Note::default(); 2 * bundles.len()];
-    let threads = rayon::current_num_threads().min(bundles.len() / BUNDLES_PER_THREAD).max(1);
-    let count = AtomicUsize::new(bundles.len());
-    let (bundles, notes) = (Shared::new(&mut bundles), Shared::new(&mut notes));
-    let (swarm, ground) = (Shared::new(from_mut(swarm)), Shared::new(from_mut(ground)));
-    team::run(threads, |mut member| {
-        // The first member works on the ground itself.
-        // SAFETY: nobody changes the ground before the wait, and afterwards only the first member uses it.
-        let mut copy = (member.index() > 0).then(|| unsafe { ground.get(0) }.clone());
-        member.wait();
-        // SAFETY: as above.
-        let own = copy.as_mut().unwrap_or_else(|| unsafe { ground.get_mut(0) });
-        loop {
-            let running = count.load(Ordering::Relaxed);
-            if running == 0 || !member.shrink(running / BUNDLES_PER_THREAD) {
-                break;
-            }
-            // SAFETY: nobody changes the swarm before the next wait.
-            let shared: &S = unsafe { swarm.get(0) };
-            with_eight_lanes(Exchanges { swarm: shared, ground: own, bundles, notes, running, member: &member });
-            // All have left the exchanges, and with them their view of the swarm.
-            member.wait();
-            if member.index() == 0 {
-                // SAFETY: the others wait until there is room again.
-                let (swarm, bundles) = unsafe { (swarm.get_mut(0), bundles.slice_mut()) };
-                count.store(swarm.repack(&mut bundles[..running]), Ordering::Relaxed);
-            }
-            member.wait();
+/// Rows of the map whose particles run together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    rows: Range<f32>,
+    /// Rows in which they may land.
+    reach: Range<f32>,
+}
+
+impl Block {
+    /// Everything there is.
+    pub const ALL: Self = Self { rows: f32::NEG_INFINITY..f32::INFINITY, reach: f32::NEG_INFINITY..f32::INFINITY };
+
+    /// Whether a row lies in it.
+    #[inline(always)]
+    pub fn has(&self, y: f32) -> bool {
+        (y >= self.rows.start) & (y < self.rows.end)
+    }
+
+    /// Whether a particle may land in a row; what is no number is no row far away.
+    #[inline(always)]
+    pub fn reaches(&self, y: f32) -> bool {
+        y.is_nan() | ((y >= self.reach.start) & (y < self.reach.end))
+    }
+
+    /// The rows in which it may land, of a map with so many: the first and the last.
+    pub fn landing(&self, height: usize) -> [f32; 2] {
+        [self.reach.start.max(0.0), (self.reach.end.min(height as f32) - 1.0).max(0.0)]
+    }
+}
+
+/// How a map is cut into blocks: whole rows of tiles, and an even number of blocks, so that in two turns none runs beside another, on
+/// a periodic map too.
+struct Blocks {
+    tiling: Tiling,
+    count: usize,
+}
+
+impl Blocks {
+    /// Blocks for so many particles.
+    fn new(tiling: Tiling, particles: usize) -> Self {
+        let most = tiling.height() / SIDE / LEAST;
+        Self { tiling, count: ((particles / PER_BLOCK).min(most) & !1).max(1) }
+    }
+
+    /// The first row of a block; of the one after the last, where the map ends.
+    fn first(&self, block: usize) -> usize {
+        let height = self.tiling.height();
+        if block == self.count { height } else { block * (height / SIDE) / self.count * SIDE }
+    }
+
+    fn block(&self, index: usize) -> Block {
+        if self.count == 1 {
+            return Block::ALL;
         }
+        let (first, last) = (self.first(index), self.first(index + 1));
+        // Less than half of a neighbour: the next one in its turn begins beyond it.
+        let beyond = ((self.tiling.height() / SIDE / self.count) / 2 * SIDE) as f32 - MARGIN;
+        let rows = first as f32..last as f32;
+        Block { reach: rows.start - beyond..rows.end + beyond, rows }
+    }
+
+    /// The block of a row on the map.
+    fn of(&self, y: f32) -> usize {
+        let y = (y as usize).min(self.tiling.height() - 1);
+        let guess = (y / SIDE * self.count / (self.tiling.height() / SIDE).max(1)).min(self.count - 1);
+        // Rounding can put it one too low.
+        if guess + 1 < self.count && y >= self.first(guess + 1) { guess + 1 } else { guess }
+    }
+}
+
+/// Runs particles until each has ended. Returns what they did.
+pub fn run<S: Swarm>(swarm: &S, tiling: Tiling, mut particles: Vec<S::Particle>) -> S::Outcome {
+    let mut outcome = S::Outcome::default();
+    while !particles.is_empty() {
+        let blocks = Blocks::new(tiling, particles.len());
+        let mut waiting: Vec<Vec<S::Particle>> = vec![Vec::new(); blocks.count];
+        send::<S>(&blocks, &mut waiting, std::mem::take(&mut particles));
+        let mut far = Vec::new();
+        for turn in 0..2 {
+            let own = waiting.par_iter_mut().enumerate().skip(turn).step_by(2).filter(|(_, own)| !own.is_empty());
+            let ran = own.map(|(index, particles)| {
+                let (block, mut particles) = (blocks.block(index), std::mem::take(particles));
+                in_order::<S>(tiling, &mut particles);
+                let last = if blocks.count == 1 { usize::MAX } else { LAST };
+                let ran = with_eight_lanes(RunBlock { swarm, block: &block, particles, last });
+                (block, ran)
+            });
+            for (block, Ran { gone, left, outcome: did }) in ran.collect::<Vec<_>>() {
+                S::add(&mut outcome, did);
+                let (leaps, gone): (Vec<_>, _) = gone.into_iter().partition(|gone| block.has(S::place(gone)[1]));
+                far.extend(leaps);
+                particles.extend(left);
+                send::<S>(&blocks, &mut waiting, gone);
+            }
+        }
+        particles.extend(waiting.into_iter().flatten());
+        // Those that leap far over the border of their block do so while no other runs.
+        for particle in far {
+            let leap = RunBlock { swarm, block: &Block::ALL, particles: vec![particle], last: 1 };
+            let ran = with_eight_lanes(leap);
+            S::add(&mut outcome, ran.outcome);
+            particles.extend(ran.gone.into_iter().chain(ran.left));
+        }
+    }
+    outcome
+}
+
+/// Has particles wait in the blocks that they are in.
+fn send<S: Swarm>(blocks: &Blocks, waiting: &mut [Vec<S::Particle>], particles: Vec<S::Particle>) {
+    for particle in particles {
+        waiting[blocks.of(S::place(&particle)[1])].push(particle);
+    }
+}
+
+/// Puts particles in the order of the tiles that they are in: neighbours in the list meet the same ground.
+fn in_order<S: Swarm>(tiling: Tiling, particles: &mut [S::Particle]) {
+    particles.sort_by_cached_key(|particle| {
+        let [x, y] = S::place(particle);
+        tiling.of(x as usize, y as usize)
     });
 }
 
-/// One thread's part of the exchanges between two repackings.
-struct Exchanges<'a, S: Swarm> {
+/// The particles of a block on their way.
+struct RunBlock<'a, S: Swarm> {
     swarm: &'a S,
-    ground: &'a mut S::Ground,
-    bundles: Shared<'a, S::Bundle>,
-    notes: Shared<'a, S::Note>,
-    running: usize,
-    member: &'a Member<'a>,
+    block: &'a Block,
+    particles: Vec<S::Particle>,
+    /// Steps that those do who run when no other waits any more.
+    last: usize,
 }
 
-impl<S: Swarm> Kernel for Exchanges<'_, S> {
-    type Output = ();
+/// Those that have left their block, those that have neither left it nor ended, and what all did.
+struct Ran<S: Swarm> {
+    gone: Vec<S::Particle>,
+    left: Vec<S::Particle>,
+    outcome: S::Outcome,
+}
+
+impl<S: Swarm> Kernel for RunBlock<'_, S> {
+    type Output = Ran<S>;
 
     #[inline(always)]
-    fn run(self) {
-        let Self { swarm, ground, bundles, notes, running, member } = self;
-        let own = member.share(running);
-        let watches = swarm.watches();
-        for exchange in 0..S::EXCHANGES {
-            // Notes of this exchange and of the last lie apart, so that writing these needs no wait for readers of those.
-            let first = (exchange % 2) * running;
-            for index in own.clone() {
-                // SAFETY: shares of bundles and of their notes don't overlap, and who reads notes reads the other
-                // exchange's: those of this one were last read before the last wait.
-                unsafe {
-                    *notes.get_mut(first + index) = swarm.advance(ground, bundles.get_mut(index));
-                    if watches {
-                        swarm.watch(bundles.get(index));
+    fn run(self) -> Ran<S> {
+        let Self { swarm, block, particles, mut last } = self;
+        let mut ran = Ran { gone: Vec::new(), left: Vec::new(), outcome: S::Outcome::default() };
+        let Some(first) = particles.first() else { return ran };
+        let (mut bundle, mut next) = (swarm.bundle(first), particles.iter());
+        let mut runs = [false; LANES];
+        for (lane, particle) in next.by_ref().take(LANES).enumerate() {
+            swarm.put(&mut bundle, lane, particle);
+            runs[lane] = true;
+        }
+        while runs != [false; LANES] && last > 0 {
+            for _ in 0..ROUND.min(last) {
+                let stopped = swarm.step(&mut bundle, block);
+                if stopped.any() {
+                    for lane in (0..LANES).filter(|&lane| stopped.0[lane] != 0) {
+                        ran.gone.extend(swarm.take(&mut bundle, lane, &mut ran.outcome));
+                        match next.next() {
+                            Some(particle) => swarm.put(&mut bundle, lane, particle),
+                            None => runs[lane] = false,
+                        }
                     }
                 }
             }
-            member.wait();
-            let now = notes.pointer().wrapping_add(first);
-            for index in (0..own.start).chain(own.end..running) {
-                for line in (0..size_of::<S::Note>()).step_by(LINE) {
-                    fetch_ahead(now.wrapping_add(index).wrapping_byte_add(line));
-                }
+            swarm.account(&mut bundle, &mut ran.outcome);
+            if next.len() == 0 {
+                last = last.saturating_sub(ROUND);
             }
-            // SAFETY: notes of this exchange are not written before the next wait, and bundles are their owner's.
-            unsafe {
-                for index in 0..own.start {
-                    swarm.apply(ground, notes.get(first + index), None);
-                }
-                for index in own.clone() {
-                    swarm.apply(ground, notes.get(first + index), Some(bundles.get_mut(index)));
-                }
-                for index in own.end..running {
-                    swarm.apply(ground, notes.get(first + index), None);
-                }
+        }
+        for lane in (0..LANES).filter(|&lane| runs[lane]) {
+            ran.left.extend(swarm.take(&mut bundle, lane, &mut ran.outcome));
+        }
+        ran
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_map_once_and_those_of_a_turn_reach_into_different_tiles() {
+        for (height, particles) in
+            [(256, 1000), (50, 5000), (2048, 30_000), (8, 1000), (131, 100_000), (16, 500), (1, 1)]
+        {
+            let blocks = Blocks::new(Tiling::new(37, height), particles);
+            let all: Vec<Block> = (0..blocks.count).map(|index| blocks.block(index)).collect();
+            for y in (0..height).map(|y| y as f32 + 0.5) {
+                let own: Vec<usize> = (0..all.len()).filter(|&index| all[index].has(y)).collect();
+                assert_eq!(own, [blocks.of(y)], "row {y} of {height}");
+            }
+            assert!(all.len() == 1 || all.len().is_multiple_of(2));
+            for (one, other) in (2..all.len()).map(|index| (&all[index - 2], &all[index])) {
+                let tile = |y: f32| (y / SIDE as f32).floor();
+                assert!(tile(one.reach.end + MARGIN - 0.5) < tile(other.reach.start - MARGIN), "{one:?} {other:?}");
             }
         }
     }

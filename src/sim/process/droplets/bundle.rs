@@ -6,7 +6,7 @@ use crate::sim::{
 };
 
 /// A droplet on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Droplet {
     /// Column, in cells; the first cell reaches from 0 to 1.
     pub x: f32,
@@ -26,7 +26,7 @@ pub struct Droplet {
 }
 
 /// What droplets did, in metres times cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Taken off the ground, every transfer counted.
     pub eroded: f64,
@@ -40,6 +40,8 @@ pub struct Outcome {
     pub limited: [u64; 3],
     /// Droplets that ended because they ran in circles.
     pub endless: u64,
+    /// Droplets that hold sediment at their end: it is to be settled.
+    pub holding: Vec<Droplet>,
 }
 
 impl Droplet {
@@ -62,7 +64,6 @@ impl Droplet {
 }
 
 /// Eight droplets.
-#[derive(Clone, Copy)]
 pub(super) struct Bundle {
     pub x: Lanes,
     pub y: Lanes,
@@ -75,48 +76,56 @@ pub(super) struct Bundle {
     pub behind: Lanes,
     pub steps: [u32; LANES],
     pub watched: [u32; LANES],
-    /// How often their steps were limited, as in [`Outcome::limited`], a byte for each kind.
-    pub limited: [u32; LANES],
-    /// Which of them are still on their way...
+    /// How often their steps were limited, as in [`Outcome::limited`].
+    pub limited: [[u32; LANES]; 3],
+    /// Which of them are on their way...
     pub runs: LaneMask,
     /// ...and which have left the map.
     pub left: LaneMask,
-    /// Which lanes hold a droplet at all.
-    pub used: usize,
-    pub account: Outcome,
+    /// What the ground gave since the last account, and the sum of its amounts.
+    pub given: Lanes,
+    pub exchanged: Lanes,
 }
 
 impl Bundle {
-    pub fn of(droplets: &[Droplet]) -> Self {
-        let lanes = |part: fn(&Droplet) -> f32| {
-            let mut lanes = Lanes([1.0; LANES]);
-            lanes.0.iter_mut().zip(droplets).for_each(|(lane, droplet)| *lane = part(droplet));
-            lanes
-        };
-        let mut runs = LaneMask::default();
-        runs.0[..droplets.len()].fill(u32::MAX);
-        let mut steps = [0; LANES];
-        steps.iter_mut().zip(droplets).for_each(|(steps, droplet)| *steps = droplet.steps);
-        let mut watched = [0; LANES];
-        watched.iter_mut().zip(droplets).for_each(|(number, droplet)| *number = droplet.watched);
+    /// No droplet in any lane; they stand where this one is.
+    pub fn new(like: &Droplet) -> Self {
+        let [x, y, one, zero] = [like.x, like.y, 1.0, 0.0].map(|value| Lanes([value; LANES]));
         Self {
-            x: lanes(|droplet| droplet.x),
-            y: lanes(|droplet| droplet.y),
-            mass: lanes(|droplet| droplet.mass),
-            vx: lanes(|droplet| droplet.vx),
-            vy: lanes(|droplet| droplet.vy),
-            volume: lanes(|droplet| droplet.volume),
-            lowest: lanes(|droplet| droplet.lowest),
-            waited: lanes(|droplet| droplet.waited),
-            behind: lanes(|droplet| droplet.behind),
-            steps,
-            watched,
-            limited: [0; LANES],
-            runs,
+            x,
+            y,
+            mass: zero,
+            vx: zero,
+            vy: zero,
+            volume: one,
+            lowest: zero,
+            waited: zero,
+            behind: zero,
+            steps: [0; LANES],
+            watched: [0; LANES],
+            limited: [[0; LANES]; 3],
+            runs: LaneMask::default(),
             left: LaneMask::default(),
-            used: droplets.len(),
-            account: Outcome::default(),
+            given: zero,
+            exchanged: zero,
         }
+    }
+
+    /// Puts a droplet into a lane.
+    #[inline(always)]
+    pub fn put(&mut self, lane: usize, droplet: &Droplet) {
+        self.x.0[lane] = droplet.x;
+        self.y.0[lane] = droplet.y;
+        self.mass.0[lane] = droplet.mass;
+        self.vx.0[lane] = droplet.vx;
+        self.vy.0[lane] = droplet.vy;
+        self.volume.0[lane] = droplet.volume;
+        self.lowest.0[lane] = droplet.lowest;
+        self.waited.0[lane] = droplet.waited;
+        self.behind.0[lane] = droplet.behind;
+        self.steps[lane] = droplet.steps;
+        self.watched[lane] = droplet.watched;
+        (self.runs.0[lane], self.left.0[lane]) = (u32::MAX, 0);
     }
 
     pub fn droplet(&self, lane: usize) -> Droplet {
@@ -135,8 +144,7 @@ impl Bundle {
         }
     }
 
-    /// Reflects, wraps or lets go droplets that have crossed the edge. Returns those that have left the map; their places
-    /// are then some place on it.
+    /// Reflects or wraps droplets that have crossed the edge. Returns those that have left the map.
     #[inline(always)]
     pub fn keep_on_map(&mut self, (right, bottom): (f32, f32), edge: Edge) -> LaneMask {
         let mut outside = LaneMask::default();
@@ -151,8 +159,7 @@ impl Bundle {
         let mut left = LaneMask::default();
         for lane in (0..LANES).filter(|&lane| outside.0[lane] != 0) {
             if !self.bring_back(lane, (right, bottom), edge) {
-                left.0[lane] = self.runs.0[lane];
-                (self.x.0[lane], self.y.0[lane]) = (1.0, 1.0);
+                left.0[lane] = u32::MAX;
             }
         }
         left

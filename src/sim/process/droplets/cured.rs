@@ -11,208 +11,143 @@
 //!
 //! The droplet carries the mass M (metres times cells), so evaporation takes none of it. T is the published time step and
 //! L = shorter side / 256 cells, the published map's cell: so the same rain does the same work on every grid of a map. A
-//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind; what comes to lie above the
-//! highest ground of the map, beside a cliff say, is taken off again and settles elsewhere. One that has found
-//! no lower ground for a while sits in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only
+//! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind, and nothing so that it lies above
+//! the highest ground of the map, beside a cliff say: the rest stays on board. One that has found no lower ground for a while sits in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only
 //! an open edge takes sediment off the map, and there the border cells keep their height: the base level.
 //!
-//! Every round all droplets see the ground that the last round left; then the ground changes, in the order of the
-//! droplets (see [`crate::sim::swarm`]). So the result is the same for every number of threads.
+//! Eight droplets take a step side by side and see the ground as all steps before have left it; then the ground changes, in the
+//! order of the eight (see [`crate::sim::swarm`]).
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use super::{
-    DropletLaw, Params,
+    DropletLaw,
     bundle::{Bundle, Droplet, Outcome},
     constants::Constants,
-    ground::{Ground, change_inner},
+    ground::Ground,
     tracks::Tracks,
 };
 use crate::sim::{
-    masked::{Covered, Mask},
-    real::{LANES, Lanes, Real},
-    swarm::{self, Swarm},
-    terrain::{Edge, Terrain},
+    masked::Mask,
+    real::{LANES, LaneMask, Lanes, Real},
+    swarm::{self, Block, Swarm},
+    terrain::Edge,
 };
 
 /// Greatest share of its own fall that a droplet digs in a step: cutting the rest is left to those that follow.
 const GREATEST_CUT: f32 = 0.1;
 
-/// Runs droplets until each has ended, the first of them watched if there are `tracks`. Returns what they did and leaves
-/// in `droplets` those that hold sediment to be settled, and as one more what lies above the `highest` ground.
-pub fn run(
-    terrain: &mut Terrain,
-    params: &Params,
-    covered: Option<&Covered<Params>>,
-    (droplets, highest): (&mut Vec<Droplet>, f32),
+/// Runs droplets until each has ended, the first of them watched if there are `tracks`.
+pub(super) fn run(
+    ground: &Ground<'_>,
+    laws: [Constants; 2],
+    mask: Option<&Mask>,
+    mut droplets: Vec<Droplet>,
     tracks: Option<&Tracks>,
 ) -> Outcome {
     if tracks.is_some() {
         droplets.iter_mut().zip(1..).for_each(|(droplet, number)| droplet.watched = number);
     }
-    let (width, height) = (terrain.bedrock.width(), terrain.bedrock.height());
-    let mut ground = Ground::new(terrain);
-    let law = Constants::new(params, terrain);
-    let under = Constants::new(covered.map_or(params, |covered| &covered.params), terrain);
-    let mut wave = CuredWave {
-        settles_alike: law.lifting == law.settling && under.lifting == under.settling,
-        law,
-        under,
-        mask: covered.map(|covered| &covered.mask),
-        width: width as i32,
-        height: height as i32,
-        edge: terrain.edge,
-        start: &terrain.start,
-        outcome: Outcome::default(),
-        holding: Vec::new(),
-        tracks,
-    };
-    droplets.sort_by_key(|droplet| droplet.y as u32);
-    let bundles = droplets.chunks(LANES).map(Bundle::of).collect();
-    swarm::run(&mut wave, &mut ground, bundles);
-    let (mut outcome, mut holding) = (wave.outcome, wave.holding);
-    for y in 0..height {
-        let first = ground.index(0, y as i32);
-        for (x, cell) in ground.cells[first..first + width].iter_mut().enumerate() {
-            if cell.surface > highest {
-                let mass = cell.take(cell.surface - highest);
-                outcome.eroded += f64::from(mass);
-                holding.push(Droplet { mass, ..Droplet::at(x as f32 + 0.5, y as f32 + 0.5, 0.0) });
-            }
-            (terrain.bedrock[y * width + x], terrain.sand[y * width + x]) = (cell.bedrock, cell.sand);
-        }
-    }
-    *droplets = holding;
-    outcome
-}
-
-/// What eight droplets ask of the 3 × 3 cells around each of eight places: metres times cells, positive is taken off.
-#[derive(Clone, Copy, Default)]
-struct CuredNote {
-    x: Lanes,
-    y: Lanes,
-    amount: Lanes,
+    let [law, under] = laws;
+    let settles_alike = law.lifting == law.settling && under.lifting == under.settling;
+    let wave = CuredWave { ground, settles_alike, law, under, mask, tracks };
+    droplets.iter().for_each(|droplet| ground.come_to(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
+    swarm::run(&wave, ground.tiling(), droplets)
 }
 
 /// The droplets of a wave.
 struct CuredWave<'a> {
+    ground: &'a Ground<'a>,
     law: Constants,
     /// The law under the mask, and the mask, if it makes a difference.
     under: Constants,
     mask: Option<&'a Mask>,
     /// Whether excess is laid down as fast as lack is taken up.
     settles_alike: bool,
-    width: i32,
-    height: i32,
-    edge: Edge,
-    start: &'a [f32],
-    outcome: Outcome,
-    holding: Vec<Droplet>,
     tracks: Option<&'a Tracks>,
 }
 
 impl Swarm for CuredWave<'_> {
-    type Ground = Ground;
+    type Particle = Droplet;
     type Bundle = Bundle;
-    type Note = CuredNote;
-    const EXCHANGES: usize = 24;
+    type Outcome = Outcome;
 
-    #[inline(always)]
-    fn advance(&self, ground: &Ground, bundle: &mut Bundle) -> CuredNote {
-        if bundle.runs.any() { self.step(ground, bundle) } else { CuredNote::default() }
+    fn place(droplet: &Droplet) -> [f32; 2] {
+        [droplet.x, droplet.y]
     }
 
-    fn watches(&self) -> bool {
-        self.tracks.is_some()
-    }
-
-    #[cold]
-    fn watch(&self, bundle: &Bundle) {
-        if let Some(tracks) = self.tracks {
-            let running = |lane: usize| bundle.runs.0[lane] != 0;
-            tracks.note(&bundle.watched, running, bundle.x, bundle.y);
-        }
+    fn bundle(&self, like: &Droplet) -> Bundle {
+        Bundle::new(like)
     }
 
     #[inline(always)]
-    fn apply(&self, ground: &mut Ground, note: &CuredNote, bundle: Option<&mut Bundle>) {
-        // SAFETY: a note's places lie on the map.
-        let (columns, rows) = unsafe { (note.x.truncated(), note.y.truncated()) };
-        let mut parts = [note.x, note.y];
+    fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
+        bundle.put(lane, droplet);
+    }
+
+    #[inline(always)]
+    fn step(&self, bundle: &mut Bundle, block: &Block) -> LaneMask {
+        let ran = bundle.runs;
+        let (from, amount) = self.advance(bundle);
+        let mut parts = [Lanes::default(); LANES];
         for lane in 0..LANES {
-            parts[0].0[lane] -= columns[lane] as f32;
-            parts[1].0[lane] -= rows[lane] as f32;
+            if amount.0[lane] != 0.0 {
+                let place = [from[0].0[lane], from[1].0[lane]];
+                // SAFETY: the droplet has come there, and no other block that runs now comes near.
+                parts[lane] = unsafe { self.ground.change(place, amount.0[lane]) };
+            }
         }
-        let (weights_x, weights_y) = (spline(parts[0]), spline(parts[1]));
-        let mut given = Lanes::default();
+        let given = sums(&parts);
+        bundle.mass = bundle.mass + given;
+        // What is no number must not get lost here.
+        bundle.given = bundle.given + given;
+        bundle.exchanged = bundle.exchanged + given.max(-given);
+        if self.tracks.is_some() {
+            self.watch(bundle, ran);
+        }
+        let mut stopped = LaneMask::default();
         for lane in 0..LANES {
-            let amount = note.amount.0[lane];
-            if amount == 0.0 {
-                continue;
-            }
-            let (column, row) = (columns[lane], rows[lane]);
-            let across = [weights_x[0].0[lane], weights_x[1].0[lane], weights_x[2].0[lane]];
-            let down = [amount * weights_y[0].0[lane], amount * weights_y[1].0[lane], amount * weights_y[2].0[lane]];
-            let inner = column > 1 && row > 1 && column + 2 < self.width && row + 2 < self.height;
-            given.0[lane] = if inner {
-                // SAFETY: the 3 × 3 cells lie on the map.
-                unsafe { change_inner(ground, column, row, across, down) }
-            } else {
-                self.change_at_border(ground, column, row, across, down)
-            };
+            let goes_on = block.has(bundle.y.0[lane]) & (bundle.runs.0[lane] != 0);
+            stopped.0[lane] = if goes_on { 0 } else { ran.0[lane] };
         }
-        if let Some(bundle) = bundle {
-            bundle.mass = bundle.mass + given;
-            for lane in 0..LANES {
-                // What is no number must not get lost here.
-                let given = f64::from(given.0[lane]);
-                if given > 0.0 {
-                    bundle.account.eroded += given;
-                } else {
-                    bundle.account.deposited -= given;
-                }
-            }
+        stopped
+    }
+
+    fn take(&self, bundle: &mut Bundle, lane: usize, outcome: &mut Outcome) -> Option<Droplet> {
+        let droplet = bundle.droplet(lane);
+        if std::mem::take(&mut bundle.runs.0[lane]) != 0 {
+            return Some(droplet);
+        }
+        outcome.steps += u64::from(droplet.steps);
+        outcome.endless += u64::from(self.ground.edge == Edge::Wrap && droplet.steps >= self.law.most_steps);
+        if bundle.left.0[lane] != 0 {
+            outcome.outflow += f64::from(droplet.mass);
+        } else if droplet.mass != 0.0 {
+            outcome.holding.push(droplet);
+        }
+        None
+    }
+
+    fn account(&self, bundle: &mut Bundle, outcome: &mut Outcome) {
+        let (given, exchanged) = (std::mem::take(&mut bundle.given), std::mem::take(&mut bundle.exchanged));
+        for (given, exchanged) in given.0.into_iter().zip(exchanged.0) {
+            outcome.eroded += 0.5 * (f64::from(exchanged) + f64::from(given));
+            outcome.deposited += 0.5 * (f64::from(exchanged) - f64::from(given));
+        }
+        for (sum, counts) in outcome.limited.iter_mut().zip(&mut bundle.limited) {
+            *sum += std::mem::take(counts).into_iter().map(u64::from).sum::<u64>();
         }
     }
 
-    fn repack(&mut self, bundles: &mut [Bundle]) -> usize {
-        let mut running = Vec::with_capacity(bundles.len() * LANES);
-        for bundle in &*bundles {
-            self.outcome.eroded += bundle.account.eroded;
-            self.outcome.deposited += bundle.account.deposited;
-            for (kind, sum) in self.outcome.limited.iter_mut().enumerate() {
-                *sum += bundle.limited.iter().map(|count| u64::from(count >> (8 * kind) & 0xff)).sum::<u64>();
-            }
-            for lane in 0..bundle.used {
-                let droplet = bundle.droplet(lane);
-                if bundle.runs.0[lane] != 0 {
-                    running.push(droplet);
-                    continue;
-                }
-                self.outcome.steps += u64::from(droplet.steps);
-                self.outcome.endless += u64::from(self.edge == Edge::Wrap && droplet.steps >= self.law.most_steps);
-                if bundle.left.0[lane] != 0 {
-                    self.outcome.outflow += f64::from(droplet.mass);
-                } else if droplet.mass != 0.0 {
-                    self.holding.push(droplet);
-                }
-            }
-        }
-        running.sort_by_key(|droplet| droplet.y as u32);
-        for (bundle, droplets) in bundles.iter_mut().zip(running.chunks(LANES)) {
-            *bundle = Bundle::of(droplets);
-        }
-        running.len().div_ceil(LANES)
+    fn add(outcome: &mut Outcome, other: Outcome) {
+        outcome.eroded += other.eroded;
+        outcome.deposited += other.deposited;
+        outcome.outflow += other.outflow;
+        outcome.steps += other.steps;
+        outcome.limited.iter_mut().zip(other.limited).for_each(|(sum, count)| *sum += count);
+        outcome.endless += other.endless;
+        outcome.holding.extend(other.holding);
     }
-}
-
-/// Weights of the cell before, of the cell and of the next for a place in the cell: a quadratic B-spline, smooth in the
-/// place, its weights sum to one.
-#[inline(always)]
-fn spline(part: Lanes) -> [Lanes; 3] {
-    let half = Lanes::splat(0.5);
-    let t = part - half;
-    [half * (half - t) * (half - t), Lanes::splat(0.75) - t * t, half * (half + t) * (half + t)]
 }
 
 /// What a law says where eight droplets are.
@@ -254,10 +189,11 @@ impl CuredWave<'_> {
         }
     }
 
-    /// One step of eight droplets. Returns what they want of the ground.
+    /// Moves eight droplets by a step. Returns where they were, and what they take off there: metres times cells; what is negative is
+    /// laid down.
     #[inline(always)]
-    fn step(&self, ground: &Ground, bundle: &mut Bundle) -> CuredNote {
-        let law = &self.law;
+    fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes) {
+        let (law, ground) = (&self.law, self.ground);
         let Local { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
         let (zero, one) = (all(0.0), all(1.0));
@@ -284,13 +220,17 @@ impl CuredWave<'_> {
         let gained = (friction * time).above(all(1e-3)).choose((one - kept_speed) / friction, time);
         bundle.vx = bundle.vx * kept_speed + push_x * gained;
         bundle.vy = bundle.vy * kept_speed + push_y * gained;
-        let mut note = CuredNote { x: bundle.x, y: bundle.y, amount: zero };
+        let from = [bundle.x, bundle.y];
         // One that has ended stays where it ended: there its load settles.
         bundle.x = bundle.runs.choose(bundle.x + bundle.vx * (time * all(law.cells)), bundle.x);
         bundle.y = bundle.runs.choose(bundle.y + bundle.vy * (time * all(law.cells)), bundle.y);
-        let left = bundle.keep_on_map((self.width as f32, self.height as f32), self.edge);
+        let left = bundle.keep_on_map((ground.width as f32, ground.height as f32), self.ground.edge);
+        // One that has left sees nothing any more.
+        (bundle.x, bundle.y) = (left.choose(from[0], bundle.x), left.choose(from[1], bundle.y));
+        ground.come_to(bundle.x, bundle.y);
         // SAFETY: as above.
         let [ahead, _, _] = unsafe { ground.sample(bundle.x, bundle.y) };
+        ground.expect(bundle.x + bundle.vx * (time * all(law.cells)), bundle.y + bundle.vy * (time * all(law.cells)));
         let fall = here - ahead;
         let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
         let capacity = match law.law {
@@ -305,12 +245,11 @@ impl CuredWave<'_> {
         let lays = (one - kept_excess) * lacking;
         let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-rise));
         let acts = bundle.runs.without(left);
-        note.amount = acts.choose(amount, zero);
-        // A byte for each kind holds what comes between two repackings.
-        let (cut, risen) = (digs.above(cut), (-rise).above(lays));
-        for lane in 0..LANES {
-            let limited = (short.0[lane] & 1) | (cut.0[lane] & 0x100) | (risen.0[lane] & 0x1_0000);
-            bundle.limited[lane] += limited & acts.0[lane];
+        let limited = [short, digs.above(cut), (-rise).above(lays)];
+        for (counts, limited) in bundle.limited.iter_mut().zip(limited) {
+            for lane in 0..LANES {
+                counts[lane] += limited.0[lane] & acts.0[lane] & 1;
+            }
         }
         bundle.behind = here;
         bundle.volume = match law.law {
@@ -324,45 +263,32 @@ impl CuredWave<'_> {
         for lane in 0..LANES {
             bundle.steps[lane] += bundle.runs.0[lane] & 1;
             let spent = bundle.volume.0[lane] <= law.min_volume;
-            let endless = self.edge == Edge::Wrap && bundle.steps[lane] >= law.most_steps;
+            let endless = self.ground.edge == Edge::Wrap && bundle.steps[lane] >= law.most_steps;
             ended.0[lane] |= if spent | endless { u32::MAX } else { 0 };
         }
         bundle.left = bundle.left.or(left);
         bundle.runs = bundle.runs.without(ended);
-        note
+        (from, acts.choose(amount, zero))
     }
 
-    /// As [`change_inner`], for places at the border.
-    fn change_at_border(&self, ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
-        let place = |place: i32, side: i32| Some(self.edge.index(place as isize, side as usize)? as i32);
-        let mut taken = [0.0; 3];
-        for line in 0..3 {
-            for offset in 0..3 {
-                let x = place(column + offset as i32 - 1, self.width);
-                let y = place(row + line as i32 - 1, self.height);
-                let (Some(x), Some(y)) = (x, y) else { continue };
-                let index = ground.index(x, y);
-                let amount = down[line] * across[offset];
-                let border = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
-                let cell = &mut ground.cells[index];
-                if border && amount > 0.0 && self.edge == Edge::Open {
-                    // The base level: a border cell is not cut below its starting ground.
-                    let spare = (cell.surface - self.start[(y * self.width + x) as usize]).max(0.0);
-                    let loose = amount.min(cell.sand).min(spare);
-                    let solid = ((amount - loose) * cell.erodibility).min(spare - loose);
-                    let (old_bedrock, old_sand) = (cell.bedrock, cell.sand);
-                    cell.sand -= loose;
-                    cell.bedrock -= solid;
-                    cell.surface = cell.bedrock + cell.sand;
-                    taken[line] += (old_sand - cell.sand) + (old_bedrock - cell.bedrock);
-                } else {
-                    taken[line] += cell.take(amount);
-                }
-                ground.refresh(x, y);
-            }
+    #[cold]
+    fn watch(&self, bundle: &Bundle, ran: LaneMask) {
+        if let Some(tracks) = self.tracks {
+            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, bundle.x, bundle.y);
         }
-        (taken[0] + taken[2]) + taken[1]
     }
+}
+
+/// The sum of the numbers of each.
+#[inline(always)]
+fn sums(parts: &[Lanes; LANES]) -> Lanes {
+    let mut sums = Lanes::default();
+    for part in 0..LANES {
+        for lane in 0..LANES {
+            sums.0[lane] += parts[lane].0[part];
+        }
+    }
+    sums
 }
 
 /// e^(−x) for 0 ≤ x ≤ 5 to 2e-5, from plain arithmetic alone: the Taylor polynomial at x/16, squared four times.
@@ -379,7 +305,7 @@ fn decay(x: Lanes) -> Lanes {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::ground::Spline, *};
 
     #[test]
     fn decay_is_the_exponential_function() {
@@ -392,9 +318,9 @@ mod tests {
     #[test]
     fn the_weights_of_a_change_sum_to_one() {
         for step in 0..100 {
-            let total = |part: f32| spline(Lanes([part; LANES])).map(|weight| weight.0[0]).iter().sum::<f32>();
-            let total = total(step as f32 * 0.01) * total(0.5);
-            assert!((total - 1.0).abs() < 1e-6);
+            let part = step as f32 * 0.01;
+            let total: f32 = (-1..2).map(|cell| Spline::weight(part - (cell as f32 + 0.5))).sum();
+            assert!((total - 1.0).abs() < 1e-6, "{part}");
         }
     }
 }

@@ -1,160 +1,541 @@
-//! What droplets of the default form move on: the layers side by side in each cell, with a ring around the map.
+//! What droplets of the default form move on: copies of the tiles that they come to, shared by all threads.
+//!
+//! What is needed together lies together here, where in the layers it lies apart. After a wave, what has changed goes back into the
+//! layers; as long as nobody else changes these, the copies stay good for the next wave.
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
-use crate::sim::{
-    real::{LANES, Lanes, Real},
-    terrain::{Edge, Terrain},
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
-/// What lies in a cell, together because it is needed together.
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(16))]
-pub(super) struct Cell {
-    pub(super) bedrock: f32,
-    pub(super) sand: f32,
-    /// What a unit of digging takes off bedrock: twice the softness.
-    pub(super) erodibility: f32,
-    /// Bedrock and sand.
-    pub(super) surface: f32,
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+
+use crate::sim::{
+    grid::Edition,
+    real::{LANES, Lanes, Real, fetch_ahead},
+    terrain::{Edge, Terrain},
+    tiles::{CellSet, SIDE, TileCache, Tiling},
+};
+
+/// A tile with its layers row by row.
+#[derive(Clone, Copy, Debug, Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct GroundTile {
+    rows: [[Row; LAYERS]; SIDE],
 }
 
-impl Cell {
-    /// Takes an amount off, sand first, or lays it down as sand. Returns what was really taken.
+/// A layer in a row of a tile.
+#[derive(Clone, Copy, Debug, Zeroable)]
+#[repr(C, align(32))]
+struct Row([f32; SIDE]);
+
+const LAYERS: usize = 4;
+/// Places of the layers: bedrock, sand, what a unit of digging takes off bedrock (twice the softness), and bedrock and sand together.
+const BEDROCK: usize = 0;
+const SAND: usize = 1;
+const SURFACE: usize = 3;
+
+/// Numbers of a tile, and of a row with all layers.
+const NUMBERS: i32 = (size_of::<GroundTile>() / size_of::<f32>()) as i32;
+const ROW: i32 = (LAYERS * SIDE) as i32;
+const TILE: i32 = SIDE as i32;
+/// Bytes in a line of a processor's cache.
+const LINE: usize = 64;
+
+impl GroundTile {
+    /// The surface, row by row.
     #[inline(always)]
-    pub(super) fn take(&mut self, amount: f32) -> f32 {
-        let (bedrock, sand) = (self.bedrock, self.sand);
-        // Negative, what is laid down is all loose.
-        let loose = if amount < sand { amount } else { sand };
-        self.sand = sand - loose;
-        self.bedrock = bedrock - (amount - loose) * self.erodibility;
-        self.surface = self.bedrock + self.sand;
-        (sand - self.sand) + (bedrock - self.bedrock)
+    pub(super) fn surface(&self) -> [Lanes; SIDE] {
+        let mut surface = [Lanes::default(); SIDE];
+        for row in 0..SIDE {
+            surface[row].0 = self.rows[row][SURFACE].0;
+        }
+        surface
+    }
+
+    /// Adds changes to the sand of its cells; where there is too little, the rest is taken off bedrock.
+    #[inline(always)]
+    pub(super) fn shift(&mut self, change: &[Lanes; SIDE]) {
+        let zero = Lanes::default();
+        for (row, change) in self.rows.iter_mut().zip(change) {
+            let [bedrock, sand, _, surface] = row;
+            let now = Lanes(sand.0) + *change;
+            bedrock.0 = (Lanes(bedrock.0) + now.min(zero)).0;
+            sand.0 = now.max(zero).0;
+            surface.0 = (Lanes(bedrock.0) + Lanes(sand.0)).0;
+        }
     }
 }
 
-/// One thread's copy of the terrain with a ring of cells around it, whose surface is that of the cells that stand for what
-/// lies outside.
-#[derive(Clone)]
-pub(super) struct Ground {
+/// The copies of tiles, and the layers as they were last written.
+#[derive(Default)]
+pub(super) struct Copies {
+    tiles: TileCache<GroundTile>,
+    /// For each tile the cells that have changed in this wave, as in a [`CellSet`].
+    changed: Vec<AtomicU64>,
+    written: Option<[Edition; 3]>,
+}
+
+impl Clone for Copies {
+    /// Without any tile: they can be copied again.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+fn editions(terrain: &Terrain) -> [Edition; 3] {
+    [terrain.bedrock.edition(), terrain.sand.edition(), terrain.softness.edition()]
+}
+
+/// The ground that droplets see and change.
+pub(super) struct Ground<'a> {
     pub(super) width: i32,
     pub(super) height: i32,
-    pub(super) wraps: bool,
-    pub(super) cells: Vec<Cell>,
+    pub(super) edge: Edge,
+    pub(super) cell_size: f32,
+    wraps: bool,
+    /// Droplets lay nothing down so that it comes to lie higher.
+    ceiling: f32,
+    terrain: &'a Terrain,
+    tiles: &'a TileCache<GroundTile>,
+    changed: &'a [AtomicU64],
+    /// From one row of tiles to the next, in numbers.
+    stride: i32,
 }
 
-impl Ground {
-    pub(super) fn new(terrain: &Terrain) -> Self {
-        let (width, height) = (terrain.bedrock.width(), terrain.bedrock.height());
-        let mut ground = Self {
+impl<'a> Ground<'a> {
+    /// The ground of a terrain. Nothing is laid above the `highest` ground.
+    pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32) -> Self {
+        let (width, height) = (terrain.width(), terrain.height());
+        let Copies { tiles, changed, written } = copies;
+        tiles.begin(Tiling::new(width, height));
+        changed.resize_with(tiles.tiling().count(), AtomicU64::default);
+        if written.take() != Some(editions(terrain)) {
+            tiles.forget();
+        }
+        Self {
             width: width as i32,
             height: height as i32,
+            edge: terrain.edge,
+            cell_size: terrain.cell_size,
             wraps: terrain.edge == Edge::Wrap,
-            cells: vec![Cell::default(); (width + 2) * (height + 2)],
-        };
-        for y in 0..height {
-            let first = ground.index(0, y as i32);
-            for (x, cell) in ground.cells[first..first + width].iter_mut().enumerate() {
-                let index = y * width + x;
-                let (bedrock, sand) = (terrain.bedrock[index], terrain.sand[index]);
-                let erodibility = 2.0 * terrain.softness[index];
-                *cell = Cell { bedrock, sand, erodibility, surface: bedrock + sand };
-            }
+            // Two digits below it, so that rounding lifts nothing higher.
+            ceiling: highest.next_down().next_down(),
+            terrain,
+            stride: tiles.tiling().across() as i32 * NUMBERS,
+            tiles,
+            changed,
         }
-        for x in 0..ground.width {
-            ground.refresh(x, 0);
-            ground.refresh(x, ground.height - 1);
-        }
-        for y in 0..ground.height {
-            ground.refresh(0, y);
-            ground.refresh(ground.width - 1, y);
-        }
-        ground
+    }
+
+    /// How the map is cut.
+    pub(super) fn tiling(&self) -> Tiling {
+        self.tiles.tiling()
+    }
+
+    /// Where the layers of a column begin, and of a row; their sum is the place of a cell's bedrock.
+    #[inline(always)]
+    fn of_column(x: i32) -> i32 {
+        (x >> TILE.ilog2()) * NUMBERS + (x & (TILE - 1))
     }
 
     #[inline(always)]
-    pub(super) fn index(&self, x: i32, y: i32) -> usize {
-        ((y + 1) * (self.width + 2) + (x + 1)) as usize
+    fn of_row(&self, y: i32) -> i32 {
+        (y >> TILE.ilog2()) * self.stride + (y & (TILE - 1)) * ROW
     }
 
-    /// Brings the surface of the ring up to that of a border cell that stands for it.
-    pub(super) fn refresh(&mut self, x: i32, y: i32) {
-        let beyond = |place: i32, side: i32| match (place, self.wraps) {
-            (0, false) => -1,
-            (0, true) => side,
-            (place, false) if place == side - 1 => side,
-            (place, true) if place == side - 1 => -1,
-            (place, _) => place,
-        };
-        let (columns, rows) = ([x, beyond(x, self.width)], [y, beyond(y, self.height)]);
-        let surface = self.cells[self.index(x, y)].surface;
-        for (column, row) in rows.into_iter().flat_map(|row| columns.map(|column| (column, row))) {
-            let index = self.index(column, row);
-            self.cells[index].surface = surface;
+    /// The column or row on a side of so many that stands for one which may lie beyond its ends.
+    #[inline(always)]
+    fn on_side(&self, place: i32, side: i32) -> i32 {
+        // No place is farther beyond than the side is long.
+        let (before, after) = if self.wraps { (place + side, place - side) } else { (0, side - 1) };
+        let inside = if place >= side { after } else { place };
+        if place < 0 { before } else { inside }
+    }
+
+    /// Makes ready what droplets at these places see and change: their tiles and those around them.
+    #[inline(always)]
+    pub(super) fn come_to(&self, x: Lanes, y: Lanes) {
+        // SAFETY: places on the map have small coordinates.
+        let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
+        let (mut tiles, across) = ([0; LANES], self.stride / NUMBERS);
+        for lane in 0..LANES {
+            let column = if columns[lane] < self.width { columns[lane] } else { self.width - 1 };
+            let row = if rows[lane] < self.height { rows[lane] } else { self.height - 1 };
+            tiles[lane] = (row >> TILE.ilog2()) * across + (column >> TILE.ilog2());
+        }
+        let mut ready = true;
+        for lane in 0..LANES {
+            ready &= self.tiles.is_surrounded(tiles[lane] as usize);
+        }
+        if !ready {
+            self.surround(tiles);
         }
     }
 
-    /// Height and its differences per cell along columns and rows, bilinear between cell centres.
+    #[cold]
+    #[inline(never)]
+    fn surround(&self, tiles: [i32; LANES]) {
+        for tile in tiles.map(|tile| tile as usize).into_iter().filter(|tile| !self.tiles.is_surrounded(*tile)) {
+            let [columns, rows] = self.tiling().cells(tile);
+            let near = |cells: Range<usize>, side: i32| {
+                let (first, last) = (cells.start as i32, cells.end as i32 - 1);
+                [self.on_side(first - 1, side), first, self.on_side(last + 1, side)].map(|place| place as usize)
+            };
+            for y in near(rows, self.height) {
+                near(columns.clone(), self.width).into_iter().for_each(|x| self.fill(self.tiling().of(x, y)));
+            }
+            self.tiles.surround(tile);
+        }
+    }
+
+    /// Makes a tile ready.
+    #[inline]
+    pub(super) fn fill(&self, tile: usize) {
+        if self.tiles.has(tile) {
+            return;
+        }
+        let Terrain { bedrock, sand, softness, .. } = self.terrain;
+        self.tiles.fill(tile, |filled| {
+            let [columns, rows] = self.tiling().cells(tile);
+            let (first, count) = (columns.start, columns.len());
+            for (row, y) in filled.rows.iter_mut().zip(rows) {
+                let cells = y * self.width as usize + first..y * self.width as usize + first + count;
+                let of_layer = |layer: &[f32]| {
+                    let mut row = [0.0; SIDE];
+                    match layer[cells.clone()].try_into() {
+                        Ok(all) => row = all,
+                        Err(_) => row[..count].copy_from_slice(&layer[cells.clone()]),
+                    }
+                    Lanes(row)
+                };
+                let (bedrock, sand, softness) = (of_layer(bedrock), of_layer(sand), of_layer(softness));
+                *row = [bedrock, sand, softness + softness, bedrock + sand].map(|Lanes(row)| Row(row));
+            }
+        });
+    }
+
+    /// A tile, which is made ready.
+    pub(super) fn tile(&mut self, tile: usize) -> &mut GroundTile {
+        self.fill(tile);
+        // SAFETY: it is ready, and nobody else has this ground now.
+        unsafe { &mut *self.tiles.pointer().add(tile) }
+    }
+
+    /// The surface of a tile, row by row. No thread may be changing it.
+    pub(super) fn surface_of(&self, tile: usize) -> [Lanes; SIDE] {
+        self.fill(tile);
+        // SAFETY: it is ready, and changed only by blocks of droplets that run.
+        unsafe { (*self.tiles.pointer().add(tile)).surface() }
+    }
+
+    /// Adds the cells that have changed to a set.
+    pub(super) fn changed(&self, changed: &mut CellSet) {
+        let cells = self.changed.iter().enumerate();
+        cells.for_each(|(tile, cells)| changed.insert_in(tile, cells.load(Ordering::Relaxed)));
+    }
+
+    /// Notes that cells of a tile have changed, which nobody else is changing.
+    #[inline(always)]
+    fn note(&self, tile: usize, cells: u64) {
+        let old = self.changed[tile].load(Ordering::Relaxed);
+        self.changed[tile].store(old | cells, Ordering::Relaxed);
+    }
+
+    /// Adds changes to the sand of a tile's cells; where there is too little, the rest is taken off bedrock.
+    pub(super) fn shift(&mut self, tile: usize, change: &[Lanes; SIDE]) {
+        self.tile(tile).shift(change);
+        self.note(tile, u64::MAX);
+    }
+
+    /// Takes sand off a cell down to a height, as far as it has some. Returns what was taken.
+    pub(super) fn cut(&mut self, cell: [i32; 2], height: f32) -> f32 {
+        let above = self.height_of(cell) - height;
+        let [bedrock, sand, _, surface] = self.layers(cell);
+        let old = *sand;
+        *sand = (old - above).max(0.0);
+        *surface = *bedrock + *sand;
+        let taken = old - *sand;
+        self.note_cell(cell);
+        taken
+    }
+
+    fn note_cell(&mut self, cell: [i32; 2]) {
+        let (tile, row, column) = self.place(cell);
+        self.note(tile, 1 << (row * SIDE + column));
+    }
+
+    /// The cell at a place; outside, the one that stands for it, or none.
+    pub(super) fn cell(&self, x: isize, y: isize) -> Option<[i32; 2]> {
+        let (width, height) = (self.width as usize, self.height as usize);
+        Some([self.edge.index(x, width)? as i32, self.edge.index(y, height)? as i32])
+    }
+
+    /// Layers of a cell.
+    fn layers(&mut self, [x, y]: [i32; 2]) -> [&mut f32; LAYERS] {
+        let (tile, row, column) = self.place([x, y]);
+        self.tile(tile).rows[row].each_mut().map(|layer| &mut layer.0[column])
+    }
+
+    /// The tile of a cell, and its row and column there.
+    #[inline(always)]
+    fn place(&self, cell: [i32; 2]) -> (usize, usize, usize) {
+        let [x, y] = cell.map(|place| place as usize);
+        (self.tiling().of(x, y), y % SIDE, x % SIDE)
+    }
+
+    /// Height of a cell's ground, in metres.
+    pub(super) fn height_of(&mut self, cell: [i32; 2]) -> f32 {
+        *self.layers(cell)[SURFACE]
+    }
+
+    /// Thickness of a cell's sand, in metres.
+    pub(super) fn sand_of(&mut self, cell: [i32; 2]) -> f32 {
+        *self.layers(cell)[SAND]
+    }
+
+    /// Puts sand on a cell, or takes it off. Returns by how much the layer really changed.
+    pub(super) fn lay(&mut self, cell: [i32; 2], thickness: f64) -> f64 {
+        let [bedrock, sand, _, surface] = self.layers(cell);
+        let old = *sand;
+        *sand = (old + thickness as f32).max(0.0);
+        *surface = *bedrock + *sand;
+        let laid = f64::from(*sand) - f64::from(old);
+        self.note_cell(cell);
+        laid
+    }
+
+    /// Asks for what lies around these places, to which droplets may come next.
+    #[inline(always)]
+    pub(super) fn expect(&self, x: Lanes, y: Lanes) {
+        let last = |side: i32| Lanes([(side - 1) as f32; LANES]);
+        // What is no number becomes the first.
+        let (x, y) = (Lanes::default().max(x).min(last(self.width)), Lanes::default().max(y).min(last(self.height)));
+        // SAFETY: places on the map have small coordinates.
+        let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
+        let mut places = [[0; LANES]; 3];
+        for lane in 0..LANES {
+            let column = (columns[lane] >> TILE.ilog2()) * NUMBERS;
+            let above = if rows[lane] > 0 { rows[lane] - 1 } else { 0 };
+            let below = if rows[lane] + 1 < self.height { rows[lane] + 1 } else { rows[lane] };
+            places[0][lane] = column + self.of_row(above);
+            places[1][lane] = column + self.of_row(rows[lane]);
+            places[2][lane] = column + self.of_row(below);
+        }
+        for places in &places {
+            for lane in 0..LANES {
+                let row = self.numbers().wrapping_add(places[lane] as usize);
+                fetch_ahead(row);
+                fetch_ahead(row.wrapping_byte_add(LINE));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn numbers(&self) -> *mut f32 {
+        self.tiles.pointer().cast()
+    }
+
+    /// Height and its differences per cell along columns and rows, bilinear between cell centres. Beyond a border that does not wrap
+    /// lies ground as high as the border.
     ///
     /// # Safety
-    /// Every place lies on the map.
+    /// Every place lies on the map, where [`Self::come_to`] has been.
     #[inline(always)]
     pub(super) unsafe fn sample(&self, x: Lanes, y: Lanes) -> [Lanes; 3] {
         let (half, one) = (Lanes::splat(0.5), Lanes::splat(1.0));
         let (x, y) = (x - half, y - half);
-        // Cells of the ring count from 0, so this is the cell to the north-west.
         // SAFETY: places on the map have small coordinates.
-        let (column, row) = unsafe { ((x + one).truncated(), (y + one).truncated()) };
-        let stride = self.width + 2;
-        let (mut first, mut second) = ([0; LANES], [0; LANES]);
+        let (columns, rows) = unsafe { ((x + one).truncated(), (y + one).truncated()) };
+        let mut corners = [[0; LANES]; 4];
         let (mut fx, mut fy) = (x, y);
         for lane in 0..LANES {
-            first[lane] = row[lane] * stride + column[lane];
-            second[lane] = first[lane] + stride;
-            fx.0[lane] -= (column[lane] - 1) as f32;
-            fy.0[lane] -= (row[lane] - 1) as f32;
+            let (column, row) = (columns[lane] - 1, rows[lane] - 1);
+            fx.0[lane] -= column as f32;
+            fy.0[lane] -= row as f32;
+            let left = Self::of_column(self.on_side(column, self.width));
+            let right = Self::of_column(self.on_side(column + 1, self.width));
+            let top = self.of_row(self.on_side(row, self.height));
+            let bottom = self.of_row(self.on_side(row + 1, self.height));
+            corners[0][lane] = top + left;
+            corners[1][lane] = top + right;
+            corners[2][lane] = bottom + left;
+            corners[3][lane] = bottom + right;
         }
-        // SAFETY: the four cells around a place on the map lie on the map or its ring.
-        let ([nw, ne], [sw, se]) = unsafe { (surfaces(&self.cells, first), surfaces(&self.cells, second)) };
+        let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
+        let mut heights = [Lanes::default(); 4];
+        for corner in 0..4 {
+            for lane in 0..LANES {
+                // SAFETY: the tiles of all of the four cells are ready, as promised by the caller.
+                heights[corner].0[lane] = unsafe { *surfaces.add(corners[corner][lane] as usize) };
+            }
+        }
+        let [nw, ne, sw, se] = heights;
         let (north, south) = (nw + fx * (ne - nw), sw + fx * (se - sw));
         let along_x = (ne - nw) + fy * ((se - sw) - (ne - nw));
         [north + fy * (south - north), along_x, south - north]
     }
-}
 
-/// The surface of a cell and of the next in every lane.
-///
-/// # Safety
-/// Both cells lie inside `cells`.
-#[inline(always)]
-unsafe fn surfaces(cells: &[Cell], index: [i32; LANES]) -> [Lanes; 2] {
-    let mut out = [Lanes::default(); 2];
-    for lane in 0..LANES {
-        // SAFETY: as promised by the caller.
-        unsafe {
-            out[0].0[lane] = cells.get_unchecked(index[lane] as usize).surface;
-            out[1].0[lane] = cells.get_unchecked(index[lane] as usize + 1).surface;
-        }
-    }
-    out
-}
-
-/// Changes 3 × 3 cells, none of them at the border: `across` are the weights of columns, `down` the amounts of rows. Returns
-/// what was taken, in metres times cells.
-///
-/// # Safety
-/// All of the cells lie on the map.
-#[inline(always)]
-pub(super) unsafe fn change_inner(ground: &mut Ground, column: i32, row: i32, across: [f32; 3], down: [f32; 3]) -> f32 {
-    let first = ground.index(column - 1, row - 1);
-    let stride = ground.width as usize + 2;
-    let mut taken = [0.0; 3];
-    for line in 0..3 {
-        for offset in 0..3 {
+    /// Takes an amount off 3 × 3 cells, or lays it down where it is negative, with the weights of a quadratic B-spline around a
+    /// place. Returns what was really taken, in metres times cells, in eight parts.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there, and no other thread uses these cells or changes their tiles meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn change(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
+        let (column, row) = (x as i32, y as i32);
+        let inner = column > 1 && row > 1 && column + 2 < self.width && row + 2 < self.height;
+        if !inner {
             // SAFETY: as promised by the caller.
-            let cell = unsafe { ground.cells.get_unchecked_mut(first + line * stride + offset) };
-            taken[line] += cell.take(down[line] * across[offset]);
+            return unsafe { self.change_at_border([x, y], amount) };
         }
+        let (first, last) = (Self::tile_column(column - 1), Self::tile_column(column + 1));
+        let part = y - (row as f32 + 0.5);
+        let down = [Spline::weight(part + 1.0), Spline::weight(part), Spline::weight(part - 1.0)];
+        let across = Spline::row_of_tile(x, first);
+        let mut sum = Lanes::default();
+        for line in 0..3 {
+            // SAFETY: as promised by the caller.
+            sum = sum + unsafe { self.change_row(first, row + line - 1, amount * down[line as usize], across) };
+        }
+        if last != first {
+            let across = Spline::row_of_tile(x, last);
+            for line in 0..3 {
+                // SAFETY: as promised by the caller.
+                sum = sum + unsafe { self.change_row(last, row + line - 1, amount * down[line as usize], across) };
+            }
+        }
+        sum
     }
-    (taken[0] + taken[2]) + taken[1]
+
+    #[inline(always)]
+    fn tile_column(x: i32) -> i32 {
+        x & !(TILE - 1)
+    }
+
+    /// Changes a row of a tile whose first column is given. Returns what was taken off its cells.
+    #[inline(always)]
+    unsafe fn change_row(&self, first: i32, y: i32, amount: f32, weights: Lanes) -> Lanes {
+        let tile = (y >> TILE.ilog2()) * (self.stride / NUMBERS) + (first >> TILE.ilog2());
+        let line = y & (TILE - 1);
+        let mut bits = 0;
+        for lane in 0..LANES {
+            bits |= u64::from(weights.0[lane] != 0.0) << lane;
+        }
+        self.note(tile as usize, bits << (TILE * line));
+        // SAFETY: the tile is ready, and changed by this thread alone.
+        let tile = unsafe { &mut *self.tiles.pointer().add(tile as usize) };
+        let [bedrock, sand, erodibility, surface] = &mut tile.rows[line as usize & (SIDE - 1)];
+        let (old_bedrock, old_sand) = (Lanes(bedrock.0), Lanes(sand.0));
+        let amount = Lanes([amount; LANES]) * weights;
+        let [new_bedrock, new_sand] =
+            self.taken_off(amount, old_bedrock, old_sand, Lanes(erodibility.0), Lanes(surface.0));
+        (bedrock.0, sand.0, surface.0) = (new_bedrock.0, new_sand.0, (new_bedrock + new_sand).0);
+        (old_sand - new_sand) + (old_bedrock - new_bedrock)
+    }
+
+    /// Bedrock and sand without an amount: sand goes first, what is laid down is sand and does not come above the ceiling.
+    #[inline(always)]
+    fn taken_off<R: Real>(&self, amount: R, bedrock: R, sand: R, erodibility: R, surface: R) -> [R; 2] {
+        let zero = R::splat(0.0);
+        let room = (R::splat(f64::from(self.ceiling)) - surface).max(zero);
+        let loose = (-(-amount).max(-sand)).max(-room);
+        let solid = (amount - loose).max(zero) * erodibility;
+        [bedrock - solid, sand - loose]
+    }
+
+    /// As [`Self::change`], for places at the border.
+    #[cold]
+    #[inline(never)]
+    unsafe fn change_at_border(&self, [x, y]: [f32; 2], amount: f32) -> Lanes {
+        let (column, row) = (x as i32, y as i32);
+        let mut taken = 0.0;
+        for cell_y in row - 1..row + 2 {
+            let amount = amount * Spline::weight(y - (cell_y as f32 + 0.5));
+            for cell_x in column - 1..column + 2 {
+                if let Some(cell) = self.cell(cell_x as isize, cell_y as isize) {
+                    // SAFETY: as promised by the caller.
+                    taken += unsafe { self.change_cell(cell, amount * Spline::weight(x - (cell_x as f32 + 0.5))) };
+                }
+            }
+        }
+        let mut parts = Lanes::default();
+        parts.0[0] = taken;
+        parts
+    }
+
+    /// Takes an amount off a cell, or lays it down. Returns what was taken. At an open border it is not cut below its starting
+    /// ground, the base level.
+    unsafe fn change_cell(&self, [x, y]: [i32; 2], amount: f32) -> f32 {
+        let (tile, line, column) = self.place([x, y]);
+        self.note(tile, 1 << (line * SIDE + column));
+        // SAFETY: the tile is ready, and changed by this thread alone.
+        let tile = unsafe { &mut *self.tiles.pointer().add(tile) };
+        let [bedrock, sand, erodibility, surface] = tile.rows[line].each_mut().map(|row| &mut row.0[column]);
+        let (old_bedrock, old_sand) = (*bedrock, *sand);
+        let border = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
+        let [new_bedrock, new_sand] = if border && amount > 0.0 && self.edge == Edge::Open {
+            let spare = (*surface - self.terrain.start[(y * self.width + x) as usize]).max(0.0);
+            let loose = amount.min(old_sand).min(spare);
+            let solid = ((amount - loose) * *erodibility).min(spare - loose);
+            [old_bedrock - solid, old_sand - loose]
+        } else {
+            self.taken_off(amount, old_bedrock, old_sand, *erodibility, *surface)
+        };
+        (*bedrock, *sand, *surface) = (new_bedrock, new_sand, new_bedrock + new_sand);
+        (old_sand - new_sand) + (old_bedrock - new_bedrock)
+    }
+}
+
+/// Brings what has changed in the copies into the layers. Returns the tiles in which it has, in order.
+pub(super) fn write_back(terrain: &mut Terrain, copies: &mut Copies) -> Vec<usize> {
+    let Copies { tiles, changed, written } = copies;
+    let (tiling, width) = (tiles.tiling(), terrain.width());
+    let cells = changed.iter_mut().enumerate();
+    let changed: Vec<usize> =
+        cells.filter_map(|(tile, cells)| (std::mem::take(cells.get_mut()) != 0).then_some(tile)).collect();
+    let [bedrock, sand] = [&mut terrain.bedrock, &mut terrain.sand].map(|layer| layer.par_chunks_mut(SIDE * width));
+    let (tiles, in_order) = (&*tiles, &changed);
+    bedrock.zip(sand).enumerate().for_each(|(band, (bedrock, sand))| {
+        for &tile in tiling.in_band(in_order, band) {
+            let [columns, rows] = tiling.cells(tile);
+            // SAFETY: the tile is ready, and nobody changes it now.
+            let tile = unsafe { &*tiles.pointer().add(tile) };
+            for (line, row) in tile.rows[..rows.len()].iter().enumerate() {
+                let cells = line * width + columns.start..line * width + columns.end;
+                bedrock[cells.clone()].copy_from_slice(&row[BEDROCK].0[..columns.len()]);
+                sand[cells].copy_from_slice(&row[SAND].0[..columns.len()]);
+            }
+        }
+    });
+    *written = Some(editions(terrain));
+    changed
+}
+
+/// A quadratic B-spline: smooth in the place, and over cells its weights sum to one.
+pub(super) struct Spline;
+
+impl Spline {
+    /// The weight of a cell whose middle lies so far away, in cells.
+    #[inline(always)]
+    pub(super) fn weight<R: Real>(distance: R) -> R {
+        let number = |value: f64| R::splat(value);
+        let distance = distance.max(-distance);
+        let wide = (number(1.5) - distance).max(number(0.0));
+        let narrow = (number(0.5) - distance).max(number(0.0));
+        number(0.5) * (wide * wide) - number(1.5) * (narrow * narrow)
+    }
+
+    /// The weights of the cells in a row of a tile whose first column is given.
+    #[inline(always)]
+    fn row_of_tile(x: f32, first: i32) -> Lanes {
+        let mut distance = Lanes([x - (first as f32 + 0.5); LANES]);
+        for lane in 0..LANES {
+            distance.0[lane] -= lane as f32;
+        }
+        Self::weight(distance)
+    }
 }

@@ -1,15 +1,17 @@
 //! Hydraulic erosion by droplets: each runs downhill, digs where it speeds up and drops its load where it slows down.
 //!
-//! Two laws, each as published ([`published`]) and in the cured default. All droplets of a wave move in step and see
-//! the ground as the last round left it, so the result does not depend on the number of threads.
+//! Two laws, each as published ([`published`]) and in the cured default. Droplets run eight at a time in blocks of the map, and
+//! what a wave costs follows its droplets, not the map; the result does not depend on the number of
+//! threads (see [`crate::sim::swarm`]).
 
-pub mod banks;
+mod banks;
 pub mod bundle;
 mod constants;
-pub mod cured;
+mod cured;
 mod ground;
+mod peak;
 pub mod published;
-pub mod settling;
+mod settling;
 #[cfg(test)]
 mod tests;
 pub mod tracks;
@@ -22,14 +24,20 @@ use crate::{
     params::{choice, knob},
     sim::{
         masked::{Covered, factors},
-        real::{LANES, Lanes},
+        real::Lanes,
         rng::Stream,
         terrain::{Layer, Terrain},
+        tiles::{CellSet, TileCache, Tiling},
     },
 };
+use banks::Banks;
 use bundle::Droplet;
+use constants::Constants;
+use ground::{Copies, Ground};
+use peak::Peak;
 use published::{CapacityLaw, DropletState, DropletStep, MassTransfer};
 use tracks::Tracks;
+use wave::DriveTile;
 
 const D1: &str = "SimpleErosion (McDonald 2020)";
 const D3: &str = "ours; the law is Chiba 1998 as in UIUC CS 418";
@@ -138,8 +146,8 @@ const INFO: Info = Info {
     title: "Droplets",
     about: "Drops of rain run downhill, dig where they speed up and drop their load where they slow down.",
     source: "SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in UIUC CS 418",
-    bytes_per_cell: 12,
-    bytes_per_cell_and_thread: 16,
+    bytes_per_cell: 34,
+    bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand],
     replaces: &[],
@@ -174,14 +182,21 @@ const INFO: Info = Info {
     partly_masked: &[],
 };
 
-/// Rain falls in waves of at most one droplet for so many cells: droplets of a wave hardly meet.
-const CELLS_PER_DROPLET: usize = 64;
+/// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill
+/// few hollows in which others still dig.
+const CELLS_PER_DROPLET: usize = 128;
 
 /// The process: parameters, the rain that has not run yet, and counts.
 #[derive(Clone, Default)]
 pub struct Droplets {
     setup: Setup<Params, Factors>,
     waiting: Vec<[f32; 2]>,
+    copies: Copies,
+    /// Cells that a wave has changed.
+    changed: CellSet,
+    banks: Banks,
+    published: TileCache<DriveTile>,
+    peak: Peak,
     /// Of the tick's first wave.
     tracks: Vec<Track>,
     watches: bool,
@@ -261,19 +276,30 @@ impl Droplets {
 
     fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
         let volume = if self.setup.params.law == DropletLaw::Capacity { self.setup.params.start_water } else { 1.0 };
-        let mut droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
+        let droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
         let tracks = self.new_tracks();
-        let covered = self.setup.covered(context.terrain, self.setup.params.mode);
-        let highest = highest(context.terrain);
-        let running = (&mut droplets, highest);
-        let outcome = cured::run(context.terrain, &self.setup.params, covered.as_ref(), running, tracks.as_ref());
+        self.published = TileCache::default();
+        let terrain = &mut *context.terrain;
+        let highest = self.peak.height(terrain);
+        let params = &self.setup.params;
+        let covered = self.setup.covered(terrain, params.mode);
+        let under = covered.as_ref().map_or(params, |covered| &covered.params);
+        let laws = [Constants::new(params, terrain), Constants::new(under, terrain)];
+        let mask = covered.as_ref().map(|covered| &covered.mask);
+        let mut ground = Ground::new(terrain, &mut self.copies, highest);
+        let outcome = cured::run(&ground, laws, mask, droplets, tracks.as_ref());
+        let laid = settling::settle(&mut ground, &outcome.holding, highest);
+        let (changed, banks) = (&mut self.changed, &mut self.banks);
+        changed.clear(ground.tiling());
+        ground.changed(changed);
+        let (fallen, cells, above) = banks.collapse(&mut ground, changed, highest);
+        // It was dug off there and is laid down here, neither of which is counted.
+        settling::settle(&mut ground, &above, highest);
+        let changed = ground::write_back(terrain, &mut self.copies);
+        self.peak.follow(terrain, Tiling::new(terrain.width(), terrain.height()), &changed);
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
-        let laid = settling::settle(context.terrain, &droplets, highest);
-        let (fallen, cells, above) = banks::collapse(context.terrain, highest);
-        // It was dug off there and is laid down here, neither of which is counted.
-        settling::settle(context.terrain, &above, highest);
         let [short, cut, risen] = outcome.limited;
         self.setup.note([short, cut, risen, cells, outcome.endless]);
         self.setup.counts.substeps += outcome.steps;
@@ -293,9 +319,9 @@ impl Droplets {
         volume: f32,
         law: &S,
     ) {
+        (self.copies, self.banks) = Default::default();
         let terrain = &mut *context.terrain;
         let (width, height) = (terrain.width(), terrain.height());
-        let mut ground = terrain.ground();
         // A droplet that starts in the outermost ring has left before its first step.
         let droplets: Vec<DropletState<f32>> = starts
             .iter()
@@ -303,21 +329,14 @@ impl Droplets {
             .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < (width - 1) as f32 && y < (height - 1) as f32)
             .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, volume))
             .collect();
-        let before = terrain.bedrock.total() + terrain.sand.total();
         let tracks = self.new_tracks();
-        let highest = highest(terrain);
-        let outcome = wave::run((&mut ground, highest), terrain.cell_size, law, droplets, tracks.as_ref());
+        let highest = self.peak.height(terrain);
+        let (outcome, visited) = wave::run(terrain, highest, law, droplets, &mut self.published, tracks.as_ref());
         if let Some(tracks) = tracks {
             self.tracks = tracks.into_tracks();
         }
-        for ((bedrock, sand), &ground) in terrain.bedrock.iter_mut().zip(terrain.sand.iter_mut()).zip(ground.iter()) {
-            let change = ground - (*bedrock + *sand);
-            if change != 0.0 {
-                *sand = (*sand + change.min(0.0)).max(0.0);
-                *bedrock = ground - *sand;
-            }
-        }
-        let net = before - (terrain.bedrock.total() + terrain.sand.total());
+        self.peak.follow(terrain, Tiling::new(width, height), &visited);
+        let net = outcome.taken;
         self.setup.counts.substeps += outcome.steps;
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
@@ -327,19 +346,6 @@ impl Droplets {
         row.outflow += outcome.outflow * area;
         row.lost += (net - outcome.outflow) * area;
     }
-}
-
-/// The highest ground of a map, in metres.
-fn highest(terrain: &Terrain) -> f32 {
-    // As many side by side as a vector unit takes at once.
-    let mut most = [f32::NEG_INFINITY; 2 * LANES];
-    for (bedrock, sand) in terrain.bedrock.chunks(2 * LANES).zip(terrain.sand.chunks(2 * LANES)) {
-        for ((most, bedrock), sand) in most.iter_mut().zip(bedrock).zip(sand) {
-            let ground = bedrock + sand;
-            *most = if ground > *most { ground } else { *most };
-        }
-    }
-    most.into_iter().fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map; as much more or less where the mask

@@ -1,7 +1,7 @@
 //! What a droplet still carries when it ends lies down where it ended: level in the hollow, then as a low fan.
 
-use super::bundle::Droplet;
-use crate::sim::terrain::{Edge, Terrain};
+use super::{bundle::Droplet, ground::Ground};
+use crate::sim::terrain::Edge;
 
 /// Half the side of the window in which a hollow is filled, in cells.
 const REACH: isize = 3;
@@ -16,7 +16,7 @@ const DIGITS: f32 = 64.0 * f32::EPSILON;
 
 /// Lays the load of every droplet down, one after the other, none of it above the `highest` ground. Returns what was laid,
 /// in metres times cells.
-pub fn settle(terrain: &mut Terrain, droplets: &[Droplet], highest: f32) -> f64 {
+pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32) -> f64 {
     // Two digits below it, so that rounding lifts nothing higher.
     let highest = highest.next_down().next_down();
     let (mut all, mut window) = (0.0, Vec::new());
@@ -27,56 +27,46 @@ pub fn settle(terrain: &mut Terrain, droplets: &[Droplet], highest: f32) -> f64 
         let (x, y) = (droplet.x as isize, droplet.y as isize);
         all += f64::from(droplet.mass);
         let mut load = rest + f64::from(droplet.mass);
-        let rim = cells_around(terrain, x, y, REACH, &mut window);
-        load -= fill_up(terrain, &mut window, rim.min(highest), load);
-        load -= spread(terrain, x, y, load, highest, &fans);
+        let rim = cells_around(ground, x, y, REACH, &mut window);
+        load -= fill_up(ground, &mut window, rim.min(highest), load);
+        load -= spread(ground, [x, y], load, highest, &fans);
         // Where walls stand around, a fan has no room: it goes farther away.
-        let (mut reach, longest) = (WIDEST_FAN, terrain.width().max(terrain.height()) as isize);
-        let own = cell(terrain, x, y);
-        let sand = own.map_or(0.0, |own| terrain.sand[own]);
-        let resolved = f64::from(RESOLVED * (terrain.cell_size + highest.abs()) + DIGITS * sand);
+        let (mut reach, longest) = (WIDEST_FAN, ground.width.max(ground.height) as isize);
+        let own = ground.cell(x, y);
+        let sand = own.map_or(0.0, |own| ground.sand_of(own));
+        let resolved = f64::from(RESOLVED * (ground.cell_size + highest.abs()) + DIGITS * sand);
         while load > resolved && reach < 2 * longest {
-            cells_around(terrain, x, y, reach + 1, &mut window);
-            load -= fill_up(terrain, &mut window, highest, load);
+            cells_around(ground, x, y, reach + 1, &mut window);
+            load -= fill_up(ground, &mut window, highest, load);
             reach *= 2;
         }
-        load -= own.map_or(0.0, |own| add(terrain, own, load));
+        load -= own.map_or(0.0, |own| ground.lay(own, load));
         rest = load;
     }
     all - rest
 }
 
-/// The cell at a place; outside, the one that stands for it, or none.
-fn cell(terrain: &Terrain, x: isize, y: isize) -> Option<usize> {
-    let (width, height) = (terrain.width(), terrain.height());
-    Some(terrain.edge.index(y, height)? * width + terrain.edge.index(x, width)?)
-}
-
-/// Puts sand on a cell and returns by how much the layer really changed.
-fn add(terrain: &mut Terrain, cell: usize, thickness: f64) -> f64 {
-    let old = terrain.sand[cell];
-    terrain.sand[cell] = (old + thickness as f32).max(0.0);
-    f64::from(terrain.sand[cell]) - f64::from(old)
-}
+/// The height of a cell, and the cell.
+type Found = (f32, [i32; 2]);
 
 /// Finds the cells nearer than `reach` to a place, with their ground. Returns the lowest ground of those as far away.
-fn cells_around(terrain: &Terrain, x: isize, y: isize, reach: isize, cells: &mut Vec<(f32, usize)>) -> f32 {
+fn cells_around(ground: &mut Ground<'_>, x: isize, y: isize, reach: isize, cells: &mut Vec<Found>) -> f32 {
     cells.clear();
     let mut rim = f32::INFINITY;
     // Where the map wraps, no cell comes twice.
-    let range = |side: usize| match terrain.edge {
+    let range = |side: i32| match ground.edge {
         Edge::Wrap => reach.min((side as isize - 1) / 2),
         _ => reach,
     };
-    let (across, down) = (range(terrain.width()), range(terrain.height()));
+    let (across, down) = (range(ground.width), range(ground.height));
     for dy in -down..=down {
         for dx in -across..=across {
-            let Some(index) = cell(terrain, x + dx, y + dy) else { continue };
-            let ground = terrain.bedrock[index] + terrain.sand[index];
+            let Some(cell) = ground.cell(x + dx, y + dy) else { continue };
+            let height = ground.height_of(cell);
             if dx.abs().max(dy.abs()) == reach {
-                rim = rim.min(ground);
+                rim = rim.min(height);
             } else {
-                cells.push((ground, index));
+                cells.push((height, cell));
             }
         }
     }
@@ -84,11 +74,11 @@ fn cells_around(terrain: &Terrain, x: isize, y: isize, reach: isize, cells: &mut
 }
 
 /// Fills the lowest of these cells up to a common level, which is `most` at most. Returns what was laid.
-fn fill_up(terrain: &mut Terrain, cells: &mut [(f32, usize)], most: f32, load: f64) -> f64 {
-    if load <= 0.0 || cells.iter().all(|(ground, _)| *ground >= most) {
+fn fill_up(ground: &mut Ground<'_>, cells: &mut [Found], most: f32, load: f64) -> f64 {
+    if load <= 0.0 || cells.iter().all(|(height, _)| *height >= most) {
         return 0.0;
     }
-    cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then([a.1[1], a.1[0]].cmp(&[b.1[1], b.1[0]])));
     let (mut level, mut filled) = (cells.first().map_or(most, |lowest| lowest.0), 0.0);
     for count in 1..=cells.len() {
         let next = cells.get(count).map_or(most, |cell| cell.0).min(most);
@@ -105,8 +95,8 @@ fn fill_up(terrain: &mut Terrain, cells: &mut [(f32, usize)], most: f32, load: f
     }
     cells
         .iter()
-        .take_while(|(ground, _)| *ground < level)
-        .map(|&(ground, index)| add(terrain, index, f64::from(level) - f64::from(ground)))
+        .take_while(|(height, _)| *height < level)
+        .map(|&(height, cell)| ground.lay(cell, f64::from(level) - f64::from(height)))
         .sum()
 }
 
@@ -128,35 +118,22 @@ impl Fan {
 }
 
 /// Puts sand on a cell, but nothing above the ceiling. Returns by how much the layer really changed.
-fn add_below(terrain: &mut Terrain, cell: usize, thickness: f64, ceiling: f32) -> f64 {
-    let headroom = f64::from(ceiling - (terrain.bedrock[cell] + terrain.sand[cell]));
-    if headroom > 0.0 { add(terrain, cell, thickness.min(headroom)) } else { 0.0 }
+fn add_below(ground: &mut Ground<'_>, cell: [i32; 2], thickness: f64, ceiling: f32) -> f64 {
+    let headroom = f64::from(ceiling - ground.height_of(cell));
+    if headroom > 0.0 { ground.lay(cell, thickness.min(headroom)) } else { 0.0 }
 }
 
 /// Lays a load down as a fan whose thickness falls off to its border; wide enough to be low.
-fn spread(terrain: &mut Terrain, x: isize, y: isize, load: f64, ceiling: f32, fans: &[Fan]) -> f64 {
+fn spread(ground: &mut Ground<'_>, [x, y]: [isize; 2], load: f64, ceiling: f32, fans: &[Fan]) -> f64 {
     if load <= 0.0 {
         return 0.0;
     }
-    let limit = f64::from(FAN_THICKNESS * terrain.cell_size);
+    let limit = f64::from(FAN_THICKNESS * ground.cell_size);
     // A cone of weight 1 at the middle and radius r has the volume π/3·r².
     let low = |fan: &&Fan| load <= limit * 1.047 * ((fan.reach + 1) * (fan.reach + 1)) as f64;
     let Some(fan) = fans.iter().find(low).or(fans.last()) else { return 0.0 };
-    let places = || fan.cells.iter().filter_map(|&(dx, dy, weight)| Some((cell(terrain, x + dx, y + dy)?, weight)));
-    let total: f64 = places().map(|(_, weight)| weight).sum();
-    let (width, height) = (terrain.width() as isize, terrain.height() as isize);
-    let inner = x >= fan.reach && y >= fan.reach && x + fan.reach < width && y + fan.reach < height;
-    if inner {
-        let thickness = load / total;
-        let middle = y * width + x;
-        fan.cells
-            .iter()
-            .map(|&(dx, dy, weight)| {
-                add_below(terrain, (middle + dy * width + dx) as usize, thickness * weight, ceiling)
-            })
-            .sum()
-    } else {
-        let cells: Vec<(usize, f64)> = places().collect();
-        cells.into_iter().map(|(cell, weight)| add_below(terrain, cell, load * weight / total, ceiling)).sum()
-    }
+    let place = |&(dx, dy, weight): &(isize, isize, f64)| Some((ground.cell(x + dx, y + dy)?, weight));
+    let cells: Vec<([i32; 2], f64)> = fan.cells.iter().filter_map(place).collect();
+    let total: f64 = cells.iter().map(|(_, weight)| weight).sum();
+    cells.into_iter().map(|(cell, weight)| add_below(ground, cell, load * weight / total, ceiling)).sum()
 }

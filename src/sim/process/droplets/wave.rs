@@ -5,27 +5,33 @@
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
-use rayon::prelude::*;
+use bytemuck::Zeroable;
 
 use super::{
     published::{DropletState, DropletStep, facet_normal},
     tracks::Tracks,
 };
 use crate::sim::{
-    grid::Grid,
-    real::{Kernel, LANES, Lanes, Real, gather, with_eight_lanes},
-    swarm::{self, Swarm},
+    real::{Kernel, LANES, LaneMask, Lanes, Real, with_eight_lanes},
+    swarm::{self, Block, Swarm},
+    terrain::Terrain,
+    tiles::{CELLS, SIDE, TileCache, Tiling},
 };
-
-/// Steps between two exchanges of changes. The more, the more a droplet in a pit digs by what it has already dug: with the
-/// parameters' defaults 4 was stable, 16 was not.
-const ROUNDS: usize = 4;
 
 /// What lies in a cell: the drive along columns and rows that a droplet feels there, the height, and nothing. Together,
 /// because a droplet needs them together.
 type DriveCell = [f32; 4];
 /// Place of the height in a cell.
 const HEIGHT: usize = 2;
+
+/// The cells of a tile. The drives are those of the wave's start.
+#[derive(Clone, Copy, Debug, Zeroable)]
+#[repr(C, align(64))]
+pub struct DriveTile([DriveCell; CELLS]);
+
+/// Steps between two changes of the ground. The more, the more a droplet in a pit digs by what it has already dug: with the
+/// parameters' defaults 4 was stable, 16 was not.
+const ROUNDS: usize = 4;
 
 /// What eight droplets take off which cells in a step: one line of a processor's cache.
 #[derive(Clone, Copy, Default)]
@@ -35,10 +41,14 @@ struct PublishedNote {
     cells: [i32; LANES],
 }
 
-/// Eight droplets and what they did since the last repacking.
-#[derive(Clone, Copy)]
+/// Eight droplets and what they did since the last account.
 struct PublishedBundle {
     droplets: DropletState<Lanes>,
+    /// The cells that they are on, and what they met there.
+    cells: [i32; LANES],
+    met: [Lanes; 3],
+    /// Which of them are on their way.
+    runs: LaneMask,
     moved: Lanes,
     outflow: Lanes,
     steps: [u32; LANES],
@@ -51,243 +61,291 @@ struct PublishedBundle {
 pub struct PublishedOutcome {
     /// Σ|change of ground|, in metres times cells.
     pub moved: f64,
+    /// By how much rock and sand together shrank, in metres times cells.
+    pub taken: f64,
     /// Sediment that droplets took over the edge, in metres times cells.
     pub outflow: f64,
     /// Steps taken by all droplets together.
     pub steps: u64,
 }
 
-/// Runs droplets, given by their start, to their end on a ground in metres whose `highest` cell is known, the first of them watched
-/// if there are `tracks`.
+/// Runs droplets, given by their start, to their end on a terrain whose `highest` ground is known, the first of them watched
+/// if there are `tracks`. Returns what they did, and the tiles that they came to.
 pub fn run<S>(
-    (ground, highest): (&mut Grid, f32),
-    cell_size: f32,
+    terrain: &mut Terrain,
+    highest: f32,
     law: &S,
     droplets: Vec<DropletState<f32>>,
+    tiles: &mut TileCache<DriveTile>,
     tracks: Option<&Tracks>,
-) -> PublishedOutcome
+) -> (PublishedOutcome, Vec<usize>)
 where
     S: DropletStep<Lanes> + Send,
 {
-    let mut cells = cells(ground, cell_size, law);
-    // Neighbours in the list are neighbours on the map, and share what a core has at hand.
+    let tiling = Tiling::new(terrain.width(), terrain.height());
+    tiles.begin(tiling);
+    tiles.forget();
     let numbers = (1..).map(|number| if tracks.is_some() { number } else { 0 });
-    let mut droplets: Vec<(DropletState<f32>, u32)> = droplets.into_iter().zip(numbers).collect();
-    droplets.sort_by_key(|(droplet, _)| droplet.y as u32);
-    let bundles: Vec<PublishedBundle> = droplets.chunks(LANES).map(PublishedBundle::of).collect();
-    let mut wave = PublishedWave {
-        width: ground.width(),
-        height: ground.height(),
-        highest,
-        law: *law,
-        outcome: PublishedOutcome::default(),
-        tracks,
-    };
-    swarm::run(&mut wave, &mut cells, bundles);
-    ground.iter_mut().zip(&cells).for_each(|(height, cell)| *height = cell[HEIGHT]);
-    wave.outcome
+    let droplets = droplets.into_iter().zip(numbers).collect();
+    let wave = PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks };
+    let mut outcome = swarm::run(&wave, tiling, droplets);
+    let visited = tiles.filled();
+    outcome.taken = write_back(terrain, tiles, &visited);
+    (outcome, visited)
 }
 
-/// The cells of a map; nothing drives a droplet in the outermost ring.
-fn cells<S: DropletStep<Lanes>>(ground: &Grid, cell_size: f32, law: &S) -> Vec<DriveCell> {
-    let (width, height) = (ground.width(), ground.height());
-    let mut cells: Vec<DriveCell> = ground.iter().map(|&height| [0.0, 0.0, height, 0.0]).collect();
-    if width < 3 || height < 3 {
-        return cells;
+/// Brings the heights of tiles into the terrain: what was taken is sand as long as there is some, what was laid down is bedrock.
+/// Returns by how much rock and sand together shrank, in metres times cells.
+fn write_back(terrain: &mut Terrain, tiles: &mut TileCache<DriveTile>, visited: &[usize]) -> f64 {
+    let (tiling, width) = (tiles.tiling(), terrain.width());
+    let mut taken = 0.0;
+    for &tile in visited {
+        let [columns, rows] = tiling.cells(tile);
+        for (cells, y) in tiles.tile(tile).0.chunks(SIDE).zip(rows) {
+            let row = y * width + columns.start..y * width + columns.end;
+            let layers = terrain.bedrock[row.clone()].iter_mut().zip(&mut terrain.sand[row]);
+            for ((bedrock, sand), cell) in layers.zip(cells) {
+                let (ground, before) = (cell[HEIGHT], f64::from(*bedrock) + f64::from(*sand));
+                let change = ground - (*bedrock + *sand);
+                if change != 0.0 {
+                    *sand = (*sand + change.min(0.0)).max(0.0);
+                    *bedrock = ground - *sand;
+                    taken += before - (f64::from(*bedrock) + f64::from(*sand));
+                }
+            }
+        }
     }
-    let steepness = Lanes::splat(1.0 / f64::from(cell_size));
-    cells.par_chunks_exact_mut(width).enumerate().skip(1).take(height - 2).for_each(|(y, row)| {
-        let lines = [y - 1, y, y + 1].map(|line| &ground[line * width..(line + 1) * width]);
-        with_eight_lanes(DrivesOfRow { lines, row, steepness, law });
-    });
-    cells
+    taken
 }
 
-struct DrivesOfRow<'a, S> {
-    lines: [&'a [f32]; 3],
-    row: &'a mut [DriveCell],
-    steepness: Lanes,
+/// Fills a tile; nothing drives a droplet in the outermost ring of cells.
+struct FillTile<'a, S> {
+    terrain: &'a Terrain,
+    tiling: Tiling,
+    tile: usize,
     law: &'a S,
+    cells: &'a mut DriveTile,
 }
 
-impl<S: DropletStep<Lanes>> Kernel for DrivesOfRow<'_, S> {
+impl<S: DropletStep<Lanes>> Kernel for FillTile<'_, S> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let inner = self.lines[0].len() - 2;
-        for first in (1..=inner).step_by(LANES) {
-            let count = LANES.min(inner + 1 - first);
-            let load = |line: usize, offset: usize| {
-                let mut lanes = Lanes::default();
-                let start = first + offset - 1;
-                lanes.0[..count].copy_from_slice(&self.lines[line][start..start + count]);
-                lanes
-            };
-            let around = std::array::from_fn(|place| load(place / 3, place % 3));
-            let [x, y] = self.law.drive(facet_normal(around, self.steepness));
-            for (lane, cell) in self.row[first..first + count].iter_mut().enumerate() {
-                (cell[0], cell[1]) = (x.0[lane], y.0[lane]);
+        let Self { terrain, tiling, tile, law, cells } = self;
+        let (width, height) = (terrain.width(), terrain.height());
+        let steepness = Lanes::splat(1.0 / f64::from(terrain.cell_size));
+        let [columns, rows] = tiling.cells(tile);
+        let first_row = rows.start;
+        let line = |y: usize| ground_row(terrain, columns.start, y.min(height - 1));
+        let (mut above, mut here) = (line(first_row.saturating_sub(1)), line(first_row));
+        for (cells, y) in cells.0.chunks_exact_mut(SIDE).zip(rows) {
+            let below = line(y + 1);
+            let [[nw, north, ne], [west, own, east], [sw, south, se]] = [above, here, below];
+            let [drive_x, drive_y] =
+                law.drive(facet_normal([nw, north, ne, west, own, east, sw, south, se], steepness));
+            let inner_row = y > 0 && y + 1 < height;
+            for (lane, cell) in cells.iter_mut().enumerate() {
+                let x = columns.start + lane;
+                let inner = inner_row && x > 0 && x + 1 < width;
+                let drive = if inner { [drive_x.0[lane], drive_y.0[lane]] } else { [0.0; 2] };
+                *cell = [drive[0], drive[1], own.0[lane], 0.0];
             }
+            (above, here) = (here, below);
         }
     }
 }
 
-impl PublishedBundle {
-    fn of(droplets: &[(DropletState<f32>, u32)]) -> Self {
-        let lanes = |part: fn(&DropletState<f32>) -> f32, rest: f32| {
-            let mut lanes = Lanes([rest; LANES]);
-            lanes.0.iter_mut().zip(droplets).for_each(|(lane, (droplet, _))| *lane = part(droplet));
-            lanes
-        };
-        let mut watched = [0; LANES];
-        watched.iter_mut().zip(droplets).for_each(|(number, (_, watched))| *number = *watched);
-        Self {
-            droplets: DropletState {
-                x: lanes(|droplet| droplet.x, 0.0),
-                y: lanes(|droplet| droplet.y, 0.0),
-                vx: lanes(|droplet| droplet.vx, 0.0),
-                vy: lanes(|droplet| droplet.vy, 0.0),
-                volume: lanes(|droplet| droplet.volume, 0.0),
-                load: lanes(|droplet| droplet.load, 0.0),
-            },
-            moved: Lanes::default(),
-            outflow: Lanes::default(),
-            steps: [0; LANES],
-            watched,
+/// The ground of eight cells from a column on, with that of the cells to the west and to the east of each; beyond the map there is
+/// nothing.
+#[inline(always)]
+fn ground_row(terrain: &Terrain, first: usize, y: usize) -> [Lanes; 3] {
+    let width = terrain.width();
+    let (bedrock, sand) = (&terrain.bedrock[y * width..][..width], &terrain.sand[y * width..][..width]);
+    let mut row = [Lanes::default(); 3];
+    for side in 0..3 {
+        if first + side > 0 && first + side + SIDE <= width {
+            let from = first + side - 1;
+            let (bedrock, sand) = (&bedrock[from..from + SIDE], &sand[from..from + SIDE]);
+            for lane in 0..LANES {
+                row[side].0[lane] = bedrock[lane] + sand[lane];
+            }
+        } else {
+            for lane in 0..LANES {
+                let x = (first + side + lane).wrapping_sub(1);
+                row[side].0[lane] = if x < width { bedrock[x] + sand[x] } else { 0.0 };
+            }
         }
     }
-
-    fn living<'a, S: DropletStep<Lanes>>(&'a self, law: &S) -> impl Iterator<Item = (DropletState<f32>, u32)> + 'a {
-        let remaining = law.remaining(&self.droplets);
-        let droplets = &self.droplets;
-        (0..LANES).filter(move |&lane| remaining.0[lane] > 0.0).map(move |lane| {
-            let droplet = DropletState {
-                x: droplets.x.0[lane],
-                y: droplets.y.0[lane],
-                vx: droplets.vx.0[lane],
-                vy: droplets.vy.0[lane],
-                volume: droplets.volume.0[lane],
-                load: droplets.load.0[lane],
-            };
-            (droplet, self.watched[lane])
-        })
-    }
+    row
 }
 
 /// The droplets of a wave.
 struct PublishedWave<'a, S> {
-    width: usize,
-    height: usize,
+    /// The ground of the wave's start.
+    terrain: &'a Terrain,
+    tiles: &'a TileCache<DriveTile>,
+    tiling: Tiling,
     /// The highest ground at the start: nothing is laid above it. What would be is lost.
     highest: f32,
     law: S,
-    outcome: PublishedOutcome,
     tracks: Option<&'a Tracks>,
 }
 
-impl<S: DropletStep<Lanes> + Send> Swarm for PublishedWave<'_, S> {
-    type Ground = Vec<DriveCell>;
+impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
+    type Particle = (DropletState<f32>, u32);
     type Bundle = PublishedBundle;
-    type Note = [PublishedNote; ROUNDS];
-    const EXCHANGES: usize = 16;
+    type Outcome = PublishedOutcome;
+
+    fn place((droplet, _): &(DropletState<f32>, u32)) -> [f32; 2] {
+        [droplet.x, droplet.y]
+    }
+
+    fn bundle(&self, (like, _): &(DropletState<f32>, u32)) -> PublishedBundle {
+        let zero = Lanes::default();
+        let droplets = DropletState::at(Lanes([like.x; LANES]), Lanes([like.y; LANES]), zero);
+        PublishedBundle {
+            droplets,
+            cells: self.cells_of(&droplets, &Block::ALL),
+            met: [zero; 3],
+            runs: LaneMask::default(),
+            moved: zero,
+            outflow: zero,
+            steps: [0; LANES],
+            watched: [0; LANES],
+        }
+    }
 
     #[inline(always)]
-    fn advance(&self, ground: &Vec<DriveCell>, bundle: &mut PublishedBundle) -> [PublishedNote; ROUNDS] {
+    fn put(&self, bundle: &mut PublishedBundle, lane: usize, (droplet, watched): &(DropletState<f32>, u32)) {
+        let droplets = &mut bundle.droplets;
+        droplets.x.0[lane] = droplet.x;
+        droplets.y.0[lane] = droplet.y;
+        droplets.vx.0[lane] = droplet.vx;
+        droplets.vy.0[lane] = droplet.vy;
+        droplets.volume.0[lane] = droplet.volume;
+        droplets.load.0[lane] = droplet.load;
+        bundle.runs.0[lane] = u32::MAX;
+        bundle.watched[lane] = *watched;
+        bundle.cells[lane] = self.cells_of(&bundle.droplets, &Block::ALL)[lane];
+        let met = self.read([bundle.cells[lane]; LANES]);
+        for part in 0..3 {
+            bundle.met[part].0[lane] = met[part].0[lane];
+        }
+    }
+
+    #[inline(always)]
+    fn step(&self, bundle: &mut PublishedBundle, block: &Block) -> LaneMask {
+        let started = bundle.runs;
+        let mut runs = started;
         let mut notes = [PublishedNote::default(); ROUNDS];
-        let mut droplets = bundle.droplets;
-        let mut old = self.cell_of(&droplets);
-        // SAFETY: `cell_of` gives only cells of the map.
-        let mut left = transposed(unsafe { gather(ground, old) });
+        let (mut droplets, mut old, mut left) = (bundle.droplets, bundle.cells, bundle.met);
         for note in &mut notes {
             let before = droplets;
             self.law.travel(&mut droplets, [left[0], left[1]]);
-            let new = self.cell_of(&droplets);
-            // SAFETY: as above.
-            let reached = transposed(unsafe { gather(ground, new) });
+            for lane in 0..LANES {
+                runs.0[lane] &= if block.reaches(droplets.y.0[lane]) { u32::MAX } else { 0 };
+            }
+            // One that leaps too far, or does not run any more, stays where it is.
+            droplets.x = runs.choose(droplets.x, before.x);
+            droplets.y = runs.choose(droplets.y, before.y);
+            let new = self.cells_of(&droplets, block);
+            let reached = self.read(new);
             let taken = self.law.exchange(&mut droplets, left[HEIGHT], reached[HEIGHT]);
+            note.taken = self.account_for(bundle, runs, &before, &mut droplets, taken);
             note.cells = if S::AT_ARRIVAL { new } else { old };
-            note.taken = self.account(bundle, &before, &mut droplets, taken);
+            droplets = chosen(runs, &droplets, &before);
+            let alive = self.law.remaining(&droplets);
+            for lane in 0..LANES {
+                let goes_on = block.has(droplets.y.0[lane]) & (alive.0[lane] > 0.0);
+                runs.0[lane] &= if goes_on { u32::MAX } else { 0 };
+            }
             (old, left) = (new, reached);
         }
-        bundle.droplets = droplets;
-        notes
-    }
-
-    fn watches(&self) -> bool {
-        self.tracks.is_some()
-    }
-
-    #[cold]
-    fn watch(&self, bundle: &PublishedBundle) {
-        if let Some(tracks) = self.tracks {
-            let remaining = self.law.remaining(&bundle.droplets);
-            let running = |lane: usize| remaining.0[lane] > 0.0;
-            tracks.note(&bundle.watched, running, bundle.droplets.x, bundle.droplets.y);
-        }
-    }
-
-    #[inline(always)]
-    fn apply(&self, ground: &mut Vec<DriveCell>, notes: &[PublishedNote; ROUNDS], _: Option<&mut PublishedBundle>) {
-        for note in notes {
-            for lane in 0..LANES {
-                // SAFETY: `cell_of` gives only cells of the map.
-                let height = unsafe { &mut ground.get_unchecked_mut(note.cells[lane] as usize)[HEIGHT] };
+        for note in &notes {
+            for lane in (0..LANES).filter(|&lane| note.taken.0[lane] != 0.0) {
+                // SAFETY: the droplet has read this cell, so its tile is filled, and no other block that runs now comes near.
+                let height = unsafe { &mut (*self.cells().add(note.cells[lane] as usize))[HEIGHT] };
                 let changed = *height - note.taken.0[lane];
                 *height = if changed > self.highest { self.highest } else { changed };
             }
         }
+        bundle.met = self.read(old);
+        (bundle.droplets, bundle.cells) = (droplets, old);
+        if self.tracks.is_some() {
+            self.watch(bundle);
+        }
+        started.without(runs)
     }
 
-    fn repack(&mut self, bundles: &mut [PublishedBundle]) -> usize {
-        let mut droplets = Vec::with_capacity(bundles.len() * LANES);
-        for bundle in &*bundles {
-            self.outcome.moved += bundle.moved.0.iter().map(|&part| f64::from(part)).sum::<f64>();
-            self.outcome.outflow += bundle.outflow.0.iter().map(|&part| f64::from(part)).sum::<f64>();
-            self.outcome.steps += bundle.steps.iter().map(|&part| u64::from(part)).sum::<u64>();
-            droplets.extend(bundle.living(&self.law));
-        }
-        for (bundle, droplets) in bundles.iter_mut().zip(droplets.chunks(LANES)) {
-            *bundle = PublishedBundle::of(droplets);
-        }
-        droplets.len().div_ceil(LANES)
+    fn take(
+        &self,
+        bundle: &mut PublishedBundle,
+        lane: usize,
+        _: &mut PublishedOutcome,
+    ) -> Option<(DropletState<f32>, u32)> {
+        let alive = self.law.remaining(&bundle.droplets).0[lane] > 0.0;
+        let droplets = &mut bundle.droplets;
+        let droplet = DropletState {
+            x: droplets.x.0[lane],
+            y: droplets.y.0[lane],
+            vx: droplets.vx.0[lane],
+            vy: droplets.vy.0[lane],
+            volume: droplets.volume.0[lane],
+            load: droplets.load.0[lane],
+        };
+        (droplets.volume.0[lane], bundle.runs.0[lane]) = (0.0, 0);
+        alive.then_some((droplet, bundle.watched[lane]))
+    }
+
+    fn account(&self, bundle: &mut PublishedBundle, outcome: &mut PublishedOutcome) {
+        let sum = |part: &mut Lanes| std::mem::take(part).0.into_iter().map(f64::from).sum::<f64>();
+        outcome.moved += sum(&mut bundle.moved);
+        outcome.outflow += sum(&mut bundle.outflow);
+        outcome.steps += std::mem::take(&mut bundle.steps).into_iter().map(u64::from).sum::<u64>();
+    }
+
+    fn add(outcome: &mut PublishedOutcome, other: PublishedOutcome) {
+        outcome.moved += other.moved;
+        outcome.outflow += other.outflow;
+        outcome.steps += other.steps;
     }
 }
 
-/// The three used parts of eight cells, each in lanes.
+/// The one droplets in the lanes of a mask, else the others.
 #[inline(always)]
-fn transposed(cells: [DriveCell; LANES]) -> [Lanes; 3] {
-    let mut parts = [Lanes::default(); 3];
-    for lane in 0..LANES {
-        for part in 0..3 {
-            parts[part].0[lane] = cells[lane][part];
-        }
+fn chosen(mask: LaneMask, one: &DropletState<Lanes>, other: &DropletState<Lanes>) -> DropletState<Lanes> {
+    DropletState {
+        x: mask.choose(one.x, other.x),
+        y: mask.choose(one.y, other.y),
+        vx: mask.choose(one.vx, other.vx),
+        vy: mask.choose(one.vy, other.vy),
+        volume: mask.choose(one.volume, other.volume),
+        load: mask.choose(one.load, other.load),
     }
-    parts
 }
 
 impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
-    /// Books a step and ends the droplets that have left. Returns what is really taken off the ground.
+    /// Books a step of those that run and ends the droplets that have left. Returns what is really taken off the ground.
     #[inline(always)]
-    fn account(
+    fn account_for(
         &self,
         bundle: &mut PublishedBundle,
+        runs: LaneMask,
         before: &DropletState<Lanes>,
         droplets: &mut DropletState<Lanes>,
         taken: Lanes,
     ) -> Lanes {
-        let alive = self.law.remaining(before);
         // One that has left the map exchanged nothing on its last step.
         let (cargo_before, cargo) = (self.law.cargo(before), self.law.cargo(droplets));
-        let (right, bottom) = (self.width as f32, self.height as f32);
+        let (right, bottom) = (self.tiling.width() as f32, self.tiling.height() as f32);
         // All ones or all zeros for each droplet: whether it runs, changes the ground, leaves.
         let mask = |on: bool| if on { u32::MAX } else { 0 };
-        let (mut runs, mut acts, mut leaves) = ([0; LANES], [0; LANES], [0; LANES]);
+        let (LaneMask(runs), mut acts, mut leaves) = (runs, [0; LANES], [0; LANES]);
         for lane in 0..LANES {
             let (x, y) = (droplets.x.0[lane], droplets.y.0[lane]);
             let on_map = (x >= 0.0) & (y >= 0.0) & (x < right) & (y < bottom);
             let inside = (x >= 1.0) & (y >= 1.0) & (x < right - 1.0) & (y < bottom - 1.0);
-            runs[lane] = mask(alive.0[lane] > 0.0);
             acts[lane] = runs[lane] & mask(on_map);
             leaves[lane] = runs[lane] & !mask(inside);
         }
@@ -305,22 +363,77 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
         acted
     }
 
-    /// The cells that droplets are on; for one outside, the nearest.
+    #[cold]
+    fn watch(&self, bundle: &PublishedBundle) {
+        if let Some(tracks) = self.tracks {
+            let remaining = self.law.remaining(&bundle.droplets);
+            let running = |lane: usize| bundle.runs.0[lane] != 0 && remaining.0[lane] > 0.0;
+            tracks.note(&bundle.watched, running, bundle.droplets.x, bundle.droplets.y);
+        }
+    }
+
+    /// The address of the first cell; those of a tile follow each other, as the tiles do.
     #[inline(always)]
-    fn cell_of(&self, droplets: &DropletState<Lanes>) -> [i32; LANES] {
-        let (right, bottom) = ((self.width - 1) as f32, (self.height - 1) as f32);
+    fn cells(&self) -> *mut DriveCell {
+        self.tiles.pointer().cast()
+    }
+
+    /// What lies in these cells: the drives and the height.
+    #[inline(always)]
+    fn read(&self, cells: [i32; LANES]) -> [Lanes; 3] {
+        let mut ready = true;
+        for lane in 0..LANES {
+            ready &= self.tiles.has(cells[lane] as usize / CELLS);
+        }
+        if !ready {
+            self.fill(cells);
+        }
+        let mut parts = [Lanes::default(); 3];
+        for lane in 0..LANES {
+            // SAFETY: the tiles are filled, and no other block that runs now comes near.
+            let cell = unsafe { &*self.cells().add(cells[lane] as usize) };
+            for part in 0..3 {
+                parts[part].0[lane] = cell[part];
+            }
+        }
+        parts
+    }
+
+    #[cold]
+    fn fill(&self, cells: [i32; LANES]) {
+        for tile in cells.map(|cell| cell as usize / CELLS) {
+            self.tiles.fill(tile, |cells| {
+                let Self { terrain, tiling, law, .. } = self;
+                with_eight_lanes(FillTile { terrain, tiling: *tiling, tile, law, cells });
+            });
+        }
+    }
+
+    /// Places of the cells that droplets are on; for one outside, of the nearest in which those of a block may land.
+    #[inline(always)]
+    fn cells_of(&self, droplets: &DropletState<Lanes>, block: &Block) -> [i32; LANES] {
+        let (right, [top, bottom]) = ((self.tiling.width() - 1) as f32, block.landing(self.tiling.height()));
+        let across = self.tiling.across() as i32;
         let mut cells = [0; LANES];
         for lane in 0..LANES {
             // A NaN is neither below nor above a bound: it becomes the first.
-            let clamped = |value: f32, last: f32| {
-                let value = if value > 0.0 { value } else { 0.0 };
+            let clamped = |value: f32, first: f32, last: f32| {
+                let value = if value > first { value } else { first };
                 if value < last { value } else { last }
             };
-            let (x, y) = (clamped(droplets.x.0[lane], right), clamped(droplets.y.0[lane], bottom));
+            let (x, y) = (clamped(droplets.x.0[lane], 0.0, right), clamped(droplets.y.0[lane], top, bottom));
             // SAFETY: both lie between 0 and a grid's side.
             let (x, y): (i32, i32) = unsafe { (x.to_int_unchecked(), y.to_int_unchecked()) };
-            cells[lane] = y * self.width as i32 + x;
+            cells[lane] = place(x, y, across);
         }
         cells
     }
+}
+
+/// Place of a cell among the cells of the tiles, so many of them `across` the map.
+#[inline(always)]
+fn place(x: i32, y: i32, across: i32) -> i32 {
+    const BITS: u32 = SIDE.ilog2();
+    const LAST: i32 = SIDE as i32 - 1;
+    (((y >> BITS) * across + (x >> BITS)) << (2 * BITS)) + ((y & LAST) << BITS) + (x & LAST)
 }
