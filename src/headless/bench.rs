@@ -2,6 +2,7 @@
 //! process.
 
 mod grids;
+mod sizes;
 mod wind;
 
 use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Instant};
@@ -47,6 +48,9 @@ pub(super) struct Bench {
     /// Grid processes alone, which take seconds
     #[arg(long)]
     grids: bool,
+    /// Every process at 256² to 4096² cells with 1, 2 and all threads, which takes minutes
+    #[arg(long, conflicts_with_all = ["size", "threads", "grids"])]
+    sizes: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -54,8 +58,17 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        let no_threads = |error| Failure::while_running(format!("threads could not be started: {error}"));
+        if self.sizes {
+            let all = std::thread::available_parallelism().map_or(1, usize::from);
+            let mut threads = vec![1, 2, all];
+            threads.sort_unstable();
+            threads.dedup();
+            let report = sizes::measure(&threads).map_err(no_threads)?;
+            return print(&if self.json { format!("{report:#}\n") } else { sizes::table(&report) });
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads.map_or(0, usize::from)).build();
-        let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
+        let pool = pool.map_err(no_threads)?;
         let threads = pool.current_num_threads();
         let scale = 256.0 / self.size as f32;
         let params = TerrainParams { width: self.size, height: self.size, ..TerrainParams::default() };

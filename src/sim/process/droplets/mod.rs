@@ -146,7 +146,7 @@ const INFO: Info = Info {
     title: "Droplets",
     about: "Drops of rain run downhill, dig where they speed up and drop their load where they slow down.",
     source: "SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in UIUC CS 418",
-    bytes_per_cell: 34,
+    bytes_per_cell: 38,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand],
