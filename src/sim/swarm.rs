@@ -20,7 +20,7 @@ const PER_BLOCK: usize = 120;
 const LEAST: usize = 2;
 /// How far from where it was or lands a particle sees and changes the ground, in cells.
 const MARGIN: f32 = 2.0;
-/// Steps that particles of a block do once none of it waits: then they are joined with others, lest lanes stay empty.
+/// Steps that particles of a block do once none of it waits: then they are joined with those of other blocks, so that no lanes stay empty.
 const LAST: usize = 32;
 /// Steps after which lanes give account.
 const ROUND: usize = 16;
@@ -79,10 +79,10 @@ impl Block {
         (y >= self.rows.start) & (y < self.rows.end)
     }
 
-    /// Whether a particle may land in a row; what is no number is no row far away.
+    /// Whether a particle may land in a row. One that is not finite counts as near: there the law ends its particle.
     #[inline(always)]
     pub fn reaches(&self, y: f32) -> bool {
-        y.is_nan() | ((y >= self.reach.start) & (y < self.reach.end))
+        !y.is_finite() | ((y >= self.reach.start) & (y < self.reach.end))
     }
 
     /// The rows in which it may land, of a map with so many: the first and the last.

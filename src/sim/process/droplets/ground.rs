@@ -312,7 +312,7 @@ impl<'a> Ground<'a> {
     #[inline(always)]
     pub(super) fn expect(&self, x: Lanes, y: Lanes) {
         let last = |side: i32| Lanes([(side - 1) as f32; LANES]);
-        // What is no number becomes the first.
+        // What is no number becomes the last.
         let (x, y) = (Lanes::default().max(x).min(last(self.width)), Lanes::default().max(y).min(last(self.height)));
         // SAFETY: places on the map have small coordinates.
         let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };

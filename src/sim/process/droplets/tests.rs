@@ -127,6 +127,26 @@ fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
     }
 }
 
+#[test]
+fn published_droplets_that_leap_over_blocks_end_and_are_the_same_on_any_number_of_threads() {
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+        let law = MassTransfer::new(&Params { mode: Mode::Published, ..Params::default() });
+        let speed = |index: usize| [0.0, 60.0, -60.0, f32::INFINITY, f32::NAN][index % 5];
+        let start = |index: usize| DropletState {
+            vy: speed(index),
+            ..DropletState::at((index % 100) as f32 + 10.5, (index / 8 % 120) as f32 + 4.5, 1.0)
+        };
+        let (mut terrain, mut tiles) = (perlin(128, 1), TileCache::default());
+        let droplets = (0..960).map(start).collect();
+        let (outcome, _) = pool.install(|| wave::run(&mut terrain, 600.0, &law, droplets, &mut tiles, None));
+        (terrain, outcome)
+    };
+    let one = run(1);
+    assert!(one.0.ground().iter().all(|height| height.is_finite()) && one.1.moved > 0.0);
+    assert!(one == run(4));
+}
+
 fn perlin(side: u32, seed: u64) -> Terrain {
     let params = TerrainParams::default();
     let cell_size = params.cell_size * params.width as f32 / side as f32;
