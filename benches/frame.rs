@@ -1,6 +1,7 @@
 //! Milliseconds per frame on this machine, and those in which heights are made ready for the graphics card.
 //!
-//! `cargo bench --bench frame` draws off-screen at 1280 × 800 while droplets run, as the window does, and prints medians.
+//! `cargo bench --bench frame` draws off-screen at 1280 × 800 while droplets run, as the window does, and prints medians and what
+//! goes to the graphics card in a tick: with the rain of the map's size, and with 1000 droplets a tick on large maps.
 
 use std::time::Instant;
 
@@ -20,9 +21,12 @@ const FIRST: usize = 6;
 const MEASURED: usize = 9;
 
 fn main() {
-    println!("{:<34} {:>9} {:>10} {:>10}", "", "ms/frame", "paused", "ms/remesh");
+    println!("{:<34} {:>9} {:>10} {:>10} {:>9} {:>9}", "", "ms/frame", "paused", "ms/remesh", "MB/tick", "MB whole");
     for side in [256, 512, 1024] {
         measure(&format!("{side} × {side}"), side, &[]);
+    }
+    for side in [1024, 2048, 4096] {
+        measure(&format!("{side} × {side}, 1000 droplets"), side, &["droplets.per_tick", "1000"]);
     }
     for (what, set) in [
         ("256 × 256, no shadows", ["look.shadows", "false"]),
@@ -56,11 +60,16 @@ fn measure(what: &str, side: usize, set: &[&str]) {
         times[count / 2]
     };
     frames(&mut app, FIRST);
+    let seen = |app: &App| (app.world().resource::<Timing>().uploaded, app.world().resource::<Live>().ticks());
+    let before = seen(&app);
     let running = frames(&mut app, MEASURED);
+    let after = seen(&app);
+    let uploaded = (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64 / 1e6;
+    let whole = (16 * side * side) as f64 / 1e6;
     let remesh = app.world().resource::<Timing>().remesh_ms;
     app.insert_resource(Transport::paused());
     frames(&mut app, FIRST);
     let paused = frames(&mut app, MEASURED);
     let ticks = app.world().resource::<Live>().ticks();
-    println!("{what:<34} {running:>9.1} {paused:>10.1} {remesh:>10.2}   ({ticks} ticks)");
+    println!("{what:<34} {running:>9.1} {paused:>10.1} {remesh:>10.2} {uploaded:>9.2} {whole:>9.2}   ({ticks} ticks)");
 }

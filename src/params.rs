@@ -30,11 +30,18 @@ pub struct Knob {
     /// Other parameters of the group and their values, as `law=2020 generator=perlin|simplex`: with others this one does
     /// nothing. Empty if it always acts.
     pub only: &'static str,
+    /// True for a number of things on the whole map, as droplets: with more cells there are more of them. Its default is
+    /// stated for [`STATED_CELLS`].
+    pub grows: bool,
 }
+
+/// Cells of the map for which the defaults of numbers that grow with it are stated.
+pub const STATED_CELLS: f64 = 256.0 * 256.0;
 
 /// A number between two bounds, both included.
 pub const fn knob(range: RangeInclusive<f64>) -> Knob {
-    Knob { min: *range.start(), max: *range.end(), unit: "", symbol: "", source: "", log: false, main: false, only: "" }
+    let (min, max) = (*range.start(), *range.end());
+    Knob { min, max, unit: "", symbol: "", source: "", log: false, main: false, only: "", grows: false }
 }
 
 /// A switch or a choice among the variants of an enum: it has no range.
@@ -76,6 +83,12 @@ impl Knob {
     /// Acts with these values of other parameters alone.
     pub const fn only(mut self, conditions: &'static str) -> Self {
         self.only = conditions;
+        self
+    }
+
+    /// Grows with the number of cells.
+    pub const fn grows(mut self) -> Self {
+        self.grows = true;
         self
     }
 
@@ -228,6 +241,23 @@ pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
         }
     }
     scaled
+}
+
+/// Has the wanted of those numbers that grow with the map follow from a map of so many cells to one of other cells; each stays
+/// within its range. `defaults` is the group untouched: what is as stated there becomes what is stated for the new map.
+pub fn follow(group: GroupMut<'_>, defaults: &dyn Struct, [from, to]: [f64; 2], wanted: impl Fn(&str) -> bool) {
+    let (name, fields) = group;
+    let stated = walk((name, defaults));
+    for (parameter, stated) in walk((name, &*fields)).into_iter().zip(stated) {
+        let (Value::Number(now), Value::Number(stated)) = (parameter.value, stated.value) else { continue };
+        if !parameter.knob.grows || !wanted(&parameter.path) {
+            continue;
+        }
+        let fit = |number: f64| number.round().clamp(parameter.knob.min, parameter.knob.max);
+        let of = |cells: f64| fit(stated * cells / STATED_CELLS);
+        let number = if now == of(from) { of(to) } else { fit(now * to / from) };
+        write(fields, parameter.name, &Value::Number(number));
+    }
 }
 
 /// Reads a value of one parameter from text and checks it against the range.

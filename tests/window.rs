@@ -530,6 +530,35 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
             (changed(&half(&split, true), &half(&start, true)), changed(&half(&split, false), &half(&after, false)));
         assert!(left < 0.005 && right < 0.005, "{name}: the divided view differs by {left} and {right}");
     }
+    parts_of_the_map_make_the_picture_of_the_whole();
+}
+
+/// Few droplets send to the graphics card what they changed alone, and the picture is the one that the whole map makes.
+fn parts_of_the_map_make_the_picture_of_the_whole() {
+    const SIDE: usize = 256;
+    let Some(mut app) = running("alpine-valley", SIDE, (320, 200)) else { return };
+    app.world_mut().resource_mut::<Live>().all_mut()[0].set("droplets.per_tick", "20").expect("in range");
+    frames(&mut app, 30);
+    let before = picture(&mut app);
+    let uploaded = app.world().resource::<Timing>().uploaded;
+    for tick in 1..=10 {
+        app.world_mut().write_message(Command::from(RunCommand::Step(1)));
+        while app.world().resource::<Live>().ticks() < tick {
+            app.update();
+        }
+        frames(&mut app, 1);
+    }
+    let sent = app.world().resource::<Timing>().uploaded - uploaded;
+    assert!((1..10 * 16 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
+    frames(&mut app, 2);
+    let parts = picture(&mut app);
+    assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
+    for before in [Before::Alone, Before::Off] {
+        app.world_mut().write_message(Command::from(ShowCommand::Before(before)));
+        frames(&mut app, 3);
+    }
+    let whole = picture(&mut app);
+    assert!(changed(&parts, &whole) < 1e-3, "parts differ from the whole: {}", changed(&parts, &whole));
 }
 
 /// Resident memory of this process in megabytes, where the system says it.

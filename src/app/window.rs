@@ -74,7 +74,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
 fn prepare(sessions: &mut [Session], larger: bool) {
     for session in sessions {
         if larger && session.origin.input == DEFAULT {
-            session.terrain.resize(FIRST_SIDE);
+            session.resize(FIRST_SIDE);
             session.restart(session.simulation.seed());
         }
         session.prepare(&io::JobProgress::default());

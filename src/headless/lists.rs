@@ -45,7 +45,7 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
                         Value::Color(color) => json!(color),
                     },
                     "choices": parameter.choices, "unit": knob.unit, "symbol": knob.symbol, "source": knob.source,
-                    "only": knob.only, "doc": one_paragraph(parameter.doc),
+                    "only": knob.only, "grows": knob.grows, "doc": one_paragraph(parameter.doc),
                 })
             })
             .collect();
@@ -65,6 +65,9 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
             let mut doc = one_paragraph(parameter.doc);
             if !knob.only.is_empty() {
                 doc += &format!(" Only with {}.", knob.only.replace(' ', ", ").replace('|', " or "));
+            }
+            if knob.grows {
+                doc += " The default is stated for 256 × 256 cells; it grows with their number.";
             }
             let (Parameter { path, value, .. }, Knob { unit, symbol, source, .. }) = (parameter, knob);
             text += &if markdown {

@@ -149,12 +149,15 @@ impl RunOptions {
 
     fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {
         session.note_shape();
-        for assignment in &self.set {
-            let Some((path, value)) = assignment.split_once('=') else {
-                return Err(Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE")));
-            };
-            session.set(path.trim(), value)?;
-        }
+        let split = |assignment: &String| {
+            let without = || Failure::bad_input(format!("--set {assignment} has no value; write group.param=VALUE"));
+            assignment
+                .split_once('=')
+                .ok_or_else(without)
+                .map(|(path, value)| (path.trim().to_owned(), value.to_owned()))
+        };
+        let assignments = self.set.iter().map(split).collect::<Result<Vec<_>, _>>()?;
+        session.set_all(assignments.iter().map(|(path, value)| (&**path, &**value)))?;
         if let Some(sand) = self.sand {
             session.set("terrain.sand", &sand.to_string())?;
         }

@@ -16,6 +16,10 @@ pub const ENDING: &str = "ron";
 pub struct Preset {
     /// What is set.
     pub parameters: BTreeMap<String, String>,
+    /// Columns and rows of the map that it was saved from: on another one, numbers of droplets and grains follow its cells. Without
+    /// it they are taken as they stand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<(usize, usize)>,
 }
 
 impl Preset {
@@ -27,7 +31,7 @@ impl Preset {
             (own, Some(group)) => own.is_some_and(|own| own.strip_suffix("-masked").unwrap_or(own) == group),
             (own, None) => own != Some("terrain"),
         });
-        Self { parameters }
+        Self { parameters, size: Some(session.size()) }
     }
 
     /// Reads a file.
@@ -54,6 +58,9 @@ impl Preset {
                 }
                 return Err(Error::input(path, wrong, "nothing was changed; correct the file"));
             }
+        }
+        if let Some(size) = self.size {
+            session.follow(size, |path| self.parameters.contains_key(path));
         }
         Ok(())
     }
@@ -91,6 +98,9 @@ mod tests {
         let read = Preset::load(&path).unwrap_or_else(|error| panic!("{error}"));
         read.apply(&mut other, &path).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(other.all_parameters(), session.all_parameters());
+        other.resize(512);
+        read.apply(&mut other, &path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(other.all_parameters()["droplets.per_tick"], "4000");
         let water = Preset::of(&session, Some("water"));
         let own = |path: &String| path.starts_with("water.") || path.starts_with("water-masked.");
         assert!(water.parameters.keys().all(own) && water.parameters.len() > 5);

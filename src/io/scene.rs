@@ -200,8 +200,9 @@ impl Scene {
         }
         session.shown_from = self.shown_from;
         session.tile = (!self.tiles.is_empty()).then(|| tile.clone());
-        for (parameter, value) in self.set.iter().chain(&tile.set) {
-            session.set(parameter, value).map_err(|error| refuse(error.to_string()))?;
+        for set in [&self.set, &tile.set] {
+            let all = set.iter().map(|(path, value)| (&**path, &**value));
+            session.set_all(all).map_err(|error| refuse(error.to_string()))?;
         }
         if session.heightmap.is_none() {
             session.apply_size(&options);

@@ -95,11 +95,13 @@ pub struct Session {
 impl Session {
     /// Takes an imported map for the generated heights. It takes effect at the next [`Self::restart`].
     pub fn set_heights(&mut self, map: Arc<Heightmap>) {
+        let before = self.size();
         self.warnings.clone_from(&map.warnings);
         self.terrain.width = map.heights.width() as u32;
         self.terrain.height = map.heights.height() as u32;
         self.terrain.cell_size = map.cell_size;
         self.heightmap = Some(map);
+        self.follow_size(before);
     }
 
     /// One of the defaults on a terrain of a single cell, until it gets its own.
@@ -130,6 +132,7 @@ impl Session {
 
     /// Another size keeps the map's extent, unless the cell size is given too.
     pub fn apply_size(&mut self, options: &Options) {
+        let before = self.size();
         if let Some((width, height)) = options.size {
             self.terrain.cell_size *= self.terrain.width.min(self.terrain.height) as f32 / width.min(height) as f32;
             self.terrain.width = width as u32;
@@ -138,6 +141,43 @@ impl Session {
         if let Some(cell_size) = options.cell_size {
             self.terrain.cell_size = cell_size;
         }
+        self.follow_size(before);
+    }
+
+    /// Another number of cells along the shorter side. It takes effect at the next [`Self::restart`].
+    pub fn resize(&mut self, side: u32) {
+        let before = self.size();
+        self.terrain.resize(side);
+        self.follow_size(before);
+    }
+
+    /// Rain and grains on a cell stay what they were on a map of another size: their numbers follow the cells.
+    fn follow_size(&mut self, before: (usize, usize)) {
+        self.follow(before, |_| true);
+    }
+
+    /// The same of those parameters alone whose paths are wanted.
+    pub fn follow(&mut self, before: (usize, usize), wanted: impl Fn(&str) -> bool) {
+        let cells = [before, self.size()].map(|(width, height)| (width * height) as f64);
+        if cells[0] == cells[1] {
+            return;
+        }
+        for slot in &mut self.simulation.slots {
+            let (key, fresh) = (slot.key(), slot.process.fresh());
+            let [params, _] = slot.process.settings_mut();
+            params::follow((key, params), fresh.params(), cells, &wanted);
+        }
+    }
+
+    /// The program's defaults on a map of this size.
+    pub fn defaults(&self) -> Self {
+        let mut defaults = Self::small("", 0, Origin::default());
+        let before = defaults.size();
+        (defaults.terrain.width, defaults.terrain.height) = (self.terrain.width, self.terrain.height);
+        defaults.heightmap.clone_from(&self.heightmap);
+        defaults.follow_size(before);
+        defaults.terrain = TerrainParams::default();
+        defaults
     }
 
     /// The same with all parameters and switches, without layers and maps: to find out what it would be with others.
@@ -219,7 +259,32 @@ impl Session {
     /// # Errors
     /// Unknown path, malformed text or a number out of range; nothing is changed then.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), ParamError> {
-        params::set(&mut self.groups_mut(), path, text)
+        let before = self.size();
+        params::set(&mut self.groups_mut(), path, text)?;
+        self.follow_size(before);
+        Ok(())
+    }
+
+    /// Sets parameters by their paths, first those of the terrain: other numbers are stated for its size.
+    ///
+    /// # Errors
+    /// As [`Self::set`], for the first that is wrong; those before it are set.
+    pub fn set_all<'a>(
+        &mut self,
+        parameters: impl Iterator<Item = (&'a str, &'a str)> + Clone,
+    ) -> Result<(), ParamError> {
+        let of_terrain = |(path, _): &(&str, &str)| path.starts_with("terrain.");
+        let others = parameters.clone().filter(|parameter| !of_terrain(parameter));
+        parameters.filter(of_terrain).chain(others).try_for_each(|(path, text)| self.set(path, text))
+    }
+
+    /// Writes a value that fits into a parameter of a group, if there is one of that name.
+    pub fn write(&mut self, group: &str, name: &str, value: &Value) {
+        let before = self.size();
+        if let Some((_, fields)) = self.groups_mut().iter_mut().find(|(key, _)| *key == group) {
+            params::write(*fields, name, value);
+        }
+        self.follow_size(before);
     }
 
     /// Other springs and drains, from now on and at the next start.
@@ -322,7 +387,7 @@ impl Session {
 
     /// The parameters that differ from the program's defaults, as a scene file has them.
     pub fn changed_parameters(&self) -> BTreeMap<String, String> {
-        self.different_from(&Self::small("", 0, Origin::default()).parameters())
+        self.different_from(&self.defaults().parameters())
     }
 
     pub(super) fn different_from(&self, others: &BTreeMap<String, Value>) -> BTreeMap<String, String> {
@@ -349,6 +414,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_of_particles_follow_the_cells() {
+        let sized = |size| Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
+        let numbers = |session: &Session| {
+            let all = session.all_parameters();
+            ["droplets.per_tick", "droplets.total", "wind.per_tick"].map(|path| all[path].parse::<u32>().unwrap_or(0))
+        };
+        let mut session = sized(None);
+        assert_eq!(numbers(&session), [1000, 200_000, 1024]);
+        assert_eq!(numbers(&sized(Some((1024, 512)))), [8000, 1_600_000, 8192]);
+        // What is as stated comes back as stated, however small the map was; what is not is multiplied.
+        session.set("wind.per_tick", "500").expect("in range");
+        session.resize(33);
+        assert_eq!(numbers(&session), [17, 3323, 8]);
+        session.write("terrain", "width", &Value::Number(256.0));
+        session.resize(512);
+        session.set("terrain.height", "512").expect("in range");
+        session.set("terrain.width", "512").expect("in range");
+        assert_eq!(numbers(&session)[..2], [4000, 800_000]);
+        // A scene file leaves out what follows from its size, and the terrain's size is set before other numbers.
+        let changed = session.changed_parameters();
+        assert!(!changed.contains_key("droplets.total") && changed.contains_key("wind.per_tick"), "{changed:?}");
+        let set = [("droplets.per_tick", "70"), ("terrain.width", "64"), ("terrain.height", "64")];
+        session.set_all(set.into_iter()).expect("in range");
+        assert_eq!(numbers(&session)[..2], [70, 12_500]);
+        assert!(session.set_all([("wind.per_tick", "0"), ("look.exposure", "0")].into_iter()).is_err());
+    }
+
+    #[test]
     fn maps_follow_the_size_of_the_terrain() {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let mut session = Session::open("round-hill", &options).expect("built in");
@@ -356,7 +449,7 @@ mod tests {
             session.set_map(layer, Path::new("map.r32"), Grid::filled(64, 64, 0.5)).expect("it makes sense");
         }
         for side in [96, 32] {
-            session.terrain.resize(side);
+            session.resize(side);
             session.restart(1);
             let terrain = &session.simulation.terrain;
             assert_eq!(terrain.sand.len(), (side * side) as usize);

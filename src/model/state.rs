@@ -181,9 +181,9 @@ impl Facts {
             return Err(format!("its layer {} is missing", layer.key()));
         }
         // Of an imported map any size of cells will do, more than the generators offer.
-        for (path, value) in self.set.iter().filter(|(path, _)| *path != "terrain.cell_size") {
-            session.set(path, value).map_err(|error| error.to_string())?;
-        }
+        let set = self.set.iter().map(|(path, value)| (&**path, &**value));
+        let set = set.filter(|(path, _)| *path != "terrain.cell_size");
+        session.set_all(set).map_err(|error| error.to_string())?;
         session.terrain.cell_size = self.cell_size;
         let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();
         if let Some(unknown) = session.enable(&names) {

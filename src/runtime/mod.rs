@@ -164,6 +164,11 @@ impl Live {
     pub fn rests(&self) -> bool {
         self.halted || self.between_ticks()
     }
+
+    /// True where all sessions can be shown as they are.
+    pub fn can_be_shown(&self) -> bool {
+        self.halted || self.sessions.iter().all(|session| session.simulation.can_be_shown())
+    }
 }
 
 /// Whether and how fast it runs.
@@ -229,7 +234,11 @@ pub struct Timing {
     pub frame_ms: f64,
     /// Milliseconds in which heights are made ready for the graphics card, smoothed.
     pub remesh_ms: f64,
+    /// Bytes of heights that went to the graphics card since the start.
+    pub uploaded: u64,
     spent: Duration,
+    /// When there was something else to show.
+    shown: Option<Instant>,
 }
 
 /// A smoothed value after another measurement.

@@ -51,6 +51,27 @@ fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
 }
 
 #[test]
+fn a_tick_of_many_frames_is_shown_while_it_runs() {
+    let mut app = app();
+    app.insert_resource(FrameBudget(Duration::from_nanos(1)));
+    for slot in &mut app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.slots {
+        slot.enabled = slot.key() == "droplets";
+    }
+    app.world_mut().resource_mut::<Live>().all_mut()[0].set("droplets.per_tick", "20000").expect("in range");
+    let state = |app: &App| app.world().resource::<Revision>().state;
+    app.update();
+    let before = state(&app);
+    send(&mut app, RunCommand::Step(1));
+    let mut midway = false;
+    while app.world().resource::<Live>().ticks() == 0 {
+        app.update();
+        let live = app.world().resource::<Live>();
+        midway |= !live.between_ticks() && live.can_be_shown() && state(&app) > before;
+    }
+    assert!(midway, "nothing was shown before the tick's end");
+}
+
+#[test]
 fn a_tick_stage_by_stage_is_the_same_and_each_is_shown() {
     let ready = || {
         let mut app = app();

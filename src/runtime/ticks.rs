@@ -14,6 +14,9 @@ use super::{
 };
 use crate::{model::session::Session, sim::process::catalogue};
 
+/// A tick that takes longer is shown while it runs.
+const LONG: Duration = Duration::from_millis(100);
+
 /// A pass over a tick, or over what is left of one.
 #[derive(ScheduleLabel, Clone, Debug, PartialEq, Eq, Hash)]
 struct SimTick;
@@ -100,6 +103,7 @@ pub(super) fn run_due(world: &mut World) {
         if finished {
             timing.tick_ms = smoothed(timing.tick_ms, timing.spent.as_secs_f64() * 1e3);
             timing.spent = Duration::ZERO;
+            timing.shown = Some(Instant::now());
             transport.due = (transport.due - 1.0).max(0.0);
             world.resource_mut::<Revision>().goes_on();
         }
@@ -115,6 +119,14 @@ pub(super) fn run_due(world: &mut World) {
         if world.resource::<Deadline>().is_over() {
             break;
         }
+    }
+    // A long tick is shown as it goes on.
+    let live = world.resource::<Live>();
+    let midway = !live.rests() && live.can_be_shown();
+    let mut timing = world.resource_mut::<Timing>();
+    if midway && timing.shown.is_none_or(|shown| shown.elapsed() > LONG) {
+        timing.shown = Some(Instant::now());
+        world.resource_mut::<Revision>().goes_on();
     }
     let mut timing = world.resource_mut::<Timing>();
     timing.frame_ms = smoothed(timing.frame_ms, real * 1e3);

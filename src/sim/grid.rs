@@ -5,7 +5,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use super::{aligned::Aligned, resample::Resampler};
+use super::{
+    aligned::Aligned,
+    resample::Resampler,
+    tiles::{Marks, Tiling},
+};
 
 /// Row-major values of `width × height` cells: `cells[y * width + x]`, x along columns, y along rows.
 ///
@@ -16,6 +20,7 @@ pub struct Grid {
     height: usize,
     cells: Aligned,
     edition: Edition,
+    marks: Marks,
 }
 
 /// What a grid has held at a time: as long as it is the same, no cell has changed. No two grids have the same.
@@ -34,7 +39,7 @@ impl Edition {
 
 impl Clone for Grid {
     fn clone(&self) -> Self {
-        Self { cells: self.cells.clone(), edition: Edition::new(), ..*self }
+        Self { cells: self.cells.clone(), edition: Edition::new(), marks: Marks::default(), ..*self }
     }
 }
 
@@ -47,7 +52,8 @@ impl PartialEq for Grid {
 impl Grid {
     /// Every cell holds `value`.
     pub fn filled(width: usize, height: usize, value: f32) -> Self {
-        Self { width, height, cells: Aligned::filled(width * height, value), edition: Edition::new() }
+        let cells = Aligned::filled(width * height, value);
+        Self { width, height, cells, edition: Edition::new(), marks: Marks::default() }
     }
 
     /// Copies row-major cells.
@@ -91,6 +97,18 @@ impl Grid {
     /// What it holds now.
     pub fn edition(&self) -> Edition {
         self.edition
+    }
+
+    /// Its cells, of which those of some tiles are to be changed and no others.
+    pub fn change_in(&mut self, tiles: &[usize]) -> &mut [f32] {
+        self.edition.changes += 1;
+        self.marks.within(self.edition.changes, Tiling::new(self.width, self.height), tiles);
+        &mut self.cells
+    }
+
+    /// The tiles that have changed since it was what it held then, in order; `None` if all may have.
+    pub fn changed_since(&self, then: Edition) -> Option<impl Iterator<Item = usize> + '_> {
+        if then.grid == self.edition.grid { self.marks.since(then.changes) } else { None }
     }
 
     /// The cell's place in the slice.
@@ -166,6 +184,7 @@ impl DerefMut for Grid {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [f32] {
         self.edition.changes += 1;
+        self.marks.everywhere(self.edition.changes);
         &mut self.cells
     }
 }
@@ -216,6 +235,24 @@ mod tests {
         grid[3] = 2.0;
         assert_ne!(grid.edition(), first);
         assert_ne!(std::mem::replace(&mut grid, copy).edition(), grid.edition());
+    }
+
+    #[test]
+    fn changed_tiles_are_known_since_any_edition_until_all_may_have_changed() {
+        let mut grid = Grid::filled(40, 20, 0.0);
+        let tiles = |grid: &Grid, then| grid.changed_since(then).map(Iterator::collect::<Vec<usize>>);
+        let first = grid.edition();
+        assert_eq!(tiles(&grid, first), Some(vec![]));
+        grid.change_in(&[3, 7])[24] = 1.0;
+        let second = grid.edition();
+        grid.change_in(&[7, 14])[799] = 1.0;
+        assert_eq!((tiles(&grid, first), tiles(&grid, second)), (Some(vec![3, 7, 14]), Some(vec![7, 14])));
+        assert!(grid.edition() != second && tiles(&grid.clone(), second).is_none());
+        grid[0] = 1.0;
+        let third = grid.edition();
+        assert_eq!((tiles(&grid, second), tiles(&grid, third)), (None, Some(vec![])));
+        grid.change_in(&[0])[0] = 2.0;
+        assert_eq!((tiles(&grid, second), tiles(&grid, third)), (None, Some(vec![0])));
     }
 
     #[test]

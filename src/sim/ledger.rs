@@ -78,7 +78,8 @@ impl Account {
 
     /// The sum over all processes of one column.
     pub fn sum(&self, column: impl Fn(&Row) -> f64) -> f64 {
-        self.rows.values().map(column).sum()
+        // Without any row the sum is 0, not −0.
+        self.rows.values().map(column).fold(0.0, |sum, own| sum + own)
     }
 
     /// What the ground and the particles hold too much (positive) or too little, given the volume now on the map.

@@ -113,6 +113,8 @@ pub struct Simulation {
     seed: u64,
     tick: u64,
     cursor: Option<Cursor>,
+    /// Whether the stage at the cursor has stopped only so that a frame can be drawn.
+    pauses: bool,
     fault: Option<Fault>,
     pool: Option<Arc<ThreadPool>>,
 }
@@ -138,6 +140,7 @@ impl Simulation {
             seed,
             tick: 0,
             cursor: None,
+            pauses: false,
             fault: None,
             pool: None,
         }
@@ -208,6 +211,11 @@ impl Simulation {
     /// True between ticks: then the terrain is what the last tick left.
     pub fn between_ticks(&self) -> bool {
         self.cursor.is_none()
+    }
+
+    /// True between ticks, and where a stage pauses so that a frame can be drawn: the layers can be shown as they are.
+    pub fn can_be_shown(&self) -> bool {
+        self.cursor.is_none() || self.pauses
     }
 
     /// The slot of the process with that key.
@@ -283,6 +291,7 @@ impl Simulation {
     /// Calling it for every process in turn, each until it returns true, then [`Self::end_tick`], is a tick.
     pub fn advance(&mut self, process: usize) -> bool {
         let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
+        self.pauses = false;
         let slot = &mut self.slots[process];
         if !slot.enabled {
             // What it did before it was switched off stays within the mask.
@@ -318,7 +327,10 @@ impl Simulation {
         };
         match outcome {
             Ok(Progress::Done) => {}
-            Ok(Progress::Again) => return false,
+            Ok(Progress::Again) => {
+                self.pauses = true;
+                return false;
+            }
             Ok(Progress::From(stage)) => {
                 self.cursor = Some(Cursor { process, stage });
                 return false;

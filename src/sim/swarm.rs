@@ -92,23 +92,33 @@ impl Block {
 }
 
 /// How a map is cut into blocks: whole rows of tiles, and an even number of blocks, so that in two turns none runs beside another, on
-/// a periodic map too.
+/// a periodic map too. Those between the first and the last lie where the particles are.
 struct Blocks {
     tiling: Tiling,
+    /// The rows of tiles that particles are in, without a last one that is cut off.
+    rows: Range<usize>,
     count: usize,
 }
 
 impl Blocks {
-    /// Blocks for so many particles.
-    fn new(tiling: Tiling, particles: usize) -> Self {
-        let most = tiling.height() / SIDE / LEAST;
-        Self { tiling, count: ((particles / PER_BLOCK).min(most) & !1).max(1) }
+    /// Blocks for particles in these rows.
+    fn new(tiling: Tiling, particles: impl ExactSizeIterator<Item = f32>) -> Self {
+        let (count, whole) = (particles.len() / PER_BLOCK, tiling.height() / SIDE);
+        let rows = particles.fold((whole, 0), |(least, most), y| {
+            let row = y as usize / SIDE;
+            (least.min(row), most.max(row + 1))
+        });
+        let rows = rows.0..rows.1.min(whole);
+        Self { tiling, count: (count.min(rows.len() / LEAST) & !1).max(1), rows }
     }
 
     /// The first row of a block; of the one after the last, where the map ends.
     fn first(&self, block: usize) -> usize {
-        let height = self.tiling.height();
-        if block == self.count { height } else { block * (height / SIDE) / self.count * SIDE }
+        match block {
+            0 => 0,
+            block if block == self.count => self.tiling.height(),
+            block => (self.rows.start + block * self.rows.len() / self.count) * SIDE,
+        }
     }
 
     fn block(&self, index: usize) -> Block {
@@ -117,7 +127,7 @@ impl Blocks {
         }
         let (first, last) = (self.first(index), self.first(index + 1));
         // Less than half of a neighbour: the next one in its turn begins beyond it.
-        let beyond = ((self.tiling.height() / SIDE / self.count) / 2 * SIDE) as f32 - MARGIN;
+        let beyond = (self.rows.len() / self.count / 2 * SIDE) as f32 - MARGIN;
         let rows = first as f32..last as f32;
         Block { reach: rows.start - beyond..rows.end + beyond, rows }
     }
@@ -125,7 +135,8 @@ impl Blocks {
     /// The block of a row on the map.
     fn of(&self, y: f32) -> usize {
         let y = (y as usize).min(self.tiling.height() - 1);
-        let guess = (y / SIDE * self.count / (self.tiling.height() / SIDE).max(1)).min(self.count - 1);
+        let row = (y / SIDE).saturating_sub(self.rows.start);
+        let guess = (row * self.count / self.rows.len().max(1)).min(self.count - 1);
         // Rounding can put it one too low.
         if guess + 1 < self.count && y >= self.first(guess + 1) { guess + 1 } else { guess }
     }
@@ -135,7 +146,7 @@ impl Blocks {
 pub fn run<S: Swarm>(swarm: &S, tiling: Tiling, mut particles: Vec<S::Particle>) -> S::Outcome {
     let mut outcome = S::Outcome::default();
     while !particles.is_empty() {
-        let blocks = Blocks::new(tiling, particles.len());
+        let blocks = Blocks::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
         let mut waiting: Vec<Vec<S::Particle>> = vec![Vec::new(); blocks.count];
         send::<S>(&blocks, &mut waiting, std::mem::take(&mut particles));
         let mut far = Vec::new();
@@ -244,10 +255,20 @@ mod tests {
 
     #[test]
     fn blocks_cover_the_map_once_and_those_of_a_turn_reach_into_different_tiles() {
-        for (height, particles) in
-            [(256, 1000), (50, 5000), (2048, 30_000), (8, 1000), (131, 100_000), (16, 500), (1, 1)]
-        {
-            let blocks = Blocks::new(Tiling::new(37, height), particles);
+        for (height, rows, particles) in [
+            (256, 0..256, 1000),
+            (50, 0..50, 5000),
+            (2048, 0..2048, 30_000),
+            (2048, 700..1211, 1024),
+            (333, 150..333, 900),
+            (333, 5..6, 900),
+            (8, 0..8, 1000),
+            (131, 0..131, 100_000),
+            (16, 0..16, 500),
+            (1, 0..1, 1),
+        ] {
+            let rows = (0..particles).map(|particle| (rows.start + particle % rows.len()) as f32 + 0.5);
+            let blocks = Blocks::new(Tiling::new(37, height), rows);
             let all: Vec<Block> = (0..blocks.count).map(|index| blocks.block(index)).collect();
             for y in (0..height).map(|y| y as f32 + 0.5) {
                 let own: Vec<usize> = (0..all.len()).filter(|&index| all[index].has(y)).collect();

@@ -83,6 +83,35 @@ impl Tiling {
     }
 }
 
+/// When the tiles of a map were last changed, by the number of the change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The last change that may have been anywhere.
+    everywhere: u64,
+    /// The last change of each tile that was not everywhere; none as long as there was none.
+    tiles: Vec<u64>,
+}
+
+impl Marks {
+    /// The change of this number may be anywhere.
+    #[inline(always)]
+    pub fn everywhere(&mut self, change: u64) {
+        self.everywhere = change;
+    }
+
+    /// The change of this number lies in these tiles of a map.
+    pub fn within(&mut self, change: u64, tiling: Tiling, tiles: &[usize]) {
+        self.tiles.resize(tiling.count(), 0);
+        tiles.iter().for_each(|&tile| self.tiles[tile] = change);
+    }
+
+    /// The tiles that were changed after the change of this number, in order; `None` if all may have been.
+    pub fn since(&self, change: u64) -> Option<impl Iterator<Item = usize> + '_> {
+        let marks = self.tiles.iter().enumerate();
+        (self.everywhere <= change).then(|| marks.filter(move |(_, mark)| **mark > change).map(|(tile, _)| tile))
+    }
+}
+
 /// Two lists in order as one, what is in both once.
 fn joined(one: impl Iterator<Item = usize>, other: impl Iterator<Item = usize>) -> impl Iterator<Item = usize> {
     let (mut one, mut other) = (one.peekable(), other.peekable());

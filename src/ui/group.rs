@@ -146,7 +146,8 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
         Value::Number(_) => format!("{} to {} {} · ", knob.min, knob.max, knob.unit),
         _ => String::new(),
     };
-    ui.small(format!("{symbol}{range}default {default}"));
+    let grows = if knob.grows { " on a map of this size, in proportion to its cells" } else { "" };
+    ui.small(format!("{symbol}{range}default {default}{grows}"));
     ui.small(format!("{} · source: {}", parameter.path, knob.source));
     if parameter.value != *default {
         ui.small("Right-click to reset.");

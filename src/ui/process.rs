@@ -10,10 +10,7 @@ use super::{
 use crate::{
     params::{self, Parameter, Value, walk},
     runtime::{Command, Dialog, EditCommand, WindowCommand, Workspace},
-    sim::{
-        Slot,
-        process::{AnyProcess, catalogue},
-    },
+    sim::{Slot, process::AnyProcess},
 };
 
 /// One after the other in catalogue order. Each draws a heading of its own, with its switch.
@@ -23,8 +20,8 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let session = state.live.chosen();
     let (learn, masked) = (*state.workspace == Workspace::Learn, session.simulation.terrain.mask.is_some());
     let mut asked = Vec::new();
-    for (slot, fresh) in session.simulation.slots.iter().zip(catalogue()) {
-        process_ui(ui, &session.name, slot, &*fresh, (learn, masked), &mut asked);
+    for (slot, fresh) in session.simulation.slots.iter().zip(session.defaults().simulation.slots) {
+        process_ui(ui, &session.name, slot, &*fresh.process, (learn, masked), &mut asked);
     }
     asked
 }

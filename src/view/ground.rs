@@ -18,10 +18,15 @@ use super::{
     material::{Variant, shader, specialize, update},
     numbers::{self, Layout, SceneNumbers},
     overlay::{Motions, OverlayNumbers},
+    upload::{self, Patch, Patches},
 };
 use crate::{
     runtime::{Before, BrushCursor, Brushes, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
-    sim::{grid::Grid, terrain::Terrain},
+    sim::{
+        grid::{Edition, Grid},
+        terrain::Terrain,
+        tiles::Tiling,
+    },
 };
 
 /// What casts shadows on the start of the run where it is drawn beside the present.
@@ -78,6 +83,8 @@ struct Block {
     layers: Handle<Image>,
     /// Columns, rows, and vertices along a side of the mesh at most.
     size: (usize, usize, usize),
+    /// What the texture holds of a terrain's layers; none of the start.
+    holds: Option<[Edition; LAYERS]>,
 }
 
 /// All blocks on screen, and the numbers that other shaders share with the first.
@@ -121,7 +128,9 @@ pub(super) struct BlockAssets<'w, 's> {
     images: ResMut<'w, Assets<Image>>,
     meshes: ResMut<'w, Assets<Mesh>>,
     materials: ResMut<'w, Assets<GroundMaterial>>,
+    patches: ResMut<'w, Patches>,
     motions: Res<'w, Motions>,
+    timing: ResMut<'w, Timing>,
     commands: Commands<'w, 's>,
 }
 
@@ -137,7 +146,19 @@ impl BlockAssets<'_, '_> {
     ) -> f32 {
         let cells = (terrain.width(), terrain.height());
         let size = (cells.0, cells.1, most);
+        let holds = (!start).then(|| layers(terrain).map(Grid::edition));
+        let block = list.get_mut(index).filter(|block| block.size == size);
+        let held = block.and_then(|block| std::mem::replace(&mut block.holds, holds));
+        if let (Some(held), false, Some(block)) = (held, start, list.get(index))
+            && let Some(parts) = changed_parts(terrain, held)
+        {
+            let (bytes, lowest) = part_bytes(terrain, &parts);
+            self.timing.uploaded += bytes.len() as u64;
+            self.patches.0.push(Patch { image: block.layers.id(), parts, bytes });
+            return lowest;
+        }
         let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { layer_bytes(terrain) };
+        self.timing.uploaded += bytes.len() as u64;
         if let Some(block) = list.get(index).filter(|block| block.size == size) {
             if let Some(mut image) = self.images.get_mut(&block.layers) {
                 image.data = Some(bytes);
@@ -151,7 +172,7 @@ impl BlockAssets<'_, '_> {
                 material.layers = layers.clone();
             }
             self.commands.entity(block.entity).insert(Mesh3d(mesh.clone()));
-            (block.size, block.layers, block.mesh) = (size, layers, mesh);
+            (block.size, block.holds, block.layers, block.mesh) = (size, holds, layers, mesh);
             return lowest;
         }
         let material = self.materials.add(GroundMaterial {
@@ -162,7 +183,7 @@ impl BlockAssets<'_, '_> {
         });
         let surface = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), RenderLayers::layer(layer));
         let entity = self.commands.spawn((surface, NoFrustumCulling)).id();
-        list.push(Block { entity, mesh, material, layers, size });
+        list.push(Block { entity, mesh, material, layers, size, holds });
         lowest
     }
 }
@@ -174,7 +195,6 @@ pub(super) fn show_heights(
     shown: Res<Shown>,
     preferences: Res<Preferences>,
     mut blocks: ResMut<Blocks>,
-    mut timing: ResMut<Timing>,
     mut assets: BlockAssets,
 ) {
     // A divider that moves changes no heights.
@@ -182,7 +202,7 @@ pub(super) fn show_heights(
     // Several blocks share what one may cost.
     let mesh = preferences.settings.resolved(preferences.software).mesh as f32;
     let most = (mesh / (live.all().len() as f32).sqrt()).max(48.0) as usize;
-    if blocks.shown == Some((*revision, kind, most)) || !live.rests() {
+    if blocks.shown == Some((*revision, kind, most)) || !live.can_be_shown() {
         return;
     }
     let begun = Instant::now();
@@ -212,6 +232,7 @@ pub(super) fn show_heights(
             assets.show(&mut blocks.starts, index, terrain, (true, START_LAYER, most));
         }
     }
+    let timing = &mut assets.timing;
     timing.remesh_ms = smoothed(timing.remesh_ms, begun.elapsed().as_secs_f64() * 1e3);
 }
 
@@ -273,6 +294,63 @@ fn show_numbers(
 
 /// Bytes of a cell in the texture: ground, sand, depth of the water with what it carries, and that alone.
 const CELL_BYTES: usize = 16;
+/// Layers that the texture is made of.
+const LAYERS: usize = 4;
+/// Where more of the map has changed, all of it is sent.
+const MOST_PARTS: f64 = 0.5;
+
+fn layers(terrain: &Terrain) -> [&Grid; LAYERS] {
+    [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended]
+}
+
+/// The parts that have changed since the layers were what they held then; none if they are too large.
+fn changed_parts(terrain: &Terrain, held: [Edition; LAYERS]) -> Option<Vec<URect>> {
+    let tiling = Tiling::new(terrain.width(), terrain.height());
+    let mut changed = vec![false; tiling.count()];
+    for (layer, held) in layers(terrain).into_iter().zip(held) {
+        layer.changed_since(held)?.for_each(|tile| changed[tile] = true);
+    }
+    let parts = upload::parts(tiling, (0..tiling.count()).filter(|&tile| changed[tile]));
+    let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
+    (cells <= MOST_PARTS * terrain.bedrock.len() as f64).then_some(parts)
+}
+
+/// What the shaders read of a cell, in metres, and its ground.
+#[inline(always)]
+fn cell_values(bedrock: f32, sand: f32, water: f32, suspended: f32) -> ([u8; CELL_BYTES], f32) {
+    let ground = bedrock + sand;
+    let values = [ground, sand, water + suspended, suspended].map(f32::to_le_bytes);
+    (std::array::from_fn(|byte| values[byte / 4][byte % 4]), ground)
+}
+
+/// The bytes of some parts of the layers, as [`Patch`] has them, and the lowest ground in them.
+fn part_bytes(terrain: &Terrain, parts: &[URect]) -> (Vec<u8>, f32) {
+    let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
+    let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
+    let mut bytes: Vec<u8> = vec![0; count];
+    let mut rest = &mut bytes[..];
+    let mut rooms = Vec::with_capacity(parts.len());
+    for part in parts {
+        let (room, others) = rest.split_at_mut(row(part) * part.height() as usize);
+        rooms.push((part, room));
+        rest = others;
+    }
+    let [bedrock, sand, water, suspended] = layers(terrain);
+    let lowest = rooms.into_par_iter().map(|(part, room)| {
+        let mut lowest = f32::INFINITY;
+        for (y, line) in (part.min.y..part.max.y).zip(room.chunks_exact_mut(row(part))) {
+            let first = y as usize * terrain.width() + part.min.x as usize;
+            for (index, cell) in (first..first + part.width() as usize).zip(line.as_chunks_mut::<CELL_BYTES>().0) {
+                let (values, ground) = cell_values(bedrock[index], sand[index], water[index], suspended[index]);
+                *cell = values;
+                lowest = lowest.min(ground);
+            }
+        }
+        lowest
+    });
+    let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+    (bytes, lowest)
+}
 
 /// Ground, sand, water and sediment of every cell, in metres, as the shaders read them, and the lowest ground.
 fn layer_bytes(terrain: &Terrain) -> (Vec<u8>, f32) {
@@ -287,10 +365,9 @@ fn layer_bytes(terrain: &Terrain) -> (Vec<u8>, f32) {
         let mut lowest = f32::INFINITY;
         let cells = room.as_chunks_mut::<CELL_BYTES>().0;
         for (x, cell) in cells.iter_mut().enumerate() {
-            let ground = bedrock[x] + sand[x];
+            let (values, ground) = cell_values(bedrock[x], sand[x], water[x], suspended[x]);
             lowest = lowest.min(ground);
-            let values = [ground, sand[x], water[x] + suspended[x], suspended[x]].map(f32::to_le_bytes);
-            *cell = std::array::from_fn(|byte| MaybeUninit::new(values[byte / 4][byte % 4]));
+            *cell = values.map(MaybeUninit::new);
         }
         lowest
     });
@@ -352,4 +429,49 @@ fn block_mesh((width, height): (usize, usize), most: usize) -> Mesh {
     Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD)
         .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
         .with_inserted_indices(Indices::U32(indices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::{origin::Options, session::Session},
+        sim::terrain::Layer,
+    };
+
+    /// Brings parts into the bytes of a texture, as the graphics card does.
+    fn patched(texture: &mut [u8], width: usize, parts: &[URect], mut bytes: &[u8]) {
+        for part in parts {
+            let (columns, row) = (part.width() as usize, upload::row_bytes(CELL_BYTES * part.width() as usize));
+            for y in part.min.y..part.max.y {
+                let first = CELL_BYTES * (y as usize * width + part.min.x as usize);
+                texture[first..first + CELL_BYTES * columns].copy_from_slice(&bytes[..CELL_BYTES * columns]);
+                bytes = &bytes[row..];
+            }
+        }
+        assert!(bytes.is_empty());
+    }
+
+    #[test]
+    fn the_parts_that_changed_make_the_old_texture_the_new_one() {
+        let options = Options { size: Some((203, 147)), ..Options::default() };
+        let mut session = Session::open("alpine-valley", &options).expect("built in");
+        session.set("droplets.per_tick", "5").expect("in range");
+        let simulation = &mut session.simulation;
+        let (mut texture, _) = layer_bytes(&simulation.terrain);
+        for _ in 0..20 {
+            let held = layers(&simulation.terrain).map(Grid::edition);
+            simulation.tick();
+            let terrain = &simulation.terrain;
+            let parts = changed_parts(terrain, held).expect("five droplets don't reach half of the map");
+            let (bytes, lowest) = part_bytes(terrain, &parts);
+            assert!(!bytes.is_empty() && bytes.len() < texture.len() / 2);
+            patched(&mut texture, terrain.width(), &parts, &bytes);
+            let (whole, lowest_of_all) = layer_bytes(terrain);
+            assert!(texture == whole && lowest >= lowest_of_all);
+        }
+        let held = layers(&simulation.terrain).map(Grid::edition);
+        simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
+        assert_eq!(changed_parts(&simulation.terrain, held), None);
+    }
 }

@@ -10,6 +10,7 @@ pub mod picture;
 mod redraw;
 mod surroundings;
 mod tracks;
+mod upload;
 mod water;
 
 use std::path::{Path, PathBuf};
@@ -61,5 +62,6 @@ pub(super) fn plugin(app: &mut App) {
         water::plugin,
         camera::plugin,
         redraw::plugin,
+        upload::plugin,
     ));
 }

@@ -5,10 +5,14 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 use serde_json::{Value, json};
 
 use super::{simulation, substeps};
-use crate::sim::{
-    generate::{TerrainParams, generate},
-    process::{AnyProcess, Mode, Process, droplets, runoff, thermal, water, wind},
-    terrain::Terrain,
+use crate::{
+    params::{self, STATED_CELLS, follow, walk},
+    sim::{
+        Simulation,
+        generate::{TerrainParams, generate},
+        process::{AnyProcess, Mode, Process, droplets, runoff, thermal, water, wind},
+        terrain::Terrain,
+    },
 };
 
 /// Sides of the maps, in cells.
@@ -17,33 +21,50 @@ const SIDES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 const TICKS: usize = 8;
 const LONGEST: f64 = 2.0;
 
+/// What a process costs for.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Cells,
+    /// Steps of as many particles on every map.
+    Particles,
+    /// Steps of particles whose number follows the cells of the map.
+    ParticlesPerCell,
+}
+
 /// A process that is measured.
 struct Subject {
     name: &'static str,
-    /// Whether it moves a fixed number of particles, and so is counted in their steps, not in cells.
-    particles: bool,
+    of: Of,
     /// Whether it runs on a map of nothing but sand.
     loose: bool,
     process: fn() -> Box<dyn AnyProcess>,
 }
 
-const fn subject(name: &'static str, particles: bool, loose: bool, process: fn() -> Box<dyn AnyProcess>) -> Subject {
-    Subject { name, particles, loose, process }
+const fn subject(name: &'static str, of: Of, loose: bool, process: fn() -> Box<dyn AnyProcess>) -> Subject {
+    Subject { name, of, loose, process }
 }
 
-const SUBJECTS: [Subject; 7] = [
-    subject("droplets", true, false, || Box::new(droplets::Droplets::with(droplets::Params::default()))),
-    subject("droplets as published", true, false, || {
-        Box::new(droplets::Droplets::with(droplets::Params { mode: Mode::Published, ..Default::default() }))
-    }),
-    subject("wind", true, true, || Box::new(wind::Wind::with(wind::Params::default()))),
-    subject("wind as published", true, true, || {
-        let (mode, law) = (Mode::Published, wind::WindLaw::_2020);
-        Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
-    }),
-    subject("water", false, false, || Box::new(water::Water::with(water::Params::default()))),
-    subject("thermal", false, false, || Box::new(thermal::Thermal::with(thermal::Params::default()))),
-    subject("runoff", false, false, || Box::new(runoff::Runoff::with(runoff::Params::default()))),
+fn droplets(mode: Mode) -> Box<dyn AnyProcess> {
+    Box::new(droplets::Droplets::with(droplets::Params { mode, ..Default::default() }))
+}
+
+fn published_wind() -> Box<dyn AnyProcess> {
+    let (mode, law) = (Mode::Published, wind::WindLaw::_2020);
+    Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
+}
+
+const SUBJECTS: [Subject; 11] = [
+    subject("droplets, 1000", Of::Particles, false, || droplets(Mode::Default)),
+    subject("droplets, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Default)),
+    subject("droplets published, 1000", Of::Particles, false, || droplets(Mode::Published)),
+    subject("droplets published, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Published)),
+    subject("wind, 1024", Of::Particles, true, || Box::new(wind::Wind::default())),
+    subject("wind, per cell", Of::ParticlesPerCell, true, || Box::new(wind::Wind::default())),
+    subject("wind published, 1024", Of::Particles, true, published_wind),
+    subject("wind published, per cell", Of::ParticlesPerCell, true, published_wind),
+    subject("water", Of::Cells, false, || Box::new(water::Water::default())),
+    subject("thermal", Of::Cells, false, || Box::new(thermal::Thermal::default())),
+    subject("runoff", Of::Cells, false, || Box::new(runoff::Runoff::default())),
 ];
 
 /// Measures every process at every size with each of these numbers of threads.
@@ -67,15 +88,15 @@ pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuild
         }
     }
     let rows = runs.into_iter().map(|((name, threads), runs)| {
-        let particles = SUBJECTS.iter().any(|subject| subject.name == name && subject.particles);
+        let cells = SUBJECTS.iter().any(|subject| subject.name == name && subject.of == Of::Cells);
         let (ns, seconds): (Vec<f64>, Vec<f64>) = runs.into_iter().unzip();
         json!({
             "process": name,
             "threads": threads,
-            "of": if particles { "step of a particle" } else { "cell" },
+            "of": if cells { "cell" } else { "step of a particle" },
             "ns": ns,
             "seconds_per_tick": seconds,
-            "exponent": exponent(&seconds),
+            "exponent": exponent(if cells { &seconds } else { &ns }),
         })
     });
     Ok(json!({ "sides": SIDES, "rows": rows.collect::<Vec<_>>() }))
@@ -93,23 +114,65 @@ fn terrain(side: u32, loose: bool) -> Terrain {
 }
 
 impl Subject {
-    /// Runs ticks after a first one, which makes room. Returns the median of nanoseconds for each step of a particle or each cell,
-    /// and of the seconds of a tick.
+    /// Returns nanoseconds for each step of a particle or each cell, and the seconds of a tick.
     fn run(&self, terrain: &Terrain, pool: &Arc<rayon::ThreadPool>) -> (f64, f64) {
-        let mut simulation = simulation(terrain, pool, vec![(self.process)()]);
-        simulation.tick();
-        let (begun, mut ticks) = (Instant::now(), Vec::new());
-        while ticks.is_empty() || (ticks.len() < TICKS && begun.elapsed().as_secs_f64() < LONGEST) {
-            let (started, before) = (Instant::now(), substeps(&simulation));
-            simulation.tick();
-            let seconds = started.elapsed().as_secs_f64();
-            let steps = (substeps(&simulation) - before) as f64;
-            let count = if self.particles { steps } else { terrain.bedrock.len() as f64 };
-            ticks.push((seconds * 1e9 / count, seconds));
+        let mut process = (self.process)();
+        if self.of == Of::ParticlesPerCell {
+            let (key, fresh) = (process.info().key, process.fresh());
+            let [params, _] = process.settings_mut();
+            follow((key, params), fresh.params(), [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
         }
-        ticks.sort_by(|one, other| one.1.total_cmp(&other.1));
-        ticks[ticks.len() / 2]
+        let mut simulation = simulation(terrain, pool, vec![process]);
+        match self.of {
+            Of::ParticlesPerCell => part_of_a_tick(&mut simulation),
+            Of::Particles => ticks(&mut simulation, substeps),
+            Of::Cells => ticks(&mut simulation, |simulation| simulation.ticks() * terrain.bedrock.len() as u64),
+        }
     }
+}
+
+/// Runs ticks after a first one, which makes room. Returns the median of nanoseconds for each of what is counted, and of the seconds
+/// of a tick.
+fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (f64, f64) {
+    simulation.tick();
+    let (begun, mut ticks) = (Instant::now(), Vec::new());
+    while ticks.is_empty() || (ticks.len() < TICKS && begun.elapsed().as_secs_f64() < LONGEST) {
+        let (started, before) = (Instant::now(), counted(simulation));
+        simulation.tick();
+        let seconds = started.elapsed().as_secs_f64();
+        ticks.push((seconds * 1e9 / (counted(simulation) - before) as f64, seconds));
+    }
+    ticks.sort_by(|one, other| one.1.total_cmp(&other.1));
+    ticks[ticks.len() / 2]
+}
+
+/// Runs wave after wave, as a tick of many droplets takes long. Returns the mean of nanoseconds for each step of a particle, and the
+/// seconds that a tick takes at this pace.
+fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
+    let counts = |simulation: &Simulation| {
+        let all = simulation.slots.iter().map(|slot| slot.process.counts());
+        all.fold((0, 0), |(steps, particles), own| (steps + own.substeps, particles + own.particles))
+    };
+    let mut run = |longest: f64| {
+        let (begun, before) = (Instant::now(), counts(simulation));
+        // Some waves at least, however long they take.
+        while begun.elapsed().as_secs_f64() < longest || counts(simulation) == before {
+            simulation.begin_tick();
+            if (0..simulation.slots.len()).all(|process| simulation.advance(process)) {
+                simulation.end_tick();
+            }
+        }
+        let after = counts(simulation);
+        (begun.elapsed().as_secs_f64(), after.0 - before.0, after.1 - before.1)
+    };
+    run(0.5 * LONGEST);
+    let (seconds, steps, particles) = run(LONGEST);
+    let per_tick = simulation.slots.iter().filter(|slot| slot.enabled).find_map(|slot| {
+        let parameters = walk((slot.key(), slot.process.params()));
+        parameters.into_iter().find(|parameter| parameter.name == "per_tick").map(|parameter| parameter.value)
+    });
+    let Some(params::Value::Number(per_tick)) = per_tick else { unreachable!("processes of particles have it") };
+    (seconds * 1e9 / steps as f64, seconds * per_tick / particles as f64)
 }
 
 /// The power of the number of cells with which these times grow, from one side to the next twice as long.
@@ -124,13 +187,15 @@ fn exponent(seconds: &[f64]) -> f64 {
 /// The figures as a table: a line for each process and number of threads.
 pub(super) fn table(report: &Value) -> String {
     let sides = SIDES.map(|side| format!("{:>9}", format!("{side}²"))).concat();
-    let mut text = "nanoseconds for each step of a particle or cell; time of a tick ~ cells^exponent\n".to_owned();
-    text += &format!("{:24}{:>8}{sides}{:>10}   for each\n", "process", "threads", "exponent");
+    let mut text = "nanoseconds for each step of a particle, which are ~ cells^exponent, or for each cell, in which case the time of \
+        a tick is\n"
+        .to_owned();
+    text += &format!("{:30}{:>8}{sides}{:>10}   for each\n", "process", "threads", "exponent");
     for row in report["rows"].as_array().into_iter().flatten() {
         let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
         let ns: String = row["ns"].as_array().into_iter().flatten().map(|ns| format!("{:9.2}", number(ns))).collect();
         let (name, of) = (row["process"].as_str().unwrap_or_default(), row["of"].as_str().unwrap_or_default());
-        text += &format!("{name:24}{:>8}{ns}{:10.2}   {of}\n", row["threads"], number(&row["exponent"]));
+        text += &format!("{name:30}{:>8}{ns}{:10.2}   {of}\n", row["threads"], number(&row["exponent"]));
     }
     text
 }

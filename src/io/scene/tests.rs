@@ -143,3 +143,44 @@ fn another_size_keeps_the_extent_and_the_relief() {
     assert_eq!(small.cell_size, 2.0 * large.cell_size);
     assert_eq!(small.bedrock.min_max(), large.bedrock.min_max());
 }
+
+/// How alike two maps are, from 1, the same but for a factor, to 0.
+fn correlation(one: &Grid, other: &Grid) -> f64 {
+    let mean = |grid: &Grid| grid.total() / grid.len() as f64;
+    let (of_one, of_other) = (mean(one), mean(other));
+    let pairs = one.iter().zip(other.iter());
+    let parts = pairs.map(|(&one, &other)| [f64::from(one) - of_one, f64::from(other) - of_other]);
+    let [both, ones, others] = parts.fold([0.0; 3], |sums: [f64; 3], [one, other]| {
+        [sums[0] + one * other, sums[1] + one * one, sums[2] + other * other]
+    });
+    both / (ones * others).sqrt()
+}
+
+#[test]
+fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
+    for (process, ticks) in [("droplets", 12), ("water", 50)] {
+        let runs = [128, 256, 512, 1024].map(|side| {
+            let options = Options { size: Some((side, side)), ..Options::default() };
+            let mut session = Session::open("alpine-valley", &options).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(session.enable(&[process]), None);
+            let simulation = &mut session.simulation;
+            let before = simulation.terrain.ground();
+            (0..ticks).for_each(|_| simulation.tick());
+            let after = simulation.terrain.ground();
+            let lowered: f64 =
+                before.iter().zip(after.iter()).map(|(one, other)| f64::from(one - other).max(0.0)).sum();
+            let eroded = simulation.ledger.solid.sum(|row| row.eroded);
+            let lowered = lowered * simulation.terrain.cell_area();
+            (side, eroded, lowered, simulation.simulated_seconds(), after.resampled(128, 128))
+        });
+        let (_, eroded, lowered, seconds, heights) = &runs[1];
+        for (side, own, own_lowered, own_seconds, own_heights) in &runs {
+            let (share, lowered_share) = (own / eroded - 1.0, own_lowered / lowered - 1.0);
+            println!("{process} {side}²: {share:.3} {lowered_share:.3} {:.4}", correlation(own_heights, heights));
+            assert!(share.abs() < 0.15 && lowered_share.abs() < 0.15, "{process} {side}²: {share} {lowered_share}");
+            assert!((own_seconds / seconds.max(1e-9) - 1.0).abs() < 1e-3 || *seconds == 0.0, "{process} {side}²");
+            let alike = correlation(own_heights, heights);
+            assert!(alike > 0.98, "{process} {side}²: {alike}");
+        }
+    }
+}

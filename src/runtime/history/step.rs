@@ -107,10 +107,9 @@ impl RunSettings {
     /// Sets what differs.
     fn apply(&self, session: &mut Session) {
         let now = session.all_parameters();
-        for (path, value) in self.parameters.iter().filter(|(path, value)| now.get(*path) != Some(value)) {
-            if let Err(wrong) = session.set(path, value) {
-                error!("a setting could not be taken back: {wrong}");
-            }
+        let other = self.parameters.iter().filter(|(path, value)| now.get(*path) != Some(value));
+        if let Err(wrong) = session.set_all(other.map(|(path, value)| (&**path, &**value))) {
+            error!("a setting could not be taken back: {wrong}");
         }
         for (slot, [enabled, limited]) in session.simulation.slots.iter_mut().zip(&self.switches) {
             (slot.enabled, slot.limited) = (*enabled, *limited);

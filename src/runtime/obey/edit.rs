@@ -67,7 +67,7 @@ impl Runtime<'_> {
     fn set_terrain(&mut self, name: &'static str, value: &Value) {
         let (group, ticks) = ("terrain", self.live.ticks());
         self.notices.retract(EditCommand::Undo);
-        let wanted = self.bytes(|session| write_in(session, group, name, value));
+        let wanted = self.bytes(|session| session.write(group, name, value));
         if !self.has_room(wanted) {
             return;
         }
@@ -161,15 +161,8 @@ impl Runtime<'_> {
 fn write_parameter(live: &mut Live, chosen: Option<usize>, group: &str, name: &str, value: &Value) {
     for (index, session) in live.all_mut().iter_mut().enumerate() {
         if chosen.is_none_or(|chosen| index == chosen) {
-            write_in(session, group, name, value);
+            session.write(group, name, value);
         }
-    }
-}
-
-/// Writes a parameter of a session, if there is one of that name.
-fn write_in(session: &mut Session, group: &str, name: &str, value: &Value) {
-    if let Some((_, fields)) = session.groups_mut().iter_mut().find(|(key, _)| *key == group) {
-        write(*fields, name, value);
     }
 }
 

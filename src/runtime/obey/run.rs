@@ -44,7 +44,7 @@ impl Runtime<'_> {
                 self.start_again(Label::Seed, |_, own| seed.wrapping_add(own.wrapping_sub(chosen)));
             }
             RunCommand::SetSize(side) => self.start_again(Label::Size, |session, seed| {
-                session.terrain.resize(*side);
+                session.resize(*side);
                 seed
             }),
             RunCommand::Choose(index) => self.live.choose(*index),

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::sim::{
     grid::Grid,
     terrain::{Edge, Terrain},
+    tiles::Tiling,
 };
 
 /// A row or column in reach.
@@ -54,8 +55,9 @@ impl Area {
     ) -> f64 {
         let width = terrain.width();
         let mask = terrain.mask.as_deref();
-        let (bedrock, sand) = (&mut terrain.bedrock[..], &mut terrain.sand[..]);
         let Some((span, turns)) = self.span() else { return 0.0 };
+        let tiles = self.tiles(&terrain.bedrock);
+        let (bedrock, sand) = (terrain.bedrock.change_in(&tiles), terrain.sand.change_in(&tiles));
         let cells = span.start * width..span.end * width;
         let rows = bedrock[cells.clone()].par_chunks_mut(width).zip(sand[cells].par_chunks_mut(width)).zip(&turns);
         // Summed row by row, so that the sum does not depend on the threads.
@@ -92,7 +94,8 @@ impl Area {
         let width = map.width();
         let Some((span, turns)) = self.span() else { return };
         let cells = span.start * width..span.end * width;
-        map[cells].par_chunks_mut(width).zip(&turns).enumerate().for_each(|(y, (values, row))| {
+        let tiles = self.tiles(map);
+        map.change_in(&tiles)[cells].par_chunks_mut(width).zip(&turns).enumerate().for_each(|(y, (values, row))| {
             let Some((row, line)) = row.map(|row| (row, self.rows[row])) else { return };
             for (column, over) in self.columns.iter().enumerate() {
                 let offset = [over.offset, line.offset];
@@ -103,6 +106,20 @@ impl Area {
                 }
             }
         });
+    }
+
+    /// The tiles that it reaches.
+    fn tiles(&self, map: &Grid) -> Vec<usize> {
+        let tiling = Tiling::new(map.width(), map.height());
+        let lines = |lines: &[Segment], tile: fn(&Tiling, usize) -> usize| {
+            let mut tiles: Vec<usize> = lines.iter().map(|line| tile(&tiling, line.index)).collect();
+            tiles.sort_unstable();
+            tiles.dedup();
+            tiles
+        };
+        let columns = lines(&self.columns, |tiling, x| tiling.of(x, 0));
+        let bands = lines(&self.rows, |tiling, y| tiling.of(0, y));
+        bands.into_iter().flat_map(|band| columns.iter().map(move |column| band + column)).collect()
     }
 
     /// Rows of the map between the first and the last in reach, and for each its number within the area.

@@ -264,7 +264,9 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
         let counts = numbers.iter().any(|parameter| parameter.name == "per_tick");
         for parameter in numbers {
             for end in [parameter.knob.min, parameter.knob.max] {
-                // A hundred thousand droplets a tick on a thousand cells are the same as a few thousand over many.
+                // What grows with the map is for the largest one; a hundred particles on each of a thousand cells in a tick are the
+                // same as a few thousand over many ticks.
+                let end = if parameter.knob.grows { end.min(100.0 * terrain.bedrock.len() as f64) } else { end };
                 let (per_tick, ticks) = if parameter.name == "per_tick" { (end, 2) } else { (8.0, 200) };
                 let mut settings = settings.clone();
                 if counts {
@@ -286,6 +288,24 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
             }
         }
     }
+}
+
+#[test]
+fn a_tick_can_be_shown_between_waves_of_droplets_and_not_before_blown_sand_has_slid() {
+    let terrain = hills(64, Edge::Open);
+    let mut rain = simulation(&terrain, "droplets", 1);
+    set(&mut rain, "droplets.per_tick", "200");
+    rain.begin_tick();
+    let droplets = rain.slots.iter().position(|slot| slot.key() == "droplets").expect("it is in the catalogue");
+    let mut waves = 0;
+    while !rain.advance(droplets) {
+        waves += u32::from(rain.can_be_shown() && !rain.between_ticks());
+    }
+    assert!(waves > 2 && !rain.can_be_shown(), "{waves} waves");
+    let mut blown = simulation(&terrain, "wind", 1);
+    assert!(blown.can_be_shown());
+    while blown.stage().is_some_and(|(_, stage)| stage != "blow") {}
+    assert!(!blown.can_be_shown());
 }
 
 /// A parameter changes the layers if, and only if, it is not declared idle under the mode and law.

@@ -1,7 +1,7 @@
 //! What several processes on one terrain must do together: keep the ledger, stand any setting, make valleys.
 
 use crate::{
-    params::{Value, walk},
+    params::{Value, walk, write},
     sim::{
         Simulation,
         generate::{Generator, TerrainParams, generate},
@@ -75,6 +75,13 @@ fn no_setting_of_the_grid_processes_breaks_them() {
             .collect();
         for (path, value) in &settings {
             set(&mut simulation, path, value);
+        }
+        // Ticks as long as on a map with the same cells of the size for which they are stated.
+        if let (Some(water), Some((_, dt))) =
+            (simulation.slot_mut("water"), settings.iter().find(|(path, _)| path == "water.dt"))
+        {
+            let [params, _] = water.process.settings_mut();
+            write(params, "dt", &Value::Number(4.0 * dt.parse::<f64>().expect("it was set")));
         }
         let before = simulation.terrain.ground().min_max();
         (0..500).for_each(|_| simulation.tick());

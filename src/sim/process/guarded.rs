@@ -30,15 +30,15 @@ fn plane() -> Terrain {
 }
 
 /// Water of one depth over flat ground.
-fn lake(depth: f32) -> Terrain {
-    let mut terrain = Terrain::bare(Grid::filled(48, 48, 0.0), 10.0, Edge::Wall);
+fn lake(side: usize, depth: f32) -> Terrain {
+    let mut terrain = Terrain::bare(Grid::filled(side, side, 0.0), 10.0, Edge::Wall);
     terrain.water.fill(depth);
     terrain
 }
 
 /// A cliff on small cells, under a little water.
 fn cliff() -> Terrain {
-    let mut terrain = Terrain::bare(Grid::from_fn(48, 48, |x, _| if x < 24 { 40.0 } else { 0.0 }), 1.0, Edge::Wall);
+    let mut terrain = Terrain::bare(Grid::from_fn(256, 256, |x, _| if x < 128 { 40.0 } else { 0.0 }), 1.0, Edge::Wall);
     terrain.water.fill(0.005);
     terrain
 }
@@ -46,7 +46,7 @@ fn cliff() -> Terrain {
 #[test]
 fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
     let (slopes, plane, wraps, lake, sea, cliff) =
-        (hills(64, Edge::Open), plane(), hills(64, Edge::Wrap), lake(1.0), lake(3000.0), cliff());
+        (hills(64, Edge::Open), plane(), hills(64, Edge::Wrap), lake(48, 1.0), lake(384, 3000.0), cliff());
     let gentle = [("deposition_rate", "0.01"), ("friction", "0.5")];
     let published = ("mode", "published");
     let still = ("rain_rate", "0");

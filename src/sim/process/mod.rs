@@ -126,7 +126,7 @@ pub struct Stage {
 /// Whether a stage is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Call the same stage again: it stopped only so that a frame can be drawn.
+    /// Call the same stage again: it stopped only so that a frame can be drawn, which may show the layers as they are.
     Again,
     /// The stage is finished.
     Done,

@@ -497,7 +497,8 @@ pub(super) fn write_back(terrain: &mut Terrain, copies: &mut Copies) -> Vec<usiz
     let cells = changed.iter_mut().enumerate();
     let changed: Vec<usize> =
         cells.filter_map(|(tile, cells)| (std::mem::take(cells.get_mut()) != 0).then_some(tile)).collect();
-    let [bedrock, sand] = [&mut terrain.bedrock, &mut terrain.sand].map(|layer| layer.par_chunks_mut(SIDE * width));
+    let layers = [&mut terrain.bedrock, &mut terrain.sand];
+    let [bedrock, sand] = layers.map(|layer| layer.change_in(&changed).par_chunks_mut(SIDE * width));
     let (tiles, in_order) = (&*tiles, &changed);
     bedrock.zip(sand).enumerate().for_each(|(band, (bedrock, sand))| {
         for &tile in tiling.in_band(in_order, band) {

@@ -62,11 +62,11 @@ pub struct Params {
     #[reflect(@choice().source("McDonald 2020; Chiba 1998"))]
     pub law: DropletLaw,
     /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
-    #[reflect(@knob(1.0..=100_000.0).source(D1).log().main())]
+    #[reflect(@knob(1.0..=1_000_000.0).unit("droplets").source(D1).log().main().grows())]
     pub per_tick: u32,
     /// Droplets after which the landscape counts as finished: the end of the progress bar, where the
     /// window pauses once.
-    #[reflect(@knob(1000.0..=10_000_000.0).unit("droplets").source(D1).log())]
+    #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows())]
     pub total: u32,
     /// Droplets of a tick whose way is drawn. Many hide the ground; 0 shows none. The terrain does not depend on it.
     #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours"))]
@@ -185,19 +185,26 @@ const INFO: Info = Info {
 /// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill
 /// few hollows in which others still dig.
 const CELLS_PER_DROPLET: usize = 128;
+/// Most droplets of a wave. Where a large map may have more at once, a wave rains on a part of it: a frame need not wait for all of
+/// them, and what they change lies together.
+const MOST: usize = 2048;
+/// Side of the squares that a part is made of, in cells.
+const SQUARE: usize = 64;
 
 /// The process: parameters, the rain that has not run yet, and counts.
 #[derive(Clone, Default)]
 pub struct Droplets {
     setup: Setup<Params, Factors>,
     waiting: Vec<[f32; 2]>,
+    /// Droplets of a wave of this tick, and of the tick.
+    wave: usize,
+    fallen: usize,
     copies: Copies,
     /// Cells that a wave has changed.
     changed: CellSet,
     banks: Banks,
     published: TileCache<DriveTile>,
     peak: Peak,
-    /// Of the tick's first wave.
     tracks: Vec<Track>,
     watches: bool,
 }
@@ -224,6 +231,8 @@ impl Process for Droplets {
             let mut stream = Stream::new(context.seed, INFO.key, context.tick);
             let covered = self.setup.covered(context.terrain, self.setup.params.mode);
             self.waiting = rain(context.terrain, self.setup.params.per_tick, covered.as_ref(), &mut stream);
+            self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len());
+            self.fallen = self.waiting.len();
             // Waves are taken from the end.
             self.waiting.reverse();
             let cut = self.setup.params.dt > self.longest_step();
@@ -232,7 +241,7 @@ impl Process for Droplets {
             self.tracks.clear();
             return Progress::Done;
         }
-        let wave = (context.terrain.bedrock.len() / CELLS_PER_DROPLET).max(1).min(self.waiting.len());
+        let wave = self.wave.min(self.waiting.len());
         let starts: Vec<[f32; 2]> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
         self.setup.counts.particles += starts.len() as u64;
         match (self.setup.params.mode, self.setup.params.law) {
@@ -268,16 +277,17 @@ impl Droplets {
         }
     }
 
-    /// Room for the tracks of a wave: only the first of a tick is watched.
-    fn new_tracks(&mut self) -> Option<Tracks> {
-        let watches = std::mem::take(&mut self.watches);
-        watches.then(|| Tracks::new(self.setup.params.tracks as usize))
+    /// Room for a wave's part of the tick's tracks.
+    fn new_tracks(&self, wave: usize) -> Option<Tracks> {
+        let until = |ran: usize| self.setup.params.tracks as usize * ran / self.fallen.max(1);
+        let ran = self.fallen - self.waiting.len();
+        self.watches.then(|| Tracks::new(until(ran) - until(ran - wave)))
     }
 
     fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
         let volume = if self.setup.params.law == DropletLaw::Capacity { self.setup.params.start_water } else { 1.0 };
         let droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
-        let tracks = self.new_tracks();
+        let tracks = self.new_tracks(starts.len());
         self.published = TileCache::default();
         let terrain = &mut *context.terrain;
         let highest = self.peak.height(terrain);
@@ -298,7 +308,7 @@ impl Droplets {
         let changed = ground::write_back(terrain, &mut self.copies);
         self.peak.follow(terrain, Tiling::new(terrain.width(), terrain.height()), &changed);
         if let Some(tracks) = tracks {
-            self.tracks = tracks.into_tracks();
+            self.tracks.extend(tracks.into_tracks());
         }
         let [short, cut, risen] = outcome.limited;
         self.setup.note([short, cut, risen, cells, outcome.endless]);
@@ -329,11 +339,11 @@ impl Droplets {
             .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < (width - 1) as f32 && y < (height - 1) as f32)
             .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, volume))
             .collect();
-        let tracks = self.new_tracks();
+        let tracks = self.new_tracks(starts.len());
         let highest = self.peak.height(terrain);
         let (outcome, visited) = wave::run(terrain, highest, law, droplets, &mut self.published, tracks.as_ref());
         if let Some(tracks) = tracks {
-            self.tracks = tracks.into_tracks();
+            self.tracks.extend(tracks.into_tracks());
         }
         self.peak.follow(terrain, Tiling::new(width, height), &visited);
         let net = outcome.taken;
@@ -346,6 +356,24 @@ impl Droplets {
         row.outflow += outcome.outflow * area;
         row.lost += (net - outcome.outflow) * area;
     }
+}
+
+/// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.
+fn in_waves(starts: &mut [[f32; 2]], cells: usize) -> usize {
+    let at_once = (cells / CELLS_PER_DROPLET).max(1);
+    if at_once <= MOST {
+        return at_once;
+    }
+    for starts in starts.chunks_mut(at_once / MOST * MOST) {
+        starts.sort_by_cached_key(|&[x, y]| z_order(x as usize / SQUARE, y as usize / SQUARE));
+    }
+    MOST
+}
+
+/// The number of a square in Morton's order, which visits a block of squares before it goes on to the next one. Blocks are at most
+/// twice as tall as wide: the swarm cuts the map along rows.
+fn z_order(x: usize, y: usize) -> usize {
+    (0..16).map(|bit| ((y >> bit & 1) | (x >> bit & 1) << 1) << (2 * bit)).sum()
 }
 
 /// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map; as much more or less where the mask

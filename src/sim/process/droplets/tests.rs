@@ -491,3 +491,34 @@ fn a_published_law_that_explodes_builds_no_tower_and_lets_nothing_out_that_is_no
         }
     }
 }
+
+#[test]
+fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
+    let mut stream = Stream::new(3, "waves", 0);
+    let mut drops = |side: usize, count: usize| -> Vec<[f32; 2]> {
+        (0..count).map(|_| [stream.unit() * side as f32, stream.unit() * side as f32]).collect()
+    };
+    // Where all may rain at once they stay as they were drawn.
+    let small = drops(256, 1000);
+    let mut ordered = small.clone();
+    assert_eq!((in_waves(&mut ordered, 256 * 256), ordered), (256 * 256 / CELLS_PER_DROPLET, small));
+    let side = 1024;
+    let large = drops(side, 2 * side * side / CELLS_PER_DROPLET);
+    let mut ordered = large.clone();
+    let wave = in_waves(&mut ordered, side * side);
+    assert!(wave <= MOST && ordered != large);
+    // Each part has as many squares as its droplets would have on a map that is rained on evenly, and a few that are shared.
+    let most = wave * CELLS_PER_DROPLET / (SQUARE * SQUARE) + 8;
+    for starts in ordered.chunks(wave) {
+        let mut squares: Vec<[usize; 2]> =
+            starts.iter().map(|start| start.map(|place| place as usize / SQUARE)).collect();
+        squares.sort_unstable();
+        squares.dedup();
+        assert!(squares.len() <= most, "{} squares", squares.len());
+    }
+    let sorted = |mut starts: Vec<[f32; 2]>| {
+        starts.sort_by(|one, other| one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1])));
+        starts
+    };
+    assert_eq!(sorted(ordered), sorted(large));
+}

@@ -99,11 +99,12 @@ where
 fn write_back(terrain: &mut Terrain, tiles: &mut TileCache<DriveTile>, visited: &[usize]) -> f64 {
     let (tiling, width) = (tiles.tiling(), terrain.width());
     let mut taken = 0.0;
+    let (bedrock, sand) = (terrain.bedrock.change_in(visited), terrain.sand.change_in(visited));
     for &tile in visited {
         let [columns, rows] = tiling.cells(tile);
         for (cells, y) in tiles.tile(tile).0.chunks(SIDE).zip(rows) {
             let row = y * width + columns.start..y * width + columns.end;
-            let layers = terrain.bedrock[row.clone()].iter_mut().zip(&mut terrain.sand[row]);
+            let layers = bedrock[row.clone()].iter_mut().zip(&mut sand[row]);
             for ((bedrock, sand), cell) in layers.zip(cells) {
                 let (ground, before) = (cell[HEIGHT], f64::from(*bedrock) + f64::from(*sand));
                 let change = ground - (*bedrock + *sand);

@@ -70,6 +70,9 @@ const INFO: Info = Info {
     partly_masked: &[],
 };
 
+/// Cells along the shorter side of a map on which a tick of the cured mode covers Δt times the side of a cell, in metres. Another number
+/// of cells on the same land changes no time.
+const STATED_SIDE: f32 = 256.0;
 /// A tick takes at most so many steps; where that is too few, it covers less time.
 const MOST_STEPS: u32 = 16;
 /// Films thinner than this, in metres, do not shorten the time step.
@@ -226,7 +229,10 @@ impl Process for Water {
                     Scheme::Pipes(pipes) => pipes.look_away(),
                 }
                 let whole = match self.setup.params.mode {
-                    Mode::Default => self.setup.params.dt * terrain.cell_size,
+                    Mode::Default => {
+                        self.setup.params.dt * terrain.width().min(terrain.height()) as f32 * terrain.cell_size
+                            / STATED_SIDE
+                    }
                     Mode::Published => self.setup.params.dt,
                 };
                 let stable = self.largest_stable_dt(terrain) * (1.0 + self.setup.overstep);

@@ -25,8 +25,8 @@ pub struct Params {
     /// Cured, or as the paper prints it.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
-    /// Time that a tick covers on cells of one metre; the cured mode covers as much more as cells are larger. Long ticks
-    /// take several steps; at 0 the water stands still.
+    /// Time that a tick covers. The cured mode covers so much on land 256 m wide, and as much more as the land is wider, however
+    /// many cells it has. Long ticks take several steps; at 0 the water stands still.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
     /// Water that falls on every cell. Much floods the map; little leaves only the springs.

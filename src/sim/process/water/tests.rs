@@ -14,7 +14,11 @@ fn calm() -> Params {
     Params { rain_rate: 0.0, evaporation_rate: 0.0, max_erosion_depth: 0.0, roughness: 0.0, ..Params::default() }
 }
 
-fn run(terrain: Terrain, params: Params, ticks: usize) -> Simulation {
+/// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
+fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Simulation {
+    if params.mode == Mode::Default {
+        params.dt *= STATED_SIDE / terrain.width().min(terrain.height()) as f32;
+    }
     alone(Water::with(params), terrain, ticks)
 }
 

@@ -62,7 +62,7 @@ pub struct Params {
     #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS).only("mode=default"))]
     pub turning: f32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
-    #[reflect(@knob(1.0..=100_000.0).unit("grains").source(W2).log().main())]
+    #[reflect(@knob(1.0..=1_000_000.0).unit("grains").source(W2).log().main().grows())]
     pub per_tick: u32,
     /// Where grains start. As published, on the upwind borders in the law of 2020 and everywhere in the other one.
     #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=default"))]

@@ -1,0 +1,117 @@
+//! Parts of textures that go to the graphics card alone, where nothing else has changed.
+
+use bevy::{
+    asset::AssetId,
+    image::Image,
+    prelude::*,
+    render::{
+        ExtractSchedule, MainWorld, Render, RenderApp, RenderSystems,
+        render_asset::RenderAssets,
+        render_resource::{
+            BufferInitDescriptor, BufferUsages, CommandEncoderDescriptor, Extent3d, Origin3d, TexelCopyBufferInfo,
+            TexelCopyBufferLayout,
+        },
+        renderer::{RenderDevice, RenderQueue},
+        texture::GpuImage,
+    },
+};
+
+use crate::sim::tiles::Tiling;
+
+/// In a buffer, rows of texels begin at multiples of so many bytes.
+const ALIGNED: usize = 256;
+/// Tiles between two parts of a row up to which both are sent as one: that costs less than another copy.
+const GAP: usize = 2;
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Patches>();
+    if let Some(render) = app.get_sub_app_mut(RenderApp) {
+        render
+            .init_resource::<Patches>()
+            .add_systems(ExtractSchedule, extract)
+            .add_systems(Render, apply.in_set(RenderSystems::PrepareResources));
+    }
+}
+
+/// New texels for parts of a texture that the graphics card has.
+pub(super) struct Patch {
+    pub image: AssetId<Image>,
+    pub parts: Vec<URect>,
+    /// Part after part, row after row; rows are as long as [`row_bytes`] says.
+    pub bytes: Vec<u8>,
+}
+
+/// Patches on their way.
+#[derive(Resource, Default)]
+pub(super) struct Patches(pub Vec<Patch>);
+
+/// Bytes from one row of a part to the next, if a row has so many.
+pub(super) fn row_bytes(bytes: usize) -> usize {
+    bytes.next_multiple_of(ALIGNED)
+}
+
+/// The cells of tiles, given in order, as rectangles. A few cells between them are in them too.
+pub(super) fn parts(tiling: Tiling, tiles: impl Iterator<Item = usize>) -> Vec<URect> {
+    let mut parts: Vec<URect> = Vec::new();
+    let mut last = None;
+    for tile in tiles {
+        let [columns, rows] = tiling.cells(tile).map(|cells| cells.start as u32..cells.end as u32);
+        match (last, parts.last_mut()) {
+            (Some(last), Some(part)) if part.min.y == rows.start && tile - last <= GAP + 1 => part.max.x = columns.end,
+            _ => parts.push(URect::new(columns.start, rows.start, columns.end, rows.end)),
+        }
+        last = Some(tile);
+    }
+    parts
+}
+
+fn extract(mut main: ResMut<MainWorld>, mut patches: ResMut<Patches>) {
+    patches.0.append(&mut main.resource_mut::<Patches>().0);
+}
+
+/// Writes patches into their textures. A texture that is gone needs none.
+fn apply(
+    mut patches: ResMut<Patches>,
+    images: Res<RenderAssets<GpuImage>>,
+    device: Res<RenderDevice>,
+    queue: Res<RenderQueue>,
+) {
+    if patches.0.is_empty() {
+        return;
+    }
+    let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor { label: Some("patches") });
+    for Patch { image, parts, bytes } in patches.0.drain(..) {
+        let Some(GpuImage { texture, texture_descriptor, .. }) = images.get(image) else { continue };
+        let Some(texel) = texture_descriptor.format.block_copy_size(None) else { continue };
+        let contents = BufferInitDescriptor { label: Some("patch"), contents: &bytes, usage: BufferUsages::COPY_SRC };
+        let buffer = device.create_buffer_with_data(&contents);
+        let mut offset = 0;
+        for part in parts {
+            let row = row_bytes((texel * part.width()) as usize) as u32;
+            let layout = TexelCopyBufferLayout { offset, bytes_per_row: Some(row), rows_per_image: None };
+            let mut target = texture.as_image_copy();
+            target.origin = Origin3d { x: part.min.x, y: part.min.y, z: 0 };
+            let size = Extent3d { width: part.width(), height: part.height(), depth_or_array_layers: 1 };
+            encoder.copy_buffer_to_texture(TexelCopyBufferInfo { buffer: &buffer, layout }, target, size);
+            offset += u64::from(row) * u64::from(part.height());
+        }
+    }
+    queue.submit([encoder.finish()]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_the_cells_of_all_tiles_and_join_neighbours() {
+        let tiling = Tiling::new(100, 20);
+        assert_eq!(parts(tiling, [].into_iter()), []);
+        // Two beside each other, one after a small gap, one far away, and the next row.
+        let found = parts(tiling, [0, 1, 3, 8, 12, 13, 38].into_iter());
+        let rect = URect::new;
+        let expected =
+            [rect(0, 0, 32, 8), rect(64, 0, 72, 8), rect(96, 0, 100, 8), rect(0, 8, 8, 16), rect(96, 16, 100, 20)];
+        assert_eq!(found, expected);
+    }
+}
