@@ -86,7 +86,7 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     } else if options.min_m.is_some() || options.max_m.is_some() {
         warnings.push("its values are metres already, so --min-height and --max-height do nothing".to_owned());
     }
-    Ok(Heightmap { heights: cells, cell_size, geo, warnings: with_name(path, warnings) })
+    Ok(Heightmap { heights: cells, file_size: size, cell_size, geo, warnings: with_name(path, warnings) })
 }
 
 /// Reads a map of a layer and resamples it to `size` (columns, rows). The values of integer formats
@@ -142,10 +142,15 @@ fn expected(path: &Path, size: Option<(usize, usize)>, bounds: Bounds) -> Result
     Ok(Expected { sidecar: Sidecar::of(path)?, size, sides: SIDES, bounds, budget: Budget::present() })
 }
 
+/// Whether a map can have so many columns and rows.
+pub fn fits(width: usize, height: usize) -> bool {
+    [width, height].iter().all(|side| (SIDES.0..=SIDES.1).contains(side))
+}
+
 fn check(options: &Options, path: &Path) -> Result<(), Error> {
     let (shortest, longest) = SIDES;
     if let Some((width, height)) = options.size
-        && ![width, height].iter().all(|side| (shortest..=longest).contains(side))
+        && !fits(width, height)
     {
         let wrong = format!("it cannot have the size {width} × {height}");
         return Err(Error::input(path, wrong, format!("each side of --size ranges from {shortest} to {longest}")));

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, input, output};
+use super::{Error, heightmap, input, output};
 use crate::model::session::Session;
 
 /// Ending of their names.
@@ -44,6 +44,10 @@ impl Preset {
 
     /// Sets the parameters of a session: all, or none if one is unknown or out of range. The error names the file at `path`.
     pub fn apply(&self, session: &mut Session, path: &Path) -> Result<(), Error> {
+        if let Some((width, height)) = self.size.filter(|&(width, height)| !heightmap::fits(width, height)) {
+            let wrong = format!("it says that it is from a map of {width} × {height} cells");
+            return Err(Error::input(path, wrong, "a map has 32 to 4096 cells on each side; nothing was changed"));
+        }
         let before = Self::of(session, None);
         for (parameter, value) in &self.parameters {
             let outcome = if parameter.starts_with("terrain.") {
@@ -108,6 +112,7 @@ mod tests {
             ("(parameters: {\"droplets.dt\": \"1\", \"water.rain_rate\": \"-1\"})", "water.rain_rate cannot be -1"),
             ("(parameters: {\"droplets.dt\": \"1\", \"terrain.width\": \"64\"})", "would start the run again"),
             ("(parameters: {\"droplets.dt\": \"1\", \"water.rane\": \"1\"})", "there is no parameter"),
+            ("(parameters: {\"droplets.per_tick\": \"10\"}, size: Some((0, 64)))", "a map of 0 × 64 cells"),
         ] {
             fs::write(&path, text).expect("it is writable");
             let mut other = open();

@@ -204,8 +204,9 @@ impl Scene {
             let all = set.iter().map(|(path, value)| (&**path, &**value));
             session.set_all(all).map_err(|error| refuse(error.to_string()))?;
         }
-        if session.heightmap.is_none() {
-            session.apply_size(&options);
+        match session.heightmap.as_ref().map(|map| map.file_size) {
+            Some(size) => session.follow(size, |path| self.set.contains_key(path) || tile.set.contains_key(path)),
+            None => session.apply_size(&options),
         }
         let names: Vec<&str> = tile.enabled.as_ref().unwrap_or(&self.enabled).iter().map(String::as_str).collect();
         if let Some(unknown) = session.enable(&names) {

@@ -1,7 +1,7 @@
 //! The command that makes a session's run without a window.
 
 use super::{origin::Origin, session::Session};
-use crate::sim::Slot;
+use crate::{params, sim::Slot};
 
 impl Session {
     /// The command that makes this run without a window.
@@ -26,7 +26,13 @@ impl Session {
                 option(&format!("--{name}"), path.display().to_string());
             }
         }
-        for (path, value) in self.different_from(&self.opened_with) {
+        let mut changed = self.different_from(&self.opened_with);
+        if ["terrain.width", "terrain.height"].iter().any(|path| changed.contains_key(*path)) {
+            // What grows with the map would follow the new size.
+            let all = self.groups().into_iter().flat_map(params::walk);
+            changed.extend(all.filter(|own| own.knob.grows).map(|own| (own.path, own.value.to_string())));
+        }
+        for (path, value) in changed {
             option("--set", format!("{path}={value}"));
         }
         let enabled: Vec<&str> = self.simulation.slots.iter().filter(|slot| slot.enabled).map(Slot::key).collect();
@@ -54,6 +60,13 @@ mod tests {
             session.command_line(),
             "thalweg build round-hill --seed 1 --ticks 0 --enable droplets --out thalweg-out"
         );
+        let mut resized = session.clone();
+        resized.resize(512);
+        resized.set("droplets.per_tick", "1000").expect("in range");
+        let line = resized.command_line();
+        for said in ["terrain.width=512", "droplets.per_tick=1000", "droplets.total=800000", "wind.per_tick=4096"] {
+            assert!(line.contains(said), "{line}");
+        }
         session.set("droplets.friction", "0.2").expect("in range");
         session.origin.input = "my maps/it's.png".to_owned();
         session.enable(&[]);

@@ -57,6 +57,8 @@ pub struct Options {
 pub struct Heightmap {
     /// Heights in metres, all finite; the first row is the northern one.
     pub heights: Grid,
+    /// Columns and rows that the file has: for a map of that size a scene file beside it states its numbers.
+    pub file_size: (usize, usize),
     /// Side of a cell, in metres.
     pub cell_size: f32,
     /// Where on Earth it lies, if that is known.

@@ -274,8 +274,13 @@ impl Session {
         parameters: impl Iterator<Item = (&'a str, &'a str)> + Clone,
     ) -> Result<(), ParamError> {
         let of_terrain = |(path, _): &(&str, &str)| path.starts_with("terrain.");
-        let others = parameters.clone().filter(|parameter| !of_terrain(parameter));
-        parameters.filter(of_terrain).chain(others).try_for_each(|(path, text)| self.set(path, text))
+        let before = self.size();
+        let mut set = |(path, text): (&str, &str)| params::set(&mut self.groups_mut(), path, text);
+        let outcome = parameters.clone().filter(of_terrain).try_for_each(&mut set);
+        self.follow_size(before);
+        outcome?;
+        let mut set = |(path, text): (&str, &str)| params::set(&mut self.groups_mut(), path, text);
+        parameters.filter(|parameter| !of_terrain(parameter)).try_for_each(&mut set)
     }
 
     /// Writes a value that fits into a parameter of a group, if there is one of that name.

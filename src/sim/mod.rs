@@ -328,7 +328,8 @@ impl Simulation {
         match outcome {
             Ok(Progress::Done) => {}
             Ok(Progress::Again) => {
-                self.pauses = true;
+                // What the mask holds back is not put back yet.
+                self.pauses = slot.before.is_none();
                 return false;
             }
             Ok(Progress::From(stage)) => {

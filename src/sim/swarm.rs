@@ -149,13 +149,15 @@ pub fn run<S: Swarm>(swarm: &S, tiling: Tiling, mut particles: Vec<S::Particle>)
         let blocks = Blocks::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
         let mut waiting: Vec<Vec<S::Particle>> = vec![Vec::new(); blocks.count];
         send::<S>(&blocks, &mut waiting, std::mem::take(&mut particles));
+        let many = blocks.count > 1 || waiting.iter().map(Vec::len).sum::<usize>() >= 2 * PER_BLOCK;
         let mut far = Vec::new();
         for turn in 0..2 {
             let own = waiting.par_iter_mut().enumerate().skip(turn).step_by(2).filter(|(_, own)| !own.is_empty());
             let ran = own.map(|(index, particles)| {
                 let (block, mut particles) = (blocks.block(index), std::mem::take(particles));
                 in_order::<S>(tiling, &mut particles);
-                let last = if blocks.count == 1 { usize::MAX } else { LAST };
+                // Many that begin in few rows are cut into blocks when they have spread.
+                let last = if many { LAST } else { usize::MAX };
                 let ran = with_eight_lanes(RunBlock { swarm, block: &block, particles, last });
                 (block, ran)
             });

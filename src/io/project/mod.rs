@@ -221,7 +221,9 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
             }
             Begins::Heights => {
                 let (cell_size, geo) = (run.state.cell_size, run.geo);
-                session.heightmap = Some(Arc::new(Heightmap { heights: grid, cell_size, geo, warnings: vec![] }));
+                let file_size = (grid.width(), grid.height());
+                session.heightmap =
+                    Some(Arc::new(Heightmap { heights: grid, file_size, cell_size, geo, warnings: vec![] }));
             }
         }
     }

@@ -28,6 +28,7 @@ fn eventful(side: usize) -> Project {
     let heights = Grid::from_fn(side, side, |x, y| 30.0 + 6.0 * ((x as f32 * 0.3).sin() + (y as f32 * 0.2).cos()));
     let map = Heightmap {
         heights,
+        file_size: (side, side),
         cell_size: 4.0,
         geo: Some(Geo { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
         warnings: vec![],

@@ -105,6 +105,9 @@ fn a_saved_state_opens_as_the_same_layers_and_runs_on() {
     assert_eq!(before.sources, after.sources);
     assert_eq!(before.cell_size, after.cell_size);
     assert_eq!(again.all_parameters()["droplets.per_tick"], "40");
+    let options = Options { size: Some((96, 64)), ..Options::default() };
+    let larger = Session::open(&path.to_string_lossy(), &options).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(larger.all_parameters()["droplets.per_tick"], "160");
     again.simulation.tick();
     assert!(again.simulation.terrain.bedrock != session.simulation.terrain.bedrock);
 }

@@ -37,7 +37,7 @@ use crate::sim::{
 /// Greatest share of its own fall that a droplet digs in a step: cutting the rest is left to those that follow.
 const GREATEST_CUT: f32 = 0.1;
 
-/// Runs droplets until each has ended, the first of them watched if there are `tracks`.
+/// Runs droplets until each has ended, some of them watched if there are `tracks`.
 pub(super) fn run(
     ground: &Ground<'_>,
     laws: [Constants; 2],
@@ -45,8 +45,9 @@ pub(super) fn run(
     mut droplets: Vec<Droplet>,
     tracks: Option<&Tracks>,
 ) -> Outcome {
-    if tracks.is_some() {
-        droplets.iter_mut().zip(1..).for_each(|(droplet, number)| droplet.watched = number);
+    if let Some(tracks) = tracks {
+        let numbers = tracks.numbers(droplets.len());
+        droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
     }
     let [law, under] = laws;
     let settles_alike = law.lifting == law.settling && under.lifting == under.settling;

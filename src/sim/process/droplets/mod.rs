@@ -281,7 +281,8 @@ impl Droplets {
     fn new_tracks(&self, wave: usize) -> Option<Tracks> {
         let until = |ran: usize| self.setup.params.tracks as usize * ran / self.fallen.max(1);
         let ran = self.fallen - self.waiting.len();
-        self.watches.then(|| Tracks::new(until(ran) - until(ran - wave)))
+        let part = until(ran) - until(ran - wave);
+        (self.watches && part > 0).then(|| Tracks::new(part))
     }
 
     fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {

@@ -19,6 +19,13 @@ impl Tracks {
         Self((0..count).map(|_| Mutex::default()).collect())
     }
 
+    /// The numbers of a wave's droplets, those that are watched spread over all of them.
+    pub fn numbers(&self, wave: usize) -> impl Iterator<Item = u32> + use<> {
+        let count = self.0.len().min(wave);
+        let until = move |droplet: usize| droplet * count / wave;
+        (0..wave).map(move |droplet| if until(droplet + 1) > until(droplet) { until(droplet + 1) as u32 } else { 0 })
+    }
+
     /// Notes where those of eight droplets are that still run.
     pub fn note(&self, numbers: &[u32; LANES], running: impl Fn(usize) -> bool, x: Lanes, y: Lanes) {
         for lane in (0..LANES).filter(|&lane| running(lane)) {

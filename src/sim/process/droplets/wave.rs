@@ -85,7 +85,8 @@ where
     let tiling = Tiling::new(terrain.width(), terrain.height());
     tiles.begin(tiling);
     tiles.forget();
-    let numbers = (1..).map(|number| if tracks.is_some() { number } else { 0 });
+    let numbers = tracks.into_iter().flat_map(|tracks| tracks.numbers(droplets.len())).chain(std::iter::repeat(0));
+    let numbers: Vec<u32> = numbers.take(droplets.len()).collect();
     let droplets = droplets.into_iter().zip(numbers).collect();
     let wave = PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks };
     let mut outcome = swarm::run(&wave, tiling, droplets);
