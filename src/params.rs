@@ -30,13 +30,15 @@ pub struct Knob {
     /// Other parameters of the group and their values, as `law=2020 generator=perlin|simplex`: with others this one does
     /// nothing. Empty if it always acts.
     pub only: &'static str,
-    /// True for a number of things on the whole map, as droplets: with more cells there are more of them. Its default is
+    /// True for a number of things on the whole map, such as droplets: with more cells there are more of them. Its default is
     /// stated for [`STATED_CELLS`].
     pub grows: bool,
 }
 
-/// Cells of the map for which the defaults of numbers that grow with it are stated.
-pub const STATED_CELLS: f64 = 256.0 * 256.0;
+/// Side of the map, in cells, for which defaults are stated that depend on its number of cells.
+pub const STATED_SIDE: f64 = 256.0;
+/// Cells of that map.
+pub const STATED_CELLS: f64 = STATED_SIDE * STATED_SIDE;
 
 /// A number between two bounds, both included.
 pub const fn knob(range: RangeInclusive<f64>) -> Knob {
@@ -243,8 +245,9 @@ pub fn multiplied<P: Struct + Clone>(params: &P, factors: &dyn Struct) -> P {
     scaled
 }
 
-/// Has the wanted of those numbers that grow with the map follow from a map of so many cells to one of other cells; each stays
-/// within its range. `defaults` is the group untouched: what is as stated there becomes what is stated for the new map.
+/// Fits the numbers that grow with the map to another number of cells. Only those whose paths are wanted change, and each stays
+/// within its range. `defaults` is the group untouched: a number that is as stated there becomes what is stated for the new map. Any
+/// other is multiplied.
 pub fn follow(group: GroupMut<'_>, defaults: &dyn Struct, [from, to]: [f64; 2], wanted: impl Fn(&str) -> bool) {
     let (name, fields) = group;
     let stated = walk((name, defaults));

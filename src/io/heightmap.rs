@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Shortest and longest side of a terrain, in cells.
-const SIDES: (usize, usize) = (32, 4096);
+pub const SIDES: (usize, usize) = (32, 4096);
 /// Side of a cell where it is not stated, in metres.
 const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Relief of an integer format where it is not stated, as a share of the shorter side: that of the published terrain.

@@ -46,7 +46,9 @@ impl Preset {
     pub fn apply(&self, session: &mut Session, path: &Path) -> Result<(), Error> {
         if let Some((width, height)) = self.size.filter(|&(width, height)| !heightmap::fits(width, height)) {
             let wrong = format!("it says that it is from a map of {width} × {height} cells");
-            return Err(Error::input(path, wrong, "a map has 32 to 4096 cells on each side; nothing was changed"));
+            let (shortest, longest) = heightmap::SIDES;
+            let right = format!("a map has {shortest} to {longest} cells on each side; nothing was changed");
+            return Err(Error::input(path, wrong, right));
         }
         let before = Self::of(session, None);
         for (parameter, value) in &self.parameters {

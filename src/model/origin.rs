@@ -57,7 +57,7 @@ pub struct Options {
 pub struct Heightmap {
     /// Heights in metres, all finite; the first row is the northern one.
     pub heights: Grid,
-    /// Columns and rows that the file has: for a map of that size a scene file beside it states its numbers.
+    /// Columns and rows that the file has. A scene file that names it states its numbers for this size.
     pub file_size: (usize, usize),
     /// Side of a cell, in metres.
     pub cell_size: f32,

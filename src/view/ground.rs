@@ -296,7 +296,7 @@ fn show_numbers(
 const CELL_BYTES: usize = 16;
 /// Layers that the texture is made of.
 const LAYERS: usize = 4;
-/// Where more of the map has changed, all of it is sent.
+/// Share of the map's cells. Where more have changed, all are sent.
 const MOST_PARTS: f64 = 0.5;
 
 fn layers(terrain: &Terrain) -> [&Grid; LAYERS] {

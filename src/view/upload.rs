@@ -20,7 +20,7 @@ use crate::sim::tiles::Tiling;
 
 /// In a buffer, rows of texels begin at multiples of so many bytes.
 const ALIGNED: usize = 256;
-/// Tiles between two parts of a row up to which both are sent as one: that costs less than another copy.
+/// Tiles of a row with at most so many others between them are sent as one part: that costs less than another copy.
 const GAP: usize = 2;
 
 pub(super) fn plugin(app: &mut App) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{simulation, substeps};
+use super::{super::tell, simulation, substeps};
 use crate::{
     params::{self, STATED_CELLS, follow, walk},
     sim::{
@@ -19,7 +19,7 @@ use crate::{
 const SIDES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 /// Ticks that are measured, and seconds after which no other one begins.
 const TICKS: usize = 8;
-const LONGEST: f64 = 2.0;
+const LONGEST: f64 = 1.0;
 
 /// What a process costs for.
 #[derive(Clone, Copy, PartialEq)]
@@ -77,6 +77,7 @@ pub(super) fn measure(threads: &[usize]) -> Result<Value, rayon::ThreadPoolBuild
     // By process and number of threads, from the smallest map to the largest: nanoseconds, and seconds of a tick.
     let mut runs: BTreeMap<(&str, usize), Vec<(f64, f64)>> = BTreeMap::new();
     for side in SIDES {
+        tell(&format!("measuring {side}² cells …"));
         for loose in [false, true] {
             let terrain = terrain(side, loose);
             for subject in SUBJECTS.iter().filter(|subject| subject.loose == loose) {
@@ -131,23 +132,25 @@ impl Subject {
     }
 }
 
-/// Runs ticks after a first one, which makes room. Returns the median of nanoseconds for each of what is counted, and of the seconds
-/// of a tick.
+/// Runs ticks. Returns the median of nanoseconds for each of what is counted, and of the seconds of a tick. The first, which makes room,
+/// is left out unless it takes so long that there is no other.
 fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (f64, f64) {
-    simulation.tick();
     let (begun, mut ticks) = (Instant::now(), Vec::new());
-    while ticks.is_empty() || (ticks.len() < TICKS && begun.elapsed().as_secs_f64() < LONGEST) {
+    while ticks.len() <= TICKS && (ticks.is_empty() || begun.elapsed().as_secs_f64() < LONGEST) {
         let (started, before) = (Instant::now(), counted(simulation));
         simulation.tick();
         let seconds = started.elapsed().as_secs_f64();
         ticks.push((seconds * 1e9 / (counted(simulation) - before) as f64, seconds));
+    }
+    if ticks.len() > 1 {
+        ticks.remove(0);
     }
     ticks.sort_by(|one, other| one.1.total_cmp(&other.1));
     ticks[ticks.len() / 2]
 }
 
 /// Runs wave after wave, as a tick of many droplets takes long. Returns the mean of nanoseconds for each step of a particle, and the
-/// seconds that a tick takes at this pace.
+/// seconds that a tick takes at this pace. The first waves, which make room, are left out unless one takes too long to be run again.
 fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
     let counts = |simulation: &Simulation| {
         let all = simulation.slots.iter().map(|slot| slot.process.counts());
@@ -165,8 +168,8 @@ fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
         let after = counts(simulation);
         (begun.elapsed().as_secs_f64(), after.0 - before.0, after.1 - before.1)
     };
-    run(0.5 * LONGEST);
-    let (seconds, steps, particles) = run(LONGEST);
+    let first = run(0.5 * LONGEST);
+    let (seconds, steps, particles) = if first.0 > LONGEST { first } else { run(LONGEST) };
     let per_tick = simulation.slots.iter().filter(|slot| slot.enabled).find_map(|slot| {
         let parameters = walk((slot.key(), slot.process.params()));
         parameters.into_iter().find(|parameter| parameter.name == "per_tick").map(|parameter| parameter.value)

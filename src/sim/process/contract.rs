@@ -264,8 +264,8 @@ fn every_knob_can_stand_at_both_ends_of_its_range() {
         let counts = numbers.iter().any(|parameter| parameter.name == "per_tick");
         for parameter in numbers {
             for end in [parameter.knob.min, parameter.knob.max] {
-                // What grows with the map is for the largest one; a hundred particles on each of a thousand cells in a tick are the
-                // same as a few thousand over many ticks.
+                // The range of a number that grows with the map is that of the largest map. A hundred particles on each of a
+                // thousand cells in a tick are the same as a few thousand over many ticks.
                 let end = if parameter.knob.grows { end.min(100.0 * terrain.bedrock.len() as f64) } else { end };
                 let (per_tick, ticks) = if parameter.name == "per_tick" { (end, 2) } else { (8.0, 200) };
                 let mut settings = settings.clone();

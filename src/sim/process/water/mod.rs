@@ -16,14 +16,17 @@ mod tests;
 pub use self::params::{Capacity, Factors, Params};
 use self::sources::run_sources;
 use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
-use crate::sim::{
-    cells::Cells,
-    grid::Grid,
-    ledger::Ledger,
-    masked::{Covered, Mask, between},
-    memory::Memories,
-    stencil::Tally,
-    terrain::{Layer, Terrain},
+use crate::{
+    params::STATED_SIDE,
+    sim::{
+        cells::Cells,
+        grid::Grid,
+        ledger::Ledger,
+        masked::{Covered, Mask, between},
+        memory::Memories,
+        stencil::Tally,
+        terrain::{Layer, Terrain},
+    },
 };
 
 const INFO: Info = Info {
@@ -70,9 +73,6 @@ const INFO: Info = Info {
     partly_masked: &[],
 };
 
-/// Cells along the shorter side of a map on which a tick of the cured mode covers Δt times the side of a cell, in metres. Another number
-/// of cells on the same land changes no time.
-const STATED_SIDE: f32 = 256.0;
 /// A tick takes at most so many steps; where that is too few, it covers less time.
 const MOST_STEPS: u32 = 16;
 /// Films thinner than this, in metres, do not shorten the time step.
@@ -229,9 +229,10 @@ impl Process for Water {
                     Scheme::Pipes(pipes) => pipes.look_away(),
                 }
                 let whole = match self.setup.params.mode {
+                    // Another number of cells on the same land changes no time.
                     Mode::Default => {
-                        self.setup.params.dt * terrain.width().min(terrain.height()) as f32 * terrain.cell_size
-                            / STATED_SIDE
+                        let side = terrain.width().min(terrain.height()) as f32;
+                        self.setup.params.dt * side * terrain.cell_size / STATED_SIDE as f32
                     }
                     Mode::Published => self.setup.params.dt,
                 };

@@ -17,7 +17,7 @@ fn calm() -> Params {
 /// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
 fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Simulation {
     if params.mode == Mode::Default {
-        params.dt *= STATED_SIDE / terrain.width().min(terrain.height()) as f32;
+        params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
     }
     alone(Water::with(params), terrain, ticks)
 }
