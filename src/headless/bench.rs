@@ -18,7 +18,8 @@ use crate::sim::{
     process::{
         AnyProcess, Mode, Process,
         droplets::{
-            Droplets, Params,
+            DropletLaw, Droplets, Params,
+            plain::PlainStreams,
             published::{DropletState, MassTransfer, run_alone},
         },
     },
@@ -118,6 +119,8 @@ fn table(report: &Value) -> String {
     }
     let droplets = &report["processes"]["droplets"];
     if droplets.is_object() {
+        let [plain, ratio] = ["default_scalar_ns", "default_ratio"].map(|key| figure(droplets, key));
+        text += &format!("droplets by default in a plain loop: {plain:.2} ns a step, ratio {ratio:.1}\n");
         let [default, plain, ratio] =
             ["map_seconds", "map_scalar_seconds", "map_ratio"].map(|key| figure(droplets, key));
         text += &format!(
@@ -162,8 +165,7 @@ fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
 }
 
 /// Runs ticks. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
-fn ticks(terrain: &Terrain, mode: Mode, most: usize, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
-    let params = Params { mode, ..Params::default() };
+fn ticks(terrain: &Terrain, params: Params, most: usize, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
     let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::with(params.clone()))]);
     let started = Instant::now();
     while simulation.ticks() < most as u64 && started.elapsed().as_secs_f64() < LONGEST {
@@ -194,16 +196,35 @@ fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     (seconds * 1e9 / steps as f64, steps as f64 / droplets as f64, seconds / droplets as f64)
 }
 
+/// The default streams in a plain loop, without banks. Same units as [`ticks`].
+fn scalar_streams(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
+    let (params, mut stream) = (Params::default(), Stream::new(1, "bench", 0));
+    let mut plain = PlainStreams::new(terrain);
+    let (started, mut droplets) = (Instant::now(), 0);
+    while droplets < most && started.elapsed().as_secs_f64() < LONGEST {
+        plain.tick(terrain, &params, params.per_tick as usize, &mut stream);
+        droplets += params.per_tick as usize;
+    }
+    black_box(&plain.ground);
+    let seconds = started.elapsed().as_secs_f64();
+    (seconds * 1e9 / plain.steps as f64, plain.steps as f64 / droplets as f64, seconds / droplets as f64)
+}
+
 fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
     let (mut fast, mut plain) = (Vec::new(), Vec::new());
     let per_tick = f64::from(Params::default().per_tick);
+    let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..Params::default() };
+    let (mut streams, mut plain_streams) = (Vec::new(), Vec::new());
     for _ in 0..REPETITIONS {
-        fast.push(ticks(terrain, Mode::Published, PUBLISHED_TICKS, &pool));
+        fast.push(ticks(terrain, published.clone(), PUBLISHED_TICKS, &pool));
         plain.push(scalar(terrain, PLAIN_DROPLETS));
+        streams.push(ticks(terrain, Params::default(), PUBLISHED_TICKS, &pool));
+        plain_streams.push(scalar_streams(terrain, PLAIN_DROPLETS));
     }
     let (fast, plain) = (median(fast), median(plain));
+    let (streams, plain_streams) = (median(streams), median(plain_streams));
     // Seconds each: once is enough.
-    let whole = ticks(terrain, Mode::Default, (FINISHED_MAP / per_tick) as usize, &pool);
+    let whole = ticks(terrain, Params::default(), (FINISHED_MAP / per_tick) as usize, &pool);
     let whole_plain = scalar(terrain, FINISHED_MAP as usize);
     json!({
         "ns_per_step": fast.0,
@@ -212,7 +233,9 @@ fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
         "threads": pool.current_num_threads(),
         "size": terrain.width(),
         "steps_per_droplet": fast.1,
-        "default_ns": whole.0,
+        "default_ns": streams.0,
+        "default_scalar_ns": plain_streams.0,
+        "default_ratio": plain_streams.0 / streams.0,
         "default_steps_per_droplet": whole.1,
         "map_seconds": whole.2 * FINISHED_MAP,
         "map_scalar_seconds": whole_plain.2 * FINISHED_MAP,

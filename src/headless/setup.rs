@@ -243,7 +243,8 @@ mod tests {
         let start = RunOptions { ticks: Some(3), ..RunOptions::default() };
         let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
         assert_eq!(failure.code, 1);
-        for words in ["Droplets broke the run in tick 1: the bedrock of the cell in column ", "nothing was written"] {
+        for words in ["Droplets broke the run in tick ", ": the bedrock of the cell in column ", "nothing was written"]
+        {
             assert!(failure.sentence.contains(words), "{}", failure.sentence);
         }
     }

@@ -227,7 +227,13 @@ impl Facts {
         simulation.set_ticks(self.tick);
         simulation.ledger = Ledger { solid: self.solid.clone(), water: self.water.clone() };
         let kept: Vec<&str> = self.kept.iter().map(String::as_str).collect();
-        for (name, memory) in simulation.memories(&kept) {
+        // What an earlier version did not have begins empty.
+        let known = |name: &String| {
+            self.maps.contains(name) || self.numbers.contains_key(name) || self.counts.contains_key(name)
+        };
+        let names: Vec<String> = simulation.memories(&kept).into_iter().map(|(name, _)| name).collect();
+        let absent: Vec<String> = names.into_iter().filter(|name| simulation.is_young(name) && !known(name)).collect();
+        for (name, memory) in simulation.memories(&kept).into_iter().filter(|(name, _)| !absent.contains(name)) {
             let missing = || format!("{name} in it is missing");
             match memory {
                 Memory::Number(number) => *number = *self.numbers.get(&name).ok_or_else(missing)?,

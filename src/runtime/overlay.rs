@@ -27,7 +27,7 @@ const FASTER: f64 = 0.1;
 pub struct Overlay {
     /// The quantity, if any.
     pub shown: Option<Quantity>,
-    /// Whether arrows show where the water flows.
+    /// Whether arrows show where the water flows, or the droplets where their discharge is shown.
     pub arrows: bool,
     /// Least and largest value of the colours.
     pub range: (f32, f32),
@@ -50,6 +50,16 @@ impl Overlay {
     /// Whether the ground must be seen through the water.
     pub fn on(&self) -> bool {
         self.shown.is_some() || self.arrows
+    }
+
+    /// Whether arrows show where the droplets' streams run, and not the water.
+    pub fn arrows_are_of_streams(&self) -> bool {
+        self.arrows && self.shown == Some(Quantity::StreamDischarge)
+    }
+
+    /// Least depth of water, in metres, that has an arrow, where this is the least that is drawn.
+    pub fn film(&self, film: f32) -> f32 {
+        if self.arrows_are_of_streams() { 0.0 } else { film }
     }
 
     /// The colour of a share of the range, as linear red, green and blue.
@@ -135,10 +145,14 @@ pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay
     overlay.seen = Some(now);
     overlay.measure(&live, goes_on);
     let wanted = overlay.arrows || live.chosen().water_look.shown;
-    let flow = |session: &Session| wanted.then(|| session.simulation.velocity()).flatten();
+    let streams = overlay.arrows_are_of_streams();
+    let flow = |session: &Session| {
+        let simulation = &session.simulation;
+        if streams { simulation.momentum() } else { wanted.then(|| simulation.velocity()).flatten() }
+    };
     overlay.flows = live.all().iter().map(flow).collect();
     if overlay.arrows {
-        let film = live.chosen().water_look.film;
+        let film = overlay.film(live.chosen().water_look.film);
         let speeds = live.all().iter().zip(&overlay.flows).flat_map(|(session, flow)| {
             let depths = session.simulation.terrain.water.iter();
             let flow = flow.iter().flat_map(|[u, v]| u.iter().zip(v.iter()));

@@ -193,6 +193,14 @@ impl Simulation {
         all
     }
 
+    /// Whether projects of earlier versions don't have what this name in [`Self::memories`] stands for.
+    pub fn is_young(&self, name: &str) -> bool {
+        self.slots.iter().any(|slot| {
+            let own = name.strip_prefix(slot.key()).and_then(|rest| rest.strip_prefix('/'));
+            own.is_some_and(|name| slot.process.info().young.contains(&name))
+        })
+    }
+
     /// Sets the clock, as part of taking up a run that was written down.
     pub fn set_ticks(&mut self, ticks: u64) {
         self.tick = ticks;

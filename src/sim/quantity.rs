@@ -11,6 +11,8 @@ pub enum Quantity {
     Speed,
     /// Water that passes a metre of width.
     Discharge,
+    /// Land whose rain the droplets bring past a cell.
+    StreamDischarge,
     /// How much higher the ground lies than at the start.
     Change,
     /// Slope, as a multiple of the slope at which the ground would slide or crumble.
@@ -41,6 +43,7 @@ impl Quantity {
         shown.map(|&layer| Self::Layer(layer)).chain([
             Self::Speed,
             Self::Discharge,
+            Self::StreamDischarge,
             Self::Change,
             Self::Steepness,
             Self::WindPath,
@@ -84,6 +87,11 @@ impl Quantity {
                 "m²/s",
                 "Water that passes a metre of width, averaged over the last fifty ticks or so.",
             ),
+            Quantity::StreamDischarge => (
+                "Discharge of the droplets",
+                "m²",
+                "Land whose rain passes here. Times the rain of a second, it is the river's discharge.",
+            ),
             Quantity::Change => {
                 ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
             }
@@ -110,6 +118,11 @@ impl Simulation {
         on.find_map(|slot| slot.process.velocity(&self.terrain))
     }
 
+    /// Discharge of the droplets times its direction along columns and rows, in square metres, if a process that is on keeps it.
+    pub fn momentum(&self) -> Option<[Grid; 2]> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.momentum())
+    }
+
     /// The wind, if a process that is on lets one blow.
     pub fn wind(&self) -> Option<Weather> {
         self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wind())
@@ -126,9 +139,9 @@ impl Simulation {
         };
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
-            Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => {
+            Quantity::StreamDischarge | Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => {
                 let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
-                return kept.cloned().unwrap_or_else(|| Grid::filled(width, height, 0.0));
+                return kept.unwrap_or_else(|| Grid::filled(width, height, 0.0));
             }
             Quantity::Speed => speed(),
             Quantity::Discharge => {

@@ -199,7 +199,7 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], ShowCommand::ToggleWater);
     let overlay = "Shows the last quantity over the ground, with its legend, or the ground itself.";
     table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], ShowCommand::ToggleOverlay);
-    let arrows = "Arrows along the flow of the water.";
+    let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
     table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
     let map = "A small map of the wind's ways beside that of the sand.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));

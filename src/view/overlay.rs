@@ -117,7 +117,7 @@ fn show(
             image.data = Some(bytes);
         }
         let (image, shorter_side) = (&*handle, terrain.width().min(terrain.height()));
-        let numbers = OverlayNumbers::new(painted, shorter_side, live.chosen().water_look.film);
+        let numbers = OverlayNumbers::new(painted, shorter_side, overlay.film(live.chosen().water_look.film));
         update(&mut materials, material, |material| {
             material.motion = image.clone();
             material.overlay = numbers;

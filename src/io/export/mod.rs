@@ -27,8 +27,9 @@ use crate::{
     model::{origin::Geo, session::Session},
     params::listed,
     sim::{
-        analysis,
+        Simulation, analysis,
         grid::Grid,
+        quantity::Quantity,
         terrain::{Layer, Terrain},
     },
 };
@@ -36,6 +37,8 @@ use crate::{
 #[derive(Clone, Copy)]
 enum Content {
     Numbers(fn(&Subject) -> Grid),
+    /// What the run knows besides its layers.
+    Moves(fn(&Simulation) -> Grid),
     Layer(Layer),
     /// Red, green and blue for each cell.
     Colors(fn(&Subject, &JobProgress) -> Vec<u8>),
@@ -44,7 +47,7 @@ enum Content {
 }
 
 /// What can be saved besides the layers: name, what it is, and how it is made.
-const OTHERS: [(&str, &str, Content); 13] = [
+const OTHERS: [(&str, &str, Content); 19] = [
     ("height", "Height of the ground, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
@@ -100,8 +103,44 @@ const OTHERS: [(&str, &str, Content); 13] = [
         "Share of the sky that the ground sees.",
         Content::Numbers(|of| occlusion(&of.terrain.ground(), of.look.vertical_exaggeration / of.terrain.cell_size)),
     ),
+    (
+        "discharge",
+        "Water that passes a metre of width, in square metres per second.",
+        Content::Moves(|run| run.quantity(Quantity::Discharge)),
+    ),
+    (
+        "velocity-x",
+        "Speed of the water to the right, in metres per second.",
+        Content::Moves(|run| part(run, run.velocity(), 0)),
+    ),
+    (
+        "velocity-y",
+        "Speed of the water down the picture, in metres per second.",
+        Content::Moves(|run| part(run, run.velocity(), 1)),
+    ),
+    (
+        "stream-discharge",
+        "Land whose rain the droplets bring past a cell, in square metres.",
+        Content::Moves(|run| run.quantity(Quantity::StreamDischarge)),
+    ),
+    (
+        "stream-x",
+        "Discharge of the droplets times its direction to the right, in square metres.",
+        Content::Moves(|run| part(run, run.momentum(), 0)),
+    ),
+    (
+        "stream-y",
+        "Discharge of the droplets times its direction down the picture, in square metres.",
+        Content::Moves(|run| part(run, run.momentum(), 1)),
+    ),
     ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print.", Content::Mesh),
 ];
+
+/// A part of what moves, or nothing where nothing does.
+fn part(run: &Simulation, moves: Option<[Grid; 2]>, part: usize) -> Grid {
+    let nothing = || Grid::filled(run.terrain.width(), run.terrain.height(), 0.0);
+    moves.map_or_else(nothing, |parts| parts.into_iter().nth(part).unwrap_or_else(nothing))
+}
 
 /// The names of all that can be saved.
 pub fn maps() -> Vec<&'static str> {
@@ -134,6 +173,8 @@ pub fn formats(map: &str) -> &'static [&'static str] {
 /// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
 /// `tests/memory.rs`.
 const BYTES_PER_CELL: usize = 60;
+/// The same for each result that the run knows besides its layers.
+const BYTES_OF_MOVES: usize = 24;
 
 /// What is saved: a terrain and all that its results need besides.
 #[derive(Clone, Debug)]
@@ -142,6 +183,8 @@ pub struct Subject {
     look: Look,
     geo: Option<Geo>,
     print: Print,
+    /// What the run knows besides its layers, by name, as far as it is wanted.
+    moves: Vec<(&'static str, Grid)>,
 }
 
 impl Subject {
@@ -149,7 +192,8 @@ impl Subject {
     pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
         let (width, height) = dimensions.size.of(&session.simulation.terrain);
         let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
-        ((BYTES_PER_CELL + most) * width * height) as u64
+        let moves = exports.iter().filter(|export| matches!(found(export.map), Some((_, Content::Moves(_))))).count();
+        ((BYTES_PER_CELL + most + BYTES_OF_MOVES * moves) * width * height) as u64
     }
 
     /// What a session shows, with as many cells as the dimensions say. It is refused if these results need more memory than may be
@@ -161,10 +205,18 @@ impl Subject {
         let mut geo = session.heightmap.as_ref().and_then(|map| map.geo);
         let mut terrain = terrain.clone();
         let (width, height) = (terrain.width(), terrain.height());
+        let moves = exports.iter().filter_map(|export| match found(export.map) {
+            Some((_, Content::Moves(of))) => Some((export.map, of(&session.simulation))),
+            _ => None,
+        });
+        let mut moves: Vec<(&'static str, Grid)> = moves.collect();
         if dimensions.size.is_square() && width != height {
             // To the right of the map or below it, the square is filled with the heights of the map's border.
             let side = width.max(height);
             terrain = analysis::extended(&terrain, (side, side));
+            for (_, grid) in &mut moves {
+                *grid = Grid::from_fn(side, side, |x, y| grid.clamped(x as isize, y as isize));
+            }
             if let Some(geo) = &mut geo {
                 (geo.width, geo.height) =
                     (geo.width * side as f64 / width as f64, geo.height * side as f64 / height as f64);
@@ -173,7 +225,8 @@ impl Subject {
         if size != (terrain.width(), terrain.height()) {
             terrain = analysis::resized(&terrain, size);
         }
-        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print })
+        moves.iter_mut().for_each(|(_, grid)| *grid = grid.resampled(size.0, size.1));
+        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves })
     }
 
     /// Colours of the ground without light: red, green and blue of each cell.
@@ -255,6 +308,10 @@ impl Export {
                 return write(path, terrain, &picture, progress);
             }
             (Content::Numbers(make), _) => make(subject),
+            (Content::Moves(_), _) => {
+                let kept = subject.moves.iter().find(|(name, _)| *name == self.map);
+                kept.map_or_else(|| Grid::filled(size.0, size.1, 0.0), |(_, grid)| grid.clone())
+            }
             (Content::Layer(layer), _) => terrain.layer_or_empty(layer),
         };
         let range = grid.min_max();

@@ -6,7 +6,7 @@ use super::*;
 use crate::{io::heightmap, model::origin::Options, sim::terrain::Edge};
 
 fn subject(terrain: Terrain) -> Subject {
-    Subject { terrain, look: Look::default(), geo: None, print: Print::default() }
+    Subject { terrain, look: Look::default(), geo: None, print: Print::default(), moves: Vec::new() }
 }
 
 fn hills(width: usize, height: usize) -> Terrain {

@@ -93,7 +93,10 @@ impl Names {
         facts.set_up(&mut session)?;
         let kept: Vec<&str> = facts.kept.iter().map(String::as_str).collect();
         let mut names = Self::default();
-        for (name, memory) in session.simulation.memories(&kept) {
+        let all: Vec<String> = session.simulation.memories(&kept).into_iter().map(|(name, _)| name).collect();
+        let young: Vec<String> = all.into_iter().filter(|name| session.simulation.is_young(name)).collect();
+        let memories = session.simulation.memories(&kept).into_iter();
+        for (name, memory) in memories.filter(|(name, _)| !young.contains(name)) {
             match memory {
                 Memory::Cells(_) => names.maps.push(Some(name)),
                 Memory::Number(_) => names.numbers.push(name),

@@ -47,16 +47,33 @@ fn cliff() -> Terrain {
 fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
     let (slopes, plane, wraps, lake, sea, cliff) =
         (hills(64, Edge::Open), plane(), hills(64, Edge::Wrap), lake(48, 1.0), lake(384, 3000.0), cliff());
-    let gentle = [("deposition_rate", "0.01"), ("friction", "0.5")];
+    let mass = ("law", "mass-transfer");
+    let gentle = [mass, ("deposition_rate", "0.01"), ("friction", "0.5")];
     let published = ("mode", "published");
     let still = ("rain_rate", "0");
-    let cases: [(&str, &str, &Terrain, GuardedCase<'_>, &Terrain, GuardedCase<'_>); 13] = [
-        ("droplets", "steps", &slopes, &[("dt", "5")], &slopes, &[("dt", "0.01")]),
-        ("droplets", "steps", &plane, &[published, ("dt", "5"), ("deposition_rate", "1")], &plane, &[published]),
-        ("droplets", "digging", &slopes, &[], &slopes, &gentle),
+    let cases: [(&str, &str, &Terrain, GuardedCase<'_>, &Terrain, GuardedCase<'_>); 15] = [
+        ("droplets", "steps", &slopes, &[mass, ("dt", "5")], &slopes, &[mass, ("dt", "0.01")]),
+        (
+            "droplets",
+            "steps",
+            &plane,
+            &[mass, published, ("dt", "5"), ("deposition_rate", "1")],
+            &plane,
+            &[mass, published],
+        ),
+        (
+            "droplets",
+            "digging",
+            &slopes,
+            &[("exchange", "1"), ("entrainment", "100")],
+            &plane,
+            &[("entrainment", "0.1")],
+        ),
+        ("droplets", "banks", &cliff, &[("length", "1")], &plane, &[]),
+        ("droplets", "digging", &slopes, &[mass], &plane, &gentle),
         ("droplets", "laying", &slopes, &[], &slopes, &[("law", "capacity"), ("settling", "0")]),
-        ("droplets", "banks", &cliff, &[], &plane, &gentle),
-        ("droplets", "circling", &wraps, &[("dt", "0.01")], &wraps, &[]),
+        ("droplets", "banks", &cliff, &[mass], &plane, &gentle),
+        ("droplets", "circling", &wraps, &[mass, ("dt", "0.01")], &wraps, &[mass]),
         ("runoff", "digging", &slopes, &[("capacity", "2"), ("dissolution", "1")], &slopes, &[("capacity", "0")]),
         ("water", "steps", &sea, &[], &lake, &[("dt", "0.001")]),
         ("water", "slow ticks", &sea, &[("dt", "0.05")], &lake, &[]),

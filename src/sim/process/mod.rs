@@ -13,6 +13,8 @@ pub mod droplets;
 pub mod guard;
 #[cfg(test)]
 mod guarded;
+#[cfg(test)]
+mod land;
 pub mod runoff;
 #[cfg(test)]
 mod scaled;
@@ -87,6 +89,8 @@ pub struct Info {
     pub silent: &'static [(&'static str, &'static str)],
     /// Parameters of which the mask scales only one of the uses.
     pub partly_masked: &'static [&'static str],
+    /// What it remembers that projects of earlier versions don't have: there it begins empty.
+    pub young: &'static [&'static str],
 }
 
 impl Info {
@@ -106,6 +110,7 @@ impl Info {
         guards: &[],
         silent: &[],
         partly_masked: &[],
+        young: &[],
     };
 
     /// Memory that it takes for each cell with so many threads, in bytes.
@@ -249,6 +254,11 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
         None
     }
 
+    /// Discharge of the rain that its droplets bring, times its direction along columns and rows, in square metres of rained-on land.
+    fn momentum(&self) -> Option<[Grid; 2]> {
+        None
+    }
+
     /// The slope, as a tangent, at which each cell's ground stands, if the process lets ground slide.
     fn talus(&self, _: &Terrain) -> Option<Grid> {
         None
@@ -260,7 +270,7 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
     }
 
     /// A map that the process keeps besides the layers, if it keeps this one.
-    fn map(&self, _: Quantity) -> Option<&Grid> {
+    fn map(&self, _: Quantity) -> Option<Grid> {
         None
     }
 }
@@ -296,12 +306,14 @@ pub trait AnyProcess: Send + Sync {
     fn tracks(&self) -> &[Track];
     /// See [`Process::velocity`].
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]>;
+    /// See [`Process::momentum`].
+    fn momentum(&self) -> Option<[Grid; 2]>;
     /// See [`Process::talus`].
     fn talus(&self, terrain: &Terrain) -> Option<Grid>;
     /// See [`Process::wind`].
     fn wind(&self) -> Option<wind::Weather>;
     /// See [`Process::map`].
-    fn map(&self, quantity: Quantity) -> Option<&Grid>;
+    fn map(&self, quantity: Quantity) -> Option<Grid>;
     /// A copy in the same state.
     fn boxed_clone(&self) -> Box<dyn AnyProcess>;
     /// A process of the same kind at its defaults.
@@ -361,6 +373,10 @@ impl<P: Process> AnyProcess for P {
         Process::velocity(self, terrain)
     }
 
+    fn momentum(&self) -> Option<[Grid; 2]> {
+        Process::momentum(self)
+    }
+
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
         Process::talus(self, terrain)
     }
@@ -369,7 +385,7 @@ impl<P: Process> AnyProcess for P {
         Process::wind(self)
     }
 
-    fn map(&self, quantity: Quantity) -> Option<&Grid> {
+    fn map(&self, quantity: Quantity) -> Option<Grid> {
         Process::map(self, quantity)
     }
 

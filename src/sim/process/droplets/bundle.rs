@@ -44,6 +44,48 @@ pub struct Outcome {
     pub holding: Vec<Droplet>,
 }
 
+impl Outcome {
+    /// Takes a droplet that has stopped out of its lane. None if it has ended; what it did is then added. One that has taken the most
+    /// steps, if there are such, ran in circles.
+    pub(super) fn take(&mut self, bundle: &mut Bundle, lane: usize, most_steps: Option<u32>) -> Option<Droplet> {
+        let droplet = bundle.droplet(lane);
+        if std::mem::take(&mut bundle.runs.0[lane]) != 0 {
+            return Some(droplet);
+        }
+        self.steps += u64::from(droplet.steps);
+        self.endless += u64::from(most_steps.is_some_and(|most| droplet.steps >= most));
+        if bundle.left.0[lane] != 0 {
+            self.outflow += f64::from(droplet.mass);
+        } else if droplet.mass != 0.0 {
+            self.holding.push(droplet);
+        }
+        None
+    }
+
+    /// Adds what a bundle did since the last time.
+    pub(super) fn account(&mut self, bundle: &mut Bundle) {
+        let (given, exchanged) = (std::mem::take(&mut bundle.given), std::mem::take(&mut bundle.exchanged));
+        for (given, exchanged) in given.0.into_iter().zip(exchanged.0) {
+            self.eroded += 0.5 * (f64::from(exchanged) + f64::from(given));
+            self.deposited += 0.5 * (f64::from(exchanged) - f64::from(given));
+        }
+        for (sum, counts) in self.limited.iter_mut().zip(&mut bundle.limited) {
+            *sum += std::mem::take(counts).into_iter().map(u64::from).sum::<u64>();
+        }
+    }
+
+    /// Adds what others did.
+    pub(super) fn add(&mut self, other: Self) {
+        self.eroded += other.eroded;
+        self.deposited += other.deposited;
+        self.outflow += other.outflow;
+        self.steps += other.steps;
+        self.limited.iter_mut().zip(other.limited).for_each(|(sum, count)| *sum += count);
+        self.endless += other.endless;
+        self.holding.extend(other.holding);
+    }
+}
+
 impl Droplet {
     /// A droplet at rest, without sediment.
     pub fn at(x: f32, y: f32, volume: f32) -> Self {

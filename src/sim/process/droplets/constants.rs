@@ -5,14 +5,13 @@ use crate::sim::terrain::Terrain;
 
 /// The time step to which the published capacity refers.
 const PUBLISHED_DT: f32 = 1.2;
-/// Side of the published map, in cells.
-const PUBLISHED_SIDE: f32 = 256.0;
 /// Time without lower ground after which a droplet counts as caught in a hollow.
 const PATIENCE: f32 = 20.0;
 
 /// The constants of a law on a terrain.
 pub(super) struct Constants {
-    pub(super) law: DropletLaw,
+    /// Whether the capacity follows the fall, and not the speed alone.
+    pub(super) falls: bool,
     pub(super) dt: f32,
     /// Cells per unit of length of the published map.
     pub(super) cells: f32,
@@ -26,15 +25,17 @@ pub(super) struct Constants {
     pub(super) min_volume: f32,
     pub(super) patience: f32,
     pub(super) most_steps: u32,
+    /// The slope from which on banks may fail.
+    pub(super) steep: f32,
 }
 
 impl Constants {
     pub(super) fn new(params: &Params, terrain: &Terrain) -> Self {
-        let side = terrain.width().min(terrain.height()) as f32;
         // A share lost per step as a rate per step: −ln(1 − K), to within a few percent.
         let rate = |share: f32| share / (1.0 - 0.5 * share);
-        let mut law = match params.law {
-            DropletLaw::MassTransfer => Self {
+        let falls = params.law != DropletLaw::Capacity;
+        let mut law = if falls {
+            Self {
                 dt: params.dt,
                 acceleration: 1.0 / params.density,
                 friction: params.friction,
@@ -45,28 +46,30 @@ impl Constants {
                 min_volume: params.min_volume,
                 patience: PATIENCE,
                 ..Self::EMPTY
-            },
-            DropletLaw::Capacity => Self {
+            }
+        } else {
+            Self {
                 dt: 1.0,
                 acceleration: params.acceleration,
                 friction: rate(params.drag),
-                capacity: params.capacity * 0.01 * terrain.cell_size * side / PUBLISHED_SIDE,
+                capacity: params.capacity * 0.01 * params.length,
                 lifting: rate(params.suspension),
                 settling: rate(params.settling),
                 evaporation: params.evaporation,
                 patience: PATIENCE,
                 ..Self::EMPTY
-            },
+            }
         };
-        law.law = params.law;
-        law.cells = side / PUBLISHED_SIDE;
+        law.falls = falls;
+        law.cells = params.length / terrain.cell_size;
+        law.steep = params.stands().sand;
         law.steepness = 1.0 / terrain.cell_size;
         law.most_steps = 4 * (terrain.width() + terrain.height()) as u32;
         law
     }
 
     const EMPTY: Self = Self {
-        law: DropletLaw::MassTransfer,
+        falls: true,
         dt: 0.0,
         cells: 0.0,
         steepness: 0.0,
@@ -79,5 +82,6 @@ impl Constants {
         min_volume: 0.0,
         patience: 0.0,
         most_steps: 0,
+        steep: 0.0,
     };
 }

@@ -21,10 +21,10 @@
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use super::{
-    DropletLaw,
     bundle::{Bundle, Droplet, Outcome},
     constants::Constants,
     ground::Ground,
+    streams::{SINKING, SWIMMING},
     tracks::Tracks,
 };
 use crate::sim::{
@@ -89,13 +89,16 @@ impl Swarm for CuredWave<'_> {
     #[inline(always)]
     fn step(&self, bundle: &mut Bundle, block: &Block) -> LaneMask {
         let ran = bundle.runs;
-        let (from, amount) = self.advance(bundle);
+        let (from, amount, steep) = self.advance(bundle);
         let mut parts = [Lanes::default(); LANES];
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
                 let place = [from[0].0[lane], from[1].0[lane]];
                 // SAFETY: the droplet has come there, and no other block that runs now comes near.
                 parts[lane] = unsafe { self.ground.change(place, amount.0[lane]) };
+                if steep.0[lane] != 0 {
+                    self.ground.undercut(place.map(|place| place as i32));
+                }
             }
         }
         let given = sums(&parts);
@@ -115,39 +118,16 @@ impl Swarm for CuredWave<'_> {
     }
 
     fn take(&self, bundle: &mut Bundle, lane: usize, outcome: &mut Outcome) -> Option<Droplet> {
-        let droplet = bundle.droplet(lane);
-        if std::mem::take(&mut bundle.runs.0[lane]) != 0 {
-            return Some(droplet);
-        }
-        outcome.steps += u64::from(droplet.steps);
-        outcome.endless += u64::from(self.ground.edge == Edge::Wrap && droplet.steps >= self.law.most_steps);
-        if bundle.left.0[lane] != 0 {
-            outcome.outflow += f64::from(droplet.mass);
-        } else if droplet.mass != 0.0 {
-            outcome.holding.push(droplet);
-        }
-        None
+        let most_steps = (self.ground.edge == Edge::Wrap).then_some(self.law.most_steps);
+        outcome.take(bundle, lane, most_steps)
     }
 
     fn account(&self, bundle: &mut Bundle, outcome: &mut Outcome) {
-        let (given, exchanged) = (std::mem::take(&mut bundle.given), std::mem::take(&mut bundle.exchanged));
-        for (given, exchanged) in given.0.into_iter().zip(exchanged.0) {
-            outcome.eroded += 0.5 * (f64::from(exchanged) + f64::from(given));
-            outcome.deposited += 0.5 * (f64::from(exchanged) - f64::from(given));
-        }
-        for (sum, counts) in outcome.limited.iter_mut().zip(&mut bundle.limited) {
-            *sum += std::mem::take(counts).into_iter().map(u64::from).sum::<u64>();
-        }
+        outcome.account(bundle);
     }
 
     fn add(outcome: &mut Outcome, other: Outcome) {
-        outcome.eroded += other.eroded;
-        outcome.deposited += other.deposited;
-        outcome.outflow += other.outflow;
-        outcome.steps += other.steps;
-        outcome.limited.iter_mut().zip(other.limited).for_each(|(sum, count)| *sum += count);
-        outcome.endless += other.endless;
-        outcome.holding.extend(other.holding);
+        outcome.add(other);
     }
 }
 
@@ -190,10 +170,10 @@ impl CuredWave<'_> {
         }
     }
 
-    /// Moves eight droplets by a step. Returns where they were, and what they take off there: metres times cells; what is negative is
-    /// laid down.
+    /// Moves eight droplets by a step. Returns where they were, what they take off there, in metres times cells (what is negative is
+    /// laid down), and which of them dig where it is steep.
     #[inline(always)]
-    fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes) {
+    fn advance(&self, bundle: &mut Bundle) -> ([Lanes; 2], Lanes, LaneMask) {
         let (law, ground) = (&self.law, self.ground);
         let Local { friction, capacity, lifting, settling, evaporation } = self.local(bundle);
         let all = |value: f32| Lanes([value; LANES]);
@@ -202,7 +182,7 @@ impl CuredWave<'_> {
         let [here, along_x, along_y] = unsafe { ground.sample(bundle.x, bundle.y) };
         let (slope_x, slope_y) = (along_x * all(law.steepness), along_y * all(law.steepness));
         let mut push = all(-law.acceleration) / (one + (slope_x * slope_x + slope_y * slope_y)).sqrt();
-        if law.law == DropletLaw::MassTransfer {
+        if law.falls {
             push = push / bundle.volume;
         }
         let (push_x, push_y) = (push * slope_x, push * slope_y);
@@ -234,16 +214,27 @@ impl CuredWave<'_> {
         ground.expect(bundle.x + bundle.vx * (time * all(law.cells)), bundle.y + bundle.vy * (time * all(law.cells)));
         let fall = here - ahead;
         let speed = (bundle.vx * bundle.vx + bundle.vy * bundle.vy).sqrt();
-        let capacity = match law.law {
-            DropletLaw::MassTransfer => bundle.volume * bundle.volume * speed * capacity * fall.max(zero) / time,
-            DropletLaw::Capacity => capacity * speed * bundle.volume,
+        let capacity = if law.falls {
+            bundle.volume * bundle.volume * speed * capacity * fall.max(zero) / time
+        } else {
+            capacity * speed * bundle.volume
         };
-        let lacking = capacity - bundle.mass;
+        // SAFETY: droplets are on the map.
+        let (columns, rows) = unsafe { (from[0].truncated(), from[1].truncated()) };
+        let depth = ground.standing_water(columns, rows, here);
+        let swims = depth.above(zero);
+        let lacking = swims.choose(zero, capacity) - bundle.mass;
         let kept_lacking = decay(lifting * time);
         let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
         let (digs, cut) = ((one - kept_lacking) * lacking, fall.max(zero) * all(GREATEST_CUT));
         let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));
-        let lays = (one - kept_excess) * lacking;
+        // No land grows out of standing water.
+        // Eight may lay theirs down in one cell.
+        let rise = swims.choose(depth * all(1.0 / LANES as f32), rise);
+        // Where the ground rises ahead water stands, and what it carries sinks.
+        let sinks = if law.falls { zero.above(fall) } else { LaneMask::default() };
+        let lays = sinks.without(swims).choose(-bundle.mass, (one - kept_excess) * lacking);
+        let lays = swims.choose(lays.min(lacking * all(SINKING)), lays);
         let amount = lacking.above(zero).choose(digs.min(cut), lays.max(-rise));
         let acts = bundle.runs.without(left);
         let limited = [short, digs.above(cut), (-rise).above(lays)];
@@ -253,13 +244,15 @@ impl CuredWave<'_> {
             }
         }
         bundle.behind = here;
-        bundle.volume = match law.law {
-            DropletLaw::MassTransfer => bundle.volume * decay(evaporation * time),
-            DropletLaw::Capacity => bundle.volume - evaporation * time,
-        };
+        bundle.volume =
+            if law.falls { bundle.volume * decay(evaporation * time) } else { bundle.volume - evaporation * time };
         let found = (bundle.lowest - all(1e-4 / law.steepness)).above(ahead);
         bundle.lowest = found.choose(ahead, bundle.lowest);
-        bundle.waited = found.choose(zero, bundle.waited + time);
+        let waits = swims.choose(time.max(all(law.patience / SWIMMING)), time);
+        bundle.waited = found.without(swims).choose(zero, bundle.waited + waits);
+        // Water that stands slows it down.
+        (bundle.vx, bundle.vy) =
+            (swims.choose(bundle.vx * all(0.5), bundle.vx), swims.choose(bundle.vy * all(0.5), bundle.vy));
         let mut ended = left.or(bundle.waited.above(all(law.patience)));
         for lane in 0..LANES {
             bundle.steps[lane] += bundle.runs.0[lane] & 1;
@@ -269,7 +262,8 @@ impl CuredWave<'_> {
         }
         bundle.left = bundle.left.or(left);
         bundle.runs = bundle.runs.without(ended);
-        (from, acts.choose(amount, zero))
+        let steep = (slope_x * slope_x + slope_y * slope_y).above(all(law.steep * law.steep)).and(amount.above(zero));
+        (from, acts.choose(amount, zero), steep)
     }
 
     #[cold]
@@ -294,7 +288,7 @@ fn sums(parts: &[Lanes; LANES]) -> Lanes {
 
 /// e^(−x) for 0 ≤ x ≤ 5 to 2e-5, from plain arithmetic alone: the Taylor polynomial at x/16, squared four times.
 #[inline(always)]
-fn decay(x: Lanes) -> Lanes {
+pub(super) fn decay(x: Lanes) -> Lanes {
     let all = |value: f32| Lanes([value; LANES]);
     let (one, part) = (all(1.0), x * all(1.0 / 16.0));
     let mut power = one - part * (one - part * (all(0.5) - part * (all(1.0 / 6.0) - part * all(1.0 / 24.0))));

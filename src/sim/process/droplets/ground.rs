@@ -36,39 +36,17 @@ const LAYERS: usize = 4;
 /// Places of the layers: bedrock, sand, what a unit of digging takes off bedrock (twice the softness), and bedrock and sand together.
 const BEDROCK: usize = 0;
 const SAND: usize = 1;
+const ERODIBILITY: usize = 2;
 const SURFACE: usize = 3;
 
 /// Numbers of a tile, and of a row with all layers.
 const NUMBERS: i32 = (size_of::<GroundTile>() / size_of::<f32>()) as i32;
 const ROW: i32 = (LAYERS * SIDE) as i32;
 const TILE: i32 = SIDE as i32;
+/// Depth from which on water stands in the way of droplets, in metres.
+const STANDING: f32 = 0.05;
 /// Bytes in a line of a processor's cache.
 const LINE: usize = 64;
-
-impl GroundTile {
-    /// The surface, row by row.
-    #[inline(always)]
-    pub(super) fn surface(&self) -> [Lanes; SIDE] {
-        let mut surface = [Lanes::default(); SIDE];
-        for row in 0..SIDE {
-            surface[row].0 = self.rows[row][SURFACE].0;
-        }
-        surface
-    }
-
-    /// Adds changes to the sand of its cells; where there is too little, the rest is taken off bedrock.
-    #[inline(always)]
-    pub(super) fn shift(&mut self, change: &[Lanes; SIDE]) {
-        let zero = Lanes::default();
-        for (row, change) in self.rows.iter_mut().zip(change) {
-            let [bedrock, sand, _, surface] = row;
-            let now = Lanes(sand.0) + *change;
-            bedrock.0 = (Lanes(bedrock.0) + now.min(zero)).0;
-            sand.0 = now.max(zero).0;
-            surface.0 = (Lanes(bedrock.0) + Lanes(sand.0)).0;
-        }
-    }
-}
 
 /// The copies of tiles, and the layers as they were last written.
 #[derive(Default)]
@@ -76,7 +54,11 @@ pub(super) struct Copies {
     tiles: TileCache<GroundTile>,
     /// For each tile the cells that have changed in this wave, as in a [`CellSet`].
     changed: Vec<AtomicU64>,
+    /// In the same way, those where droplets dug under what stands steep.
+    undercut: Vec<AtomicU64>,
     written: Option<[Edition; 3]>,
+    /// Whether water stood anywhere when it was last looked for.
+    wet: Option<(Edition, bool)>,
 }
 
 impl Clone for Copies {
@@ -102,21 +84,30 @@ pub(super) struct Ground<'a> {
     terrain: &'a Terrain,
     tiles: &'a TileCache<GroundTile>,
     changed: &'a [AtomicU64],
+    undercut: &'a [AtomicU64],
     /// From one row of tiles to the next, in numbers.
     stride: i32,
+    /// Whether water stands anywhere.
+    wet: bool,
 }
 
 impl<'a> Ground<'a> {
     /// The ground of a terrain. Nothing is laid above the `highest` ground.
     pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32) -> Self {
         let (width, height) = (terrain.width(), terrain.height());
-        let Copies { tiles, changed, written } = copies;
+        let Copies { tiles, changed, undercut, written, wet } = copies;
         tiles.begin(Tiling::new(width, height));
-        changed.resize_with(tiles.tiling().count(), AtomicU64::default);
+        for cells in [&mut *changed, &mut *undercut] {
+            cells.resize_with(tiles.tiling().count(), AtomicU64::default);
+        }
         if written.take() != Some(editions(terrain)) {
             tiles.forget();
         }
+        let water = terrain.water.edition();
+        let stands = || terrain.water.par_chunks(width).any(|row| row.iter().any(|&depth| depth > STANDING));
+        let (_, wet) = *wet.insert(wet.filter(|(seen, _)| *seen == water).unwrap_or_else(|| (water, stands())));
         Self {
+            wet,
             width: width as i32,
             height: height as i32,
             edge: terrain.edge,
@@ -128,6 +119,7 @@ impl<'a> Ground<'a> {
             stride: tiles.tiling().across() as i32 * NUMBERS,
             tiles,
             changed,
+            undercut,
         }
     }
 
@@ -225,17 +217,30 @@ impl<'a> Ground<'a> {
         unsafe { &mut *self.tiles.pointer().add(tile) }
     }
 
-    /// The surface of a tile, row by row. No thread may be changing it.
-    pub(super) fn surface_of(&self, tile: usize) -> [Lanes; SIDE] {
-        self.fill(tile);
-        // SAFETY: it is ready, and changed only by blocks of droplets that run.
-        unsafe { (*self.tiles.pointer().add(tile)).surface() }
+    /// Takes the cells where droplets dug under what stands steep into a set, which is to be empty.
+    pub(super) fn take_undercut(&self, undercut: &mut CellSet) {
+        for (tile, cells) in self.undercut.iter().enumerate() {
+            let dug = cells.load(Ordering::Relaxed);
+            if dug != 0 {
+                cells.store(0, Ordering::Relaxed);
+                undercut.insert_in(tile, dug);
+            }
+        }
     }
 
-    /// Adds the cells that have changed to a set.
-    pub(super) fn changed(&self, changed: &mut CellSet) {
-        let cells = self.changed.iter().enumerate();
-        cells.for_each(|(tile, cells)| changed.insert_in(tile, cells.load(Ordering::Relaxed)));
+    /// Notes that a droplet dug in a cell under what stands steep. Nobody else does so in its tile.
+    #[inline(always)]
+    pub(super) fn undercut(&self, [x, y]: [i32; 2]) {
+        let (tile, cell) = self.tile_and_cell(x, y);
+        let old = self.undercut[tile].load(Ordering::Relaxed);
+        self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
+    }
+
+    /// The tile of a cell on the map, and its place there, row by row.
+    #[inline(always)]
+    pub(super) fn tile_and_cell(&self, x: i32, y: i32) -> (usize, usize) {
+        let tile = (y >> TILE.ilog2()) * (self.stride / NUMBERS) + (x >> TILE.ilog2());
+        (tile as usize, ((y & (TILE - 1)) * TILE + (x & (TILE - 1))) as usize)
     }
 
     /// Notes that cells of a tile have changed, which nobody else is changing.
@@ -245,30 +250,13 @@ impl<'a> Ground<'a> {
         self.changed[tile].store(old | cells, Ordering::Relaxed);
     }
 
-    /// Adds changes to the sand of a tile's cells; where there is too little, the rest is taken off bedrock.
-    pub(super) fn shift(&mut self, tile: usize, change: &[Lanes; SIDE]) {
-        self.tile(tile).shift(change);
-        self.note(tile, u64::MAX);
-    }
-
-    /// Takes sand off a cell down to a height, as far as it has some. Returns what was taken.
-    pub(super) fn cut(&mut self, cell: [i32; 2], height: f32) -> f32 {
-        let above = self.height_of(cell) - height;
-        let [bedrock, sand, _, surface] = self.layers(cell);
-        let old = *sand;
-        *sand = (old - above).max(0.0);
-        *surface = *bedrock + *sand;
-        let taken = old - *sand;
-        self.note_cell(cell);
-        taken
-    }
-
     fn note_cell(&mut self, cell: [i32; 2]) {
         let (tile, row, column) = self.place(cell);
         self.note(tile, 1 << (row * SIDE + column));
     }
 
     /// The cell at a place; outside, the one that stands for it, or none.
+    #[inline]
     pub(super) fn cell(&self, x: isize, y: isize) -> Option<[i32; 2]> {
         let (width, height) = (self.width as usize, self.height as usize);
         Some([self.edge.index(x, width)? as i32, self.edge.index(y, height)? as i32])
@@ -292,9 +280,43 @@ impl<'a> Ground<'a> {
         *self.layers(cell)[SURFACE]
     }
 
+    /// Height of a cell's ground before the wave, in metres.
+    pub(super) fn height_before(&self, [x, y]: [i32; 2]) -> f32 {
+        let cell = (y * self.width + x) as usize;
+        self.terrain.bedrock[cell] + self.terrain.sand[cell]
+    }
+
     /// Thickness of a cell's sand, in metres.
     pub(super) fn sand_of(&mut self, cell: [i32; 2]) -> f32 {
         *self.layers(cell)[SAND]
+    }
+
+    /// Height of a cell's ground and thickness of its sand, in metres, and what a unit of digging takes off its rock. No thread may be
+    /// changing its tile.
+    #[inline(always)]
+    pub(super) fn look(&self, [x, y]: [i32; 2]) -> [f32; 3] {
+        let (tile, cell) = self.tile_and_cell(x, y);
+        self.fill(tile);
+        // SAFETY: the tile is ready, and changed only by blocks of droplets that run.
+        let row = unsafe { &(*self.tiles.pointer().add(tile)).rows[cell / SIDE] };
+        [SURFACE, SAND, ERODIBILITY].map(|layer| row[layer].0[cell % SIDE])
+    }
+
+    /// Whether a cell is kept at its height: the outermost ones of an open map are its base level.
+    pub(super) fn is_held(&self, [x, y]: [i32; 2]) -> bool {
+        self.edge == Edge::Open && (x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1)
+    }
+
+    /// Takes a thickness off a cell, sand first, then rock. Returns what was really taken.
+    pub(super) fn break_off(&mut self, cell: [i32; 2], thickness: f32) -> f32 {
+        let [bedrock, sand, _, surface] = self.layers(cell);
+        let (old_bedrock, old_sand) = (*bedrock, *sand);
+        let loose = thickness.min(old_sand);
+        (*sand, *bedrock) = (old_sand - loose, old_bedrock - (thickness - loose));
+        let taken = (old_sand - *sand) + (old_bedrock - *bedrock);
+        *surface = *bedrock + *sand;
+        self.note_cell(cell);
+        taken
     }
 
     /// Puts sand on a cell, or takes it off. Returns by how much the layer really changed.
@@ -377,6 +399,101 @@ impl<'a> Ground<'a> {
         let (north, south) = (nw + fx * (ne - nw), sw + fx * (se - sw));
         let along_x = (ne - nw) + fy * ((se - sw) - (ne - nw));
         [north + fy * (south - north), along_x, south - north]
+    }
+
+    /// How high what sinks in these cells may lie above their ground, which is given, where water stands in them; 0 where none does.
+    #[inline(always)]
+    pub(super) fn standing_water(&self, columns: [i32; LANES], rows: [i32; LANES], ground: Lanes) -> Lanes {
+        let mut room = Lanes::default();
+        if self.wet {
+            for lane in 0..LANES {
+                room.0[lane] = (self.still_level([columns[lane], rows[lane]]) - ground.0[lane]).max(0.0);
+            }
+        }
+        room
+    }
+
+    /// The level of the water that stands in a cell, as it was before the wave: that of the lowest water or dry ground among places
+    /// around, as what flows or has been lifted is higher. Less than any ground where there is no water.
+    pub(super) fn still_level(&self, [x, y]: [i32; 2]) -> f32 {
+        let depth = |[x, y]: [i32; 2]| self.terrain.water[(y * self.width + x) as usize];
+        if !self.wet || depth([x, y]) <= STANDING {
+            return f32::NEG_INFINITY;
+        }
+        let mut level = self.height_before([x, y]) + depth([x, y]);
+        for far in [1, 4, 16] {
+            for (dx, dy) in [(-far, 0), (far, 0), (0, -far), (0, far)] {
+                if let Some(cell) = self.cell(x as isize + dx, y as isize + dy) {
+                    level = level.min(self.height_before(cell) + depth(cell));
+                }
+            }
+        }
+        level
+    }
+
+    /// The surface of cells on the map.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there.
+    #[inline(always)]
+    pub(super) unsafe fn heights(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Lanes {
+        let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
+        let mut heights = Lanes::default();
+        for lane in 0..LANES {
+            let place = self.of_row(rows[lane]) + Self::of_column(columns[lane]);
+            // SAFETY: the tile is ready, as promised by the caller.
+            heights.0[lane] = unsafe { *surfaces.add(place as usize) };
+        }
+        heights
+    }
+
+    /// The surface of cells on the map, and of those to the west, east, north and south of each; beyond a border that does not wrap
+    /// that of the border.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there.
+    #[inline(always)]
+    pub(super) unsafe fn around(&self, columns: [i32; LANES], rows: [i32; LANES]) -> [Lanes; 5] {
+        let surfaces = self.numbers().wrapping_add(SURFACE * SIDE);
+        let mut places = [[0; LANES]; 5];
+        for lane in 0..LANES {
+            let (x, y) = (columns[lane], rows[lane]);
+            let (column, row) = (Self::of_column(x), self.of_row(y));
+            places[0][lane] = row + column;
+            places[1][lane] = row + Self::of_column(self.on_side(x - 1, self.width));
+            places[2][lane] = row + Self::of_column(self.on_side(x + 1, self.width));
+            places[3][lane] = self.of_row(self.on_side(y - 1, self.height)) + column;
+            places[4][lane] = self.of_row(self.on_side(y + 1, self.height)) + column;
+        }
+        let mut heights = [Lanes::default(); 5];
+        for cell in 0..5 {
+            for lane in 0..LANES {
+                // SAFETY: the tiles of all of the five cells are ready, as promised by the caller.
+                heights[cell].0[lane] = unsafe { *surfaces.add(places[cell][lane] as usize) };
+            }
+        }
+        heights
+    }
+
+    /// Takes an amount off a cell, or lays it down where it is negative, but not above a height that was found before others laid theirs
+    /// down there. Returns what was really taken, in metres.
+    ///
+    /// # Safety
+    /// [`Self::come_to`] has been there, and no other thread uses this cell or changes its tile meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn take(&self, [x, y]: [i32; 2], amount: f32, most: f32) -> f32 {
+        let (tile, cell) = self.tile_and_cell(x, y);
+        self.note(tile, 1 << cell);
+        // SAFETY: the tile is ready, and changed by this thread alone.
+        let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
+        let [bedrock, sand, erodibility, surface] = rows[cell / SIDE].each_mut().map(|row| &mut row.0[cell % SIDE]);
+        let (old_bedrock, old_sand) = (*bedrock, *sand);
+        let room = if most > *surface { most - *surface } else { 0.0 };
+        // What is no number stays none.
+        let amount = if amount < -room { -room } else { amount };
+        let [new_bedrock, new_sand] = self.taken_off(amount, old_bedrock, old_sand, *erodibility, *surface);
+        (*bedrock, *sand, *surface) = (new_bedrock, new_sand, new_bedrock + new_sand);
+        (old_sand - new_sand) + (old_bedrock - new_bedrock)
     }
 
     /// Takes an amount off 3 × 3 cells, or lays it down where it is negative, with the weights of a quadratic B-spline around a
@@ -476,8 +593,7 @@ impl<'a> Ground<'a> {
         let tile = unsafe { &mut *self.tiles.pointer().add(tile) };
         let [bedrock, sand, erodibility, surface] = tile.rows[line].each_mut().map(|row| &mut row.0[column]);
         let (old_bedrock, old_sand) = (*bedrock, *sand);
-        let border = x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1;
-        let [new_bedrock, new_sand] = if border && amount > 0.0 && self.edge == Edge::Open {
+        let [new_bedrock, new_sand] = if amount > 0.0 && self.is_held([x, y]) {
             let spare = (*surface - self.terrain.start[(y * self.width + x) as usize]).max(0.0);
             let loose = amount.min(old_sand).min(spare);
             let solid = ((amount - loose) * *erodibility).min(spare - loose);
@@ -492,7 +608,7 @@ impl<'a> Ground<'a> {
 
 /// Brings what has changed in the copies into the layers. Returns the tiles in which it has, in order.
 pub(super) fn write_back(terrain: &mut Terrain, copies: &mut Copies) -> Vec<usize> {
-    let Copies { tiles, changed, written } = copies;
+    let Copies { tiles, changed, written, .. } = copies;
     let (tiling, width) = (tiles.tiling(), terrain.width());
     let cells = changed.iter_mut().enumerate();
     let changed: Vec<usize> =

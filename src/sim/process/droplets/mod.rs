@@ -1,6 +1,6 @@
 //! Hydraulic erosion by droplets: each runs downhill, digs where it speeds up and drops its load where it slows down.
 //!
-//! Two laws, each as published ([`published`]) and in the cured default. Droplets run eight at a time in blocks of the map, and
+//! Three laws, each as published and in the cured default: streams (`streams.rs`), and the two of [`published`] and `cured.rs`. Droplets run eight at a time in blocks of the map, and
 //! what a wave costs follows its droplets, not the map; the result does not depend on the number of
 //! threads (see [`crate::sim::swarm`]).
 
@@ -8,10 +8,15 @@ mod banks;
 pub mod bundle;
 mod constants;
 mod cured;
+mod discharge;
 mod ground;
 mod peak;
+pub mod plain;
 pub mod published;
+#[cfg(test)]
+mod rivers;
 mod settling;
+mod streams;
 #[cfg(test)]
 mod tests;
 pub mod tracks;
@@ -23,30 +28,38 @@ use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::
 use crate::{
     params::{choice, knob},
     sim::{
+        grid::Grid,
         masked::{Covered, factors},
+        memory::Memories,
+        quantity::Quantity,
         real::Lanes,
         rng::Stream,
         terrain::{Layer, Terrain},
         tiles::{CellSet, TileCache, Tiling},
     },
 };
-use banks::Banks;
+use banks::Stands;
 use bundle::Droplet;
 use constants::Constants;
+use discharge::Discharge;
 use ground::{Copies, Ground};
 use peak::Peak;
 use published::{CapacityLaw, DropletState, DropletStep, MassTransfer};
+use streams::StreamLaw;
 use tracks::Tracks;
 use wave::DriveTile;
 
 const D1: &str = "SimpleErosion (McDonald 2020)";
+const H1: &str = "McDonald 2020 (procedural hydrology) and 2023 (meandering rivers)";
 const D3: &str = "ours; the law is Chiba 1998 as in UIUC CS 418";
 
 /// How a droplet moves and what it can carry.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DropletLaw {
-    /// Capacity follows speed and fall; one rate for both directions.
+    /// Droplets find each other: capacity follows the water that passes, and its momentum draws them along.
     #[default]
+    Streams,
+    /// Capacity follows speed and fall; one rate for both directions.
     MassTransfer,
     /// Capacity follows speed and water; own rates for lifting and settling.
     Capacity,
@@ -58,8 +71,8 @@ pub struct Params {
     /// Cured, or as the article prints it.
     #[reflect(@choice().source(D1))]
     pub mode: Mode,
-    /// Which of the two models moves the droplets.
-    #[reflect(@choice().source("McDonald 2020; Chiba 1998"))]
+    /// Which of the models moves the droplets.
+    #[reflect(@choice().source("McDonald 2020 and 2023; Chiba 1998"))]
     pub law: DropletLaw,
     /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
     #[reflect(@knob(1.0..=1_000_000.0).unit("droplets").source(D1).log().main().grows())]
@@ -83,12 +96,47 @@ pub struct Params {
     /// How fast the load follows the capacity. High cuts deep and drops quickly; low spreads the work along the way.
     #[reflect(@knob(0.01..=1.0).symbol("Kd").source(D1).log().main().only("law=mass-transfer"))]
     pub deposition_rate: f32,
-    /// Share of the water lost per unit of time. High ends droplets on the slopes; low lets them reach the plain.
-    #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main().only("law=mass-transfer"))]
+    /// Share of the water lost per unit of time, or of the way. High ends droplets on the slopes; low lets them reach the plain.
+    #[reflect(@knob(0.001..=0.5).symbol("Ke").source(D1).log().main().only("law=streams|mass-transfer"))]
     pub evaporation_rate: f32,
     /// Share of its water at which a droplet ends. Higher ends it sooner.
-    #[reflect(@knob(0.0001..=0.1).source(D1).log().only("law=mass-transfer"))]
+    #[reflect(@knob(0.0001..=0.1).source(D1).log().only("law=streams|mass-transfer"))]
     pub min_volume: f32,
+    /// What a droplet carries at a slope of one where a hectare's rain passes, as a thickness over a cell; as published, how much more
+    /// it carries in a great stream. High cuts deep valleys.
+    #[reflect(@knob(0.1..=100.0).unit("m").source(H1).log().main().only("law=streams"))]
+    pub entrainment: f32,
+    /// How fast the load follows the capacity, per unit of length. High erodes slopes and valleys alike; low lets streams cut
+    /// narrow beds.
+    #[reflect(@knob(0.001..=1.0).symbol("Kd").source(H1).log().main().only("law=streams"))]
+    pub exchange: f32,
+    /// How the capacity grows with the land whose rain passes: with this power of it. Streams make rivers of this concavity.
+    #[reflect(@knob(0.1..=0.8).symbol("θ").source("Whipple & Tucker 1999").only("mode=default law=streams"))]
+    pub concavity: f32,
+    /// How much a slope turns a droplet, per unit of length. High makes it run straight down.
+    #[reflect(@knob(0.1..=10.0).source(H1).log().only("law=streams"))]
+    pub gravity: f32,
+    /// How much the water that passed before draws a droplet along, per unit of length. High makes streams meander.
+    #[reflect(@knob(0.0..=5.0).source(H1).main().only("law=streams"))]
+    pub transfer: f32,
+    /// Land whose rain must come together before it draws droplets along half as much as a great river does.
+    #[reflect(@knob(100.0..=10_000_000.0).unit("m²").source("ours; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
+    pub headwater: f32,
+    /// How far the maps of the streams follow the droplets of a tick, as a share. More or fewer droplets than one for 65 cells make it
+    /// more or less, but for the published mode. High makes streams shift quickly.
+    #[reflect(@knob(0.001..=1.0).symbol("λ").source(H1).log().only("law=streams"))]
+    pub renewal: f32,
+    /// Steps after which a droplet ends.
+    #[reflect(@knob(10.0..=10_000.0).unit("steps").source(H1).log().only("mode=published law=streams"))]
+    pub max_age: u32,
+    /// Length on the ground that counts as a cell of the published map: what is stated per step, or per unit of time or length, is
+    /// stated for it.
+    #[reflect(@knob(0.1..=1000.0).unit("m").symbol("L").source("ours").log().only("mode=default"))]
+    pub length: f32,
+    /// The steepest that rock of a softness of one half stands beside where droplets dig; harder rock stands steeper. What is steeper
+    /// slides down.
+    #[reflect(@knob(33.0..=80.0).unit("°").source("Schmidt & Montgomery 1995").only("mode=default"))]
+    pub bank_angle: f32,
     /// Gain of speed per step on a slope. High makes fast, straight-running droplets.
     #[reflect(@knob(0.1..=5.0).unit("cells/step").symbol("Ka").source(D3).log().only("law=capacity"))]
     pub acceleration: f32,
@@ -117,7 +165,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             mode: Mode::Default,
-            law: DropletLaw::MassTransfer,
+            law: DropletLaw::Streams,
             per_tick: 1000,
             total: 200_000,
             tracks: 60,
@@ -127,6 +175,16 @@ impl Default for Params {
             deposition_rate: 0.1,
             evaporation_rate: 0.001,
             min_volume: 0.01,
+            entrainment: 8.0,
+            exchange: 0.2,
+            concavity: 0.35,
+            gravity: 1.0,
+            transfer: 1.0,
+            headwater: 10_000.0,
+            renewal: 0.02,
+            max_age: 512,
+            length: 10.0,
+            bank_angle: 40.0,
             acceleration: 1.0,
             drag: 0.05,
             capacity: 1.0,
@@ -138,17 +196,33 @@ impl Default for Params {
     }
 }
 
-factors!(per_tick, friction, deposition_rate, evaporation_rate, capacity);
+factors!(per_tick, friction, deposition_rate, evaporation_rate, entrainment, exchange, capacity);
+
+impl Params {
+    /// The steepest that ground stands beside where droplets dig.
+    fn stands(&self) -> Stands {
+        match self.mode {
+            Mode::Default => Stands::at(REPOSE_ANGLE, self.bank_angle),
+            Mode::Published => Stands::at(PUBLISHED_ANGLE, PUBLISHED_ANGLE),
+        }
+    }
+}
+
+/// Angle at which dry sand comes to rest, in degrees.
+const REPOSE_ANGLE: f32 = 33.0;
+/// Angle of the published streams' banks, in degrees: a slope of 0.8.
+const PUBLISHED_ANGLE: f32 = 38.66;
 
 const INFO: Info = Info {
     key: "droplets",
     masked_key: "droplets-masked",
     title: "Droplets",
     about: "Drops of rain run downhill, dig where they speed up and drop their load where they slow down.",
-    source: "SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in UIUC CS 418",
+    source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
+             UIUC CS 418",
     bytes_per_cell: 38,
     bytes_per_cell_and_thread: 0,
-    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Start, Layer::Rain],
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand],
     replaces: &[],
     stages: &[
@@ -174,12 +248,13 @@ const INFO: Info = Info {
         },
         Guard {
             name: "banks",
-            about: "Cells whose ground gave way because one stood too far above or below its neighbours.",
+            about: "Times that a cell gave way because it stood too steep above one where a droplet dug.",
         },
         Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
     ],
     silent: &[("tracks", ""), ("total", ""), ("min_volume", "")],
     partly_masked: &[],
+    young: &["discharge", "momentum x", "momentum y", "renewals"],
 };
 
 /// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill
@@ -200,9 +275,9 @@ pub struct Droplets {
     wave: usize,
     fallen: usize,
     copies: Copies,
-    /// Cells that a wave has changed.
-    changed: CellSet,
-    banks: Banks,
+    discharge: Discharge,
+    /// Cells where a wave has undercut a bank.
+    undercut: CellSet,
     published: TileCache<DriveTile>,
     peak: Peak,
     tracks: Vec<Track>,
@@ -227,6 +302,7 @@ impl Process for Droplets {
     }
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
+        let streams = self.setup.params.law == DropletLaw::Streams;
         if stage == 0 {
             let mut stream = Stream::new(context.seed, INFO.key, context.tick);
             let covered = self.setup.covered(context.terrain, self.setup.params.mode);
@@ -239,13 +315,18 @@ impl Process for Droplets {
             self.setup.note([u64::from(cut), 0, 0, 0, 0]);
             self.watches = context.watched;
             self.tracks.clear();
+            if streams {
+                self.discharge.begin(context.terrain, streams::renewal_of(&self.setup.params, context.terrain));
+            } else {
+                self.discharge.clear();
+            }
             return Progress::Done;
         }
         let wave = self.wave.min(self.waiting.len());
         let starts: Vec<[f32; 2]> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
         self.setup.counts.particles += starts.len() as u64;
         match (self.setup.params.mode, self.setup.params.law) {
-            (Mode::Default, _) => self.run_cured(context, &starts),
+            (Mode::Default, _) | (_, DropletLaw::Streams) => self.run_on_copies(context, &starts),
             (Mode::Published, DropletLaw::MassTransfer) => {
                 let dt = self.setup.params.dt.min(self.longest_step());
                 let law = MassTransfer::new(&Params { dt, ..self.setup.params.clone() });
@@ -256,7 +337,30 @@ impl Process for Droplets {
                 self.run_published(context, &starts, self.setup.params.start_water, &law);
             }
         }
-        if self.waiting.is_empty() { Progress::Done } else { Progress::Again }
+        if !self.waiting.is_empty() {
+            return Progress::Again;
+        }
+        if streams {
+            self.discharge.renew(streams::land_of(&self.setup.params, context.terrain));
+        }
+        Progress::Done
+    }
+
+    fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+        let mut kept = self.setup.counts.memories();
+        kept.extend(self.discharge.memories(terrain));
+        kept
+    }
+
+    fn momentum(&self) -> Option<[Grid; 2]> {
+        self.discharge.maps().map(|[_, along, down]| [along, down])
+    }
+
+    fn map(&self, quantity: Quantity) -> Option<Grid> {
+        match quantity {
+            Quantity::StreamDischarge => self.discharge.maps().map(|[water, ..]| water),
+            _ => None,
+        }
     }
 
     fn tracks(&self) -> &[Track] {
@@ -285,7 +389,7 @@ impl Droplets {
         (self.watches && part > 0).then(|| Tracks::new(part))
     }
 
-    fn run_cured(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
+    fn run_on_copies(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
         let volume = if self.setup.params.law == DropletLaw::Capacity { self.setup.params.start_water } else { 1.0 };
         let droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
         let tracks = self.new_tracks(starts.len());
@@ -295,30 +399,37 @@ impl Droplets {
         let params = &self.setup.params;
         let covered = self.setup.covered(terrain, params.mode);
         let under = covered.as_ref().map_or(params, |covered| &covered.params);
-        let laws = [Constants::new(params, terrain), Constants::new(under, terrain)];
         let mask = covered.as_ref().map(|covered| &covered.mask);
         let mut ground = Ground::new(terrain, &mut self.copies, highest);
-        let outcome = cured::run(&ground, laws, mask, droplets, tracks.as_ref());
+        let outcome = if params.law == DropletLaw::Streams {
+            let laws = [params, under].map(|params| StreamLaw::new(params, terrain, highest));
+            streams::run(&ground, &self.discharge, laws, mask, droplets, tracks.as_ref())
+        } else {
+            let laws = [params, under].map(|params| Constants::new(params, terrain));
+            cured::run(&ground, laws, mask, droplets, tracks.as_ref())
+        };
         let laid = settling::settle(&mut ground, &outcome.holding, highest);
-        let (changed, banks) = (&mut self.changed, &mut self.banks);
-        changed.clear(ground.tiling());
-        ground.changed(changed);
-        let (fallen, cells, above) = banks.collapse(&mut ground, changed, highest);
-        // It was dug off there and is laid down here, neither of which is counted.
-        settling::settle(&mut ground, &above, highest);
+        let undercut = &mut self.undercut;
+        undercut.clear(ground.tiling());
+        ground.take_undercut(undercut);
+        if params.law != DropletLaw::Streams {
+            // These dig in all cells around.
+            undercut.grow();
+        }
+        let fallen = banks::fail(&mut ground, undercut, params.stands());
         let changed = ground::write_back(terrain, &mut self.copies);
         self.peak.follow(terrain, Tiling::new(terrain.width(), terrain.height()), &changed);
         if let Some(tracks) = tracks {
             self.tracks.extend(tracks.into_tracks());
         }
         let [short, cut, risen] = outcome.limited;
-        self.setup.note([short, cut, risen, cells, outcome.endless]);
+        self.setup.note([short, cut, risen, fallen.cells, outcome.endless]);
         self.setup.counts.substeps += outcome.steps;
         let area = context.terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        row.eroded += outcome.eroded * area;
-        row.deposited += (outcome.deposited + laid) * area;
-        row.moved += (outcome.eroded + outcome.deposited + laid + fallen) * area;
+        row.eroded += (outcome.eroded + fallen.volume) * area;
+        row.deposited += (outcome.deposited + laid + fallen.volume) * area;
+        row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
         row.outflow += outcome.outflow * area;
     }
 
@@ -330,7 +441,7 @@ impl Droplets {
         volume: f32,
         law: &S,
     ) {
-        (self.copies, self.banks) = Default::default();
+        self.copies = Copies::default();
         let terrain = &mut *context.terrain;
         let (width, height) = (terrain.width(), terrain.height());
         // A droplet that starts in the outermost ring has left before its first step.

@@ -18,13 +18,17 @@ const DIGITS: f32 = 64.0 * f32::EPSILON;
 /// in metres times cells.
 pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32) -> f64 {
     // Two digits below it, so that rounding lifts nothing higher.
-    let highest = highest.next_down().next_down();
+    let top = highest.next_down().next_down();
     let (mut all, mut window) = (0.0, Vec::new());
     // What even the cell where it ended can't resolve of a load goes with the next one.
     let mut rest = 0.0;
     let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
     for droplet in droplets {
         let (x, y) = (droplet.x as isize, droplet.y as isize);
+        // No land grows out of standing water.
+        let cell = [droplet.x as i32, droplet.y as i32];
+        let level = ground.still_level(cell);
+        let highest = if level > ground.height_of(cell) { level.min(top) } else { top };
         all += f64::from(droplet.mass);
         let mut load = rest + f64::from(droplet.mass);
         let rim = cells_around(ground, x, y, REACH, &mut window);

@@ -115,6 +115,7 @@ const INFO: Info = Info {
     }],
     silent: &[],
     partly_masked: &[],
+    young: &[],
 };
 
 /// The process: parameters and counts.

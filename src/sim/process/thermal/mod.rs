@@ -83,6 +83,7 @@ const INFO: Info = Info {
     }],
     silent: &[],
     partly_masked: &[],
+    young: &[],
 };
 
 /// Of a pair's excess, what slides in a tick.

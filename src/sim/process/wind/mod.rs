@@ -83,6 +83,7 @@ const INFO: Info = Info {
     ],
     // It remembers the ground that it came over, which the mask leaves alone.
     partly_masked: &["saturation_length"],
+    young: &[],
 };
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
@@ -193,12 +194,12 @@ impl Process for Wind {
         &self.tracks
     }
 
-    fn map(&self, quantity: Quantity) -> Option<&Grid> {
+    fn map(&self, quantity: Quantity) -> Option<Grid> {
         let maps = self.spare.as_ref()?;
         match quantity {
-            Quantity::WindPath => Some(&maps.path),
-            Quantity::WindFlux => Some(&maps.flux),
-            Quantity::Abrasion => Some(&maps.abraded),
+            Quantity::WindPath => Some(maps.path.clone()),
+            Quantity::WindFlux => Some(maps.flux.clone()),
+            Quantity::Abrasion => Some(maps.abraded.clone()),
             _ => None,
         }
     }

@@ -1,0 +1,208 @@
+//! Where the rain runs: maps of the water that passes a cell and of its way, which droplets make and follow.
+//!
+//! Droplets of a tick leave tracks and see the maps as they were before it. After the tick each map goes a share of the way towards
+//! what the tracks say. Nobody passes over the map for that: a tile where no droplet was catches up when one comes there, by the
+//! same steps, so that the bits are the same.
+
+use bytemuck::Zeroable;
+
+use crate::sim::{
+    grid::Grid,
+    memory::{Memories, Memory},
+    terrain::Terrain,
+    tiles::{CELLS, SIDE, TileCache, Tiling},
+};
+
+/// What a droplet meets in a cell and leaves there: the three maps, the three tracks and nothing. Together, because it needs them
+/// together.
+pub(super) type StreamCell = [f32; 8];
+/// Places of the water that passes, in square metres of rained-on land, and of that water times its direction.
+pub(super) const WATER: usize = 0;
+pub(super) const ALONG: usize = 1;
+pub(super) const DOWN: usize = 2;
+/// Where the tracks begin, in the order of the maps, in volumes of a fresh droplet.
+pub(super) const TRACKS: usize = 3;
+const MAPS: usize = 3;
+/// What is less than this, in square metres, is nothing.
+const LEAST: f32 = 1e-3;
+
+/// The cells of a tile.
+#[derive(Clone, Copy, Debug, Zeroable)]
+#[repr(C, align(64))]
+pub(super) struct StreamTile(pub(super) [StreamCell; CELLS]);
+
+/// The maps, and the tracks of the present tick.
+#[derive(Clone, Default)]
+pub(super) struct Discharge {
+    maps: Option<Maps>,
+    tracks: TileCache<StreamTile>,
+}
+
+/// Maps of a terrain.
+#[derive(Clone)]
+struct Maps {
+    /// In the order of [`StreamCell`].
+    grids: [Grid; MAPS],
+    /// Times that they were renewed since they were empty.
+    renewals: u64,
+    /// How many of these each tile has still to catch up with.
+    missed: Vec<u32>,
+    /// The least share that a renewal went so far.
+    share: f32,
+}
+
+impl Maps {
+    fn new(terrain: &Terrain) -> Self {
+        let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
+        let missed = vec![0; Tiling::new(terrain.width(), terrain.height()).count()];
+        Self { grids: [empty(), empty(), empty()], renewals: 0, missed, share: 1.0 }
+    }
+
+    fn fit(&self, terrain: &Terrain) -> bool {
+        (self.grids[0].width(), self.grids[0].height()) == (terrain.width(), terrain.height())
+    }
+
+    fn tiling(&self) -> Tiling {
+        Tiling::new(self.grids[0].width(), self.grids[0].height())
+    }
+
+    /// A value after the last so many renewals, where nothing passed.
+    fn faded(&self, mut value: f32, missed: u32) -> f32 {
+        for renewal in self.renewals - u64::from(missed)..self.renewals {
+            if value == 0.0 {
+                break;
+            }
+            value = renewed(value, 0.0, share_of(renewal + 1, self.share));
+        }
+        value
+    }
+
+    /// Has all tiles catch up.
+    fn catch_up(&mut self) {
+        let (tiling, width) = (self.tiling(), self.grids[0].width());
+        for tile in (0..tiling.count()).filter(|&tile| self.missed[tile] > 0).collect::<Vec<_>>() {
+            let [columns, rows] = tiling.cells(tile);
+            let missed = std::mem::take(&mut self.missed[tile]);
+            for map in 0..MAPS {
+                for y in rows.clone() {
+                    for cell in y * width + columns.start..y * width + columns.end {
+                        let value = self.grids[map][cell];
+                        if value != 0.0 {
+                            self.grids[map][cell] = self.faded(value, missed);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How far a renewal goes: the first few make a mean of all tracks so far, so that the first droplets count at once.
+fn share_of(renewal: u64, least: f32) -> f32 {
+    (1.0 / renewal as f32).max(least)
+}
+
+/// A value that goes a share of the way to another.
+fn renewed(value: f32, to: f32, share: f32) -> f32 {
+    let new = value + share * (to - value);
+    if new.abs() < LEAST { 0.0 } else { new }
+}
+
+impl Discharge {
+    /// Makes ready for a tick in which maps are followed. A renewal goes at least this `share` of the way.
+    pub(super) fn begin(&mut self, terrain: &Terrain, share: f32) {
+        self.fit(terrain);
+        if let Some(maps) = self.maps.as_mut().filter(|maps| maps.share != share) {
+            maps.catch_up();
+            maps.share = share;
+        }
+        self.tracks.begin(Tiling::new(terrain.width(), terrain.height()));
+        self.tracks.forget();
+    }
+
+    /// Forgets where the rain ran.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn fit(&mut self, terrain: &Terrain) {
+        if !self.maps.as_ref().is_some_and(|maps| maps.fit(terrain)) {
+            self.maps = Some(Maps::new(terrain));
+        }
+    }
+
+    /// The cells of all tiles, see [`TileCache::pointer`].
+    #[inline(always)]
+    pub(super) fn cells(&self) -> *mut StreamCell {
+        self.tracks.pointer().cast()
+    }
+
+    /// Makes a tile ready.
+    #[inline(always)]
+    pub(super) fn come_to(&self, tile: usize) {
+        if !self.tracks.has(tile) {
+            self.fill(tile);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill(&self, tile: usize) {
+        let Some(maps) = &self.maps else { return };
+        self.tracks.fill(tile, |filled| {
+            let [columns, rows] = maps.tiling().cells(tile);
+            let (width, missed) = (maps.grids[0].width(), maps.missed[tile]);
+            *filled = StreamTile::zeroed();
+            for (cells, y) in filled.0.chunks_mut(SIDE).zip(rows) {
+                for (cell, x) in cells.iter_mut().zip(columns.clone()) {
+                    for (map, grid) in maps.grids.iter().enumerate() {
+                        cell[map] = maps.faded(grid[y * width + x], missed);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Takes the tracks of the tick into the maps. A fresh droplet stands for so much rained-on land, in square metres.
+    pub(super) fn renew(&mut self, land: f32) {
+        let Some(maps) = &mut self.maps else { return };
+        let (tiling, width) = (maps.tiling(), maps.grids[0].width());
+        maps.renewals += 1;
+        maps.missed.iter_mut().for_each(|missed| *missed += 1);
+        let share = share_of(maps.renewals, maps.share);
+        let visited = self.tracks.filled();
+        let layers = maps.grids.each_mut().map(|grid| grid.change_in(&visited));
+        for &tile in &visited {
+            let [columns, rows] = tiling.cells(tile);
+            for (cells, y) in self.tracks.tile(tile).0.chunks(SIDE).zip(rows) {
+                for (cell, x) in cells.iter().zip(columns.clone()) {
+                    for map in 0..MAPS {
+                        layers[map][y * width + x] = renewed(cell[map], cell[TRACKS + map] * land, share);
+                    }
+                }
+            }
+            maps.missed[tile] = 0;
+        }
+        self.tracks.forget();
+    }
+
+    /// What is to be remembered.
+    pub(super) fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
+        self.fit(terrain);
+        let Some(maps) = &mut self.maps else { return Vec::new() };
+        maps.catch_up();
+        let Maps { grids: [water, along, down], renewals, .. } = maps;
+        let mut kept: Memories<'_> = [("discharge", water), ("momentum x", along), ("momentum y", down)]
+            .map(|(name, map)| (name, Memory::Cells(map)))
+            .into();
+        kept.push(("renewals", Memory::Count(renewals)));
+        kept
+    }
+
+    /// The three maps as they are now.
+    pub(super) fn maps(&self) -> Option<[Grid; MAPS]> {
+        let mut maps = self.maps.clone()?;
+        maps.catch_up();
+        Some(maps.grids)
+    }
+}
