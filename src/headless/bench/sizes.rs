@@ -10,7 +10,11 @@ use crate::{
     sim::{
         Simulation,
         generate::{TerrainParams, generate},
-        process::{AnyProcess, Mode, Process, droplets, runoff, thermal, water, wind},
+        process::{
+            AnyProcess, Mode, Process,
+            droplets::{self, DropletLaw},
+            runoff, thermal, water, wind,
+        },
         terrain::Terrain,
     },
 };
@@ -44,8 +48,8 @@ const fn subject(name: &'static str, of: Of, loose: bool, process: fn() -> Box<d
     Subject { name, of, loose, process }
 }
 
-fn droplets(mode: Mode) -> Box<dyn AnyProcess> {
-    Box::new(droplets::Droplets::with(droplets::Params { mode, ..Default::default() }))
+fn droplets(mode: Mode, law: DropletLaw) -> Box<dyn AnyProcess> {
+    Box::new(droplets::Droplets::with(droplets::Params { mode, law, ..Default::default() }))
 }
 
 fn published_wind() -> Box<dyn AnyProcess> {
@@ -53,11 +57,14 @@ fn published_wind() -> Box<dyn AnyProcess> {
     Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
 }
 
-const SUBJECTS: [Subject; 11] = [
-    subject("droplets, 1000", Of::Particles, false, || droplets(Mode::Default)),
-    subject("droplets, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Default)),
-    subject("droplets published, 1000", Of::Particles, false, || droplets(Mode::Published)),
-    subject("droplets published, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Published)),
+const SUBJECTS: [Subject; 12] = [
+    subject("streams, 1000", Of::Particles, false, || droplets(Mode::Default, DropletLaw::Streams)),
+    subject("streams, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Default, DropletLaw::Streams)),
+    subject("mass transfer, per cell", Of::ParticlesPerCell, false, || {
+        droplets(Mode::Default, DropletLaw::MassTransfer)
+    }),
+    subject("published, 1000", Of::Particles, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
+    subject("published, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
     subject("wind, 1024", Of::Particles, true, || Box::new(wind::Wind::default())),
     subject("wind, per cell", Of::ParticlesPerCell, true, || Box::new(wind::Wind::default())),
     subject("wind published, 1024", Of::Particles, true, published_wind),
