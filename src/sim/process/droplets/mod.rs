@@ -220,7 +220,7 @@ const INFO: Info = Info {
     about: "Drops of rain run downhill, dig where they speed up and drop their load where they slow down.",
     source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
              UIUC CS 418",
-    bytes_per_cell: 38,
+    bytes_per_cell: 66,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand],
