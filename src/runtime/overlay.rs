@@ -31,7 +31,7 @@ pub struct Overlay {
     pub arrows: bool,
     /// Least and largest value of the colours.
     pub range: (f32, f32),
-    /// Speed in metres per second that makes the longest arrow.
+    /// Speed in metres per second that makes the longest arrow; discharge in square metres where arrows are of streams.
     pub fastest: f32,
     /// Values of the quantity in every session; nothing while none is shown.
     pub values: Vec<Grid>,

@@ -65,7 +65,8 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     if overlay.arrows {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(190.0, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
-        let text = format!("Longest arrow: {} m/s", number(overlay.fastest));
+        let unit = if overlay.arrows_are_of_streams() { "m²" } else { "m/s" };
+        let text = format!("Longest arrow: {} {unit}", number(overlay.fastest));
         painter.text(corner + egui::vec2(4.0, -10.0), Align2::LEFT_CENTER, text, font, Color32::WHITE);
     }
 }
