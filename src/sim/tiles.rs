@@ -232,6 +232,24 @@ impl<T: Zeroable> TileCache<T> {
         }
     }
 
+    /// A copy with all of its filled tiles, where [`Clone`] makes one without any.
+    ///
+    /// # Safety
+    /// Nobody writes a tile meanwhile.
+    pub unsafe fn copied(&self) -> Self
+    where
+        T: Copy,
+    {
+        let mut copy = Self::default();
+        copy.begin(self.tiling);
+        for tile in self.filled() {
+            // SAFETY: it is filled, and as promised by the caller nobody writes it.
+            *copy.tile(tile) = unsafe { *self.tiles[tile].get() };
+            *copy.states[tile].get_mut() = FILLED;
+        }
+        copy
+    }
+
     /// Leaves no tile filled.
     pub fn forget(&mut self) {
         self.states.iter_mut().for_each(|state| *state.get_mut() = EMPTY);

@@ -1,4 +1,4 @@
-//! The default form of both laws: what the published forms are after, without their faults.
+//! The default form of the laws "mass transfer" and "capacity": what the published forms are after, without their faults.
 //!
 //! A step of length τ ≤ dt, short enough that no droplet moves farther than one cell:
 //!
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The droplet carries the mass M (metres times cells), so evaporation takes none of it. T is the published time step and
-//! L = shorter side / 256 cells, the published map's cell: so the same rain does the same work on every grid of a map. A
+//! L = [`super::Params::length`] in cells, the published map's cell: so the same rain does the same work on every grid of a map. A
 //! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind, and nothing so that it lies above
 //! the highest ground of the map, beside a cliff say: the rest stays on board. One that has found no lower ground for a while sits in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only
 //! an open edge takes sediment off the map, and there the border cells keep their height: the base level.

@@ -32,10 +32,18 @@ const LEAST: f32 = 1e-3;
 pub(super) struct StreamTile(pub(super) [StreamCell; CELLS]);
 
 /// The maps, and the tracks of the present tick.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Discharge {
     maps: Option<Maps>,
     tracks: TileCache<StreamTile>,
+}
+
+impl Clone for Discharge {
+    /// With the tracks: a tick that is copied between two waves goes on as the original.
+    fn clone(&self) -> Self {
+        // SAFETY: only waves write tracks, and a process that runs one is not copied meanwhile.
+        Self { maps: self.maps.clone(), tracks: unsafe { self.tracks.copied() } }
+    }
 }
 
 /// Maps of a terrain.
@@ -118,6 +126,12 @@ impl Discharge {
         }
         self.tracks.begin(Tiling::new(terrain.width(), terrain.height()));
         self.tracks.forget();
+    }
+
+    /// Makes ready for a wave of a tick that may have begun under another law.
+    pub(super) fn make_ready(&mut self, terrain: &Terrain) {
+        self.fit(terrain);
+        self.tracks.begin(Tiling::new(terrain.width(), terrain.height()));
     }
 
     /// Forgets where the rain ran.

@@ -489,7 +489,6 @@ impl<'a> Ground<'a> {
         let [bedrock, sand, erodibility, surface] = rows[cell / SIDE].each_mut().map(|row| &mut row.0[cell % SIDE]);
         let (old_bedrock, old_sand) = (*bedrock, *sand);
         let room = if most > *surface { most - *surface } else { 0.0 };
-        // What is no number stays none.
         let amount = if amount < -room { -room } else { amount };
         let [new_bedrock, new_sand] = self.taken_off(amount, old_bedrock, old_sand, *erodibility, *surface);
         (*bedrock, *sand, *surface) = (new_bedrock, new_sand, new_bedrock + new_sand);

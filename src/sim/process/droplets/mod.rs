@@ -322,6 +322,9 @@ impl Process for Droplets {
             }
             return Progress::Done;
         }
+        if streams {
+            self.discharge.make_ready(context.terrain);
+        }
         let wave = self.wave.min(self.waiting.len());
         let starts: Vec<[f32; 2]> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
         self.setup.counts.particles += starts.len() as u64;

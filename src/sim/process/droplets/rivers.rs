@@ -209,6 +209,42 @@ fn maps_that_wait_catch_up_by_the_bits() {
 }
 
 #[test]
+fn a_tick_that_is_copied_or_gets_another_law_between_two_waves_goes_on() {
+    let terrain = fluvial(64, 2);
+    let midway = || {
+        let mut run = erode(&terrain, &Params { per_tick: 200, ..Params::default() }, 3, 1);
+        run.begin_tick();
+        (0..3).for_each(|_| assert!(!run.advance(0)));
+        run
+    };
+    let finish = |run: &mut crate::sim::Simulation| {
+        for process in 0..run.slots.len() {
+            while !run.advance(process) {}
+        }
+        run.end_tick();
+        run.tick();
+        assert_eq!(run.fault(), None);
+        (bits(&run.terrain.ground()), bits(&run.quantity(Quantity::StreamDischarge)))
+    };
+    let mut run = midway();
+    let mut copy = run.clone();
+    assert!(finish(&mut run) == finish(&mut copy));
+    // To the streams, and away from them.
+    for [then, now] in [["mass-transfer", "streams"], ["streams", "capacity"]] {
+        let mut run = erode(&terrain, &Params { per_tick: 200, ..Params::default() }, 1, 1);
+        let set = |run: &mut crate::sim::Simulation, law: &str| {
+            crate::params::set(&mut run.groups_mut(), "droplets.law", law).unwrap_or_else(|error| panic!("{error}"));
+        };
+        set(&mut run, then);
+        run.tick();
+        run.begin_tick();
+        (0..3).for_each(|_| assert!(!run.advance(0)));
+        set(&mut run, now);
+        finish(&mut run);
+    }
+}
+
+#[test]
 fn droplets_build_a_delta_into_standing_water() {
     // A valley of sand runs down into a lake whose floor falls on.
     let ground = |x: usize, y: usize| 60.0 - 0.4 * x as f32 + 0.02 * (y as f32 - 32.0).powi(2);

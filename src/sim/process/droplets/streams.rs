@@ -7,7 +7,7 @@
 //! C = (1 + entrainment·erf(0.4·q))·max(0, h − h')      s += Kd·(C − s)      V *= 1 − Ke
 //! ```
 //!
-//! By default lengths are metres, and the capacity is that of a river (see section 9 of the models: a steady landscape has
+//! By default lengths are metres, and the capacity is that of a river (a steady landscape has
 //! S ∝ A^−θ, so a load that follows A^θ·S is the same all the way down, and the land keeps its shape):
 //!
 //! ```text
@@ -289,6 +289,7 @@ impl StreamWave<'_> {
             let cell = unsafe { &*self.discharge.cells().add(places[lane]) };
             (water.0[lane], along.0[lane], down.0[lane]) = (cell[WATER], cell[ALONG], cell[DOWN]);
         }
+        let water = water.max(zero);
         let Local { entrainment, exchange, evaporation } = self.local(&columns, &rows);
         // Where they are driven to.
         let half = all(0.5 * law.steepness);
@@ -310,7 +311,8 @@ impl StreamWave<'_> {
         } else {
             wide.max(high)
         };
-        let moves = pace.above(zero);
+        // A pace that is not finite leads nowhere.
+        let moves = pace.above(zero).without(pace.above(all(1e30)));
         (vx, vy) = (moves.choose(vx / pace, zero), moves.choose(vy / pace, zero));
         // Those in the outermost cells of an open map have left it.
         let mut left = LaneMask::default();
@@ -442,7 +444,7 @@ fn power(base: Lanes, exponent: f32) -> Lanes {
     scale * (all(1.0) + x * (all(1.0) + x * series))
 }
 
-/// The error function of numbers that are not negative to 2e-5, from plain arithmetic alone (Abramowitz & Stegun, 7.1.26).
+/// The error function of numbers that are not negative to 2e-3, from plain arithmetic alone (Abramowitz & Stegun, 7.1.26).
 #[inline(always)]
 fn saturation(x: Lanes) -> Lanes {
     let all = |value: f32| Lanes([value; LANES]);
