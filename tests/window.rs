@@ -537,7 +537,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
 fn parts_of_the_map_make_the_picture_of_the_whole() {
     const SIDE: usize = 256;
     let Some(mut app) = running("alpine-valley", SIDE, (320, 200)) else { return };
-    app.world_mut().resource_mut::<Live>().all_mut()[0].set("droplets.per_tick", "20").expect("in range");
+    app.world_mut().resource_mut::<Live>().all_mut()[0].set("droplets.per_tick", "10").expect("in range");
     frames(&mut app, 30);
     let before = picture(&mut app);
     let uploaded = app.world().resource::<Timing>().uploaded;
