@@ -1,9 +1,88 @@
 //! Droplets, one by one and eight side by side.
 
+use super::{ground::Ground, tracks::Tracks};
 use crate::sim::{
-    real::{LANES, LaneMask, Lanes},
+    real::{LANES, LaneMask, Lanes, Real},
+    swarm::{self, Block, Swarm},
     terrain::Edge,
 };
+
+/// How droplets move that run on copies of tiles. `act` must be `#[inline(always)]`.
+pub(super) trait Law: Sync {
+    /// What they run on.
+    fn ground(&self) -> &Ground<'_>;
+    /// Steps after which one that still runs has run in circles, if that can be.
+    fn most_steps(&self) -> Option<u32>;
+    /// Moves eight of them by a step and changes the ground. Returns what it gave to each, in metres times cells.
+    fn act(&self, bundle: &mut Bundle) -> Lanes;
+}
+
+/// Runs droplets of a law until each has ended, some of them watched if there are `tracks`.
+pub(super) fn run(law: &impl Law, mut droplets: Vec<Droplet>, tracks: Option<&Tracks>) -> Outcome {
+    if let Some(tracks) = tracks {
+        let numbers = tracks.numbers(droplets.len());
+        droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
+    }
+    let ground = law.ground();
+    droplets.iter().for_each(|droplet| ground.come_to(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
+    swarm::run(&Wave { law, tracks }, ground.tiling(), droplets)
+}
+
+/// The droplets of a wave.
+struct Wave<'a, L> {
+    law: &'a L,
+    tracks: Option<&'a Tracks>,
+}
+
+impl<L: Law> Swarm for Wave<'_, L> {
+    type Particle = Droplet;
+    type Bundle = Bundle;
+    type Outcome = Outcome;
+
+    fn place(droplet: &Droplet) -> [f32; 2] {
+        [droplet.x, droplet.y]
+    }
+
+    fn bundle(&self, like: &Droplet) -> Bundle {
+        Bundle::new(like)
+    }
+
+    #[inline(always)]
+    fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
+        bundle.put(lane, droplet);
+    }
+
+    #[inline(always)]
+    fn step(&self, bundle: &mut Bundle, block: &Block) -> LaneMask {
+        let ran = bundle.runs;
+        let given = self.law.act(bundle);
+        bundle.mass = bundle.mass + given;
+        // What is no number must not get lost here.
+        bundle.given = bundle.given + given;
+        bundle.exchanged = bundle.exchanged + given.max(-given);
+        if let Some(tracks) = self.tracks {
+            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, bundle.x, bundle.y);
+        }
+        let mut stopped = LaneMask::default();
+        for lane in 0..LANES {
+            let goes_on = block.has(bundle.y.0[lane]) & (bundle.runs.0[lane] != 0);
+            stopped.0[lane] = if goes_on { 0 } else { ran.0[lane] };
+        }
+        stopped
+    }
+
+    fn take(&self, bundle: &mut Bundle, lane: usize, outcome: &mut Outcome) -> Option<Droplet> {
+        outcome.take(bundle, lane, self.law.most_steps())
+    }
+
+    fn account(&self, bundle: &mut Bundle, outcome: &mut Outcome) {
+        outcome.account(bundle);
+    }
+
+    fn add(outcome: &mut Outcome, other: Outcome) {
+        outcome.add(other);
+    }
+}
 
 /// A droplet on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +126,7 @@ pub struct Outcome {
 impl Outcome {
     /// Takes a droplet that has stopped out of its lane. None if it has ended; what it did is then added. One that has taken the most
     /// steps, if there are such, ran in circles.
-    pub(super) fn take(&mut self, bundle: &mut Bundle, lane: usize, most_steps: Option<u32>) -> Option<Droplet> {
+    fn take(&mut self, bundle: &mut Bundle, lane: usize, most_steps: Option<u32>) -> Option<Droplet> {
         let droplet = bundle.droplet(lane);
         if std::mem::take(&mut bundle.runs.0[lane]) != 0 {
             return Some(droplet);
@@ -63,7 +142,7 @@ impl Outcome {
     }
 
     /// Adds what a bundle did since the last time.
-    pub(super) fn account(&mut self, bundle: &mut Bundle) {
+    fn account(&mut self, bundle: &mut Bundle) {
         let (given, exchanged) = (std::mem::take(&mut bundle.given), std::mem::take(&mut bundle.exchanged));
         for (given, exchanged) in given.0.into_iter().zip(exchanged.0) {
             self.eroded += 0.5 * (f64::from(exchanged) + f64::from(given));
@@ -75,7 +154,7 @@ impl Outcome {
     }
 
     /// Adds what others did.
-    pub(super) fn add(&mut self, other: Self) {
+    fn add(&mut self, other: Self) {
         self.eroded += other.eroded;
         self.deposited += other.deposited;
         self.outflow += other.outflow;

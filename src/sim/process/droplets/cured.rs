@@ -12,8 +12,9 @@
 //! The droplet carries the mass M (metres times cells), so evaporation takes none of it. T is the published time step and
 //! L = [`super::Params::length`] in cells, the published map's cell: so the same rain does the same work on every grid of a map. A
 //! droplet erodes at most its own fall and lays down at most the rise ahead or the step behind, and nothing so that it lies above
-//! the highest ground of the map, beside a cliff say: the rest stays on board. One that has found no lower ground for a while sits in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only
-//! an open edge takes sediment off the map, and there the border cells keep their height: the base level.
+//! the highest ground of the map, beside a cliff say: the rest stays on board. One that has found no lower ground for a while sits
+//! in a hollow: it ends, and its load lies level there (see [`super::settling`]). Only an open edge takes sediment off the map, and
+//! there the border cells keep their height: the base level.
 //!
 //! Eight droplets take a step side by side and see the ground as all steps before have left it; then the ground changes, in the
 //! order of the eight (see [`crate::sim::swarm`]).
@@ -21,43 +22,22 @@
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use super::{
-    bundle::{Bundle, Droplet, Outcome},
+    bundle::{Bundle, Law},
     constants::Constants,
     ground::Ground,
     streams::{SINKING, SWIMMING},
-    tracks::Tracks,
 };
 use crate::sim::{
     masked::Mask,
     real::{LANES, LaneMask, Lanes, Real},
-    swarm::{self, Block, Swarm},
     terrain::Edge,
 };
 
 /// Greatest share of its own fall that a droplet digs in a step: cutting the rest is left to those that follow.
 const GREATEST_CUT: f32 = 0.1;
 
-/// Runs droplets until each has ended, some of them watched if there are `tracks`.
-pub(super) fn run(
-    ground: &Ground<'_>,
-    laws: [Constants; 2],
-    mask: Option<&Mask>,
-    mut droplets: Vec<Droplet>,
-    tracks: Option<&Tracks>,
-) -> Outcome {
-    if let Some(tracks) = tracks {
-        let numbers = tracks.numbers(droplets.len());
-        droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
-    }
-    let [law, under] = laws;
-    let settles_alike = law.lifting == law.settling && under.lifting == under.settling;
-    let wave = CuredWave { ground, settles_alike, law, under, mask, tracks };
-    droplets.iter().for_each(|droplet| ground.come_to(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
-    swarm::run(&wave, ground.tiling(), droplets)
-}
-
-/// The droplets of a wave.
-struct CuredWave<'a> {
+/// The laws on a ground.
+pub(super) struct Cured<'a> {
     ground: &'a Ground<'a>,
     law: Constants,
     /// The law under the mask, and the mask, if it makes a difference.
@@ -65,30 +45,27 @@ struct CuredWave<'a> {
     mask: Option<&'a Mask>,
     /// Whether excess is laid down as fast as lack is taken up.
     settles_alike: bool,
-    tracks: Option<&'a Tracks>,
 }
 
-impl Swarm for CuredWave<'_> {
-    type Particle = Droplet;
-    type Bundle = Bundle;
-    type Outcome = Outcome;
+impl<'a> Cured<'a> {
+    /// A law on free ground and under the mask.
+    pub(super) fn new(ground: &'a Ground<'a>, [law, under]: [Constants; 2], mask: Option<&'a Mask>) -> Self {
+        let settles_alike = law.lifting == law.settling && under.lifting == under.settling;
+        Self { ground, law, under, mask, settles_alike }
+    }
+}
 
-    fn place(droplet: &Droplet) -> [f32; 2] {
-        [droplet.x, droplet.y]
+impl Law for Cured<'_> {
+    fn ground(&self) -> &Ground<'_> {
+        self.ground
     }
 
-    fn bundle(&self, like: &Droplet) -> Bundle {
-        Bundle::new(like)
+    fn most_steps(&self) -> Option<u32> {
+        (self.ground.edge == Edge::Wrap).then_some(self.law.most_steps)
     }
 
     #[inline(always)]
-    fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
-        bundle.put(lane, droplet);
-    }
-
-    #[inline(always)]
-    fn step(&self, bundle: &mut Bundle, block: &Block) -> LaneMask {
-        let ran = bundle.runs;
+    fn act(&self, bundle: &mut Bundle) -> Lanes {
         let (from, amount, steep) = self.advance(bundle);
         let mut parts = [Lanes::default(); LANES];
         for lane in 0..LANES {
@@ -101,33 +78,7 @@ impl Swarm for CuredWave<'_> {
                 }
             }
         }
-        let given = sums(&parts);
-        bundle.mass = bundle.mass + given;
-        // What is no number must not get lost here.
-        bundle.given = bundle.given + given;
-        bundle.exchanged = bundle.exchanged + given.max(-given);
-        if self.tracks.is_some() {
-            self.watch(bundle, ran);
-        }
-        let mut stopped = LaneMask::default();
-        for lane in 0..LANES {
-            let goes_on = block.has(bundle.y.0[lane]) & (bundle.runs.0[lane] != 0);
-            stopped.0[lane] = if goes_on { 0 } else { ran.0[lane] };
-        }
-        stopped
-    }
-
-    fn take(&self, bundle: &mut Bundle, lane: usize, outcome: &mut Outcome) -> Option<Droplet> {
-        let most_steps = (self.ground.edge == Edge::Wrap).then_some(self.law.most_steps);
-        outcome.take(bundle, lane, most_steps)
-    }
-
-    fn account(&self, bundle: &mut Bundle, outcome: &mut Outcome) {
-        outcome.account(bundle);
-    }
-
-    fn add(outcome: &mut Outcome, other: Outcome) {
-        outcome.add(other);
+        sums(&parts)
     }
 }
 
@@ -140,7 +91,7 @@ struct Local {
     evaporation: Lanes,
 }
 
-impl CuredWave<'_> {
+impl Cured<'_> {
     /// The law where the droplets are.
     #[inline(always)]
     fn local(&self, bundle: &Bundle) -> Local {
@@ -264,13 +215,6 @@ impl CuredWave<'_> {
         bundle.runs = bundle.runs.without(ended);
         let steep = (slope_x * slope_x + slope_y * slope_y).above(all(law.steep * law.steep)).and(amount.above(zero));
         (from, acts.choose(amount, zero), steep)
-    }
-
-    #[cold]
-    fn watch(&self, bundle: &Bundle, ran: LaneMask) {
-        if let Some(tracks) = self.tracks {
-            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, bundle.x, bundle.y);
-        }
     }
 }
 

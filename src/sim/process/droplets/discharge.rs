@@ -23,8 +23,8 @@ pub(super) const DOWN: usize = 2;
 /// Where the tracks begin, in the order of the maps, in volumes of a fresh droplet.
 pub(super) const TRACKS: usize = 3;
 const MAPS: usize = 3;
-/// What is less than this, in square metres, is nothing.
-const LEAST: f32 = 1e-3;
+/// What is less than this share of a cell is nothing.
+const LEAST: f32 = 1e-5;
 
 /// The cells of a tile.
 #[derive(Clone, Copy, Debug, Zeroable)]
@@ -55,15 +55,42 @@ struct Maps {
     renewals: u64,
     /// How many of these each tile has still to catch up with.
     missed: Vec<u32>,
-    /// The least share that a renewal went so far.
-    share: f32,
+    /// How far a renewal goes.
+    pace: Pace,
+    /// What is less, in square metres, is nothing.
+    least: f32,
+}
+
+/// How far the maps follow a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Pace {
+    /// As published, this share of the way.
+    Even(f32),
+    /// The first few renewals make a mean of all tracks so far, so that the first droplets count at once; then this share of the way.
+    Eager(f32),
+}
+
+impl Pace {
+    /// The share of the way that a renewal goes; the first is number 1.
+    pub(super) fn of(self, renewal: u64) -> f32 {
+        match self {
+            Self::Even(share) => share,
+            Self::Eager(share) => share.max(1.0 / renewal as f32),
+        }
+    }
 }
 
 impl Maps {
     fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
         let missed = vec![0; Tiling::new(terrain.width(), terrain.height()).count()];
-        Self { grids: [empty(), empty(), empty()], renewals: 0, missed, share: 1.0 }
+        Self {
+            grids: [empty(), empty(), empty()],
+            renewals: 0,
+            missed,
+            pace: Pace::Even(1.0),
+            least: LEAST * terrain.cell_area() as f32,
+        }
     }
 
     fn fit(&self, terrain: &Terrain) -> bool {
@@ -76,11 +103,11 @@ impl Maps {
 
     /// A value after the last so many renewals, where nothing passed.
     fn faded(&self, mut value: f32, missed: u32) -> f32 {
-        for renewal in self.renewals - u64::from(missed)..self.renewals {
+        for renewal in self.renewals.saturating_sub(missed.into())..self.renewals {
             if value == 0.0 {
                 break;
             }
-            value = renewed(value, 0.0, share_of(renewal + 1, self.share));
+            value = renewed(value, 0.0, self.pace.of(renewal + 1), self.least);
         }
         value
     }
@@ -105,24 +132,19 @@ impl Maps {
     }
 }
 
-/// How far a renewal goes: the first few make a mean of all tracks so far, so that the first droplets count at once.
-fn share_of(renewal: u64, least: f32) -> f32 {
-    (1.0 / renewal as f32).max(least)
-}
-
-/// A value that goes a share of the way to another.
-fn renewed(value: f32, to: f32, share: f32) -> f32 {
+/// A value that goes a share of the way to another; what is less than the `least` is nothing.
+fn renewed(value: f32, to: f32, share: f32, least: f32) -> f32 {
     let new = value + share * (to - value);
-    if new.abs() < LEAST { 0.0 } else { new }
+    if new.abs() < least { 0.0 } else { new }
 }
 
 impl Discharge {
-    /// Makes ready for a tick in which maps are followed. A renewal goes at least this `share` of the way.
-    pub(super) fn begin(&mut self, terrain: &Terrain, share: f32) {
+    /// Makes ready for a tick in which maps are followed.
+    pub(super) fn begin(&mut self, terrain: &Terrain, pace: Pace) {
         self.fit(terrain);
-        if let Some(maps) = self.maps.as_mut().filter(|maps| maps.share != share) {
+        if let Some(maps) = self.maps.as_mut().filter(|maps| maps.pace != pace) {
             maps.catch_up();
-            maps.share = share;
+            maps.pace = pace;
         }
         self.tracks.begin(Tiling::new(terrain.width(), terrain.height()));
         self.tracks.forget();
@@ -181,9 +203,9 @@ impl Discharge {
     pub(super) fn renew(&mut self, land: f32) {
         let Some(maps) = &mut self.maps else { return };
         let (tiling, width) = (maps.tiling(), maps.grids[0].width());
-        maps.renewals += 1;
+        maps.renewals = maps.renewals.saturating_add(1);
         maps.missed.iter_mut().for_each(|missed| *missed += 1);
-        let share = share_of(maps.renewals, maps.share);
+        let (share, least) = (maps.pace.of(maps.renewals), maps.least);
         let visited = self.tracks.filled();
         let layers = maps.grids.each_mut().map(|grid| grid.change_in(&visited));
         for &tile in &visited {
@@ -191,7 +213,7 @@ impl Discharge {
             for (cells, y) in self.tracks.tile(tile).0.chunks(SIDE).zip(rows) {
                 for (cell, x) in cells.iter().zip(columns.clone()) {
                     for map in 0..MAPS {
-                        layers[map][y * width + x] = renewed(cell[map], cell[TRACKS + map] * land, share);
+                        layers[map][y * width + x] = renewed(cell[map], cell[TRACKS + map] * land, share, least);
                     }
                 }
             }

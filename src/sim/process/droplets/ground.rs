@@ -475,24 +475,31 @@ impl<'a> Ground<'a> {
         heights
     }
 
-    /// Takes an amount off a cell, or lays it down where it is negative, but not above a height that was found before others laid theirs
-    /// down there. Returns what was really taken, in metres.
+    /// Takes an amount off a cell, or lays it down where it is negative: not below the one height and not above the other. Others may
+    /// have changed the cell since these were found. Returns what was really taken, in metres, and whether less was dug than asked for.
     ///
     /// # Safety
     /// [`Self::come_to`] has been there, and no other thread uses this cell or changes its tile meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn take(&self, [x, y]: [i32; 2], amount: f32, most: f32) -> f32 {
+    pub(super) unsafe fn take(&self, [x, y]: [i32; 2], amount: f32, [least, most]: [f32; 2]) -> (f32, bool) {
         let (tile, cell) = self.tile_and_cell(x, y);
         self.note(tile, 1 << cell);
         // SAFETY: the tile is ready, and changed by this thread alone.
         let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
         let [bedrock, sand, erodibility, surface] = rows[cell / SIDE].each_mut().map(|row| &mut row.0[cell % SIDE]);
         let (old_bedrock, old_sand) = (*bedrock, *sand);
-        let room = if most > *surface { most - *surface } else { 0.0 };
-        let amount = if amount < -room { -room } else { amount };
-        let [new_bedrock, new_sand] = self.taken_off(amount, old_bedrock, old_sand, *erodibility, *surface);
-        (*bedrock, *sand, *surface) = (new_bedrock, new_sand, new_bedrock + new_sand);
-        (old_sand - new_sand) + (old_bedrock - new_bedrock)
+        let room = (most.min(self.ceiling) - *surface).max(0.0);
+        // What is no number must not get lost: it is neither more nor less than anything.
+        let laid = if amount < -room { -room } else { amount };
+        let loose = if laid > old_sand { old_sand } else { laid };
+        let solid = (laid - loose) * *erodibility;
+        let spare = (*surface - least).max(0.0);
+        let held = loose + solid > spare;
+        let loose = if held & (loose > spare) { spare } else { loose };
+        let solid = if held { spare - loose } else { solid };
+        (*bedrock, *sand) = (old_bedrock - solid, old_sand - loose);
+        *surface = *bedrock + *sand;
+        ((old_sand - *sand) + (old_bedrock - *bedrock), held)
     }
 
     /// Takes an amount off 3 × 3 cells, or lays it down where it is negative, with the weights of a quadratic B-spline around a

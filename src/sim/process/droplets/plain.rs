@@ -28,12 +28,12 @@ impl PlainStreams {
 
     /// Rains so many droplets, as a tick of the `params`' number does. A map has open edges.
     pub fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
-        let law = StreamLaw::new(params, terrain, f32::INFINITY);
+        let law = StreamLaw::new(params, terrain);
         for _ in 0..droplets {
             self.run(&law, [stream.unit() * terrain.width() as f32, stream.unit() * terrain.height() as f32]);
         }
         self.ticks += 1;
-        let share = (1.0 / self.ticks as f32).max(law.renewal);
+        let share = law.pace.of(self.ticks);
         for (map, track) in self.maps.iter_mut().zip(&mut self.tracks) {
             for (map, track) in map.iter_mut().zip(track.iter_mut()) {
                 *map += share * (std::mem::take(track) * law.land - *map);
@@ -54,11 +54,14 @@ impl PlainStreams {
             let here = self.ground[cell];
             let slope_x = (self.ground[cell + 1] - self.ground[cell - 1]) * 0.5 * law.steepness;
             let slope_y = (self.ground[cell + width] - self.ground[cell - width]) * 0.5 * law.steepness;
-            let push = -law.gravity / ((1.0 + slope_x * slope_x + slope_y * slope_y).sqrt() * volume);
+            let square = vx * vx + vy * vy;
+            let longer = if square > 0.0 { square } else { 1.0 };
+            let push = -law.gravity * longer / ((1.0 + slope_x * slope_x + slope_y * slope_y).sqrt() * volume);
             (vx, vy) = (vx + push * slope_x, vy + push * slope_y);
             let [water, along, down] = [0, 1, 2].map(|map| self.maps[map][cell]);
             let size = ((along * along + down * down) * (vx * vx + vy * vy)).sqrt();
-            let pull = law.transfer * (along * vx + down * vy) / (size * (law.own * volume + water)).max(1e-20);
+            let pull =
+                law.transfer * longer * (along * vx + down * vy) / (size * (law.own * volume + water)).max(1e-20);
             (vx, vy) = (vx + pull * along, vy + pull * down);
             let pace = vx.abs().max(vy.abs());
             self.steps += 1;
@@ -66,13 +69,16 @@ impl PlainStreams {
                 break;
             }
             (vx, vy) = (vx / pace, vy / pace);
+            let distance = libm::hypotf(vx, vy);
             let drawing = if waited < law.circling { volume } else { 0.0 };
-            for (track, amount) in self.tracks.iter_mut().zip([volume, drawing * vx, drawing * vy]) {
+            for (track, amount) in
+                self.tracks.iter_mut().zip([volume, drawing * vx / distance, drawing * vy / distance])
+            {
                 track[cell] += amount;
             }
             (x, y) = (x + vx, y + vy);
             let ahead = self.ground[y as usize * width + x as usize];
-            let (fall, distance) = (here - ahead, libm::hypotf(vx, vy));
+            let fall = here - ahead;
             let slope = fall.max(0.0) * law.steepness / distance;
             let land = (water + law.sheet) * 1e-4;
             let capacity = law.entrainment * volume * libm::powf(land, law.exponent) * slope;

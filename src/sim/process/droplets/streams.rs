@@ -23,20 +23,20 @@
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
+use rayon::prelude::*;
+
 use super::{
     Params,
-    bundle::{Bundle, Droplet, Outcome},
+    bundle::{Bundle, Law},
     cured::decay,
-    discharge::{ALONG, DOWN, Discharge, TRACKS, WATER},
+    discharge::{ALONG, DOWN, Discharge, Pace, TRACKS, WATER},
     ground::Ground,
-    tracks::Tracks,
 };
 use crate::params::STATED_CELLS;
 use crate::sim::{
     masked::{Mask, between},
     process::Mode,
     real::{LANES, LaneMask, Lanes, Real},
-    swarm::{self, Block, Swarm},
     terrain::{Edge, Terrain},
     tiles::CELLS,
 };
@@ -58,7 +58,7 @@ pub(super) const SWIMMING: f32 = 16.0;
 /// The land to which the entrainment refers, in square metres.
 const HECTARE: f32 = 1e4;
 /// As published, what the discharge is multiplied by before it saturates, and what leaving the map counts as a fall, as a share of
-/// the height.
+/// the height above the lowest ground.
 const SATURATION: f32 = 0.4;
 const FALL_AT_EDGE: f32 = 0.01;
 
@@ -88,13 +88,13 @@ pub(super) struct StreamLaw {
     /// Land that a fresh droplet stands for, in square metres.
     pub(super) land: f32,
     /// How far the maps follow a tick.
-    pub(super) renewal: f32,
-    /// Fall of a published droplet that leaves, in metres.
-    pub(super) leaving: f32,
+    pub(super) pace: Pace,
+    /// As published, the height from which a droplet counts how far it falls when it leaves, in metres.
+    pub(super) lowest: f32,
 }
 
 impl StreamLaw {
-    pub(super) fn new(params: &Params, terrain: &Terrain, highest: f32) -> Self {
+    pub(super) fn new(params: &Params, terrain: &Terrain) -> Self {
         let published = params.mode == Mode::Published;
         let cells = if published { 1.0 } else { terrain.cell_size / params.length };
         let land = land_of(params, terrain);
@@ -103,9 +103,9 @@ impl StreamLaw {
             gravity: params.gravity * cells,
             transfer: params.transfer * cells,
             own: if published { land } else { params.headwater },
-            entrainment: params.entrainment,
+            entrainment: if published { params.entrainment_factor } else { params.entrainment },
             exponent: params.concavity,
-            exchange: if published { params.exchange } else { params.exchange * cells },
+            exchange: if published { params.equilibration } else { params.exchange * cells },
             evaporation: if published { params.evaporation_rate } else { params.evaporation_rate * cells },
             min_volume: params.min_volume,
             patience: (PATIENCE / cells).max(LEAST_STEPS),
@@ -115,8 +115,8 @@ impl StreamLaw {
             steep: params.stands().sand * terrain.cell_size,
             sheet: SHEET * params.headwater,
             land,
-            renewal: renewal_of(params, terrain),
-            leaving: FALL_AT_EDGE * highest.abs(),
+            pace: pace_of(params, terrain),
+            lowest: if published { lowest(terrain) } else { 0.0 },
         }
     }
 }
@@ -127,105 +127,70 @@ pub(super) fn land_of(params: &Params, terrain: &Terrain) -> f32 {
 }
 
 /// How far the maps follow a tick's droplets: by default as far as they are many.
-pub(super) fn renewal_of(params: &Params, terrain: &Terrain) -> f32 {
+pub(super) fn pace_of(params: &Params, terrain: &Terrain) -> Pace {
     match params.mode {
-        Mode::Published => params.renewal,
+        Mode::Published => Pace::Even(params.renewal),
         Mode::Default => {
             let rain = f64::from(params.per_tick) / terrain.bedrock.len() as f64 / STATED_RAIN;
-            1.0 - libm::pow(1.0 - f64::from(params.renewal), rain) as f32
+            Pace::Eager(1.0 - libm::pow(1.0 - f64::from(params.renewal), rain) as f32)
         }
     }
 }
 
-/// Runs droplets until each has ended, some of them watched if there are `tracks`.
-pub(super) fn run(
-    ground: &Ground<'_>,
-    discharge: &Discharge,
-    laws: [StreamLaw; 2],
-    mask: Option<&Mask>,
-    mut droplets: Vec<Droplet>,
-    tracks: Option<&Tracks>,
-) -> Outcome {
-    if let Some(tracks) = tracks {
-        let numbers = tracks.numbers(droplets.len());
-        droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
-    }
-    let [law, under] = laws;
-    let wave = StreamWave { ground, discharge, law, under, mask, tracks };
-    droplets.iter().for_each(|droplet| ground.come_to(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
-    swarm::run(&wave, ground.tiling(), droplets)
+/// The lowest ground, in metres.
+fn lowest(terrain: &Terrain) -> f32 {
+    let cells = terrain.bedrock.par_iter().zip(terrain.sand.par_iter());
+    cells.map(|(bedrock, sand)| bedrock + sand).reduce(|| f32::INFINITY, f32::min)
 }
 
-/// The droplets of a wave.
-struct StreamWave<'a> {
+/// The law on a ground.
+pub(super) struct Streams<'a> {
     ground: &'a Ground<'a>,
     discharge: &'a Discharge,
     law: StreamLaw,
     /// The law under the mask, and the mask, if it makes a difference.
     under: StreamLaw,
     mask: Option<&'a Mask>,
-    tracks: Option<&'a Tracks>,
 }
 
-impl Swarm for StreamWave<'_> {
-    type Particle = Droplet;
-    type Bundle = Bundle;
-    type Outcome = Outcome;
+impl<'a> Streams<'a> {
+    /// A law on free ground and under the mask.
+    pub(super) fn new(
+        ground: &'a Ground<'a>,
+        discharge: &'a Discharge,
+        [law, under]: [StreamLaw; 2],
+        mask: Option<&'a Mask>,
+    ) -> Self {
+        Self { ground, discharge, law, under, mask }
+    }
+}
 
-    fn place(droplet: &Droplet) -> [f32; 2] {
-        [droplet.x, droplet.y]
+impl Law for Streams<'_> {
+    fn ground(&self) -> &Ground<'_> {
+        self.ground
     }
 
-    fn bundle(&self, like: &Droplet) -> Bundle {
-        Bundle::new(like)
+    fn most_steps(&self) -> Option<u32> {
+        (!self.law.published && self.ground.edge == Edge::Wrap).then_some(self.law.most_steps)
     }
 
     #[inline(always)]
-    fn put(&self, bundle: &mut Bundle, lane: usize, droplet: &Droplet) {
-        bundle.put(lane, droplet);
-    }
-
-    #[inline(always)]
-    fn step(&self, bundle: &mut Bundle, block: &Block) -> LaneMask {
-        let ran = bundle.runs;
-        let Step { columns, rows, amount, most, undercuts } = self.advance(bundle);
+    fn act(&self, bundle: &mut Bundle) -> Lanes {
+        let Step { columns, rows, amount, least, most, undercuts } = self.advance(bundle);
         let mut given = Lanes::default();
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
                 let cell = [columns[lane], rows[lane]];
                 // SAFETY: the droplet was in this cell, and no other block that runs now comes near.
-                given.0[lane] = unsafe { self.ground.take(cell, amount.0[lane], most.0[lane]) };
+                let (taken, held) = unsafe { self.ground.take(cell, amount.0[lane], [least.0[lane], most.0[lane]]) };
+                given.0[lane] = taken;
+                bundle.limited[1][lane] += u32::from(held);
                 if undercuts.0[lane] != 0 {
                     self.ground.undercut(cell);
                 }
             }
         }
-        bundle.mass = bundle.mass + given;
-        // What is no number must not get lost here.
-        bundle.given = bundle.given + given;
-        bundle.exchanged = bundle.exchanged + given.max(-given);
-        if let Some(tracks) = self.tracks {
-            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, bundle.x, bundle.y);
-        }
-        let mut stopped = LaneMask::default();
-        for lane in 0..LANES {
-            let goes_on = block.has(bundle.y.0[lane]) & (bundle.runs.0[lane] != 0);
-            stopped.0[lane] = if goes_on { 0 } else { ran.0[lane] };
-        }
-        stopped
-    }
-
-    fn take(&self, bundle: &mut Bundle, lane: usize, outcome: &mut Outcome) -> Option<Droplet> {
-        let endless = !self.law.published && self.ground.edge == Edge::Wrap;
-        outcome.take(bundle, lane, endless.then_some(self.law.most_steps))
-    }
-
-    fn account(&self, bundle: &mut Bundle, outcome: &mut Outcome) {
-        outcome.account(bundle);
-    }
-
-    fn add(outcome: &mut Outcome, other: Outcome) {
-        outcome.add(other);
+        given
     }
 }
 
@@ -236,7 +201,8 @@ struct Step {
     rows: [i32; LANES],
     /// What they take off there, in metres; what is negative is laid down.
     amount: Lanes,
-    /// How high they build.
+    /// How deep they dig, and how high they build.
+    least: Lanes,
     most: Lanes,
     /// Whether they dig under what stands steep.
     undercuts: LaneMask,
@@ -249,7 +215,7 @@ struct Local {
     evaporation: Lanes,
 }
 
-impl StreamWave<'_> {
+impl Streams<'_> {
     #[inline(always)]
     fn local(&self, columns: &[i32; LANES], rows: &[i32; LANES]) -> Local {
         let (free, under) = (&self.law, &self.under);
@@ -299,11 +265,14 @@ impl StreamWave<'_> {
         let depth = if law.published { zero } else { ground.standing_water(columns, rows, here) };
         let swims = depth.above(zero);
         let push = all(-law.gravity) / (upright * bundle.volume.max(all(1e-6)));
-        let push = swims.choose(zero, push);
+        // A step along a diagonal is longer, and so is what gravity and other water do in it.
+        let square = bundle.vx * bundle.vx + bundle.vy * bundle.vy;
+        let longer = if law.published { one } else { square.above(zero).choose(square, one) };
+        let push = swims.choose(zero, push) * longer;
         let (mut vx, mut vy) = (bundle.vx + push * slope_x, bundle.vy + push * slope_y);
         let alike = along * vx + down * vy;
         let size = ((along * along + down * down) * (vx * vx + vy * vy)).sqrt();
-        let pull = all(law.transfer) * alike / (size * (all(law.own) * bundle.volume + water)).max(all(1e-20));
+        let pull = all(law.transfer) * longer * alike / (size * (all(law.own) * bundle.volume + water)).max(all(1e-20));
         (vx, vy) = (vx + pull * along, vy + pull * down);
         let (wide, high) = (vx.max(-vx), vy.max(-vy));
         let pace = if law.published {
@@ -326,6 +295,9 @@ impl StreamWave<'_> {
             }
         }
         let goes = bundle.runs.without(left);
+        let distance = (vx * vx + vy * vy).sqrt();
+        let per_length = if law.published { one } else { one / distance.max(all(1e-6)) };
+        let (along, down) = (vx * per_length, vy * per_length);
         for lane in 0..LANES {
             if goes.0[lane] != 0 {
                 let volume = bundle.volume.0[lane];
@@ -334,8 +306,8 @@ impl StreamWave<'_> {
                 cell[TRACKS + WATER] += volume;
                 // One that finds no lower ground draws no other along: they would run in circles.
                 let drawing = if bundle.waited.0[lane] < law.circling { volume } else { 0.0 };
-                cell[TRACKS + ALONG] += drawing * vx.0[lane];
-                cell[TRACKS + DOWN] += drawing * vy.0[lane];
+                cell[TRACKS + ALONG] += drawing * along.0[lane];
+                cell[TRACKS + DOWN] += drawing * down.0[lane];
             }
         }
         let from = [bundle.x, bundle.y];
@@ -351,17 +323,20 @@ impl StreamWave<'_> {
         // SAFETY: droplets have come there.
         let ahead = unsafe { ground.heights(new_columns, new_rows) };
         ground.expect(bundle.x + vx, bundle.y + vy);
-        let fall = if law.published { left.choose(all(law.leaving), here - ahead) } else { here - ahead };
-        let distance = (vx * vx + vy * vy).sqrt();
+        let fall = if law.published {
+            left.choose((here - all(law.lowest)) * all(FALL_AT_EDGE), here - ahead)
+        } else {
+            here - ahead
+        };
         let downhill = fall.max(zero);
-        let cut = downhill * all(GREATEST_CUT);
+        let (least, cut) = (here - downhill, downhill * all(GREATEST_CUT));
         let mut most = all(f32::INFINITY);
         let amount = if law.published {
             let saturated = saturation(water * all(SATURATION / law.land));
-            (exchange * ((one + entrainment * saturated) * downhill - bundle.mass)).min(cut)
+            exchange * ((one + entrainment * saturated) * downhill - bundle.mass)
         } else {
             let land = (water + all(law.sheet)) * all(1.0 / HECTARE);
-            let slope = downhill * all(law.steepness) / distance.max(all(1e-6));
+            let slope = downhill * all(law.steepness) * per_length;
             let capacity = entrainment * bundle.volume * power(land, law.exponent) * slope;
             let lacking = swims.choose(zero, capacity) - bundle.mass;
             let share = one - decay((exchange * distance).min(all(5.0)));
@@ -405,7 +380,7 @@ impl StreamWave<'_> {
         bundle.runs = bundle.runs.without(ended);
         let highest = west.max(east).max(north.max(south));
         let undercuts = (highest - here + amount).above(all(law.steep)).and(amount.above(zero));
-        Step { columns, rows, amount: acts.choose(amount, zero), most, undercuts }
+        Step { columns, rows, amount: acts.choose(amount, zero), least, most, undercuts }
     }
 }
 

@@ -254,17 +254,17 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
     let mut droplets = Droplets::with(params.clone());
     for _ in 0..20 {
         let (mut copies, highest) = (Copies::default(), Peak::default().height(&terrain));
-        droplets.discharge.begin(&terrain, streams::renewal_of(params, &terrain));
+        droplets.discharge.begin(&terrain, streams::pace_of(params, &terrain));
         let mut ground = Ground::new(&terrain, &mut copies, highest);
         let wave = terrain.bedrock.len() / CELLS_PER_DROPLET;
         for number in 1..=1000 {
             let droplet = vec![Droplet::at(side * stream.unit(), side * stream.unit(), 1.0)];
             let outcome = if params.law == DropletLaw::Streams {
-                let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain, highest));
-                streams::run(&ground, &droplets.discharge, laws, None, droplet, None)
+                let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain));
+                bundle::run(&Streams::new(&ground, &droplets.discharge, laws, None), droplet, None)
             } else {
                 let laws = [(); 2].map(|()| Constants::new(params, &terrain));
-                cured::run(&ground, laws, None, droplet, None)
+                bundle::run(&Cured::new(&ground, laws, None), droplet, None)
             };
             eroded += outcome.eroded * terrain.cell_area();
             settling::settle(&mut ground, &outcome.holding, highest);
@@ -430,7 +430,7 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
         let ground = Ground::new(&terrain, &mut copies, f32::INFINITY);
         let params = Params { law: DropletLaw::MassTransfer, ..Params::default() };
         let laws = [(); 2].map(|()| Constants::new(&params, &terrain));
-        let ended = cured::run(&ground, laws, None, droplets, None).holding;
+        let ended = bundle::run(&Cured::new(&ground, laws, None), droplets, None).holding;
         let caught: Vec<_> =
             ended.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
         assert_eq!(caught.len(), 1);
