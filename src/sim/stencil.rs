@@ -86,6 +86,23 @@ impl<const Q: usize, const ROWS: usize> Ring<Q, ROWS> {
         }
     }
 
+    /// The same for a row of the faces between cells, of which there is one more than of cells. A border that wraps has the same face
+    /// at both ends; beyond others lies the last face again.
+    #[inline(always)]
+    pub fn close_faces(&mut self, edge: Edge) {
+        let faces = self.width;
+        for row in &mut self.rows[ROWS - 1] {
+            let row = row.part_mut(PAD, faces + 2);
+            (row[0], row[faces + 1]) = if edge == Edge::Wrap { (row[faces - 1], row[2]) } else { (row[1], row[faces]) };
+        }
+    }
+
+    /// The row that came last.
+    #[inline(always)]
+    pub fn last(&self) -> isize {
+        self.last
+    }
+
     /// One quantity of a row that is still kept, one cell longer at both ends.
     #[inline(always)]
     pub fn row(&self, quantity: usize, y: isize) -> &[f32] {

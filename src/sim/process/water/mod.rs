@@ -214,7 +214,13 @@ impl Process for Water {
         let Params { gravity, pipe_area, .. } = self.setup.params;
         let size = terrain.cell_size;
         match self.setup.params.mode {
-            Mode::Default => friction::COURANT * size / (gravity * friction::deepest(terrain).max(FILM)).sqrt(),
+            Mode::Default => {
+                let wave = match &self.flow {
+                    Scheme::Friction(faces) if faces.fit(terrain) => faces.fastest_wave(terrain, gravity),
+                    _ => friction::Faces::still(terrain).fastest_wave(terrain, gravity),
+                };
+                friction::COURANT * size / wave
+            }
             // Half of what the linear theory allows, c = √(g·A/l).
             Mode::Published => pipes::COURANT * size / (gravity * pipe_area / size).sqrt(),
         }

@@ -35,7 +35,7 @@ pub struct Params {
     /// Share of the water lost per second. High keeps only the largest rivers wet; at 0 every hollow fills.
     #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]
     pub evaporation_rate: f32,
-    /// Roughness of the bed in the cured mode. High makes slow, deep rivers; at 0 water runs ever faster.
+    /// Roughness of the bed in the cured mode. High makes slow, deep rivers; at 0 water runs ever faster and takes up nothing.
     #[reflect(@knob(0.0..=0.2).unit("s/m^⅓").symbol("n").source("Manning; Bates et al. 2010").main().only("mode=default"))]
     pub roughness: f32,
     /// Cross-section of the pipes as published. Wide pipes level the water sooner and need shorter steps.
@@ -44,7 +44,8 @@ pub struct Params {
     /// Gravity. Strong gravity makes fast water and short steps.
     #[reflect(@knob(0.1..=20.0).unit("m/s²").symbol("g").source(P1))]
     pub gravity: f32,
-    /// Sediment that water of one metre per second can carry. High cuts deep and lays thick fans; low leaves the ground be.
+    /// Sediment that water of one metre per second can carry down a slope of one: as a share of the water, or, as published, in
+    /// metres. High cuts deep and lays thick fans; low leaves the ground be.
     #[reflect(@knob(0.1..=3.0).unit("s").symbol("Kc").source(P1).log().main())]
     pub sediment_capacity: f32,
     /// How fast water takes up ground. High cuts where it is steepest; low spreads the work downstream.
@@ -63,10 +64,11 @@ pub struct Params {
     /// Whether that depth counts. Without it rivers dig as deep as they can.
     #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
     pub depth_limit: bool,
-    /// Smallest tilt, as a sine, with which flat ground counts. High erodes plains; at 0 flat ground is safe.
-    #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours"))]
+    /// Smallest tilt, as a sine, with which flat ground counts, as published. The cured mode goes by the slope down which the flow
+    /// spends its energy. High erodes plains; at 0 flat ground is safe.
+    #[reflect(@knob(0.0..=0.5).symbol("sin α").source("Jákó & Tóth 2011; the value is ours").only("mode=published"))]
     pub least_tilt: f32,
-    /// What makes the capacity, as published. The cured mode goes by the tilt.
+    /// What makes the capacity, as published. The cured mode goes by the energy that the flow spends.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 9–11").only("mode=published"))]
     pub capacity: Capacity,
     /// Whether sediment that goes into the water raises its surface, as published. Without it ripples grow on the bed.
@@ -82,8 +84,8 @@ impl Default for Params {
         Self {
             mode: Mode::Default,
             dt: 0.02,
-            rain_rate: 0.012,
-            evaporation_rate: 0.015,
+            rain_rate: 0.002,
+            evaporation_rate: 0.0002,
             roughness: 0.04,
             pipe_area: 20.0,
             gravity: 9.81,

@@ -1,7 +1,7 @@
 //! What the fluxes move, and what the bed gives and takes.
 
 use super::{
-    CAPACITY, DEPOSITION, DRY, Flow, STAYS, SUSPENSION, X, Y,
+    CAPACITY, DEPOSITION, DRAG, DRY, Flow, STAYS, SUSPENSION, X, Y,
     fluid::{CONCENTRATION, Fluid, LIMIT},
 };
 use crate::sim::{
@@ -13,6 +13,11 @@ use crate::sim::{
     strip::Strip,
     terrain::Edge,
 };
+
+/// Greatest share of the water that sediment makes up.
+const MOST_LOAD: f32 = 0.5;
+/// How far below its lowest neighbour a step digs, as a share of the depth of the water.
+const POOL: f32 = 0.02;
 
 /// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
 struct LimitRow<'a> {
@@ -39,7 +44,8 @@ impl RowKernel for LimitRow<'_> {
 /// What the bed and the air do in a step.
 #[derive(Clone, Copy)]
 pub(super) struct Bed {
-    pub least_tilt: f32,
+    /// One over g·Δt.
+    pub per_push: f32,
     /// One over the depth from which on nothing is eroded; 0 without a limit.
     pub per_depth: f32,
     /// Side of a cell.
@@ -52,7 +58,8 @@ impl Bed {
     pub fn new(params: &Params, size: f32, dt: f32) -> Self {
         let deepest = params.max_erosion_depth;
         let per_depth = if params.depth_limit && deepest > 0.0 { 1.0 / deepest } else { 0.0 };
-        Self { least_tilt: params.least_tilt, per_depth, size, dt }
+        let push = params.gravity * dt;
+        Self { per_push: if push > 0.0 { 1.0 / push } else { 0.0 }, per_depth, size, dt }
     }
 }
 
@@ -121,8 +128,8 @@ impl RowKernel for MoveRow<'_> {
 /// A row of cells: what their beds give and take.
 struct BedRow<'a, N> {
     bed: Bed,
-    /// Capacity, rates of suspension and deposition times Δt, share of the water that stays.
-    rates: [N; 4],
+    /// Capacity, rates of suspension and deposition times Δt, share of the water that stays, g·Δt·n².
+    rates: [N; 5],
     softness: &'a [f32],
     /// Water and sediment after the flow, and the square of the speed.
     moved: [&'a [f32]; 3],
@@ -136,7 +143,8 @@ struct BedRow<'a, N> {
 impl<N: Number> RowKernel for BedRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let Bed { least_tilt, per_depth, size, .. } = self.bed;
+        let Bed { per_depth, per_push, .. } = self.bed;
+        let drag: V = self.rates[4].at::<V>(x) * V::all(per_push);
         let (capacity, suspension): (V, V) = (self.rates[0].at(x), self.rates[1].at(x));
         let (deposition, stays): (V, V) = (self.rates[2].at(x), self.rates[3].at(x));
         let (here, left, right, above, below) = (
@@ -148,17 +156,17 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         );
         let (one, tiny) = (V::all(1.0), V::all(f32::MIN_POSITIVE));
         let (d, s) = (V::load(self.moved[0], x), V::load(self.moved[1], x));
-        // Square of the ground's tilt, as a sine: of it and the speed, the root is taken once.
-        let per_two_cells = V::all(0.5 / size);
-        let (slope_x, slope_y) = ((right - left) * per_two_cells, (below - above) * per_two_cells);
-        let square = slope_x * slope_x + slope_y * slope_y;
-        let tilt = (square / (one + square)).max(V::all(least_tilt * least_tilt));
-        let transport_capacity =
-            capacity * (tilt * V::load(self.moved[2], x)).sqrt() * (one - d * V::all(per_depth)).positive();
-        // Thin water holds little, whatever its speed.
-        let deficit = transport_capacity.min(d) - s;
-        // Sand first, then rock by its softness; never below the lowest neighbour, which would make a pit.
-        let above_lowest = (here - left.min(right).min(above.min(below))).positive();
+        // The slope down which the flow spends its energy, n²·v²/h^(4/3): on a steady slope that of the bed, in a pool next to none.
+        let third = d.max(V::all(DRY)).inverse_cube_root();
+        let square = V::load(self.moved[2], x);
+        let slope = drag * square * ((third * third) * (third * third));
+        let power = slope * slope / (one + slope * slope) * square;
+        let concentration = capacity * power.sqrt() * (one - d * V::all(per_depth)).positive();
+        let deficit = concentration.min(V::all(MOST_LOAD)) * d - s;
+        // Sand first, then rock by its softness; below the lowest neighbour by a small part of the depth at most: a bed sinks as a whole,
+        // and no pit is left when the water has gone.
+        let lowest = left.min(right).min(above.min(below));
+        let above_lowest = ((here - lowest) + V::all(POOL) * d).positive();
         let want = deficit.positive();
         let wanted = want * (suspension / (one + suspension));
         let loose = wanted.min(above_lowest);
@@ -168,8 +176,10 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         let hard = suspension * V::all(2.0) * V::load(self.softness, x);
         let rest = (loose - from_sand) / ((loose + tiny) * (one + hard));
         let from_rock = (want * (rest * hard)).min(above_lowest - from_sand);
-        // A cell that dries drops all that it carries.
-        let settles = d.if_above(V::all(DRY), (-deficit).positive() * (deposition / (one + deposition)), s);
+        // Bed load falls into a pool until it is level with the bed around; a cell that dries drops all that it carries.
+        let share = deposition / (one + deposition);
+        let falls = (lowest - here).positive().min(s * share);
+        let settles = d.if_above(V::all(DRY), ((-deficit).positive() * share).max(falls), s);
         // What the layers really lose and get, to the bit: their last digit may be larger than what a step moves. What they
         // can't take up without getting more than there is stays in the water.
         let (bedrock, left) = (old_bedrock - from_rock, old_sand - from_sand);
@@ -286,7 +296,7 @@ impl Carry {
     pub fn row<V: Cells>(
         &mut self,
         y: isize,
-        (fluid, flow, surface, numbers): (&Fluid, &Flow, &Window<2, 4>, &impl Numbers),
+        (fluid, flow, surface, numbers): (&Fluid, &Flow, &Window<2, 5>, &impl Numbers),
         (layers, faces): (&mut Strip<'_, 4>, &mut Strip<'_, 2>),
         softness: &[f32],
         rain: &Rain<'_>,
@@ -321,7 +331,7 @@ impl Carry {
         let rate = |number: usize| numbers.row(number, y).cut(1, width);
         let beds = BedRow {
             bed,
-            rates: [rate(CAPACITY), rate(SUSPENSION), rate(DEPOSITION), rate(STAYS)],
+            rates: [CAPACITY, SUSPENSION, DEPOSITION, STAYS, DRAG].map(rate),
             softness: &softness[..width],
             moved: [&moved_water[..width], &moved_sediment[..width], &speed[..width]],
             ground,

@@ -1,12 +1,15 @@
-//! The default water: one signed flux per face, driven by the slope of the fluid's surface, slowed by the bed.
+//! The default water: the shallow-water equations with one signed flux per face.
 //!
 //! ```text
 //! H = ground + water + suspended                       surface of the fluid
 //! h = max(H₁, H₂) − max(ground₁, ground₂)              depth at a face
-//! q̄ = θ·q + (1 − θ)/2·(q of both neighbours)           against ripples (de Almeida 2012)
-//! q ← (q̄ − g·h·Δt·(H₂ − H₁)/l) / (1 + g·Δt·n²·|q|/h^(7/3))
+//! u = q/h                                              velocity there; of thin films it counts as less
+//! q ← (q + Δt/l·(momentum that comes − that goes) − g·h·Δt·(H₂ − H₁)/l) / (1 + g·Δt·n²·|q|/h^(7/3))
 //! K = min(1, fluid·l / (Δt·Σ outflow))                 no cell gives more than is there
 //! ```
+//!
+//! Fluxes and levels lie side by side, as in Stelling & Duinmeijer 2003: each flux takes along the momentum of the face that it comes
+//! from, which neither makes nor loses any. |q| is the whole flow, of both components, so no direction is favoured.
 //!
 //! A flux moves the fluid, water and sediment each in its share, from the cell that it leaves. So both are conserved, and
 //! erosion and deposition change neither the surface nor the ledger.
@@ -15,14 +18,16 @@ mod carry;
 mod flow;
 mod fluid;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use self::{
     carry::{Bed, Carry},
-    flow::Flow,
+    flow::{Drive, Flow, Sides},
     fluid::Fluid,
 };
-use super::{FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, surface::Surface};
+use super::{FILM, FILM_SQUARE, Params, Rain, Shore, WaterSums, Work, surface::Surface};
 use crate::sim::{
     aligned::Aligned,
     cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
@@ -34,8 +39,8 @@ use crate::sim::{
     terrain::Terrain,
 };
 
-/// Part of the stability limit c·Δt/l ≤ 0.707 that is used.
-pub(super) const COURANT: f32 = 0.35;
+/// Cells that a wave on the flow passes in a step at most.
+pub(super) const COURANT: f32 = 0.5;
 /// Depths up to this, in metres, do not flow.
 const DRY: f32 = 1e-5;
 
@@ -93,6 +98,17 @@ impl Faces {
         velocity
     }
 
+    /// Speed of the fastest wave on the flow, in metres per second. Films count as deeper than they are.
+    pub(super) fn fastest_wave(&self, terrain: &Terrain, gravity: f32) -> f32 {
+        const ROWS: usize = 32;
+        let height = self.size.1;
+        let waves = |part: usize| {
+            let rows = part * ROWS..((part + 1) * ROWS).min(height);
+            with_vector_unit(Waves { terrain, faces: self, gravity, rows })
+        };
+        (0..height.div_ceil(ROWS)).into_par_iter().map(waves).reduce(|| 0.0, f32::max)
+    }
+
     /// Forgets the fluxes that were kept to be shown.
     pub(super) fn look_away(&mut self) {
         self.seen = None;
@@ -117,7 +133,8 @@ impl Faces {
             let [capacity, suspension, deposition, stays] = carry::rates(params, dt);
             [params.gravity * dt * params.roughness * params.roughness, capacity, suspension, deposition, stays]
         });
-        let (push, bed) = (params.gravity * dt / size, Bed::new(params, size, dt));
+        let drive = Drive { push: params.gravity * dt / size, dt_over_l: dt / size };
+        let bed = Bed::new(params, size, dt);
         self.seen = (work == Work::Flow).then(|| [self.x.clone(), self.y.clone()]);
         let [faces_x, faces_y] = match &mut self.seen {
             Some(seen) => seen.each_mut(),
@@ -128,7 +145,7 @@ impl Faces {
         let bands = for_strips(border, layers, MARGIN, |strip| {
             let (layers, faces) = strip.split();
             let softness = &softness[..];
-            with_vector_unit(FrictionSweep { layers, faces, softness, rain, beyond, push, bed, numbers, work })
+            with_vector_unit(FrictionSweep { layers, faces, softness, rain, beyond, drive, bed, numbers, work })
         });
         bands.into_iter().fold(WaterSums::default(), |mut sums, band| {
             sums += band;
@@ -137,39 +154,76 @@ impl Faces {
     }
 }
 
-/// The largest depth of the fluid, which is water and sediment.
-pub(super) fn deepest(terrain: &Terrain) -> f32 {
-    /// The largest sum of two layers in a part of the map.
-    struct Deepest<'a>([&'a [f32]; 2]);
-
-    impl Pass for Deepest<'_> {
-        type Output = f32;
-
-        #[inline(always)]
-        fn run<V: Cells>(self) -> f32 {
-            let [water, suspended] = self.0;
-            let mut row = [0.0; MOST];
-            over_row::<V>(water.len(), DeepestRow { water, suspended: &suspended[..water.len()], most: &mut row });
-            row.into_iter().fold(0.0, f32::max)
-        }
-    }
-
-    const PART: usize = 1 << 14;
-    let parts = terrain.water.par_chunks(PART).zip(terrain.suspended.par_chunks(PART));
-    parts.map(|(water, suspended)| with_vector_unit(Deepest([water, suspended]))).reduce(|| 0.0, f32::max)
-}
-
-struct DeepestRow<'a> {
-    water: &'a [f32],
-    suspended: &'a [f32],
+/// A row of faces: how fast waves run over the flow.
+struct WaveRow<'a> {
+    gravity: f32,
+    flux: &'a [f32],
+    sides: Sides<'a>,
     most: &'a mut [f32; MOST],
 }
 
-impl RowKernel for DeepestRow<'_> {
+impl RowKernel for WaveRow<'_> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
-        let depth = V::load(self.water, x) + V::load(self.suspended, x);
-        V::load(self.most, 0).max(depth).store(self.most, 0);
+        let (depth, speed) = self.sides.depth_and_speed(x, V::load(self.flux, x));
+        let celerity = (V::all(self.gravity) * depth.max(V::all(FILM))).sqrt();
+        V::load(self.most, 0).max(speed.max(-speed) + celerity).store(self.most, 0);
+    }
+}
+
+/// Ground and level of a row of cells.
+struct LevelRow<'a> {
+    layers: [&'a [f32]; 4],
+    out: [&'a mut [f32]; 2],
+}
+
+impl RowKernel for LevelRow<'_> {
+    #[inline(always)]
+    fn cells<V: Cells>(&mut self, x: usize) {
+        let [bedrock, sand, water, suspended] = self.layers.map(|layer| V::load(layer, x));
+        let [ground, level] = &mut self.out;
+        (bedrock + sand).store(ground, x);
+        (bedrock + sand + (water + suspended)).store(level, x);
+    }
+}
+
+/// The fastest wave across the faces between the cells of some rows, and between these and the next row.
+struct Waves<'a> {
+    terrain: &'a Terrain,
+    faces: &'a Faces,
+    gravity: f32,
+    rows: Range<usize>,
+}
+
+impl Pass for Waves<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> f32 {
+        let Self { terrain, faces, gravity, rows } = self;
+        let (width, height) = faces.size;
+        let mut lines = [0; 2].map(|_| [0; 2].map(|_| vec![0.0; width]));
+        let mut most = [0.0; MOST];
+        for y in rows.start..(rows.end + 1).min(height) {
+            lines.swap(0, 1);
+            let cells = y * width..(y + 1) * width;
+            let Terrain { bedrock, sand, water, suspended, .. } = terrain;
+            let layers = [bedrock, sand, water, suspended].map(|layer| &layer[cells.clone()]);
+            let [ground, level] = &mut lines[1];
+            over_row::<V>(width, LevelRow { layers, out: [ground, level] });
+            let [[ground_above, level_above], [ground, level]] = &lines;
+            if y > rows.start {
+                let flux = &faces.y[cells];
+                let sides = Sides { ground: [ground_above, ground], level: [level_above, level] };
+                over_row::<V>(width, WaveRow { gravity, flux, sides, most: &mut most });
+            }
+            if y < rows.end && width > 1 {
+                let flux = &faces.x[y * (width + 1) + 1..][..width - 1];
+                let sides = Sides { ground: [ground, &ground[1..]], level: [level, &level[1..]] };
+                over_row::<V>(width - 1, WaveRow { gravity, flux, sides, most: &mut most });
+            }
+        }
+        most.into_iter().fold((gravity * FILM).sqrt(), f32::max)
     }
 }
 
@@ -185,8 +239,7 @@ struct FrictionSweep<'a> {
     softness: &'a [f32],
     rain: Rain<'a>,
     beyond: Shore<'a>,
-    /// g·Δt/l.
-    push: f32,
+    drive: Drive,
     bed: Bed,
     numbers: Scaled<'a, 5>,
     work: Work,
@@ -214,21 +267,26 @@ impl Pass for FrictionSweep<'_> {
 impl FrictionSweep<'_> {
     #[inline(always)]
     fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> WaterSums {
-        let Self { mut layers, mut faces, softness, rain, beyond, push, bed, work, .. } = self;
+        let Self { mut layers, mut faces, softness, rain, beyond, drive, bed, work, .. } = self;
         let (border, own) = (layers.border(), layers.rows());
         let width = border.width;
-        let mut surface: Window<2, 4> = Window::over(&layers, 2);
+        let mut surface: Window<2, 5> = Window::over(&layers, 3);
         let near = layers.reach(1);
         numbers.next(own.start - 2);
-        let mut flow = Flow::new(border, push, near.clone());
+        let mut flow = Flow::new(border, drive, near.clone());
         let mut fluid = Fluid::new(border, near.start, bed.dt / bed.size);
         let mut carry = Carry::new(border, bed);
+        surface.fill_to::<V>(own.start, &Surface { strip: &layers, rain, beyond, muddy: true });
+        for y in own.start - 3..own.start - 1 {
+            flow.look::<V>(y, &surface, &faces);
+        }
         // Each stage is a row ahead of the one that needs it.
         for y in own.start - 3..own.end {
-            surface.fill_to::<V>(y + 2, &Surface { strip: &layers, rain, beyond, muddy: true });
+            surface.fill_to::<V>(y + 3, &Surface { strip: &layers, rain, beyond, muddy: true });
             numbers.next(y + 2);
-            flow.along_row::<V>(y + 1, &surface, &faces, &numbers);
-            flow.across_rows::<V>(y + 2, &surface, &faces, &numbers);
+            flow.look::<V>(y + 2, &surface, &faces);
+            flow.along_row::<V>(y + 1, &surface, &numbers);
+            flow.across_rows::<V>(y + 2, &surface, &numbers);
             if work == Work::Whole && near.contains(&(y + 1)) {
                 fluid.row::<V>(y + 1, &layers, &rain, &flow, own.contains(&(y + 1)));
             }
