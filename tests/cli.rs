@@ -345,6 +345,14 @@ fn lists_are_complete_and_machine_readable() {
     for parameter in &own {
         let row = listed.get(&parameter.path).unwrap_or_else(|| panic!("{} is not listed", parameter.path));
         let range = matches!(parameter.value, thalweg::params::Value::Number(_));
+        let kind = row["kind"].as_str().unwrap_or_default();
+        let fits = match &row["default"] {
+            Value::Bool(_) => kind == "switch",
+            Value::String(_) => kind == "choice" && !parameter.choices.is_empty(),
+            Value::Array(parts) => kind == "colour" && parts.len() == 3,
+            _ => kind == if parameter.whole { "whole" } else { "number" },
+        };
+        assert!(fits, "{row}");
         let bounds = [&row["min"], &row["max"]].map(Value::as_f64);
         let right = [parameter.knob.min, parameter.knob.max].map(|bound| Some(bound).filter(|_| range));
         assert!(!range || bounds == right, "{row}");
@@ -353,6 +361,10 @@ fn lists_are_complete_and_machine_readable() {
             assert!(row[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {row}");
         }
         assert!(row["unit"].is_string() && row["symbol"].is_string() && !row["default"].is_null(), "{row}");
+    }
+    for (key, kind) in [("droplets.per_tick", "whole"), ("water.rain_rate", "number"), ("terrain.generator", "choice")]
+    {
+        assert_eq!(listed[key]["kind"], kind, "{key}");
     }
     // Besides there are the factors by which a mask scales parameters of a process.
     for key in listed.keys().filter(|key| own.iter().all(|parameter| parameter.path != **key)) {
