@@ -521,8 +521,21 @@ fn programs_of_others_read_the_results() {
     fs::write(folder.path().join("land.asc"), text).expect("it is writable");
     let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,color,slope.r32";
     succeeds(&[], &["build", "land.asc", "--ticks", "3", "--out", "out", "--save", save], folder.path());
+    let hole = |y: usize| {
+        let cells = row(y);
+        let words = cells.split_whitespace().enumerate();
+        words.map(|(x, word)| if x < 5 && y < 6 { "-1 ".to_owned() } else { format!("{word} ") }).collect::<String>()
+            + "\n"
+    };
+    let text = "ncols 48\nnrows 40\ncellsize 30\nNODATA_value -1\n".to_owned() + &(0..40).map(hole).collect::<String>();
+    fs::write(folder.path().join("nowhere.asc"), text).expect("it is writable");
+    let save = "height.r32,height.tif,height.asc,discharge.r32,discharge.tif,discharge.asc";
+    let arguments = ["build", "nowhere.asc", "--ticks", "3", "--enable", "water", "--set", "water.rain_rate=0.01"];
+    let results = ["--resolution", "unity", "--out", "square", "--save", save];
+    succeeds(&[], &[&arguments[..], &results].concat(), folder.path());
     let numbers = [west, north, cell].map(|number| number.to_string());
-    let read = Command::new(python).arg(script).arg(folder.path().join("out")).args(numbers).output();
+    let at = |name: &str| folder.path().join(name);
+    let read = Command::new(python).arg(script).arg(at("out")).args(numbers).arg(at("square")).output();
     let read = read.expect("python3 was there a moment ago");
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
 }
