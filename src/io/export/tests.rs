@@ -1,12 +1,16 @@
 //! The checks of what is saved, with readers of others where there are any.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::*;
 use crate::{
-    io::heightmap,
-    model::origin::{Heightmap, Options, Origin},
-    sim::terrain::Edge,
+    io::{heightmap, holes},
+    look::Look,
+    model::{
+        origin::{Geo, Heightmap, Options, Origin},
+        session::Session,
+    },
+    sim::terrain::{Edge, Terrain},
 };
 
 fn subject(terrain: Terrain) -> Subject {
