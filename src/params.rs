@@ -152,6 +152,19 @@ pub struct Parameter {
     pub whole: bool,
 }
 
+impl Parameter {
+    /// Of which kind it is, as `thalweg params --json` says: `whole` or `number`, `switch`, `choice` or `colour`.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Number(_) if self.whole => "whole",
+            Value::Number(_) => "number",
+            Value::Switch(_) => "switch",
+            Value::Choice(_) => "choice",
+            Value::Color(_) => "colour",
+        }
+    }
+}
+
 /// A named group of parameters.
 pub type Group<'a> = (&'static str, &'a dyn Struct);
 /// A named group of parameters that can be changed.

@@ -345,6 +345,14 @@ fn lists_are_complete_and_machine_readable() {
     for parameter in &own {
         let row = listed.get(&parameter.path).unwrap_or_else(|| panic!("{} is not listed", parameter.path));
         let range = matches!(parameter.value, thalweg::params::Value::Number(_));
+        let kind = row["kind"].as_str().unwrap_or_default();
+        let fits = match &row["default"] {
+            Value::Bool(_) => kind == "switch",
+            Value::String(_) => kind == "choice" && !parameter.choices.is_empty(),
+            Value::Array(parts) => kind == "colour" && parts.len() == 3,
+            _ => kind == if parameter.whole { "whole" } else { "number" },
+        };
+        assert!(fits, "{row}");
         let bounds = [&row["min"], &row["max"]].map(Value::as_f64);
         let right = [parameter.knob.min, parameter.knob.max].map(|bound| Some(bound).filter(|_| range));
         assert!(!range || bounds == right, "{row}");
@@ -353,6 +361,10 @@ fn lists_are_complete_and_machine_readable() {
             assert!(row[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {row}");
         }
         assert!(row["unit"].is_string() && row["symbol"].is_string() && !row["default"].is_null(), "{row}");
+    }
+    for (key, kind) in [("droplets.per_tick", "whole"), ("water.rain_rate", "number"), ("terrain.generator", "choice")]
+    {
+        assert_eq!(listed[key]["kind"], kind, "{key}");
     }
     // Besides there are the factors by which a mask scales parameters of a process.
     for key in listed.keys().filter(|key| own.iter().all(|parameter| parameter.path != **key)) {
@@ -509,8 +521,21 @@ fn programs_of_others_read_the_results() {
     fs::write(folder.path().join("land.asc"), text).expect("it is writable");
     let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,color,slope.r32";
     succeeds(&[], &["build", "land.asc", "--ticks", "3", "--out", "out", "--save", save], folder.path());
+    let hole = |y: usize| {
+        let cells = row(y);
+        let words = cells.split_whitespace().enumerate();
+        words.map(|(x, word)| if x < 5 && y < 6 { "-1 ".to_owned() } else { format!("{word} ") }).collect::<String>()
+            + "\n"
+    };
+    let text = "ncols 48\nnrows 40\ncellsize 30\nNODATA_value -1\n".to_owned() + &(0..40).map(hole).collect::<String>();
+    fs::write(folder.path().join("nowhere.asc"), text).expect("it is writable");
+    let save = "height.r32,height.tif,height.asc,discharge.r32,discharge.tif,discharge.asc";
+    let arguments = ["build", "nowhere.asc", "--ticks", "3", "--enable", "water", "--set", "water.rain_rate=0.01"];
+    let results = ["--resolution", "unity", "--out", "square", "--save", save];
+    succeeds(&[], &[&arguments[..], &results].concat(), folder.path());
     let numbers = [west, north, cell].map(|number| number.to_string());
-    let read = Command::new(python).arg(script).arg(folder.path().join("out")).args(numbers).output();
+    let at = |name: &str| folder.path().join(name);
+    let read = Command::new(python).arg(script).arg(at("out")).args(numbers).arg(at("square")).output();
     let read = read.expect("python3 was there a moment ago");
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
 }

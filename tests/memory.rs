@@ -6,11 +6,11 @@ use std::{path::Path, sync::Arc};
 use thalweg::{
     allocator::{Counting, most_in_use},
     io::{
-        Budget, JobProgress, SaidBy,
-        export::{self, Dimensions, Export, Subject},
+        Budget, JobProgress, Place, SaidBy,
+        export::{self, Dimensions, Export, Size, Subject},
         heightmap,
         project::{self, Keyframes, Project},
-        write_asc, write_exr, write_png16, write_r32, write_sidecar,
+        write_asc, write_exr, write_png16, write_r32, write_sidecar, write_tiff,
     },
     model::{
         origin::Options,
@@ -68,6 +68,27 @@ impl Table {
     }
 }
 
+/// A map that is no square and has a hole, on which water and droplets run.
+fn river_land(folder: &Path) -> Session {
+    let path = folder.join("land.asc");
+    let heights = Grid::from_fn(SIDE, 180, |x, y| 90.0 - 0.5 * y as f32 + (x as f32 * 0.3).cos());
+    let hole = Grid::from_fn(SIDE, 180, |x, y| f32::from(x < 20 && y < 30));
+    let place = Place { nodata: Some(&hole), ..Place::local(10.0) };
+    write_asc(&path, &heights, place, &JobProgress::default()).expect("it is writable");
+    let mut session =
+        Session::open(&path.to_string_lossy(), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    session.enable(&["droplets", "water"]);
+    set(&mut session, "water.rain_rate", "0.01");
+    session.restart(1);
+    (0..2).for_each(|_| session.simulation.tick());
+    let moves = [session.simulation.velocity(), session.simulation.momentum()];
+    assert!(
+        moves.into_iter().flatten().flatten().filter(|part| part.min_max() != (0.0, 0.0)).count() == 4,
+        "it stands"
+    );
+    session
+}
+
 // One test, because the allocator counts for the whole program.
 #[test]
 fn nothing_takes_more_memory_than_it_says_or_much_less() {
@@ -115,28 +136,49 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
     }
 
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut results = Table::default();
-    let session = session();
+    let (mut results, mut moving) = (Table::default(), Table::default());
+    let still = session();
     for map in export::maps() {
         for format in export::formats(map) {
             let export = Export::new(map, format).expect("it was offered");
             let (taken, ()) = most(|| {
-                let subject = Subject::new(&session, Dimensions::default(), &[export]).expect("it is small");
+                let subject = Subject::new(&still, Dimensions::default(), &[export]).expect("it is small");
                 let written = export.write(&subject, &folder.path().join(export.file_name()), &JobProgress::default());
                 written.unwrap_or_else(|error| panic!("{error}"));
             });
-            let declared = Subject::bytes(&session, Dimensions::default(), &[export]) / (SIDE * SIDE) as u64;
+            let declared = Subject::bytes(&still, Dimensions::default(), &[export]) / (SIDE * SIDE) as u64;
             results.add(export.file_name(), taken, declared);
+        }
+    }
+    let land = river_land(folder.path());
+    let moves = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
+    let alone = moves.map(|map| vec![map]);
+    for size in [Size::Working, Size::Times(2), Size::PowerOfTwoPlusOne, Size::Unreal] {
+        for maps in alone.iter().chain([&moves.to_vec()]) {
+            let exports: Vec<Export> = maps
+                .iter()
+                .flat_map(|map| ["png16", "tif"].map(|format| Export::new(map, format).expect("known")))
+                .collect();
+            let dimensions = Dimensions { size, ..Dimensions::default() };
+            let (taken, ()) = most(|| {
+                let subject = Subject::new(&land, dimensions, &exports).expect("it is small");
+                for export in &exports {
+                    let path = folder.path().join(export.file_name());
+                    export.write(&subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+                }
+            });
+            let declared = Subject::bytes(&land, dimensions, &exports) / (SIDE * SIDE) as u64;
+            moving.add(format!("{} as {size:?}", maps.join(", ")), taken, declared);
         }
     }
 
     let path = folder.path().join("work.thalweg");
-    let mut saved = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };
+    let mut saved = Project { sessions: vec![still], chosen: 0, camera: None, timeline: Keyframes::default() };
     project::save(&mut saved, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let (taken, _project) = most(|| project::open(Path::new(&path)).unwrap_or_else(|error| panic!("{error}")));
     starts.add("a project that is opened".to_owned(), taken, BYTES_PER_CELL as u64);
 
-    for (table, of) in [(&starts, "starts"), (&processes, "processes"), (&results, "results")] {
+    for (table, of) in [(&starts, "starts"), (&processes, "processes"), (&results, "results"), (&moving, "moves")] {
         table.check(of);
     }
     large_maps_need_memory_for_some_rows_and_the_result(folder.path());
@@ -165,12 +207,13 @@ fn large_maps_need_memory_for_some_rows_and_the_result(folder: &Path) {
     write_png16(&at("big.png"), &heights, heights.min_max(), &JobProgress::default()).expect("it is writable");
     write_r32(&at("big.r32"), &heights, &JobProgress::default()).expect("it is writable");
     write_exr(&at("big.exr"), &heights, &JobProgress::default()).expect("it is writable");
-    write_asc(&at("big.asc"), &heights, 1.0, None, &JobProgress::default()).expect("it is writable");
-    write_sidecar(&at("big.json"), &heights, 1.0).expect("it is writable");
+    write_tiff(&at("big.tif"), &heights, Place::local(1.0)).expect("it is writable");
+    write_asc(&at("big.asc"), &heights, Place::local(1.0), &JobProgress::default()).expect("it is writable");
+    write_sidecar(&at("big.json"), &heights, 1.0, (16_384, 1024)).expect("it is writable");
     let wanted = heights.resampled(64, 64);
     drop(heights);
     // EXR pictures of ours have tiles of 256 rows.
-    for (name, megabytes) in [("big.png", 4), ("big.r32", 2), ("big.asc", 2), ("big.exr", 24)] {
+    for (name, megabytes) in [("big.png", 4), ("big.r32", 2), ("big.asc", 2), ("big.tif", 8), ("big.exr", 24)] {
         let (taken, map) = most_in_use(|| heightmap::read(&at(name), &options));
         let map = map.unwrap_or_else(|error| panic!("{error}"));
         println!("{name}: {:.1} MB", taken as f64 / 1e6);

@@ -1,6 +1,7 @@
 """Reads what `thalweg build` wrote with the readers of others, and compares it with the raw heights.
 
-Run by tests/cli.rs: readers.py FOLDER WEST NORTH CELL
+Run by tests/cli.rs: readers.py FOLDER WEST NORTH CELL SQUARE. The map in FOLDER lies on Earth. That in SQUARE lies nowhere, has 48 × 40
+cells of 30 m, of which the first 5 × 6 have no data, and was saved as a square for Unity.
 """
 import json
 import sys
@@ -11,7 +12,7 @@ import rasterio
 import tifffile
 from PIL import Image
 
-folder, west, north, cell = sys.argv[1], *map(float, sys.argv[2:])
+folder, west, north, cell, square = sys.argv[1], *map(float, sys.argv[2:5]), sys.argv[5]
 sidecar = json.load(open(f"{folder}/height.json"))
 width, height = sidecar["width"], sidecar["height"]
 low, high = sidecar["min_m"], sidecar["max_m"]
@@ -50,4 +51,22 @@ assert numpy.array(Image.open(f"{folder}/color.png")).shape == (height, width, 3
 slope = numpy.fromfile(f"{folder}/slope.r32", "<f4").reshape(height, width)
 down = (raw[2:, 1:-1] - raw[:-2, 1:-1]) / (2 * sidecar_cell)
 assert numpy.abs(numpy.degrees(numpy.arctan(numpy.hypot(inner, down))) - slope[1:-1, 1:-1]).max() < 0.01
+for name in ("height", "discharge"):
+    raw = numpy.fromfile(f"{square}/{name}.r32", "<f4").reshape(65, 65)
+    sidecar = json.load(open(f"{square}/{name}.json"))
+    assert (sidecar["map_width"], sidecar["map_height"]) == (65, 54), sidecar
+    middles = (numpy.arange(65) + 0.5) * 48 / 65
+    hole = (middles[:, None] < 6) & (middles[None, :] < 5) | (middles[:, None] > 40)
+    for ending in ("tif", "asc"):
+        with rasterio.open(f"{square}/{name}.{ending}") as grid:
+            found = (grid.transform.a, -grid.transform.e, grid.bounds.left, grid.bounds.bottom)
+            wanted = (48 * 30 / 65, 48 * 30 / 65, 0, 0)
+            assert all(abs(a - b) < 1e-4 for a, b in zip(found, wanted)), (name, ending, found)
+            assert grid.nodata == -9999 and (grid.read_masks(1) == 0).tolist() == hole.tolist(), (name, ending)
+            assert numpy.abs(grid.read(1) - raw)[~hole].max() <= 1e-4, (name, ending)
+            assert ending == "asc" or 'LOCAL_CS' in grid.crs.to_wkt() and 'UNIT["metre",1' in grid.crs.to_wkt(), grid.crs
+    if name == "discharge":
+        assert raw[:54].max() > 0 and (raw[54:] == 0).all()
+    else:
+        assert numpy.abs(raw[54:] - raw[53]).max() < 5
 print("all was read")

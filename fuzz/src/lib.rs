@@ -23,11 +23,12 @@ pub type Outcome = Result<(), String>;
 pub type Reader = (&'static str, fn(&[u8]) -> Outcome);
 
 /// All readers.
-pub const READERS: [Reader; 13] = [
+pub const READERS: [Reader; 14] = [
     ("png", png),
     ("exr", exr),
     ("r16", r16),
     ("r32", r32),
+    ("tif", tif),
     ("asc", asc),
     ("sidecar", sidecar),
     ("scene", scene),
@@ -65,6 +66,11 @@ pub fn r16(bytes: &[u8]) -> Outcome {
 /// Raw heights of 32 bits.
 pub fn r32(bytes: &[u8]) -> Outcome {
     heights("map.r32", bytes)
+}
+
+/// A (Geo)TIFF of heights.
+pub fn tif(bytes: &[u8]) -> Outcome {
+    heights("map.tif", bytes)
 }
 
 /// An ESRI ASCII grid.

@@ -37,7 +37,7 @@ pub(super) fn params(markdown: bool, as_json: bool) -> Result<(), Failure> {
                 let knob = &parameter.knob;
                 let number = matches!(parameter.value, Value::Number(_) | Value::Color(_));
                 json!({
-                    "key": parameter.path, "min": number.then_some(knob.min), "max": number.then_some(knob.max),
+                    "key": parameter.path, "kind": parameter.kind(), "min": number.then_some(knob.min), "max": number.then_some(knob.max),
                     "default": match &parameter.value {
                         Value::Number(number) => json!(number),
                         Value::Switch(on) => json!(on),

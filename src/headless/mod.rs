@@ -37,7 +37,7 @@ use crate::{
 struct Cli {
     #[command(subcommand)]
     command: Option<Action>,
-    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc) to open in the window
+    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc) to open in the window
     input: Option<String>,
     /// Memory that may be used, for example 800M or 2G; without it, what the settings say or half of the machine's
     #[arg(long, global = true, value_name = "SIZE")]

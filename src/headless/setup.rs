@@ -23,7 +23,7 @@ use crate::{
 /// What to start from and with which parameters.
 #[derive(Args, Default)]
 pub(super) struct RunOptions {
-    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .asc)
+    /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc)
     input: Option<String>,
     /// Ticks to run; without it, as many as make the scene
     #[arg(long)]

@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    Error, JobProgress,
+    Error, JobProgress, holes,
     input::open,
     output,
-    raster::{CellSize, Expected, Raster, RasterRows},
+    raster::{CellSize, Expected, Place, Raster, RasterRows},
 };
 use crate::{
     model::origin::Geo,
@@ -20,14 +20,8 @@ use crate::{
 const HEADER_BYTES: u64 = 4096;
 /// No way of writing a number takes more bytes than this.
 const LONGEST_WORD: usize = 64;
-/// Memory that filling takes for each cell, in bytes: its value, its distance, and its index in two lists.
-const BYTES_TO_FILL: u64 = 24;
-/// What a cell without data holds if the header does not say it.
-const NODATA: f32 = -9999.0;
-/// Length of a degree of latitude on a sphere of the Earth's mean radius (6371.0088 km), in metres.
-const METRES_PER_DEGREE: f64 = 111_195.08;
 
-/// Reads heights. Cells without data are filled from the nearest that have some.
+/// Reads heights. Cells that hold NODATA or `nan` are filled from the nearest that have some.
 ///
 /// # Errors
 /// Header or values are no numbers or are too few or too many, the size is refused, no cell holds data, or one cannot be
@@ -35,59 +29,39 @@ const METRES_PER_DEGREE: f64 = 111_195.08;
 pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let header = Header::read(path)?;
     let size = expected.admit(path, header.columns, header.rows)?;
-    let cell_size = header.cell_size_in_metres();
+    let geo = header.geo();
+    let cell_size = header.cell.map(|cell| CellSize::of(cell, geo));
     if let Some(size) = &cell_size {
         CELL_SIZE.check("its cellsize in metres", size.metres).map_err(|unfit| Error::unfit(path, unfit))?;
     }
-    let geo = header.geo();
     geo.map_or(Ok(()), |geo| geo.check()).map_err(|unfit| Error::unfit(path, unfit))?;
 
-    let (mut cells, missing) = header.cells(path, expected, expected.rows(path, size, 0)?)?;
-    let mut warnings = Vec::new();
-    if missing > 0 {
-        let count = size.0 * size.1;
-        if missing == count {
-            let wrong = format!("all of its {count} cells hold NODATA ({})", header.nodata);
-            return Err(Error::input(path, wrong, "at least one cell needs a height"));
-        }
-        warnings.push(format!(
-            "{missing} of its {count} cells hold NODATA ({}) and are filled from the nearest that have a height",
-            header.nodata
-        ));
-        expected.budget.ask(path, count as u64 * BYTES_TO_FILL)?;
-        if let Some((width, height)) = expected.size.filter(|wanted| *wanted != size) {
-            // What is nearest is known when all of the map is.
-            let whole = Expected { size: None, sidecar: expected.sidecar.clone(), ..*expected };
-            cells = header.cells(path, expected, whole.rows(path, size, 0)?)?.0;
-            fill(&mut cells);
-            cells = cells.resampled(width, height);
-        } else {
-            fill(&mut cells);
-        }
-    }
-    Ok(Raster { cells, size, full_scale: None, cell_size, geo, warnings })
+    let nodata = header.nodata.to_string();
+    let raster = holes::filled(path, expected, size, 0, &nodata, |rows| header.cells(path, rows))?;
+    Ok(Raster { cell_size, geo, ..raster })
 }
 
-/// Writes a grid, with its place on Earth where that is known; else its lower left corner is 0, 0.
+/// Writes a grid. Cells without data hold what the header says as NODATA_value.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_asc(
-    path: &Path,
-    grid: &Grid,
-    cell_size: f32,
-    geo: Option<Geo>,
-    progress: &JobProgress,
-) -> Result<(), Error> {
-    let (west, south, cell) = match geo {
-        Some(geo) => (geo.west, geo.north - geo.height, geo.width / grid.width() as f64),
-        None => (0.0, 0.0, f64::from(cell_size)),
-    };
+pub fn write_asc(path: &Path, grid: &Grid, place: Place<'_>, progress: &JobProgress) -> Result<(), Error> {
+    let (width, height) = (grid.width(), grid.height());
+    let extent = place.extent(width, height);
+    let (west, south) = (extent.west, extent.north - extent.height);
+    let [wide, tall] = [extent.width / width as f64, extent.height / height as f64];
+    let cell =
+        if (wide / tall - 1.0).abs() < 1e-9 { format!("cellsize {wide}") } else { format!("dx {wide}\ndy {tall}") };
+    let nodata = holes::value_beside(grid);
     output::create(path, |file| -> io::Result<()> {
-        writeln!(file, "ncols {}\nnrows {}", grid.width(), grid.height())?;
-        writeln!(file, "xllcorner {west}\nyllcorner {south}\ncellsize {cell}\nNODATA_value {NODATA}")?;
-        for (row, line) in grid.chunks(grid.width()).enumerate() {
-            let line: Vec<String> = line.iter().map(f32::to_string).collect();
+        writeln!(file, "ncols {width}\nnrows {height}")?;
+        writeln!(file, "xllcorner {west}\nyllcorner {south}\n{cell}\nNODATA_value {nodata}")?;
+        for (row, line) in grid.chunks(width).enumerate() {
+            let holds = |(x, value): (usize, &f32)| {
+                let missing = place.nodata.is_some_and(|mask| mask.at(x, row) > 0.0);
+                if missing { nodata.to_string() } else { value.to_string() }
+            };
+            let line: Vec<String> = line.iter().enumerate().map(holds).collect();
             writeln!(file, "{}", line.join(" "))?;
             progress.done(row + 1, grid.height());
         }
@@ -136,7 +110,8 @@ struct Header {
     /// West and south edge, if stated.
     west: Option<f64>,
     south: Option<f64>,
-    cell_size: Option<f64>,
+    /// Width and height of a cell, if stated.
+    cell: Option<[f64; 2]>,
     nodata: f32,
     /// How many bytes it takes.
     length: usize,
@@ -150,15 +125,15 @@ impl Header {
         Self::parse(path, &text)
     }
 
-    /// Reads the values. Returns them with NaN where there are no data, and how many such cells the file has.
-    fn cells(&self, path: &Path, expected: &Expected, mut rows: RasterRows<'_>) -> Result<(Grid, usize), Error> {
+    /// Reads the values, with NaN where there are no data.
+    fn cells(&self, path: &Path, mut rows: RasterRows<'_>) -> Result<Raster, Error> {
         let unreadable = |error: io::Error| Error::unreadable(path, &error);
         let bad = |wrong: String| Err(malformed(path, wrong));
         let (width, height) = (self.columns as usize, self.rows as usize);
         let mut file = open(path)?;
         file.seek(SeekFrom::Start(self.length as u64)).map_err(unreadable)?;
         let mut bytes = file.bytes();
-        let (mut row, mut word, mut missing) = (Vec::with_capacity(width), Vec::new(), 0);
+        let (mut row, mut word) = (Vec::with_capacity(width), Vec::new());
         loop {
             next_word(&mut bytes, &mut word).map_err(unreadable)?;
             let (come, column) = (rows.come(), row.len());
@@ -173,24 +148,17 @@ impl Header {
             let Some(value) = number::<f32>(&word) else {
                 return bad(format!("column {column}, row {come} (counted from 0) holds \"{}\"", shown(&word)));
             };
-            if value == self.nodata || (value.is_nan() && self.nodata.is_nan()) {
-                missing += 1;
-                row.push(f32::NAN);
-            } else {
-                let name = format_args!("the value in column {column}, row {come} (counted from 0)");
-                expected.bounds.check(name, value).map_err(|unfit| Error::unfit(path, unfit))?;
-                row.push(value);
-            }
+            row.push(if value == self.nodata { f32::NAN } else { value });
             if row.len() == width {
-                rows.push_steps(&row);
+                rows.push_with_holes(&row)?;
                 row.clear();
             }
         }
-        Ok((rows.finish()?.cells, missing))
+        rows.finish()
     }
 
     fn parse(path: &Path, text: &[u8]) -> Result<Self, Error> {
-        let mut header = Self { nodata: NODATA, ..Self::default() };
+        let mut header = Self { nodata: holes::USUAL, ..Self::default() };
         let (mut centred_x, mut centred_y) = (false, false);
         let bad = |wrong: String| Err(malformed(path, wrong));
         let mut pairs = words(text);
@@ -212,10 +180,13 @@ impl Header {
                 }
                 b"xllcorner" | b"xllcenter" => (header.west, centred_x) = (Some(parsed), name == b"xllcenter"),
                 b"yllcorner" | b"yllcenter" => (header.south, centred_y) = (Some(parsed), name == b"yllcenter"),
-                b"cellsize" if parsed.is_finite() && parsed > 0.0 => header.cell_size = Some(parsed),
-                b"cellsize" => return bad(format!("cellsize is {parsed}")),
+                b"cellsize" | b"dx" | b"dy" if parsed.is_finite() && parsed > 0.0 => {
+                    let [wide, tall] = header.cell.unwrap_or([parsed; 2]);
+                    header.cell =
+                        Some([if name == b"dy" { wide } else { parsed }, if name == b"dx" { tall } else { parsed }]);
+                }
+                b"cellsize" | b"dx" | b"dy" => return bad(format!("{} is {parsed}", shown(&name))),
                 b"nodata_value" | b"nodata" => header.nodata = parsed as f32,
-                b"dx" | b"dy" => return bad("its cells are not square (it states dx and dy)".into()),
                 _ => return bad(format!("\"{}\" is no name of a header line", shown(&name))),
             }
             // Both words lie in `text`, so this is where the value ends.
@@ -224,74 +195,21 @@ impl Header {
         if header.length == 0 {
             return bad("it has no header".into());
         }
-        let half = header.cell_size.unwrap_or(0.0) / 2.0;
-        header.west = header.west.map(|west| if centred_x { west - half } else { west });
-        header.south = header.south.map(|south| if centred_y { south - half } else { south });
+        let [half_x, half_y] = header.cell.unwrap_or_default().map(|side| side / 2.0);
+        header.west = header.west.map(|west| if centred_x { west - half_x } else { west });
+        header.south = header.south.map(|south| if centred_y { south - half_y } else { south });
         Ok(header)
     }
 
     /// Where on Earth the map lies, if it says so. Nothing lies at exactly (0, 0): that is a map with local coordinates.
     fn geo(&self) -> Option<Geo> {
-        let (size, west, south) = (self.cell_size?, self.west?, self.south?);
-        let (width, height) = (size * self.columns as f64, size * self.rows as f64);
+        let ([wide, tall], west, south) = (self.cell?, self.west?, self.south?);
+        let (width, height) = (wide * self.columns as f64, tall * self.rows as f64);
         let north = south + height;
         // Cells so small and so placed can only be measured in degrees.
         let on_the_globe = west >= -180.0 && west + width <= 360.0 && south >= -90.0 && north <= 90.0;
-        let geo = Geo { west, north, width, height, degrees: size < 0.1 && on_the_globe };
+        let geo = Geo { west, north, width, height, degrees: wide < 0.1 && on_the_globe };
         (west != 0.0 || south != 0.0).then_some(geo)
-    }
-
-    /// The side of a cell in metres, converted from degrees at the map's middle latitude.
-    fn cell_size_in_metres(&self) -> Option<CellSize> {
-        let size = self.cell_size?;
-        let Some(Geo { north, height, degrees: true, .. }) = self.geo() else {
-            return Some(CellSize { metres: size as f32, warning: None });
-        };
-        let latitude = north - height / 2.0;
-        let (tall, wide) = (size * METRES_PER_DEGREE, size * METRES_PER_DEGREE * latitude.to_radians().cos());
-        // The side of the square of the same area, so that volumes are right.
-        let side = (tall * wide).sqrt();
-        let warning = format!(
-            "its cell size of {size} is taken as degrees: at latitude {latitude:.2}° a cell is {wide:.1} m wide and {tall:.1} m tall, \
-             so squares of {side:.1} m are used; state the metres with --cell-size or cell_size_m in a sidecar"
-        );
-        Some(CellSize { metres: side as f32, warning: Some(warning) })
-    }
-}
-
-/// Fills missing cells, which hold NaN, ring by ring from their neighbours that have a value. Each gets the mean of those in the
-/// rings before.
-fn fill(cells: &mut Grid) {
-    const UNREACHED: u32 = u32::MAX;
-    let (width, height) = (cells.width(), cells.height());
-    let mut distance: Vec<u32> = cells.iter().map(|value| if value.is_nan() { UNREACHED } else { 0 }).collect();
-    let neighbours = |index: usize| {
-        let (x, y) = (index % width, index / width);
-        let columns = x.saturating_sub(1)..(x + 2).min(width);
-        (y.saturating_sub(1)..(y + 2).min(height)).flat_map(move |y| columns.clone().map(move |x| y * width + x))
-    };
-    let borders = |index: &usize| distance[*index] == 0 && neighbours(*index).any(|other| distance[other] == UNREACHED);
-    let mut ring: Vec<usize> = (0..cells.len()).filter(borders).collect();
-    for steps in 1.. {
-        let mut next = Vec::new();
-        for &index in &ring {
-            for neighbour in neighbours(index) {
-                if distance[neighbour] == UNREACHED {
-                    distance[neighbour] = steps;
-                    next.push(neighbour);
-                }
-            }
-        }
-        if next.is_empty() {
-            break;
-        }
-        for &index in &next {
-            let nearer = neighbours(index).filter(|&other| distance[other] < steps);
-            let (sum, values) =
-                nearer.fold((0.0, 0), |(sum, values), other| (sum + f64::from(cells[other]), values + 1));
-            cells[index] = (sum / f64::from(values)) as f32;
-        }
-        ring = next;
     }
 }
 
@@ -327,6 +245,20 @@ mod tests {
         for metric in ["xllcorner 0\nyllcorner 0", "xllcorner 700\nyllcorner 40", ""] {
             assert_eq!(at(metric).metres, 0.001, "{metric}");
         }
+    }
+
+    #[test]
+    fn cells_that_are_no_squares_become_squares_of_the_same_area() {
+        let read = read_text("ncols 2 nrows 1 xllcorner 500 yllcorner 40 dx 8 dy 2  1 3").expect("it is a grid");
+        let size = read.cell_size.expect("it is stated");
+        assert!(size.metres == 4.0 && size.warning.is_some_and(|told| told.contains("8 m wide and 2 m tall")));
+        let geo = read.geo.expect("it is stated");
+        assert_eq!([geo.west, geo.north, geo.width, geo.height], [500.0, 42.0, 16.0, 2.0]);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("hills.asc");
+        let place = Place { geo: Some(geo), ..Place::local(4.0) };
+        write_asc(&path, &read.cells, place, &JobProgress::default()).expect("it is writable");
+        assert_eq!(super::read(&path, &Expected::anything()).expect("it is a grid").geo, Some(geo));
     }
 
     #[test]

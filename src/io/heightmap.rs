@@ -10,6 +10,7 @@ use super::{
     raster::{Expected, Raster},
     raw,
     sidecar::Sidecar,
+    tiff,
 };
 use crate::{
     model::{
@@ -19,6 +20,7 @@ use crate::{
     sim::{
         bounds::{Bounds, CELL_SIZE, HEIGHT},
         grid::Grid,
+        resample::cells_within,
         terrain::Layer,
     },
 };
@@ -30,14 +32,14 @@ const ASSUMED_CELL_SIZE: f32 = 1.0;
 /// Relief of an integer format where it is not stated, as a share of the shorter side: that of the published terrain.
 const ASSUMED_RELIEF: f32 = 60.0 / 256.0;
 
-/// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32` or `.asc`, with its sidecar if there is one.
+/// Reads a heightmap: `.png`, `.exr`, `.r16`, `.r32`, `.tif` or `.asc`, with its sidecar if there is one.
 ///
 /// # Errors
 /// One sentence, if the file or its sidecar cannot be used as the options ask, or if an option is out of range.
 pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     check(options, path)?;
     let expected = expected(path, options.size, HEIGHT)?;
-    let Raster { mut cells, size, full_scale, cell_size, geo, mut warnings } = load(path, &expected)?;
+    let Raster { mut cells, size, full_scale, cell_size, geo, mut nodata, mut warnings, .. } = load(path, &expected)?;
     let sidecar = &expected.sidecar;
 
     let (old_width, old_height) = size;
@@ -86,7 +88,14 @@ pub fn read(path: &Path, options: &Options) -> Result<Heightmap, Error> {
     } else if options.min_m.is_some() || options.max_m.is_some() {
         warnings.push("its values are metres already, so --min-height and --max-height do nothing".to_owned());
     }
-    Ok(Heightmap { heights: cells, file_size: size, cell_size, geo, warnings: with_name(path, warnings) })
+    let map = (sidecar.map_width.unwrap_or(old_width), sidecar.map_height.unwrap_or(old_height));
+    let (columns, rows) = (cells_within(map.0, old_width, width), cells_within(map.1, old_height, height));
+    if (columns, rows) != (width, height) {
+        let before = nodata.unwrap_or_else(|| Grid::filled(width, height, 0.0));
+        nodata = Some(Grid::from_fn(width, height, |x, y| if x < columns && y < rows { before.at(x, y) } else { 1.0 }));
+    }
+    let warnings = with_name(path, warnings);
+    Ok(Heightmap { heights: cells, file_size: size, cell_size, geo, nodata, warnings })
 }
 
 /// Reads a map of a layer and resamples it to `size` (columns, rows). The values of integer formats
@@ -165,11 +174,12 @@ fn load(path: &Path, expected: &Expected) -> Result<Raster, Error> {
         "exr" => exr::read(path, expected),
         "r16" => raw::read_r16(path, expected),
         "r32" => raw::read_r32(path, expected),
+        "tif" | "tiff" => tiff::read(path, expected),
         "asc" => asc::read(path, expected),
         _ => {
             input::open(path)?;
             let wrong = format!("a name that ends in \"{extension}\" tells no format");
-            Err(Error::input(path, wrong, "heightmaps are .png, .exr, .r16, .r32 or .asc"))
+            Err(Error::input(path, wrong, "heightmaps are .png, .exr, .r16, .r32, .tif or .asc"))
         }
     }
 }

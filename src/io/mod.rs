@@ -11,6 +11,7 @@ mod embedded;
 pub mod export;
 mod exr;
 pub mod heightmap;
+mod holes;
 pub mod input;
 pub mod keep;
 pub mod output;
@@ -37,6 +38,7 @@ pub use self::{
     exr::write_exr,
     png::{write_png8, write_png16, write_rgb8},
     progress::JobProgress,
+    raster::Place,
     raw::{write_r16, write_r32},
     sidecar::write_sidecar,
     tiff::write_tiff,

@@ -169,7 +169,7 @@ mod tests {
         let path = folder.path().join("hills.r32");
         let grid = Grid::from_fn(7, 5, |x, y| (x * y) as f32);
         write_r32(&path, &grid, &JobProgress::default()).expect("it is writable");
-        crate::io::write_sidecar(&Sidecar::beside(&path), &grid, 2.0).expect("it is writable");
+        crate::io::write_sidecar(&Sidecar::beside(&path), &grid, 2.0, (7, 5)).expect("it is writable");
         let sidecar = || Sidecar::of(&path).expect("it was just written");
         assert!(read_r32(&path, &Expected { sidecar: sidecar(), ..Expected::anything() }).is_ok());
         let mut bytes = fs::read(&path).expect("it is there");

@@ -262,7 +262,7 @@ pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<()
             let name = format!("{stem}.{}.r32", layer.key());
             output.write(&name, |file| {
                 write_r32(file, grid, progress)?;
-                write_sidecar(&Sidecar::beside(file), grid, terrain.cell_size)
+                write_sidecar(&Sidecar::beside(file), grid, terrain.cell_size, (grid.width(), grid.height()))
             })?;
             scene.maps.insert(layer, name);
         }

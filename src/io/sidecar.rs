@@ -22,6 +22,11 @@ pub(super) struct Sidecar {
     pub min_m: Option<f32>,
     /// Height that the largest value of an integer format stands for, in metres.
     pub max_m: Option<f32>,
+    /// Columns and rows from the upper left that are the map, where the others lie outside of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_width: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_height: Option<usize>,
     /// Hash of the cells: see [`output::hash_of`].
     pub cells_hash: Option<String>,
 }
@@ -43,7 +48,8 @@ impl Sidecar {
             None => input::text_if_there(&path)?,
         };
         let Some(text) = text else { return Ok(Self::default()) };
-        let right = "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, cells_hash";
+        let right =
+            "a sidecar is JSON with any of width, height, cell_size_m, min_m, max_m, map_width, map_height, cells_hash";
         let sidecar: Self = serde_json::from_str(&text)
             .map_err(|error| Error::input(&path, format!("it is no sidecar of a heightmap ({error})"), right))?;
         let numbers = [
@@ -63,18 +69,21 @@ impl Sidecar {
     }
 }
 
-/// Writes the sidecar of a map whose cells have a side of so many metres.
+/// Writes the sidecar of a map whose cells have a side of so many metres. So many columns and rows from the upper left are the map.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32) -> Result<(), Error> {
+pub fn write_sidecar(path: &Path, grid: &Grid, cell_size: f32, map: (usize, usize)) -> Result<(), Error> {
     let (min, max) = grid.min_max();
+    let padded = map != (grid.width(), grid.height());
     let sidecar = Sidecar {
         width: Some(grid.width()),
         height: Some(grid.height()),
         cell_size_m: Some(cell_size),
         min_m: Some(min),
         max_m: Some(max),
+        map_width: padded.then_some(map.0),
+        map_height: padded.then_some(map.1),
         cells_hash: Some(output::hash_of(grid)),
     };
     let text = serde_json::to_string_pretty(&sidecar).map_err(|error| Error::unwritable(path, &error))?;
@@ -93,7 +102,7 @@ mod tests {
         let map = folder.path().join("hills.png");
         assert_eq!(Sidecar::of(&map).expect("it may be missing"), Sidecar::default());
         let heights = Grid::from_cells(3, 2, [-3.25, 0.0, 1076.4, 1.0, 2.0, 3.0]);
-        write_sidecar(&Sidecar::beside(&map), &heights, 0.1).expect("it is writable");
+        write_sidecar(&Sidecar::beside(&map), &heights, 0.1, (3, 2)).expect("it is writable");
         let read = Sidecar::of(&map).expect("it was just written");
         assert_eq!((read.width, read.height, read.cell_size_m), (Some(3), Some(2), Some(0.1)));
         assert_eq!((read.min_m, read.max_m), (Some(-3.25), Some(1076.4)));

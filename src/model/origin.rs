@@ -63,6 +63,9 @@ pub struct Heightmap {
     pub cell_size: f32,
     /// Where on Earth it lies, if that is known.
     pub geo: Option<Geo>,
+    /// As many cells as the heights: 1 where the file has no data and the height is made of those around it, else 0. `None` if all
+    /// cells have data.
+    pub nodata: Option<Grid>,
     /// What was assumed, filled or converted: a sentence each, with the file's name.
     pub warnings: Vec<String>,
 }

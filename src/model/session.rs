@@ -214,7 +214,8 @@ impl Session {
         let (width, height) = self.size();
         let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
         let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(self.simulation.threads())).sum::<usize>();
-        (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.len())
+        let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
+        (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.len() + usize::from(nodata))
     }
 
     /// The same without what its layers take now.

@@ -115,8 +115,13 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
 }
 
 /// A larger terrain whose left upper part is this one; beyond it, its border goes on.
-pub fn extended(terrain: &Terrain, (width, height): (usize, usize)) -> Terrain {
-    terrain.map(|grid| Grid::from_fn(width, height, |x, y| grid.clamped(x as isize, y as isize)))
+pub fn extended(terrain: &Terrain, size: (usize, usize)) -> Terrain {
+    terrain.map(|grid| continued(grid, size))
+}
+
+/// The same of a map.
+pub fn continued(grid: &Grid, (width, height): (usize, usize)) -> Grid {
+    Grid::from_fn(width, height, |x, y| grid.clamped(x as isize, y as isize))
 }
 
 /// The same terrain with another number of cells on the same ground. The ground is as smooth between its cells as they are.

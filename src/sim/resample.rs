@@ -90,6 +90,11 @@ impl Resampler {
     }
 }
 
+/// How many cells of a side that gets `to` of them instead of `from` have their middle in the first `part` of the old ones.
+pub fn cells_within(part: usize, from: usize, to: usize) -> usize {
+    (2 * part * to).div_ceil(from) / 2
+}
+
 /// A side of `from` cells that gets `to`.
 #[derive(Clone, Copy)]
 struct Side {
@@ -196,6 +201,16 @@ mod tests {
             map.chunks(97).for_each(|row| rows.push(row));
             let (rows, whole) = (rows.finish(), plain(&map, width, height));
             assert!(rows.iter().zip(whole.iter()).all(|(a, b)| a.to_bits() == b.to_bits()), "{width} × {height}");
+        }
+    }
+
+    #[test]
+    fn cells_lie_within_a_part_of_a_side_if_their_middle_does() {
+        for (part, from, to) in
+            [(344, 403, 513), (344, 403, 403), (7, 7, 3), (1, 4, 2), (3, 4, 2), (3, 8, 400), (5, 9, 1)]
+        {
+            let within = |index: &usize| (*index as f64 + 0.5) * from as f64 / (to as f64) < part as f64;
+            assert_eq!(cells_within(part, from, to), (0..to).filter(within).count(), "{part} of {from} as {to}");
         }
     }
 

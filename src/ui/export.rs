@@ -153,15 +153,17 @@ impl ExportDialog {
 
 fn about_format(map: &str, format: &str) -> &'static str {
     match (map, format) {
-        ("normal" | "color" | "hillshade", "png") => "8 bits for each of red, green and blue.",
-        (_, "png16") => "16 bits for each of red, green and blue.",
-        (_, "png") => "Grey of 16 bits, from the lowest to the highest value; the sidecar says which those are.",
+        ("normal" | "color" | "hillshade", "png" | "png8") => "8 bits for each of red, green and blue.",
+        ("normal", "png16") => "16 bits for each of red, green and blue.",
+        (_, "png" | "png16") => {
+            "Grey of 16 bits, from the lowest to the highest value; the sidecar says which those are."
+        }
         (_, "png8") => "Grey of 8 bits, from the lowest to the highest value, for masks.",
         (_, "exr") => "OpenEXR with floats of 32 bits, in metres.",
         (_, "r16") => "Raw whole numbers of 16 bits, little-endian.",
         (_, "r32") => "Raw floats of 32 bits, little-endian, in metres.",
-        (_, "tif") => "TIFF with floats of 32 bits; GeoTIFF if the map knows its place on Earth.",
-        (_, "asc") => "ESRI ASCII grid.",
+        (_, "tif") => "GeoTIFF with floats of 32 bits and the size of a cell; NODATA where there are no data.",
+        (_, "asc") => "ESRI ASCII grid; NODATA where there are no data.",
         (_, "glb") => "glTF with normals and the colour map.",
         (_, "obj") => "Wavefront OBJ with its material and the colour map.",
         (_, "stl") => "Closed all round, in millimetres.",

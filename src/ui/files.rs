@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Endings of files that hold heights or another map.
-const MAP_ENDINGS: [&str; 5] = ["png", "exr", "r16", "r32", "asc"];
+const MAP_ENDINGS: [&str; 7] = ["png", "exr", "r16", "r32", "tif", "tiff", "asc"];
 
 /// How a map is to be read, while the user decides.
 #[derive(Clone, Debug)]

@@ -6,10 +6,11 @@ use std::{fs, io::Read, path::Path, sync::Arc};
 
 use thalweg::{
     io::{
-        JobProgress,
+        JobProgress, Place,
         preset::Preset,
         project::{self, Keyframe, Keyframes, Project},
         scene, write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar,
+        write_tiff,
     },
     model::{origin::Options, session::Session, state::State},
     settings::{Remembered, Settings, Theme},
@@ -110,7 +111,18 @@ fn the_stored_files_are_written_anew() {
     put("r32", "bad-odd", &written("map.r32")[1..]);
     put("r32", "bad-numbers", &[0xff; 4 * 32 * 32]);
 
-    write_asc(&path("map.asc"), &square, 5.0, None, &quiet).expect("it is writable");
+    let nodata = Grid::from_fn(32, 32, |x, y| f32::from(x < 3 && y < 5));
+    let place = Place { nodata: Some(&nodata), ..Place::local(5.0) };
+    write_tiff(&path("map.tif"), &square, place).expect("it is writable");
+    let tif = written("map.tif");
+    put("tif", "good", &tif);
+    put("tif", "good-tiles", include_bytes!("../data/tiled.tif"));
+    put("tif", "bad-cut-off", &tif[..tif.len() / 2]);
+    let width = tif.windows(8).position(|entry| entry == [0, 1, 4, 0, 1, 0, 0, 0]).expect("it states its width") + 8;
+    put("tif", "bad-claims-16384", &[&tif[..width], &[0, 64, 0, 0], &tif[width + 4..]].concat());
+    put("tif", "bad-text", b"II*\0this is no picture");
+
+    write_asc(&path("map.asc"), &square, Place::local(5.0), &quiet).expect("it is writable");
     let asc = written("map.asc");
     put("asc", "good", &asc);
     let degrees = replaced(&replaced(&asc, "xllcorner 0", "XLLCENTER 7"), "cellsize 5", "cellsize 0.001");
@@ -120,7 +132,7 @@ fn the_stored_files_are_written_anew() {
     put("asc", "bad-text", b"Once upon a time");
 
     // The fuzzer's map holds nothing but zeros, and the sidecar has their hash.
-    write_sidecar(&path("map.json"), &Grid::filled(32, 32, 0.0), 2.5).expect("it is writable");
+    write_sidecar(&path("map.json"), &Grid::filled(32, 32, 0.0), 2.5, (32, 32)).expect("it is writable");
     let json = written("map.json");
     put("sidecar", "good", &json);
     put("sidecar", "good-nothing", b"{}");

@@ -1,9 +1,14 @@
 //! Results: what there is to save of a terrain, in which formats, and how it is written.
+//!
+//! A map that is no square is written as one where the size asks for that. Beyond the map the ground goes on as at its border, so
+//! that there is no cliff, and all other numbers are 0. Sidecars say which part is the map. (Geo)TIFF and ESRI ASCII hold NODATA
+//! there, and wherever the imported heightmap had no data.
 
 mod glb;
 pub mod hillshade;
 mod mesh;
 mod sets;
+mod subject;
 #[cfg(test)]
 mod tests;
 
@@ -14,24 +19,18 @@ use serde_json::json;
 pub use self::{
     mesh::Print,
     sets::{Dimensions, ExportSet, SETS, Size},
+    subject::Subject,
 };
 use super::{
-    Budget, Error, JobProgress,
+    Error, JobProgress, Place,
     output::{self, Output},
     png::{rgb8_bytes, write_rgb16},
     write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar, write_tiff,
 };
 use crate::{
-    io::export::hillshade::{color_map, hillshade, occlusion},
-    look::Look,
-    model::{origin::Geo, session::Session},
+    io::export::hillshade::{hillshade, occlusion},
     params::listed,
-    sim::{
-        Simulation, analysis,
-        grid::Grid,
-        quantity::Quantity,
-        terrain::{Layer, Terrain},
-    },
+    sim::{Simulation, analysis, bounds::HEIGHT, grid::Grid, quantity::Quantity, terrain::Layer},
 };
 
 #[derive(Clone, Copy)]
@@ -40,6 +39,7 @@ enum Content {
     /// What the run knows besides its layers.
     Moves(fn(&Simulation) -> Grid),
     Layer(Layer),
+    Nodata,
     /// Red, green and blue for each cell.
     Colors(fn(&Subject, &JobProgress) -> Vec<u8>),
     Normals,
@@ -47,7 +47,7 @@ enum Content {
 }
 
 /// What can be saved besides the layers: name, what it is, and how it is made.
-const OTHERS: [(&str, &str, Content); 19] = [
+const OTHERS: [(&str, &str, Content); 20] = [
     ("height", "Height of the ground, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
@@ -133,6 +133,7 @@ const OTHERS: [(&str, &str, Content); 19] = [
         "Discharge of the droplets times its direction down the picture, in square metres.",
         Content::Moves(|run| part(run, run.momentum(), 1)),
     ),
+    ("nodata", "1 where the heightmap had no data and beyond the map's border, 0 elsewhere.", Content::Nodata),
     ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print.", Content::Mesh),
 ];
 
@@ -159,79 +160,14 @@ pub fn about(map: &str) -> &'static str {
     found(map).map(|(about, _)| about).unwrap_or_default()
 }
 
-/// The formats of a map, as endings of names. The first is the usual one. `png8` and `png16` are PNGs of 8 and 16 bits where the
-/// usual one has the other.
+/// The formats of a map, as endings of names. The first is the usual one. `png8` and `png16` are PNGs of 8 and 16 bits, and `png` is
+/// the usual one of the two.
 pub fn formats(map: &str) -> &'static [&'static str] {
     match found(map) {
         Some((_, Content::Colors(_))) => &["png"],
-        Some((_, Content::Normals)) => &["png", "png16"],
+        Some((_, Content::Normals)) => &["png", "png8", "png16"],
         Some((_, Content::Mesh)) => &["glb", "obj", "stl"],
-        _ => &["png", "png8", "exr", "r16", "r32", "tif", "asc"],
-    }
-}
-
-/// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
-/// `tests/memory.rs`.
-const BYTES_PER_CELL: usize = 60;
-/// The same for each result that the run knows besides its layers.
-const BYTES_OF_MOVES: usize = 24;
-
-/// What is saved: a terrain and all that its results need besides.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    terrain: Terrain,
-    look: Look,
-    geo: Option<Geo>,
-    print: Print,
-    /// What the run knows besides its layers, by name, as far as it is wanted.
-    moves: Vec<(&'static str, Grid)>,
-}
-
-impl Subject {
-    /// Memory that it and these results take while they are written one after the other, in bytes.
-    pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
-        let (width, height) = dimensions.size.of(&session.simulation.terrain);
-        let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
-        let moves = exports.iter().filter(|export| matches!(found(export.map), Some((_, Content::Moves(_))))).count();
-        ((BYTES_PER_CELL + most + BYTES_OF_MOVES * moves) * width * height) as u64
-    }
-
-    /// What a session shows, with as many cells as the dimensions say. It is refused if these results need more memory than may be
-    /// used.
-    pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
-        Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
-        let terrain = &session.simulation.terrain;
-        let size = dimensions.size.of(terrain);
-        let mut geo = session.heightmap.as_ref().and_then(|map| map.geo);
-        let mut terrain = terrain.clone();
-        let (width, height) = (terrain.width(), terrain.height());
-        let moves = exports.iter().filter_map(|export| match found(export.map) {
-            Some((_, Content::Moves(of))) => Some((export.map, of(&session.simulation))),
-            _ => None,
-        });
-        let mut moves: Vec<(&'static str, Grid)> = moves.collect();
-        if dimensions.size.is_square() && width != height {
-            // To the right of the map or below it, the square is filled with the heights of the map's border.
-            let side = width.max(height);
-            terrain = analysis::extended(&terrain, (side, side));
-            for (_, grid) in &mut moves {
-                *grid = Grid::from_fn(side, side, |x, y| grid.clamped(x as isize, y as isize));
-            }
-            if let Some(geo) = &mut geo {
-                (geo.width, geo.height) =
-                    (geo.width * side as f64 / width as f64, geo.height * side as f64 / height as f64);
-            }
-        }
-        if size != (terrain.width(), terrain.height()) {
-            terrain = analysis::resized(&terrain, size);
-        }
-        moves.iter_mut().for_each(|(_, grid)| *grid = grid.resampled(size.0, size.1));
-        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves })
-    }
-
-    /// Colours of the ground without light: red, green and blue of each cell.
-    fn colors(&self) -> Vec<u8> {
-        color_map(&self.terrain.ground(), &self.terrain.sand, self.terrain.cell_size, &self.look)
+        _ => &["png", "png8", "png16", "exr", "r16", "r32", "tif", "asc"],
     }
 }
 
@@ -293,7 +229,7 @@ impl Export {
             (Content::Colors(draw), _) => return write_rgb8(path, size, &draw(subject, progress), progress),
             (Content::Normals, format) => {
                 let parts = analysis::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
-                return if format == "png" {
+                return if format != "png16" {
                     let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
                     write_rgb8(path, size, &pixels, progress)
                 } else {
@@ -309,22 +245,29 @@ impl Export {
             }
             (Content::Numbers(make), _) => make(subject),
             (Content::Moves(_), _) => {
-                let kept = subject.moves.iter().find(|(name, _)| *name == self.map);
-                kept.map_or_else(|| Grid::filled(size.0, size.1, 0.0), |(_, grid)| grid.clone())
+                let kept = subject.moves.get(self.map);
+                kept.map_or_else(|| Grid::filled(size.0, size.1, 0.0), Grid::clone)
             }
             (Content::Layer(layer), _) => terrain.layer_or_empty(layer),
+            (Content::Nodata, _) => subject.nodata.clone().unwrap_or_else(|| Grid::filled(size.0, size.1, 0.0)),
         };
+        let is_height =
+            self.map == "height" || matches!(content, Content::Layer(layer) if layer.row().bounds == HEIGHT);
+        let is_nodata = matches!(content, Content::Nodata);
+        let grid = if is_height || is_nodata { grid } else { subject.ended(grid) };
+        let nodata = subject.nodata.as_ref().filter(|_| !is_nodata);
+        let place = Place { cell_size: terrain.cell_size, geo: *geo, nodata };
         let range = grid.min_max();
         match self.format {
-            "png" => write_png16(path, &grid, range, progress)?,
+            "png" | "png16" => write_png16(path, &grid, range, progress)?,
             "png8" => write_png8(path, &grid, range, progress)?,
             "exr" => write_exr(path, &grid, progress)?,
             "r16" => write_r16(path, &grid, range, progress)?,
-            "tif" => return write_tiff(path, &grid, *geo),
-            "asc" => return write_asc(path, &grid, terrain.cell_size, *geo, progress),
+            "tif" => return write_tiff(path, &grid, place),
+            "asc" => return write_asc(path, &grid, place, progress),
             _ => write_r32(path, &grid, progress)?,
         }
-        write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size)
+        write_sidecar(&path.with_extension("json"), &grid, terrain.cell_size, subject.map)
     }
 
     /// Replaces a file, and what belongs to it, by the map: all or none. The ending of its name must be a format of the map.

@@ -38,9 +38,13 @@ impl Size {
         }
     }
 
-    /// Whether the result is a square even if the map is not.
-    pub(super) fn is_square(self) -> bool {
-        matches!(self, Self::PowerOfTwoPlusOne | Self::Unreal)
+    /// Columns and rows of the results with cells of the terrain's own size: as many as it has, or those of the square around it.
+    pub(super) fn around(self, terrain: &Terrain) -> (usize, usize) {
+        let (width, height) = (terrain.width(), terrain.height());
+        match self {
+            Self::Working | Self::Times(_) => (width, height),
+            Self::PowerOfTwoPlusOne | Self::Unreal => [width.max(height); 2].into(),
+        }
     }
 }
 

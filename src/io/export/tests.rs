@@ -1,12 +1,22 @@
 //! The checks of what is saved, with readers of others where there are any.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::*;
-use crate::{io::heightmap, model::origin::Options, sim::terrain::Edge};
+use crate::{
+    io::{heightmap, holes},
+    look::Look,
+    model::{
+        origin::{Geo, Heightmap, Options, Origin},
+        session::Session,
+    },
+    sim::terrain::{Edge, Terrain},
+};
 
 fn subject(terrain: Terrain) -> Subject {
-    Subject { terrain, look: Look::default(), geo: None, print: Print::default(), moves: Vec::new() }
+    let map = (terrain.width(), terrain.height());
+    let (look, print) = (Look::default(), Print::default());
+    Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None }
 }
 
 fn hills(width: usize, height: usize) -> Terrain {
@@ -31,7 +41,7 @@ fn a_saved_map_and_its_sidecar_read_back_as_the_same_terrain() {
     let heights = Grid::from_fn(40, 32, |x, y| 28.0 + 28.0 * ((x as f32 * 7.7 + y as f32 * 1.3) * 0.2).sin());
     let (min, max) = heights.min_max();
     let terrain = Terrain::bare(heights, 3.0, Edge::Open);
-    for format in ["png", "exr", "r16", "r32", "asc"] {
+    for format in ["png", "exr", "r16", "r32", "tif", "asc"] {
         let path = folder.path().join(format!("map-{format}.{format}"));
         Export::save("height", &subject(terrain.clone()), &path, &JobProgress::default())
             .unwrap_or_else(|error| panic!("{error}"));
@@ -52,7 +62,7 @@ fn an_ending_that_is_no_format_is_refused_with_those_that_are() {
     let terrain = Terrain::bare(Grid::filled(4, 4, 0.0), 1.0, Edge::Open);
     let error =
         Export::save("height", &subject(terrain), Path::new("map.jpg"), &JobProgress::default()).expect_err("refused");
-    assert!(error.to_string().contains(".png, .png8, .exr"), "{error}");
+    assert!(error.to_string().contains(".png, .png8, .png16, .exr"), "{error}");
 }
 
 #[test]
@@ -86,6 +96,134 @@ fn sizes_are_what_engines_ask_for() {
     assert_eq!(size(Size::Unreal, 512), (1009, 1009));
     assert_eq!(size(Size::Times(4), 100), (400, 400));
     assert_eq!(size(Size::Times(8), 4096), (8192, 8192));
+}
+
+/// A real place of 60 × 40 cells of 30 m with a hole, where it rains and droplets run.
+fn river_land() -> Session {
+    let heights = Grid::from_fn(60, 40, |x, y| 40.0 - 0.5 * y as f32 + 3.0 * (x as f32 * 0.3).cos());
+    let nodata = Some(Grid::from_fn(60, 40, |x, y| f32::from((10..16).contains(&x) && (20..28).contains(&y))));
+    let geo = Some(Geo { west: 5e5, north: 4e6, width: 1800.0, height: 1200.0, degrees: false });
+    let map = Heightmap { heights, file_size: (60, 40), cell_size: 30.0, geo, nodata, warnings: Vec::new() };
+    let mut session = Session::of_heightmap("land", map, Origin::default()).expect("it is small");
+    session.enable(&["droplets", "water"]);
+    session.set("water.rain_rate", "0.01").expect("in range");
+    session.restart(1);
+    (0..20).for_each(|_| session.simulation.tick());
+    session
+}
+
+const MOVES: [&str; 6] = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
+
+#[test]
+fn beyond_a_map_that_is_made_a_square_nothing_lies_and_nothing_moves() {
+    let session = river_land();
+    let files: Vec<String> =
+        MOVES.into_iter().chain(["height", "water", "deposits"]).map(|map| format!("{map}.r32")).collect();
+    let files = files.iter().map(String::as_str).chain(["height.tif", "height.asc", "discharge.tif", "nodata.r32"]);
+    let exports: Vec<Export> = files.map(|file| Export::parse(file).expect("it can be saved")).collect();
+    for (size, side) in [(Size::PowerOfTwoPlusOne, 65), (Size::Unreal, 127)] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let subject =
+            Subject::new(&session, Dimensions { size, ..Dimensions::default() }, &exports).expect("it is small");
+        save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).expect("it is writable");
+        let at = |name: &str| folder.path().join(name);
+        let json = |name: &str| -> serde_json::Value {
+            serde_json::from_str(&std::fs::read_to_string(at(name)).expect("it was written")).expect("it is JSON")
+        };
+        // Cells whose middle lies on the land.
+        let rows = (0..side).filter(|row| (*row as f64 + 0.5) / side as f64 * 60.0 < 40.0).count();
+        for map in MOVES.into_iter().chain(["height", "water", "deposits"]) {
+            let sidecar = json(&format!("{map}.json"));
+            assert_eq!((&sidecar["map_width"], &sidecar["map_height"]), (&json!(side), &json!(rows)), "{map}");
+            let bytes = std::fs::read(at(&format!("{map}.r32"))).expect("it was written");
+            let cells: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+            let (land, beyond) = cells.split_at(rows * side);
+            assert!(land.iter().any(|value| *value != 0.0), "{map} is empty");
+            if map == "height" {
+                // The land ends in no cliff.
+                let border = &land[land.len() - side..];
+                let same = |row: &[f32]| row.iter().zip(border).all(|(a, b)| (a - b).abs() < 0.5);
+                assert!(beyond.chunks(side).all(same));
+            } else {
+                assert!(beyond.iter().all(|value| *value == 0.0), "{map} goes on beyond the land");
+            }
+        }
+        let hole = |x: usize, y: usize| {
+            let [x, y] = [x, y].map(|cell| (cell as f64 + 0.5) / side as f64 * 60.0);
+            (10.0..16.0).contains(&x) && (20.0..28.0).contains(&y)
+        };
+        let wanted = Grid::from_fn(side, side, |x, y| f32::from(y >= rows || hole(x, y)));
+        assert_eq!(subject.nodata.as_ref(), Some(&wanted));
+        for name in ["height.tif", "height.asc"] {
+            // A sidecar wins over what the file says.
+            std::fs::rename(at(name), at(&format!("alone-{name}"))).expect("it was written");
+            let back = heightmap::read(&at(&format!("alone-{name}")), &Options::default()).expect("it was written");
+            assert_eq!(back.nodata.as_ref(), Some(&wanted), "{name}");
+            assert!((back.cell_size - 1800.0 / side as f32).abs() < 1e-3, "{name}: {}", back.cell_size);
+            let geo = back.geo.expect("it knows its place");
+            let found = [geo.west, geo.north, geo.width, geo.height];
+            let right = found.iter().zip([5e5, 4e6, 1800.0, 1800.0]).all(|(a, b)| (a - b).abs() < 1e-6);
+            assert!(right, "{name}: {found:?}");
+        }
+        // What is beyond the land is known from the sidecar too.
+        let raw = heightmap::read(&at("height.r32"), &Options::default()).expect("it was written");
+        let beyond = Grid::from_fn(side, side, |_, y| f32::from(y >= rows));
+        assert_eq!(raw.nodata.as_ref(), Some(&beyond));
+    }
+}
+
+#[test]
+fn cells_without_data_come_back_from_what_is_saved() {
+    let session = river_land();
+    let kept = session.heightmap.as_ref().and_then(|map| map.nodata.clone());
+    let exports = [Export::parse("height.tif").expect("known"), Export::parse("height.asc").expect("known")];
+    let subject = Subject::new(&session, Dimensions::default(), &exports).expect("it is small");
+    for export in exports {
+        let (_folder, path) = written((export.map, export.format), &subject);
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(back.nodata == kept, "{path:?}");
+        let ground = session.simulation.terrain.ground();
+        let known = back.heights.iter().zip(ground.iter()).zip(kept.iter().flat_map(|kept| kept.iter()));
+        assert!(known.filter(|(_, nodata)| **nodata == 0.0).all(|((a, b), _)| a == b), "{path:?}");
+        // A height that is the usual mark is no mark.
+        let mut deep = subject.clone();
+        deep.terrain.bedrock[7] = holes::USUAL;
+        deep.terrain.sand[7] = 0.0;
+        let (_folder, path) = written((export.map, export.format), &deep);
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(back.heights[7] == holes::USUAL && back.nodata == kept, "{path:?}");
+    }
+    // Where all cells have data, nothing says otherwise.
+    let (_folder, path) = written(("height", "tif"), &Subject { nodata: None, ..subject });
+    assert_eq!(heightmap::read(&path, &Options::default()).expect("it was written").nodata, None);
+}
+
+#[test]
+fn a_tiff_of_a_map_that_is_nowhere_on_earth_keeps_its_cell_size() {
+    for cell_size in [0.1, 3.0, 27.7] {
+        let mut terrain = hills(40, 33);
+        terrain.cell_size = cell_size;
+        let (_folder, path) = written(("height", "tif"), &subject(terrain));
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((back.cell_size, back.geo, back.warnings.len()), (cell_size, None, 0));
+    }
+}
+
+#[test]
+fn a_picture_of_16_bits_is_named_and_explained_as_one_of_8_bits() {
+    let terrain = hills(40, 33);
+    let range = terrain.ground().min_max();
+    for (format, name, full) in [("png8", "height-8bit", 255.0), ("png16", "height-16bit", 65535.0)] {
+        let export = Export::new("height", format).unwrap_or_else(|(wrong, right)| panic!("{wrong}; {right}"));
+        assert_eq!(export.file_name(), format!("{name}.png"));
+        let (_folder, path) = written(("height", format), &subject(terrain.clone()));
+        let back = heightmap::read(&path, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((back.cell_size, back.heights.min_max()), (3.0, range), "its sidecar says so");
+        let step = 0.51 * (range.1 - range.0) / full;
+        assert!(back.heights.iter().zip(terrain.ground().iter()).all(|(a, b)| (a - b).abs() <= step), "{format}");
+    }
+    let names = ["png", "png8", "png16"].map(|format| Export::new("normal", format).expect("known").file_name());
+    assert_eq!(names, ["normal.png", "normal-8bit.png", "normal-16bit.png"]);
 }
 
 #[test]

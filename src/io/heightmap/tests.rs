@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    io::{JobProgress, write_exr, write_png16, write_r16, write_r32},
+    io::{JobProgress, Place, write_asc, write_exr, write_png16, write_r16, write_r32, write_tiff},
     sim::terrain::Layer,
 };
 
@@ -37,7 +37,8 @@ fn every_format() -> (TempDir, Vec<PathBuf>) {
         let text = r#"{"width": 40, "height": 36, "cell_size_m": 2.0, "min_m": 0, "max_m": 65535}"#;
         fs::write(at(name), text).expect("it is writable");
     }
-    let paths = ["png.png", "exr.exr", "r16.r16", "r32.r32", "asc.asc"].map(at).to_vec();
+    write_tiff(&at("tif.tif"), &map, Place::local(2.0)).expect("it is writable");
+    let paths = ["png.png", "exr.exr", "r16.r16", "r32.r32", "asc.asc", "tif.tif"].map(at).to_vec();
     (folder, paths)
 }
 
@@ -151,8 +152,8 @@ fn what_cannot_be_read_is_answered_in_one_sentence() {
     assert!(message(read(&folder.path().join("gone.png"), &Options::default())).contains("there is no such file"));
     fs::create_dir(folder.path().join("dir.exr")).expect("it is writable");
     assert!(message(read(&folder.path().join("dir.exr"), &Options::default())).contains("it is a folder"));
-    assert!(at("map.tiff", b"II*").contains("\"tiff\" tells no format"));
-    for extension in ["png", "exr", "asc"] {
+    assert!(at("map.bmp", b"BM").contains("\"bmp\" tells no format"));
+    for extension in ["png", "exr", "tif", "asc"] {
         at(&format!("text.{extension}"), b"This is no heightmap, whatever its name says.");
         at(&format!("empty.{extension}"), b"");
     }
@@ -183,7 +184,7 @@ fn layer_maps_take_any_size_and_span_the_range_asked_for() {
 #[test]
 fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
     let (folder, mut paths) = every_format();
-    paths.push(sample("interlaced.png"));
+    paths.extend(["interlaced.png", "tiled.tif"].map(sample));
     // With a hole, which is filled from what lies around it.
     let text = fs::read_to_string(&paths[4]).expect("it was just written");
     let mut words: Vec<&str> = text.split_whitespace().collect();
@@ -203,6 +204,52 @@ fn what_is_resampled_while_it_is_read_is_what_resampling_the_whole_map_gives() {
             assert!(read.cells == whole.cells.resampled(width, height), "{} as {width} × {height}", path.display());
         }
     }
+}
+
+#[test]
+fn cells_without_data_are_known_also_of_another_size() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (asc, tif) = (folder.path().join("map.asc"), folder.path().join("map.tif"));
+    let map = hills(64, 48);
+    // Nothing is known of the left quarter.
+    let nodata = Grid::from_fn(64, 48, |x, _| f32::from(x < 16));
+    let place = Place { nodata: Some(&nodata), ..Place::local(30.0) };
+    write_asc(&asc, &map, place, &JobProgress::default()).expect("it is writable");
+    write_tiff(&tif, &map, place).expect("it is writable");
+    for path in [asc, tif] {
+        let read = |size| {
+            let options = Options { size, ..Options::default() };
+            read(&path, &options).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let whole = read(None);
+        assert!(whole.warnings[0].contains("768 of its 3072 cells hold NODATA (-9999)"), "{:?}", whole.warnings);
+        assert!(whole.heights.iter().zip(map.iter()).zip(nodata.iter()).all(|((a, b), none)| a == b || *none == 1.0));
+        assert_eq!(whole.nodata, Some(nodata.clone()));
+        for (width, height) in [(32, 48), (128, 96), (40, 33)] {
+            let wanted = Grid::from_fn(width, height, |x, _| f32::from(x < width / 4));
+            let other = read(Some((width, height)));
+            assert_eq!(other.nodata, Some(wanted), "{width} × {height}");
+            assert_eq!(other.heights, whole.heights.resampled(width, height));
+        }
+    }
+    let (_folder, paths) = every_format();
+    assert!(paths.iter().all(|path| read(path, &Options::default()).is_ok_and(|map| map.nodata.is_none())));
+}
+
+/// A file that GDAL wrote: whole numbers of 16 bits in packed tiles, in degrees, with a hole.
+#[test]
+fn tiles_of_whole_numbers_are_read_with_their_place_and_their_hole() {
+    let map = read(&sample("tiled.tif"), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let hole = Grid::from_fn(40, 36, |x, y| f32::from((30..38).contains(&x) && (5..9).contains(&y)));
+    let wanted = Grid::from_fn(40, 36, |x, y| ((x * 97 + y * 131) % 3000) as f32 - 500.0);
+    assert!(map.heights.iter().zip(wanted.iter()).zip(hole.iter()).all(|((a, b), hole)| a == b || *hole == 1.0));
+    assert_eq!(map.nodata, Some(hole));
+    let geo = map.geo.expect("it knows its place");
+    assert_eq!((geo.west, geo.north, geo.degrees), (7.5, 46.5, true));
+    assert!((geo.width - 0.04).abs() < 1e-12 && (geo.height - 0.036).abs() < 1e-12);
+    assert!(map.warnings[1].contains("taken as degrees: at latitude 46.48°"), "{:?}", map.warnings);
+    let wide = 111.195_f32 * 46.482_f32.to_radians().cos();
+    assert!((map.cell_size - (wide * 111.195).sqrt()).abs() < 0.01, "{}", map.cell_size);
 }
 
 #[test]

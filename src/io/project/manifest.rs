@@ -99,6 +99,10 @@ pub(super) struct SavedRun {
     about: String,
     ticks: u64,
     pub geo: Option<Geo>,
+    /// Whether cells of the heightmap have no data. Which ones is a map of the heights' size. Programs that don't know of it open the
+    /// project without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nodata: bool,
     pools: Vec<Pool>,
     tile: Option<Tile>,
     origin: From,
@@ -124,7 +128,10 @@ impl SavedRun {
         let runs = |key: &str| self.state.enabled.iter().chain(&self.state.kept).any(|other| other == key);
         let processes = catalogue().into_iter().map(|process| *process.info()).filter(|info| runs(info.key));
         let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(rayon::current_num_threads())).sum::<usize>();
-        cells(self.state.size) * bytes as u64 + self.begins().map(|(_, size)| 4 * cells(size)).sum::<u64>()
+        // Which cells have no data is known for each cell of the heights.
+        let nodata = self.grids.get("begin heights").filter(|_| self.nodata);
+        let begins = self.begins().map(|(_, size)| size).chain(nodata.copied());
+        cells(self.state.size) * bytes as u64 + begins.map(|size| 4 * cells(size)).sum::<u64>()
     }
 
     /// The maps that it begins with if it is started again, and their sizes.
@@ -142,6 +149,7 @@ impl SavedRun {
             about: session.about.clone(),
             ticks: session.ticks,
             geo: session.heightmap.as_ref().and_then(|map| map.geo),
+            nodata: session.heightmap.as_ref().is_some_and(|map| map.nodata.is_some()),
             pools: session.pools.clone(),
             tile: session.tile.clone(),
             origin: From {

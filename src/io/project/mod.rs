@@ -35,6 +35,7 @@ use crate::{
         state::{State, bounds_of},
     },
     sim::{
+        bounds::SHARE,
         grid::Grid,
         terrain::{Layer, Terrain},
     },
@@ -49,6 +50,8 @@ pub use self::{
 pub const ENDING: &str = "thalweg";
 /// Ending of the names of packed maps in the archive.
 const PACKED: &str = "lz4";
+/// The map of the cells of a heightmap that have no data.
+const NODATA: &str = "begin nodata";
 const MOST_RUNS: usize = 64;
 const LONGEST_SIDE: usize = 4096;
 /// Cells along the longer side of the thumbnail.
@@ -110,8 +113,9 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
             for (index, (session, state)) in project.sessions.iter().zip(&states).enumerate() {
                 let folder = folder_of(index);
                 put_maps(&mut archive, &folder, &state.maps)?;
-                let begins = begins_of(session).into_iter().map(|(name, grid)| (name, Packed::of(grid)));
-                put_maps(&mut archive, &folder, &begins.collect())?;
+                let nodata = session.heightmap.iter().filter_map(|map| Some((NODATA.to_owned(), map.nodata.as_ref()?)));
+                let begins = begins_of(session).into_iter().chain(nodata);
+                put_maps(&mut archive, &folder, &begins.map(|(name, grid)| (name, Packed::of(grid))).collect())?;
                 progress.done(index + 1, states.len());
             }
             keyframes::put(&mut archive, &project.timeline)?;
@@ -209,10 +213,13 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
     let mut shape = BTreeMap::new();
     for (name, [width, height]) in run.begins() {
         let Some((begins, layer)) = begins_with(name) else { continue };
-        let cells = archive.map(&folder, name, width * height, layer.row().bounds)?;
-        let cells = cells.filter(|cells| cells.len() == width * height);
-        let cells = cells.ok_or_else(|| wrong(format!("its map {name} is missing, or not of its size")))?;
-        let grid = Grid::from_cells(width, height, cells);
+        let mut whole = |name: &str, bounds| {
+            let cells = archive.map(&folder, name, width * height, bounds)?;
+            let cells = cells.filter(|cells| cells.len() == width * height);
+            let cells = cells.ok_or_else(|| wrong(format!("its map {name} is missing, or not of its size")))?;
+            Ok::<_, Error>(Grid::from_cells(width, height, cells))
+        };
+        let grid = whole(name, layer.row().bounds)?;
         match begins {
             Begins::Shaped => drop(shape.insert(layer, grid)),
             Begins::Loaded => {
@@ -221,9 +228,10 @@ fn take_up(archive: &mut Archive<'_>, index: usize, run: SavedRun) -> Result<Ses
             }
             Begins::Heights => {
                 let (cell_size, geo) = (run.state.cell_size, run.geo);
-                let file_size = (grid.width(), grid.height());
-                session.heightmap =
-                    Some(Arc::new(Heightmap { heights: grid, file_size, cell_size, geo, warnings: vec![] }));
+                let nodata = if run.nodata { Some(whole(NODATA, SHARE)?) } else { None };
+                let (file_size, warnings) = ((width, height), vec![]);
+                let map = Heightmap { heights: grid, file_size, cell_size, geo, nodata, warnings };
+                session.heightmap = Some(Arc::new(map));
             }
         }
     }

@@ -31,6 +31,7 @@ fn eventful(side: usize) -> Project {
         file_size: (side, side),
         cell_size: 4.0,
         geo: Some(Geo { west: 3.0, north: 7.5, width: 1.0, height: 0.75, degrees: true }),
+        nodata: Some(Grid::from_fn(side, side, |x, y| if x + y < 9 { 1.0 } else { 0.0 })),
         warnings: vec![],
     };
     sessions.push(Session::of_heightmap("hills", map, Default::default()).expect("it is small"));
@@ -111,7 +112,8 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
             assert!(was == is);
         }
         for (was, is) in project.sessions.iter().zip(&again.sessions) {
-            assert_eq!(was.heightmap.as_ref().map(|map| map.geo), is.heightmap.as_ref().map(|map| map.geo));
+            let kept = |session: &Session| session.heightmap.as_ref().map(|map| (map.geo, map.nodata.clone()));
+            assert_eq!(kept(was), kept(is));
         }
         for session in project.sessions.iter_mut().chain(&mut again.sessions) {
             (0..6).for_each(|_| session.simulation.tick());
@@ -326,6 +328,7 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("sand", 3.4e38, "is 3.4e38; a thickness or depth"),
         ("bedrock", 3.4e38, "is 3.4e38; a height lies between"),
         ("softness", 1e30, "is 1e30; softness or cover lies between 0 and 1"),
+        ("begin nodata", 7.0, "is 7; softness or cover lies between 0 and 1"),
         ("water/flow x", 1e35, "is 1e35; what a process keeps lies between"),
     ] {
         let name = format!("run-2/{map}.lz4");

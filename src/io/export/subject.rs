@@ -1,0 +1,109 @@
+//! What is saved, with as many cells as the results have.
+
+use std::{collections::BTreeMap, path::Path};
+
+use super::{Content, Dimensions, Export, Print, found, hillshade::color_map};
+use crate::{
+    io::{Budget, Error, holes},
+    look::Look,
+    model::{origin::Geo, session::Session},
+    sim::{Simulation, analysis, grid::Grid, resample::cells_within, terrain::Terrain},
+};
+
+/// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
+/// `tests/memory.rs`.
+const BYTES_PER_CELL: usize = 60;
+/// The same for each result that the run knows besides its layers, and for the cells without data. They are made before the layers,
+/// one after the other, in the room that these take later.
+const BYTES_OF_NUMBERS: usize = 4;
+
+/// How those of the results are made, by name, that the run knows besides its layers.
+fn moves_of(exports: &[Export]) -> BTreeMap<&'static str, fn(&Simulation) -> Grid> {
+    let made = |export: &Export| match found(export.map) {
+        Some((_, Content::Moves(make))) => Some((export.map, make)),
+        _ => None,
+    };
+    exports.iter().filter_map(made).collect()
+}
+
+/// What is saved: a terrain and all that its results need besides.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub(super) terrain: Terrain,
+    pub(super) look: Look,
+    pub(super) geo: Option<Geo>,
+    pub(super) print: Print,
+    /// What the run knows besides its layers, by name, as far as it is wanted.
+    pub(super) moves: BTreeMap<&'static str, Grid>,
+    /// Columns and rows from the upper left that are the map.
+    pub(super) map: (usize, usize),
+    /// 1 where the heightmap had no data and beyond the map, else 0; none if all cells have data.
+    pub(super) nodata: Option<Grid>,
+}
+
+impl Subject {
+    /// Memory that it and these results take while they are written one after the other, in bytes.
+    pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
+        let terrain = &session.simulation.terrain;
+        let cells = |(width, height): (usize, usize)| width * height;
+        let (made, result) = (cells(dimensions.size.around(terrain)), cells(dimensions.size.of(terrain)));
+        let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
+        let numbers = moves_of(exports).len() + 1;
+        ((BYTES_PER_CELL + most) * made.max(result) + BYTES_OF_NUMBERS * numbers * result) as u64
+    }
+
+    /// What a session shows, with as many cells as the dimensions say. It is refused if these results need more memory than may be
+    /// used.
+    pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
+        Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
+        let run = &session.simulation;
+        let (width, height) = (run.terrain.width(), run.terrain.height());
+        let (around, size) = (dimensions.size.around(&run.terrain), dimensions.size.of(&run.terrain));
+        let map = (cells_within(width, around.0, size.0), cells_within(height, around.1, size.1));
+        // To the right of the map or below it, a square is filled with what stands at the map's border.
+        let fitted = |grid: Grid| match (around == (width, height), around == size) {
+            (true, true) => grid,
+            (true, false) => grid.resampled(size.0, size.1),
+            (false, _) => analysis::continued(&grid, around).resampled(size.0, size.1),
+        };
+        let moves = moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
+        let import = session.heightmap.as_ref();
+        let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
+            let nodata = holes::fitted(nodata, (width, height));
+            holes::fitted(&analysis::continued(&nodata, around), size)
+        });
+        if map != size {
+            let inside = |x, y| nodata.as_ref().map_or(0.0, |nodata| nodata.at(x, y));
+            let outside = Grid::from_fn(size.0, size.1, |x, y| if x < map.0 && y < map.1 { inside(x, y) } else { 1.0 });
+            nodata = Some(outside);
+        }
+        let geo = import.and_then(|import| import.geo).map(|geo| Geo {
+            width: geo.width * around.0 as f64 / width as f64,
+            height: geo.height * around.1 as f64 / height as f64,
+            ..geo
+        });
+        let squared = around != (width, height);
+        let mut terrain = if squared { analysis::extended(&run.terrain, around) } else { run.terrain.clone() };
+        if size != around {
+            terrain = analysis::resized(&terrain, size);
+        }
+        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata })
+    }
+
+    /// A map of which nothing lies beyond the border but the ground, which goes on.
+    pub(super) fn ended(&self, mut grid: Grid) -> Grid {
+        let (columns, rows) = self.map;
+        let width = grid.width();
+        if self.map != (width, grid.height()) {
+            for (y, row) in grid.chunks_mut(width).enumerate() {
+                row[if y < rows { columns } else { 0 }..].fill(0.0);
+            }
+        }
+        grid
+    }
+
+    /// Colours of the ground without light: red, green and blue of each cell.
+    pub(super) fn colors(&self) -> Vec<u8> {
+        color_map(&self.terrain.ground(), &self.terrain.sand, self.terrain.cell_size, &self.look)
+    }
+}
