@@ -298,7 +298,7 @@ fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
         let before = simulation.terrain.clone();
         let slot = simulation.slot_mut(key).expect("it is in the catalogue");
         (slot.enabled, slot.limited) = (true, true);
-        (0..12).for_each(|_| simulation.tick());
+        (0..60).for_each(|_| simulation.tick());
         let changed = |left: bool| {
             let ground = simulation.terrain.ground();
             let before = before.ground();

@@ -176,8 +176,8 @@ impl<N: Number> RowKernel for PairRow<'_, N> {
 }
 
 struct SlideRow<'a, N, const ROCK: bool> {
-    /// Talus per hardness and at none, and the share that crumbles.
-    law: [N; 3],
+    /// Talus per hardness and at none, the share that crumbles, and the difference that lies beside.
+    law: [N; 4],
     ground: Nine<'a>,
     /// What goes to the right, left, down, up, and across the corners, each beside its opposite.
     pairs: [[&'a [f32]; 2]; 4],
@@ -225,8 +225,9 @@ impl<N: Number, const ROCK: bool> SlideRow<'_, N, ROCK> {
     #[inline(always)]
     fn crumble<V: Cells>(&mut self, x: usize, sand: V) -> V {
         let (old, softness) = (V::load(self.bedrock, x), V::load(self.softness, x));
-        let [per_hardness, bias, share] = self.law;
-        let talus = talus(softness, per_hardness.at(x), bias.at(x));
+        let [per_hardness, bias, share, lies] = self.law;
+        // No rock is less steep than its own sand.
+        let talus = talus(softness, per_hardness.at(x), bias.at(x)).max(lies.at(x));
         let [beside, corner] = lowest::<V>(self.ground, x);
         let excess = ((old - beside) - talus).max((old - corner) - talus * V::all(FARTHER[1]));
         // What would fall may lie on the rock as sand already.
@@ -298,11 +299,7 @@ impl<const ROCK: bool> Slide<'_, ROCK> {
             ];
             let [bedrock, sand] = strip.rows_mut(y);
             let slide = SlideRow::<_, ROCK> {
-                law: [
-                    numbers.row(PER_HARDNESS, y).cut(1, width),
-                    numbers.row(BIAS, y).cut(1, width),
-                    numbers.row(SHARE, y).cut(1, width),
-                ],
+                law: [PER_HARDNESS, BIAS, SHARE, LIES[0]].map(|number| numbers.row(number, y).cut(1, width)),
                 ground: nine(ground, width),
                 pairs,
                 softness,

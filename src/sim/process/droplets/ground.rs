@@ -489,9 +489,9 @@ impl<'a> Ground<'a> {
         let [bedrock, sand, erodibility, surface] = rows[cell / SIDE].each_mut().map(|row| &mut row.0[cell % SIDE]);
         let (old_bedrock, old_sand) = (*bedrock, *sand);
         let room = (most.min(self.ceiling) - *surface).max(0.0);
-        // What is no number must not get lost: it is neither more nor less than anything.
+        // What is no number must not get lost: it goes into the bedrock.
         let laid = if amount < -room { -room } else { amount };
-        let loose = if laid > old_sand { old_sand } else { laid };
+        let loose = laid.min(old_sand);
         let solid = (laid - loose) * *erodibility;
         let spare = (*surface - least).max(0.0);
         let held = loose + solid > spare;

@@ -1,7 +1,7 @@
 //! Thermal erosion: what stands too steep comes down.
 //!
 //! Default: sand slides from cell to neighbour by what exceeds its angle of repose; bedrock that stands bare and steeper
-//! than its own angle crumbles into sand (`sliding.rs`). As published (eqs 17, 18), ΔS = Δt·Kt·R·H/2 leaves a cell for those
+//! than its own angle, which is never less than the sand's, crumbles into sand (`sliding.rs`). As published (eqs 17, 18), ΔS = Δt·Kt·R·H/2 leaves a cell for those
 //! neighbours that lie lower than the talus angle allows.
 
 mod published;
@@ -30,6 +30,7 @@ use crate::{
 };
 
 const P1: &str = "Jákó & Tóth 2011, table 2";
+const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are those of rock slopes in Schmidt & Montgomery 1995";
 
 /// Parameters of the slumping.
 #[derive(Reflect, Clone, Debug, PartialEq)]
@@ -44,10 +45,10 @@ pub struct Params {
     #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
     pub rate: f32,
     /// How much steeper hard rock stands than soft rock, as a slope. High keeps cliffs where the rock is hard.
-    #[reflect(@knob(0.0..=1.0).symbol("Ka").source(P1).main())]
+    #[reflect(@knob(0.0..=1.0).symbol("Ka").source(TALUS).main())]
     pub talus_coefficient: f32,
-    /// Slope at which the softest rock stands. High keeps all cliffs; at 0 soft rock becomes a plain.
-    #[reflect(@knob(0.0..=1.0).symbol("Ki").source(P1).main())]
+    /// Slope at which the softest rock stands; in the cured mode none is less steep than its own sand. High keeps all cliffs.
+    #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
     /// Time that a tick covers on cells of one metre; the cured mode covers as much more as cells are larger.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
@@ -56,7 +57,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { mode: Mode::Default, repose_angle: 33.0, rate: 0.15, talus_coefficient: 0.8, talus_bias: 0.1, dt: 0.02 }
+        Self { mode: Mode::Default, repose_angle: 33.0, rate: 0.15, talus_coefficient: 0.9, talus_bias: 0.3, dt: 0.02 }
     }
 }
 
@@ -140,11 +141,12 @@ impl Process for Thermal {
         let slopes = slopes(&self.setup.params, covered.as_ref(), 1.0);
         Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {
             let [lies, _, per_hardness, bias, _] = slopes.at(x, y);
-            // A dusting does not count as loose ground.
-            if cured && terrain.sand.at(x, y) > 0.01 {
-                lies
-            } else {
-                talus(terrain.softness.at(x, y), per_hardness, bias)
+            let stands = talus(terrain.softness.at(x, y), per_hardness, bias);
+            match (cured, terrain.sand.at(x, y) > 0.01) {
+                (false, _) => stands,
+                // A dusting does not count as loose ground.
+                (true, false) => stands.max(lies),
+                (true, true) => lies,
             }
         }))
     }

@@ -1,8 +1,8 @@
-//! Water that flows from cell to cell through virtual pipes, cuts its bed, carries what it took and drops it where it slows.
+//! Water that flows from cell to cell, cuts its bed, carries what it took and drops it where it slows.
 //!
-//! [`friction`] is the default: one signed flux per face, slowed by the bed's roughness, with sediment in flux form.
-//! [`pipes`] is the paper: four one-way pipes per cell of constant cross-section, eqs 1–16. Neither advects momentum: there
-//! are no hydraulic jumps, and a dam-break front on dry ground is too slow.
+//! [`friction`] is the default: the shallow-water equations with one signed flux per face, slowed by the bed's roughness, with sediment
+//! in flux form. [`pipes`] is the paper: four one-way pipes per cell of constant cross-section, eqs 1–16. These carry no momentum
+//! along: there are no hydraulic jumps, and a dam-break front on dry ground is too slow.
 
 pub mod friction;
 mod params;
@@ -34,7 +34,7 @@ const INFO: Info = Info {
     masked_key: "water-masked",
     title: "Water",
     about: "Rain and springs flow downhill as rivers and lakes, cut their beds and lay down what they carry.",
-    source: "Jákó & Tóth 2011 (virtual pipes); Bates et al. 2010 and de Almeida et al. 2012 (friction)",
+    source: "Stelling & Duinmeijer 2003 (shallow water) with friction as in Bates et al. 2010; Jákó & Tóth 2011 (virtual pipes)",
     bytes_per_cell: 28,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
@@ -44,7 +44,7 @@ const INFO: Info = Info {
         Stage { name: "rain", about: "Springs give and drains take; the time step is chosen." },
         Stage {
             name: "flow",
-            about: "The slope of the surface, rain included, drives fluxes from cell to cell: arrows show them.",
+            about: "The slope of the surface, rain included, and their own momentum drive fluxes from cell to cell: arrows show them.",
         },
         Stage {
             name: "erosion",
@@ -66,7 +66,7 @@ const INFO: Info = Info {
         },
         Guard {
             name: "digging",
-            about: "Cells that dug less than the law says, so that none comes to lie below its lowest neighbour.",
+            about: "Cells that dug less than the law says, so that none comes to lie far below its lowest neighbour.",
         },
     ],
     silent: &[("sea_level", "")],

@@ -16,8 +16,9 @@ use crate::sim::{
 
 /// Greatest share of the water that sediment makes up.
 const MOST_LOAD: f32 = 0.5;
-/// How far below its lowest neighbour a step digs, as a share of the depth of the water.
+/// How far below its lowest neighbour a step digs, as a share of the depth of the water, and the depth from which on it is no more.
 const POOL: f32 = 0.02;
+const DEEP: f32 = 1.0;
 
 /// A row of faces as limited: their fluxes, and the sediment that goes along, each from the cell that it leaves.
 struct LimitRow<'a> {
@@ -166,7 +167,7 @@ impl<N: Number> RowKernel for BedRow<'_, N> {
         // Sand first, then rock by its softness; below the lowest neighbour by a small part of the depth at most: a bed sinks as a whole,
         // and no pit is left when the water has gone.
         let lowest = left.min(right).min(above.min(below));
-        let above_lowest = ((here - lowest) + V::all(POOL) * d).positive();
+        let above_lowest = ((here - lowest) + V::all(POOL) * d.min(V::all(DEEP))).positive();
         let want = deficit.positive();
         let wanted = want * (suspension / (one + suspension));
         let loose = wanted.min(above_lowest);
