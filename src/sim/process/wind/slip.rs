@@ -7,7 +7,7 @@
 //! ```
 //!
 //! so what counts is the true slope, not that along rows, columns and diagonals: those would let sand lie at 35° between them where it
-//! lies at 33° along them. No cell gives more than a fifth of its sand to another. Over an open border the wind alone carries sand.
+//! lies at 33° along them. No cell gives more than a quarter of its sand to another. Over an open border the wind alone carries sand.
 
 use super::settle::closed;
 use crate::sim::{
@@ -19,7 +19,7 @@ use crate::sim::{
 };
 
 /// Share k of what is too steep that slides in a round: up to 1/4 nothing swings.
-const SHARE: f32 = 0.2;
+const SHARE: f32 = 0.24;
 
 /// Lets sand slide in a round. `lies` is the difference of height between cells at which it rests. Returns what slid and by how much the
 /// sand really grew, in metres times cells.

@@ -32,7 +32,7 @@ const FARTHER: f32 = 1.0;
 /// Most steps of a tick.
 const MOST_STEPS: f32 = 16.0;
 /// Rounds of sliding for the greatest share of a cell that crosses it in a step.
-const ROUNDS: f32 = 16.0;
+const ROUNDS: f32 = 24.0;
 /// Sand in the air, as a share of the cell size, is at most this.
 const FULL: f32 = 0.25;
 /// How much of the turbulence is felt close to the ground.
