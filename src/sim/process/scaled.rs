@@ -163,8 +163,8 @@ fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
         assert!(under > 0.0, "{path} does nothing under the mask");
         let process = &scaled.slot_mut(info.key).expect("it is there").process;
         if process.wind().is_some() {
-            // The air over a dune feels the whole map, far ones a little.
-            assert!(free < 1e-3 * under, "{path} works where nothing is masked: {free} of {under}");
+            // The air is found anew for the whole map when the ground has changed anywhere.
+            assert!(free < 0.1 * under, "{path} works where nothing is masked: {free} of {under}");
         } else if process.counts().particles == 0 {
             assert_eq!(free, 0.0, "{path} works where nothing is masked");
         }

@@ -9,7 +9,7 @@
 //!
 //! (Jackson & Hunt 1975; Weng et al. 1991; Kroy et al. 2002). The envelope is the ground, or the roof of the still air where that
 //! lies above it. The roof leaves a brink, where the ground falls by more than 0.3, and sinks to the ground behind it. Waves of a few
-//! cells are damped, as no grid shows their slopes. Another direction of the wind turns k, so no direction is special.
+//! cells or saturation lengths are damped: sand in the air does not follow them, and no grid shows their slopes. Another direction of the wind turns k, so no direction is special.
 
 use std::sync::Arc;
 
@@ -25,8 +25,6 @@ use crate::sim::{
 const BRINK: f32 = 0.3;
 /// Fall of the roof of the still air.
 const ROOF: f32 = 0.15;
-/// Waves are damped by what a bell curve of this many cells blurs.
-const BLUR: f32 = 1.5;
 /// Most by which the ground makes the wind stronger over steep mountains, where the linear law ends.
 const STRONGEST: f32 = 8.0;
 /// Sand drifts to the side by this multiple of the air's own turn. With 1, wind that flows together narrows a barchan without end;
@@ -46,6 +44,8 @@ pub(super) struct Airflow {
     pub speed_up: f32,
     /// How far upwind of a crest it is strongest: B.
     pub lead: f32,
+    /// Waves are damped as a bell curve of this many metres blurs them.
+    pub blur: f32,
 }
 
 /// The wind close to the ground.
@@ -170,7 +170,7 @@ impl Air {
         let numbers = |side: usize| -> Vec<[f32; 2]> {
             let number = |index: usize| if 2 * index > side { index as f32 - side as f32 } else { index as f32 };
             let wave = |index| number(index) * (std::f32::consts::TAU / (side as f32 * cell_size));
-            let damped = |wave: f32| libm::expf(-0.5 * (BLUR * cell_size * wave) * (BLUR * cell_size * wave));
+            let damped = |wave: f32| libm::expf(-0.5 * (wind.blur * wave) * (wind.blur * wave));
             (0..side).map(|index| [wave(index), damped(wave(index))]).collect()
         };
         let (across, down) = (numbers(columns), numbers(rows));

@@ -21,6 +21,7 @@ mod steps;
 mod tests;
 mod waves;
 mod weather;
+mod wetness;
 
 use self::{
     air::Air,
@@ -86,9 +87,12 @@ const INFO: Info = Info {
         ("path_rate", ""),
         ("second_direction", ""),
         ("refeed", ""),
+        ("drying", ""),
+        ("sides", ""),
     ],
-    partly_masked: &[],
-    young: &["aloft", "seen", "way x", "way y"],
+    // Steps of a tick are as many as free ground needs.
+    partly_masked: &["strength", "capacity"],
+    young: &["aloft", "seen", "wet", "way x", "way y"],
 };
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
@@ -141,6 +145,8 @@ struct Maps {
     /// Sand in the air, in metres, and the heights over which the air was last found.
     aloft: Grid,
     seen: Grid,
+    /// How wet the sand is: 1 where it holds all the water that it can.
+    wet: Grid,
     /// What grains do in a tick; empty without grains.
     calls: Grid,
     touched: Grid,
@@ -154,9 +160,9 @@ impl Maps {
 
     fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
-        let [path, flux, abraded, aloft, seen] = std::array::from_fn(|_| empty());
+        let [path, flux, abraded, aloft, seen, wet] = std::array::from_fn(|_| empty());
         let [calls, touched, passed] = std::array::from_fn(|_| Grid::filled(0, 0, 0.0));
-        Self { path, flux, abraded, aloft, seen, calls, touched, passed }
+        Self { path, flux, abraded, aloft, seen, wet, calls, touched, passed }
     }
 
     /// Makes room for what grains do, or gives it up.
@@ -186,9 +192,7 @@ impl Process for Wind {
                 self.tracks.clear();
                 maps.of_grains(self.has_grains());
                 self.begin(terrain, context.seed, context.tick);
-                if self.has_grains() {
-                    self.land(context, &mut maps);
-                }
+                if self.has_grains() { self.land(context, &mut maps) } else { self.soak(context.terrain, &mut maps) }
                 Progress::Done
             }
             1 if self.has_grains() => {
@@ -221,8 +225,10 @@ impl Process for Wind {
         // Whoever writes them writes other heights.
         self.air.forget();
         let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
-        let Maps { path, flux, abraded, aloft, seen, .. } = self.spare.insert(maps);
-        let maps = [("path", path), ("flux", flux), ("abraded", abraded), ("aloft", aloft), ("seen", seen)];
+        let Maps { path, flux, abraded, aloft, seen, wet, .. } = self.spare.insert(maps);
+        let maps = [("path", path), ("flux", flux), ("abraded", abraded)];
+        kept.extend(maps.map(|(name, map)| (name, Memory::Cells(map))));
+        let maps = [("aloft", aloft), ("seen", seen), ("wet", wet)];
         kept.extend(maps.map(|(name, map)| (name, Memory::Cells(map))));
         kept
     }

@@ -58,9 +58,13 @@ pub struct Params {
     /// Share of the time in which the second wind blows. Two winds from both sides make long ridges.
     #[reflect(@knob(0.0..=1.0).source(OURS).main().only("mode=default"))]
     pub second_share: f32,
-    /// How far the wind turns in a thousand ticks. A wind from all sides heaps sand into stars.
+    /// How far the wind turns in a thousand ticks. Winds that come from several sides in turn heap sand into stars.
     #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS).only("mode=default"))]
     pub turning: f32,
+    /// From how many sides a wind that turns comes, one after the other. A heap gets an arm for each of three or more. At 0 it turns
+    /// evenly, which wears heaps down.
+    #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default"))]
+    pub sides: u32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
     #[reflect(@knob(1.0..=1_000_000.0).unit("grains").source(W2).log().main().grows().only("law=2020 or mode=published"))]
     pub per_tick: u32,
@@ -113,6 +117,10 @@ pub struct Params {
     /// plains, so that the wind moves it on crests alone.
     #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("law=boundary-layer mode=default"))]
     pub threshold: f32,
+    /// Ticks in which wet sand dries to a third. Water that stood on it or rain binds its grains as long: only a stronger wind
+    /// moves them.
+    #[reflect(@knob(1.0..=10_000.0).unit("ticks").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default"))]
+    pub drying: f32,
     /// How uneven the wind is from place to place. That is where the first dunes of flat sand come from. As published, eddies
     /// turn grains from their way.
     #[reflect(@knob(0.0..=1.0).source(W2).only("law=boundary-layer"))]
@@ -146,6 +154,7 @@ impl Default for Params {
             second_direction: 135.0,
             second_share: 0.0,
             turning: 0.0,
+            sides: 0,
             per_tick: 1024,
             spawn: Spawn::Uniform,
             refeed: true,
@@ -162,6 +171,7 @@ impl Default for Params {
             speed_up: 3.0,
             lead: 0.4,
             threshold: 0.5,
+            drying: 200.0,
             turbulence: 0.1,
             max_age: 512,
             repose_angle: 33.0,

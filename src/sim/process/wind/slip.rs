@@ -3,7 +3,7 @@
 //! Between two cells beside each other
 //!
 //! ```text
-//! s = |∇h|, of the difference between both and of the mean difference across it       slides: k·Δh·max(0, 1 − tan φ/s)
+//! s = |∇h|, of the difference between both and of those across it       slides: k·Δh·max(0, 1 − tan φ/s)
 //! ```
 //!
 //! so what counts is the true slope, not that along rows, columns and diagonals: those would let sand lie at 35° between them where it
@@ -125,8 +125,8 @@ impl<N: Number> SlipRow<'_, N> {
         } else {
             (height(row, 0) - height(row, 2), height(1, 0) - height(1, 2))
         };
-        let across = V::all(0.25) * (across + own);
-        [falls, falls * falls + across * across]
+        // The mean of squares, as of two slopes beside each other the steeper one slides.
+        [falls, falls * falls + V::all(0.125) * (across * across + own * own)]
     }
 }
 

@@ -8,7 +8,8 @@ use super::{
     boundary::decay,
     drift::{self, Beyond, Drift, Exchange},
     settle, slip,
-    waves::{DUST, WET, stronger},
+    waves::{DUST, stronger},
+    wetness::{SHELTERS, soak, surface},
 };
 use crate::sim::{
     around::at_repose,
@@ -23,6 +24,8 @@ use crate::sim::{
 const STATED: f32 = 2.0;
 /// The saturation length is at least so many cells.
 const SHORTEST: f32 = 0.5;
+/// What is shorter than a few of these, in cells or saturation lengths, the air does not feel.
+const BLUR: f32 = 1.5;
 /// The air is found again when the ground has changed by this share of the saturation length.
 const NEWS: f32 = 0.05;
 /// Sand that crosses a cell in a step over a plain, at most, as a share of the cell's volume up to its own size.
@@ -59,14 +62,15 @@ fn length(params: &Params, cell_size: f32) -> f32 {
 }
 
 impl Wind {
+    /// Dries or wets the sand, as it is in the tick.
+    pub(super) fn soak(&self, terrain: &Terrain, maps: &mut Maps) {
+        soak(&mut maps.wet, terrain, self.setup.params.drying);
+    }
+
     /// Finds how many steps a tick has in a wind of this strength.
     pub(super) fn count_steps(&mut self, terrain: &Terrain, strength: f32) {
         let params = &self.setup.params;
-        let covered = self.setup.covered(terrain, params.mode);
-        let under = covered.as_ref().map_or(0.0, |covered| {
-            carried(&covered.params, strength * stronger(params, &covered.params))
-        });
-        let crosses = carried(params, strength).max(under) / (terrain.cell_size * terrain.cell_size);
+        let crosses = carried(params, strength) / (terrain.cell_size * terrain.cell_size);
         let steps = (crosses / CROSSES).max(FARTHER / terrain.cell_size).ceil();
         if crosses > CROSSES * MOST_STEPS {
             self.setup.note([0, 1]);
@@ -110,7 +114,8 @@ impl Wind {
         });
         let Params { speed_up, lead, threshold, turbulence, .. } = *params;
         let heading = weather.heading;
-        self.air.find(&maps.seen, terrain, Airflow { heading, speed_up, lead }, more.as_ref());
+        let blur = BLUR * params.saturation_length.max(terrain.cell_size);
+        self.air.find(&maps.seen, terrain, Airflow { heading, speed_up, lead, blur }, more.as_ref());
         if context.watched && self.left == self.steps {
             self.tracks = self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
         }
@@ -134,7 +139,8 @@ impl Wind {
         let left = drift::shift(&maps.aloft, &mut terrain.sand, &mut self.moved, goes, beyond);
         let (table, moved, most) = (&*self.table.0, &self.moved[..], FULL * cell_size);
         let uneven = UNEVEN * turbulence;
-        let step = Drift { air: &self.air, moved, heading, exchange, threshold, most, uneven, table };
+        let wet = &maps.wet[..];
+        let step = Drift { air: &self.air, moved, heading, exchange, threshold, wet, most, uneven, table };
         let [lifted, dropped] = step.run(terrain, &mut maps.aloft);
         let worn = self.wear(terrain, maps, heading, covered.as_ref());
         let aloft = drift::sum(&maps.aloft);
@@ -169,7 +175,7 @@ impl Wind {
                 let mut sum = 0.0;
                 for x in 0..width {
                     let cell = y * width + x;
-                    if sand[x] >= DUST * cell_size || aloft[cell] <= 0.0 || water[cell] > WET {
+                    if sand[x] >= DUST * cell_size || aloft[cell] <= 0.0 || water[cell] > SHELTERS {
                         continue;
                     }
                     let at = |x: isize, y: isize| seen[edge.nearest(y, height) * width + edge.nearest(x, width)];
@@ -252,7 +258,7 @@ impl Wind {
 
 /// Looks at the ground, unless no cell has changed by more than `news` since it was last seen. Returns whether there are news.
 fn look(terrain: &Terrain, seen: &mut Grid, news: f32) -> bool {
-    let ground = |cell: usize| terrain.bedrock[cell] + terrain.sand[cell];
+    let ground = |cell: usize| surface(terrain, cell);
     let (seen_before, cells) = (&*seen, terrain.sand.len());
     let new = |cell: usize| (ground(cell) - seen_before[cell]).abs() > news;
     let changed = (0..cells).into_par_iter().with_min_len(4096).any(new);

@@ -14,7 +14,7 @@ use crate::sim::{
 };
 
 /// Water deeper than this keeps sand from blowing, in metres.
-pub(super) const WET: f32 = 1e-3;
+const WET: f32 = 1e-3;
 /// Sand thinner than this leaves rock bare, as a share of the cell size.
 pub(super) const DUST: f32 = 1e-3;
 /// Depth of the published boundary layer, in cells.
