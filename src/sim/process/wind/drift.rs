@@ -19,7 +19,11 @@
 
 use rayon::prelude::*;
 
-use super::{air::Air, flight::TABLE, wetness::{SATURATED, SHELTERS}};
+use super::{
+    air::Air,
+    flight::TABLE,
+    wetness::{SATURATED, SHELTERS},
+};
 use crate::sim::{
     cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
@@ -223,7 +227,8 @@ impl<N: Number> RowKernel for DriftRow<'_, N> {
         let leaves_aside = crosses(0, [here, right]) - crosses(0, [left, here]);
         let leaves_down = crosses(1, [here, below]) - crosses(1, [above, here]);
         let aloft = (V::load(self.aloft[1], x + 1) - (leaves_aside + leaves_down)).positive();
-        let [per_shear, over_plain, share]: [V; 3] = [self.numbers[0].at(x), self.numbers[1].at(x), self.numbers[2].at(x)];
+        let [per_shear, over_plain, share]: [V; 3] =
+            [self.numbers[0].at(x), self.numbers[1].at(x), self.numbers[2].at(x)];
         let uneven = one + V::all(self.drift.uneven) * V::load(self.noise, x);
         let shear = over_plain * V::load(self.shear, x) * uneven;
         let percent = V::all(SATURATED) * V::load(self.wet, x).max(V::all(1e-6));
@@ -246,13 +251,16 @@ impl<N: Number> RowKernel for DriftRow<'_, N> {
 
 /// The sum of cells, in the same order on every machine.
 pub(super) fn sum(cells: &Grid) -> f64 {
-    let rows: Vec<f64> = cells.par_chunks(cells.width().max(1)).map(|row| {
-        let mut lanes = [0.0_f64; 8];
-        for part in row.chunks(8) {
-            lanes.iter_mut().zip(part).for_each(|(lane, &cell)| *lane += f64::from(cell));
-        }
-        lanes.iter().sum::<f64>()
-    }).collect();
+    let rows: Vec<f64> = cells
+        .par_chunks(cells.width().max(1))
+        .map(|row| {
+            let mut lanes = [0.0_f64; 8];
+            for part in row.chunks(8) {
+                lanes.iter_mut().zip(part).for_each(|(lane, &cell)| *lane += f64::from(cell));
+            }
+            lanes.iter().sum::<f64>()
+        })
+        .collect();
     rows.iter().sum()
 }
 

@@ -35,10 +35,7 @@ pub use self::{
     params::{Params, Spawn, WindLaw},
     weather::Weather,
 };
-use super::{
-    Context, Info, Mode, Process, Progress, Setup, Stage, Track,
-    guard::Guard,
-};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
 use crate::sim::{
     grid::Grid,
     masked::{Scaled, factors},
@@ -66,10 +63,7 @@ const INFO: Info = Info {
             name: "gust",
             about: "The wind of the tick: how strong, where to, and how strong close to the ground.",
         },
-        Stage {
-            name: "blow",
-            about: "The wind lifts sand where it can carry more and drops it in the lee.",
-        },
+        Stage { name: "blow", about: "The wind lifts sand where it can carry more and drops it in the lee." },
         Stage { name: "slide", about: "What it left too steep slides down." },
     ],
     guards: &[
@@ -192,7 +186,11 @@ impl Process for Wind {
                 self.tracks.clear();
                 maps.of_grains(self.has_grains());
                 self.begin(terrain, context.seed, context.tick);
-                if self.has_grains() { self.land(context, &mut maps) } else { self.soak(context.terrain, &mut maps) }
+                if self.has_grains() {
+                    self.land(context, &mut maps)
+                } else {
+                    self.soak(context.terrain, &mut maps)
+                }
                 Progress::Done
             }
             1 if self.has_grains() => {
@@ -204,7 +202,11 @@ impl Process for Wind {
                 Progress::Done
             }
             _ => {
-                if self.has_grains() { self.slide(context, &mut maps) } else { self.slip(context) }
+                if self.has_grains() {
+                    self.slide(context, &mut maps)
+                } else {
+                    self.slip(context)
+                }
                 if self.waiting.is_empty() && self.left == 0 {
                     self.remember(&mut maps, context.watched);
                     Progress::Done

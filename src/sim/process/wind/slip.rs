@@ -27,9 +27,8 @@ pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>) -> [f64; 2] {
     let border = closed(terrain);
     let Terrain { bedrock, sand, .. } = terrain;
     let bedrock = &bedrock[..];
-    let strips = for_strips(border, [(&mut sand[..], border.width)], 1, |strip| {
-        with_vector_unit(Slip { strip, bedrock, lies })
-    });
+    let strips =
+        for_strips(border, [(&mut sand[..], border.width)], 1, |strip| with_vector_unit(Slip { strip, bedrock, lies }));
     strips.iter().fold([0.0, 0.0], |[slid, grown], strip| [slid + strip[0], grown + strip[1]])
 }
 

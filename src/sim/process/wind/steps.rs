@@ -117,7 +117,8 @@ impl Wind {
         let blur = BLUR * params.saturation_length.max(terrain.cell_size);
         self.air.find(&maps.seen, terrain, Airflow { heading, speed_up, lead, blur }, more.as_ref());
         if context.watched && self.left == self.steps {
-            self.tracks = self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
+            self.tracks =
+                self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
         }
         let goes = [0, 1].map(|axis| {
             let way = self.way[axis] + f64::from(heading[axis]);
@@ -160,7 +161,13 @@ impl Wind {
 
     /// Wears bare rock that faces the wind by what flies over it; what is worn off is sand. Returns how much that was, in metres times
     /// cells.
-    fn wear(&self, terrain: &mut Terrain, maps: &mut Maps, [cos, sin]: [f32; 2], covered: Option<&Covered<Params>>) -> f64 {
+    fn wear(
+        &self,
+        terrain: &mut Terrain,
+        maps: &mut Maps,
+        [cos, sin]: [f32; 2],
+        covered: Option<&Covered<Params>>,
+    ) -> f64 {
         let abrasion = Scaled::new(&self.setup.params, covered, |own| [own.abrasion]);
         if abrasion.at(0, 0) == [0.0] && covered.is_none() {
             return 0.0;
@@ -229,7 +236,8 @@ impl Wind {
         // Where nothing flies no streak begins.
         for _ in 0..4 * self.setup.params.tracks {
             let start = [stream.unit() * width as f32, stream.unit() * height as f32];
-            if starts.len() < self.setup.params.tracks as usize && aloft.at(start[0] as usize, start[1] as usize) > 0.0 {
+            if starts.len() < self.setup.params.tracks as usize && aloft.at(start[0] as usize, start[1] as usize) > 0.0
+            {
                 starts.push(start);
             }
         }

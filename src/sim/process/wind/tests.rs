@@ -315,7 +315,10 @@ fn the_wind_blows_over_a_lake_whatever_its_floor_and_the_water_shelters_that() {
         beach.map(|cell| f64::from((one.sand[cell] - other.sand[cell]).abs())).sum()
     };
     let (moved, by_floor, by_basin) = (change(&plain, &calm), change(&plain, &other), change(&plain, &empty));
-    assert!(by_floor < 0.01 * moved && by_basin > 10.0 * by_floor, "{moved} m, {by_floor} m by the floor, {by_basin} m dry");
+    assert!(
+        by_floor < 0.01 * moved && by_basin > 10.0 * by_floor,
+        "{moved} m, {by_floor} m by the floor, {by_basin} m dry"
+    );
     // Sand falls into the lake, and none is lifted there.
     assert!((0..64 * 64).filter(|cell| cell % 64 < 32).all(|cell| other.sand[cell] >= hilly.sand[cell]));
 }
