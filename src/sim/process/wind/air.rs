@@ -269,3 +269,50 @@ fn transpose(from: &[Complex<f32>], to: &mut [Complex<f32>], columns: usize, row
         }
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wind(degrees: f32) -> Airflow {
+        let (sin, cos) = degrees.to_radians().sin_cos();
+        Airflow { heading: [cos, sin], speed_up: 3.0, lead: 0.4, blur: 3.0 }
+    }
+
+    fn found(ground: Grid, cell_size: f32, edge: Edge, wind: Airflow) -> Air {
+        let terrain = Terrain::bare(ground.clone(), cell_size, edge);
+        let mut air = Air::default();
+        air.find(&ground, &terrain, wind, None);
+        air
+    }
+
+    #[test]
+    fn the_shear_over_low_waves_is_that_of_the_formula() {
+        let wave = std::f32::consts::TAU / 32.0;
+        let low = Grid::from_fn(64, 16, |x, _| 0.1 * (wave * x as f32).cos());
+        let air = found(low, 2.0, Edge::Wrap, wind(0.0));
+        let (k, damped) = (wave / 2.0, (-0.5 * (3.0 * wave / 2.0).powi(2)).exp());
+        for x in 0..64 {
+            let place = wave * x as f32;
+            let right = 1.0 + 3.0 * 0.1 * k * damped * (place.cos() - 0.4 * place.sin());
+            assert!((air.shear[5 * 64 + x] - right).abs() < 1e-4, "{x}: {} for {right}", air.shear[5 * 64 + x]);
+        }
+    }
+
+    #[test]
+    fn air_is_still_behind_a_cliff_for_about_seven_heights_and_flat_maps_of_any_size_have_a_shear_of_one() {
+        for (degrees, dx, dy) in [(0.0, 1, 0), (90.0, 0, 1), (180.0, -1, 0), (270.0, 0, -1)] {
+            let along = |x: usize, y: usize| (x as isize - 32) * dx + (y as isize - 32) * dy;
+            let step = Grid::from_fn(64, 64, |x, y| if (-12..=0).contains(&along(x, y)) { 4.0 } else { 0.0 });
+            let air = found(step, 2.0, Edge::Open, wind(degrees));
+            let at = |away: isize| air.shear[(32 + away * dy) as usize * 64 + (32 + away * dx) as usize];
+            assert!((1..=12).all(|away| at(away) == 0.0) && at(18) > 0.3, "{degrees}: {} {}", at(12), at(18));
+        }
+        for (width, height) in [(1, 1), (1, 7), (37, 2), (53, 41)] {
+            for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+                let air = found(Grid::filled(width, height, 5.0), 3.0, edge, wind(30.0));
+                assert!(air.shear.iter().all(|shear| (shear - 1.0).abs() < 1e-4), "{width} × {height} {edge:?}");
+            }
+        }
+    }
+}

@@ -23,7 +23,7 @@ use crate::sim::{
 /// The wind for which the sand that it carries is stated.
 const STATED: f32 = 2.0;
 /// The saturation length is at least so many cells.
-const SHORTEST: f32 = 0.5;
+const SHORTEST: f32 = 0.4;
 /// What is shorter than a few of these, in cells or saturation lengths, the air does not feel.
 const BLUR: f32 = 1.5;
 /// The air is found again when the ground has changed by this share of the saturation length.
