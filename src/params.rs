@@ -28,7 +28,7 @@ pub struct Knob {
     /// True for the few parameters that a panel shows first.
     pub main: bool,
     /// Other parameters of the group and their values, as `law=2020 generator=perlin|simplex`: with others this one does
-    /// nothing. Empty if it always acts.
+    /// nothing. ` or ` parts alternatives. Empty if it always acts.
     pub only: &'static str,
     /// True for a number of things on the whole map, such as droplets: with more cells there are more of them. Its default is
     /// stated for [`STATED_CELLS`].
@@ -94,19 +94,35 @@ impl Knob {
         self
     }
 
-    /// The conditions of [`Self::only`]: names of parameters, and the values that each may have.
+    /// The conditions of [`Self::only`], of all alternatives: names of parameters, and the values that each may have.
     pub fn conditions(&self) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> + use<> {
-        let conditions = self.only.split_whitespace().filter_map(|condition| condition.split_once('='));
-        conditions.map(|(name, values)| (name, values.split('|').collect()))
+        self.only.split(" or ").flat_map(conditions)
     }
 
     /// The first condition that keeps the parameter from acting in its group.
     pub fn idle(&self, group: &[Parameter]) -> Option<(&'static str, Vec<&'static str>)> {
-        self.conditions().find(|(name, values)| {
+        let fails = |(name, values): &(&str, Vec<&str>)| {
             let named = group.iter().find(|parameter| parameter.name == *name);
             named.is_some_and(|parameter| values.iter().all(|value| parameter.value.to_string() != *value))
-        })
+        };
+        let failing: Vec<_> = self.only.split(" or ").map(|alternative| conditions(alternative).find(fails)).collect();
+        // One alternative that holds is enough.
+        failing.into_iter().collect::<Option<Vec<_>>>()?.into_iter().next()
     }
+}
+
+/// The conditions that hold together.
+fn conditions(alternative: &'static str) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    let conditions = alternative.split_whitespace().filter_map(|condition| condition.split_once('='));
+    conditions.map(|(name, values)| (name, values.split('|').collect()))
+}
+
+/// Parameters of earlier versions that mean nothing any more: files that name them are read without them.
+const RETIRED: [&str; 2] = ["wind.boundary_layer", "wind.creep"];
+
+/// Whether a file of an earlier version may name this parameter, of which there is none any more.
+pub fn is_retired(path: &str) -> bool {
+    RETIRED.contains(&path)
 }
 
 /// The value of a parameter, free of its Rust type.

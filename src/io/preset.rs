@@ -51,7 +51,8 @@ impl Preset {
             return Err(Error::input(path, wrong, right));
         }
         let before = Self::of(session, None);
-        for (parameter, value) in &self.parameters {
+        let present = |(parameter, _): &(&String, &String)| !crate::params::is_retired(parameter);
+        for (parameter, value) in self.parameters.iter().filter(present) {
             let outcome = if parameter.starts_with("terrain.") {
                 Err(format!("it sets {parameter}, which would start the run again"))
             } else {

@@ -182,7 +182,7 @@ impl Facts {
         }
         // Of an imported map any size of cells will do, more than the generators offer.
         let set = self.set.iter().map(|(path, value)| (&**path, &**value));
-        let set = set.filter(|(path, _)| *path != "terrain.cell_size");
+        let set = set.filter(|(path, _)| *path != "terrain.cell_size" && !crate::params::is_retired(path));
         session.set_all(set).map_err(|error| error.to_string())?;
         session.terrain.cell_size = self.cell_size;
         let names: Vec<&str> = self.enabled.iter().map(String::as_str).collect();

@@ -99,12 +99,12 @@ impl Quantity {
             Quantity::WindPath => (
                 "Wind path, averaged",
                 "",
-                "Share of the last hundred ticks or so in which a grain of wind touched the ground.",
+                "Share of the last hundred ticks or so in which sand flew over the cell, or a grain of wind touched the ground.",
             ),
             Quantity::WindFlux => (
                 "Sand in the wind, averaged",
                 "m/tick",
-                "Sand that grains of wind carry over a cell in a tick, as the thickness it would have there; averaged.",
+                "Sand that the wind carries over a cell in a tick, as the thickness it would have there; averaged.",
             ),
             Quantity::Abrasion => ("Abrasion so far", "m", "Rock that carried sand has worn off since the start."),
         }

@@ -57,7 +57,7 @@ fn published_wind() -> Box<dyn AnyProcess> {
     Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
 }
 
-const SUBJECTS: [Subject; 12] = [
+const SUBJECTS: [Subject; 11] = [
     subject("streams, 1000", Of::Particles, false, || droplets(Mode::Default, DropletLaw::Streams)),
     subject("streams, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Default, DropletLaw::Streams)),
     subject("mass transfer, per cell", Of::ParticlesPerCell, false, || {
@@ -65,8 +65,7 @@ const SUBJECTS: [Subject; 12] = [
     }),
     subject("published, 1000", Of::Particles, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
     subject("published, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Published, DropletLaw::MassTransfer)),
-    subject("wind, 1024", Of::Particles, true, || Box::new(wind::Wind::default())),
-    subject("wind, per cell", Of::ParticlesPerCell, true, || Box::new(wind::Wind::default())),
+    subject("wind", Of::Cells, true, || Box::new(wind::Wind::default())),
     subject("wind published, 1024", Of::Particles, true, published_wind),
     subject("wind published, per cell", Of::ParticlesPerCell, true, published_wind),
     subject("water", Of::Cells, false, || Box::new(water::Water::default())),

@@ -161,8 +161,11 @@ fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
         let far = |from: usize, to: usize| difference(&plain, &scaled, |x| (from..to).contains(&x));
         let (under, free) = (far(8, 24), far(40, 56));
         assert!(under > 0.0, "{path} does nothing under the mask");
-        if scaled.slot_mut(info.key).expect("it is there").process.counts().particles == 0 {
-            assert_eq!(free, 0.0, "{path} works where nothing is masked");
+        let process = &scaled.slot_mut(info.key).expect("it is there").process;
+        if process.counts().particles == 0 {
+            // The air is found anew for the whole map when the ground has changed anywhere.
+            let most = if process.wind().is_some() { 0.1 * under } else { 0.0 };
+            assert!(free <= most, "{path} works where nothing is masked: {free} of {under}");
         }
         let solid = &scaled.ledger.solid;
         let (moved, residual) = (solid.sum(|row| row.moved), scaled.solid_residual().abs());
@@ -196,8 +199,9 @@ fn a_mirrored_mask_gives_the_mirrored_ground() {
             simulation
         };
         let (mut one, other) = (run(false), run(true));
-        // Particles start where chance has it.
-        if one.slot_mut(info.key).expect("it is there").process.counts().particles > 0 {
+        // Particles start where chance has it, and a wind has a direction.
+        let process = &one.slot_mut(info.key).expect("it is there").process;
+        if process.counts().particles > 0 || process.wind().is_some() {
             continue;
         }
         one.terrain = super::contract::turned(&one.terrain, false);

@@ -1,294 +1,273 @@
-//! The wind close to the ground: sped up where the ground rises above what the wind has come over, still in the lee.
+//! The air over dunes: how strong the wind is close to the ground, found for the whole map at once.
 //!
-//! Lines of cells are swept downwind, each seeing the line before it where the wind comes from:
+//! With ĥ the Fourier transform of the envelope, k the wave vector, and the wind along x,
 //!
 //! ```text
-//! m ← h̃ + (m_upwind − h̃)·e^(−d/M)          what the wind has come over, over a memory of M metres
-//! s ← max(h, s_upwind − d/7)               the roof of the still air behind a crest
-//! τ = max(0, 1 + x/(1 + max(0, x)/6))·e^(−(s − h)/B),   x = S·(h̃ − m)/M
+//! δτ̂ = A·ĥ·(k_x² + i·B·k_x·|k_x|)/|k|        δτ̂_y = A·ĥ·k_x·k_y/|k|
+//! τ/τ₀ = max(0, 1 + δτ),  0 in still air
 //! ```
 //!
-//! h̃ is the mean across the wind over about 1.5 M: air goes round what is narrow. h̃ − m is in phase with the height of a bump shorter than M and with its slope if it is longer: so the wind is
-//! strongest upwind of a crest, which is what makes dunes grow (Jackson & Hunt 1975; Andreotti et al. 2002). Still air behind
-//! a crest reaches seven times its height, as measured behind dunes (Kroy et al. 2002).
-//! Both are mixed with what comes beside them.
+//! (Jackson & Hunt 1975; Weng et al. 1991; Kroy et al. 2002). The envelope is the ground, or the roof of the still air where that
+//! lies above it. The roof leaves a brink, where the ground falls by more than 0.3, and sinks to the ground behind it. Waves of a few
+//! cells or saturation lengths are damped: sand in the air does not follow them, and no grid shows their slopes. Another direction of the wind turns k, so no direction is special.
+
+use std::sync::Arc;
 
 use rayon::prelude::*;
+use rustfft::{Fft, FftPlannerScalar, num_complex::Complex};
 
 use crate::sim::{
-    cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
     grid::Grid,
     terrain::{Edge, Terrain},
 };
 
-/// What the strength over a plain gains at most over what rises.
-const FASTEST: f32 = 6.0;
-/// How much more the wind feels what it has come over than what lies ahead.
-const WINDWARD: f32 = 0.5;
-/// Width of the means across the wind, two of which follow one another, as a multiple of the memory.
-const WIDTH: f32 = 1.4;
-/// Fall of the roof of still air: it ends seven heights behind a crest.
-const ROOF: f32 = 1.0 / 7.0;
-/// Share that a cell takes over from those beside it per memory that the wind goes.
-const MIXING: f32 = 0.06;
+/// Fall of the ground at which the wind leaves it.
+const BRINK: f32 = 0.3;
+/// Fall of the roof of the still air.
+const ROOF: f32 = 0.15;
+/// Most by which the ground makes the wind stronger over steep mountains, where the linear law ends.
+const STRONGEST: f32 = 8.0;
+/// Sand drifts to the side by this multiple of the air's own turn. With 1, wind that flows together narrows a barchan without end;
+/// with 2 a barchan keeps its width.
+const SIDEWAYS: f32 = 2.0;
+/// Most that sand drifts to the side for each cell that it goes along.
+const FARTHEST: f32 = 0.5;
+/// Beyond a border that does not wrap, so many cells lead from one side to the other: an eighth of the map, but not fewer than these.
+const PADDING: usize = 8;
 
 /// What the wind meets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Airflow {
     /// Where it blows to: cosine and sine of its direction.
     pub heading: [f32; 2],
-    /// Memory, in metres.
-    pub memory: f32,
-    /// How much a slope speeds it up.
+    /// How much slopes speed it up: A.
     pub speed_up: f32,
-    /// Depth of still air in which it falls off to 1/e, in metres.
-    pub boundary_layer: f32,
+    /// How far upwind of a crest it is strongest: B.
+    pub lead: f32,
+    /// Waves are damped as a bell curve of this many metres blurs them.
+    pub blur: f32,
 }
 
-/// e^(−x) for x ≥ 0 to 1e-4, from plain arithmetic alone; 0 beyond 16.
-#[inline(always)]
-pub(super) fn decay<V: Cells>(x: V) -> V {
-    let (one, part) = (V::all(1.0), x.min(V::all(16.0)) * V::all(1.0 / 32.0));
-    let mut power = one - part * (one - part * (V::all(0.5) - part * (V::all(1.0 / 6.0) - part * V::all(1.0 / 24.0))));
-    for _ in 0..5 {
-        power = power * power;
+/// The wind close to the ground.
+#[derive(Clone, Default)]
+pub(super) struct Air {
+    /// Its shear as a multiple of what it is over a plain; 0 in still air.
+    pub shear: Vec<f32>,
+    /// How far sand drifts to the left of the wind for each cell along it, with a cell beyond either end of a row.
+    pub lean: Vec<f32>,
+    /// For which wind, cell size, edge and map it has been found.
+    of: Option<(Airflow, f32, Edge, [usize; 2])>,
+    roof: [Vec<f32>; 2],
+    waves: [Vec<Complex<f32>>; 2],
+    plans: Option<Plans>,
+}
+
+/// Transforms of rows and columns.
+#[derive(Clone)]
+struct Plans {
+    sides: [usize; 2],
+    forward: [Arc<dyn Fft<f32>>; 2],
+    inverse: [Arc<dyn Fft<f32>>; 2],
+}
+
+impl Plans {
+    /// Plain arithmetic alone: other units of the processor give other last digits.
+    fn new(sides: [usize; 2]) -> Self {
+        let mut planner = FftPlannerScalar::new();
+        let forward = sides.map(|side| planner.plan_fft_forward(side));
+        Self { sides, forward, inverse: sides.map(|side| planner.plan_fft_inverse(side)) }
     }
-    x.if_above(V::all(16.0), V::all(0.0), power)
 }
 
-/// The strength of the wind close to the ground, as a multiple of what it is over a plain.
-/// `speed_up` is by how much a slope speeds it up in each cell per metre of memory, where that is not the same everywhere.
-pub(super) fn shear(terrain: &Terrain, wind: Airflow, speed_up: Option<&Grid>) -> Grid {
-    let ground = terrain.ground();
-    let [cos, sin] = wind.heading;
-    // Lines lie across the wind: columns if it blows along rows.
-    if sin.abs() >= cos.abs() {
-        sweep(&ground, terrain, wind, speed_up, [cos, sin])
+impl Air {
+    /// Forgets what was found.
+    pub fn forget(&mut self) {
+        self.of = None;
+    }
+
+    /// Finds the wind over the `seen` heights unless that has been done. `factor` is by how much more the ground speeds it up in each
+    /// cell, where that is not the same everywhere.
+    pub fn find(&mut self, seen: &Grid, terrain: &Terrain, wind: Airflow, factor: Option<&Grid>) {
+        let Terrain { edge, cell_size, .. } = *terrain;
+        let size = [seen.width(), seen.height()];
+        let of = Some((wind, cell_size, edge, size));
+        if self.of == of && factor.is_none() {
+            return;
+        }
+        self.of = if factor.is_none() { of } else { None };
+        self.raise_roof(seen, cell_size, wind.heading, edge);
+        self.transform(size, cell_size, wind, edge == Edge::Wrap);
+        self.note(seen, cell_size, edge == Edge::Wrap, factor);
+    }
+
+    /// Puts the envelope into the first roof.
+    fn raise_roof(&mut self, seen: &Grid, cell_size: f32, [cos, sin]: [f32; 2], edge: Edge) {
+        let (width, height) = (seen.width(), seen.height());
+        self.roof.iter_mut().for_each(|roof| roof.resize(width * height, 0.0));
+        let [roof, before] = &mut self.roof;
+        // Downwind lies a place between four cells.
+        let (left, up) = (cos.floor(), sin.floor());
+        let (part_x, part_y) = (cos - left, sin - up);
+        let (low, high) = seen.min_max();
+        roof.par_chunks_mut(width).enumerate().for_each(|(y, roof)| {
+            let row = |down: isize| &seen[edge.nearest(y as isize + up as isize + down, height) * width..][..width];
+            let (near, far, own) = (row(0), row(1), &seen[y * width..][..width]);
+            for x in 0..width {
+                let first = x as isize + left as isize;
+                let [here, next] = [edge.nearest(first, width), edge.nearest(first + 1, width)];
+                let between = |row: &[f32]| row[here] + part_x * (row[next] - row[here]);
+                let ahead = between(near) + part_y * (between(far) - between(near));
+                roof[x] = if own[x] - ahead > BRINK * cell_size { own[x] } else { f32::MIN };
+            }
+        });
+        let mut step = 1.0;
+        let most = ((high - low) / (ROOF * cell_size)).min((width + height) as f32);
+        while step < most {
+            std::mem::swap(roof, before);
+            let shift = [cos, sin].map(|part| (part * step).round() as isize);
+            let falls = ROOF * cell_size * ((shift[0] * shift[0] + shift[1] * shift[1]) as f32).sqrt();
+            roof.par_chunks_mut(width).enumerate().for_each(|(y, roof)| {
+                roof.copy_from_slice(&before[y * width..][..width]);
+                let Some(from) = edge.index(y as isize - shift[1], height) else { return };
+                shifted(&before[from * width..][..width], shift[0], edge, |x, above| {
+                    roof[x] = roof[x].max(above - falls);
+                });
+            });
+            step *= 2.0;
+        }
+        roof.par_iter_mut().zip(seen.par_iter()).for_each(|(roof, &ground)| *roof = roof.max(ground));
+    }
+
+    /// Transforms the envelope, multiplies each wave and transforms back: δτ is the real part of the result, δτ_y the imaginary one.
+    fn transform(&mut self, [width, height]: [usize; 2], cell_size: f32, wind: Airflow, periodic: bool) {
+        let padded = |side: usize| if periodic { side } else { smooth(side + (side / 8).max(PADDING)) };
+        let sides = [padded(width), padded(height)];
+        if self.plans.as_ref().is_none_or(|plans| plans.sides != sides) {
+            self.plans = Some(Plans::new(sides));
+        }
+        let Some(plans) = &self.plans else { return };
+        let [columns, rows] = sides;
+        let [waves, turned] = &mut self.waves;
+        waves.resize(columns * rows, Complex::default());
+        turned.resize(columns * rows, Complex::default());
+        let roof = &self.roof[0];
+        waves.par_chunks_mut(columns).enumerate().for_each(|(y, out)| {
+            // From the last row to the first one, where the map does not wrap.
+            let (one, other) = (y.min(height - 1), 0);
+            let down = between_sides(y, height, rows);
+            for (x, out) in out[..width].iter_mut().enumerate() {
+                let (one, other) = (roof[one * width + x], roof[other * width + x]);
+                *out = Complex::new(one + down * (other - one), 0.0);
+            }
+            let [last, first] = [out[width - 1].re, out[0].re];
+            for (x, out) in out.iter_mut().enumerate().skip(width) {
+                *out = Complex::new(last + between_sides(x, width, columns) * (first - last), 0.0);
+            }
+        });
+        rows_through(&plans.forward[0], waves, columns);
+        transpose(waves, turned, columns, rows);
+        rows_through(&plans.forward[1], turned, rows);
+        let numbers = |side: usize| -> Vec<[f32; 2]> {
+            let number = |index: usize| if 2 * index > side { index as f32 - side as f32 } else { index as f32 };
+            let wave = |index| number(index) * (std::f32::consts::TAU / (side as f32 * cell_size));
+            let damped = |wave: f32| libm::expf(-0.5 * (wind.blur * wave) * (wind.blur * wave));
+            (0..side).map(|index| [wave(index), damped(wave(index))]).collect()
+        };
+        let (across, down) = (numbers(columns), numbers(rows));
+        let per_cell = wind.speed_up / (columns * rows) as f32;
+        let [cos, sin] = wind.heading;
+        turned.par_chunks_mut(rows).zip(&across).for_each(|(column, &[kx, damps_x])| {
+            for (wave, &[ky, damps_y]) in column.iter_mut().zip(&down) {
+                let length = (kx * kx + ky * ky).sqrt();
+                let gain = if length > 0.0 { per_cell * damps_x * damps_y / length } else { 0.0 };
+                let (along, aside) = (kx * cos + ky * sin, ky * cos - kx * sin);
+                let (square, ahead) = (along * along, wind.lead * (along * along.abs()));
+                // The second wave times i, so that it comes back as imaginary part.
+                *wave *= Complex::new(square, ahead + along * aside) * gain;
+            }
+        });
+        rows_through(&plans.inverse[1], turned, rows);
+        transpose(turned, waves, rows, columns);
+        rows_through(&plans.inverse[0], &mut waves[..height * columns], columns);
+    }
+
+    /// Takes over what was found.
+    fn note(&mut self, seen: &Grid, cell_size: f32, periodic: bool, factor: Option<&Grid>) {
+        let (width, height) = (seen.width(), seen.height());
+        let columns = self.waves[0].len() / self.plans.as_ref().map_or(1, |plans| plans.sides[1]);
+        self.shear.resize(width * height, 0.0);
+        self.lean.resize((width + 2) * height, 0.0);
+        let (waves, roof) = (&self.waves[0], &self.roof[0]);
+        let rows = self.shear.par_chunks_mut(width).zip(self.lean.par_chunks_mut(width + 2)).enumerate();
+        rows.for_each(|(y, (shear, lean))| {
+            for x in 0..width {
+                let index = y * width + x;
+                let more = factor.map_or(1.0, |factor| factor[index]);
+                let wave = waves[y * columns + x];
+                let (stronger, aside) = (more * wave.re, more * wave.im);
+                let still = roof[index] - seen[index] > 1e-3 * cell_size;
+                let over = stronger.max(0.0) * (1.0 / STRONGEST);
+                let stronger = if stronger > 0.0 { stronger / (1.0 + over * over).sqrt() } else { stronger };
+                shear[x] = if still { 0.0 } else { (1.0 + stronger).max(0.0) };
+                // Over a border that does not wrap, nothing drifts.
+                let inside = periodic || ((1..width - 1).contains(&x) && (1..height - 1).contains(&y));
+                let turns = (SIDEWAYS * aside / shear[x].max(0.25)).clamp(-FARTHEST, FARTHEST);
+                lean[x + 1] = if still || !inside { 0.0 } else { turns };
+            }
+            (lean[0], lean[width + 1]) = (lean[width], lean[1]);
+        });
+    }
+}
+
+/// Calls `with` for the places of a row and what comes to them from so many columns before.
+fn shifted(row: &[f32], shift: isize, edge: Edge, mut with: impl FnMut(usize, f32)) {
+    let width = row.len();
+    if edge == Edge::Wrap {
+        let first = (-shift).rem_euclid(width as isize) as usize;
+        row[first..].iter().chain(&row[..first]).enumerate().for_each(|(x, &value)| with(x, value));
     } else {
-        let speed_up = speed_up.map(transposed);
-        transposed(&sweep(&transposed(&ground), terrain, wind, speed_up.as_ref(), [sin, cos]))
+        let (from, to) = ((-shift).max(0) as usize, shift.max(0) as usize);
+        row.iter().skip(from).zip(to..width).for_each(|(&value, x)| with(x, value));
     }
 }
 
-/// Rows and columns exchanged.
-fn transposed(grid: &Grid) -> Grid {
+/// How far a place beyond the border lies on the way from the last one before it back to the first one.
+fn between_sides(place: usize, side: usize, padded: usize) -> f32 {
+    if place < side { 0.0 } else { (place + 1 - side) as f32 / (padded + 1 - side) as f32 }
+}
+
+/// The next number that has no factors but 2, 3 and 5, of which transforms are quick.
+fn smooth(side: usize) -> usize {
+    let rest = |mut number: usize| {
+        for factor in [2, 3, 5] {
+            while number.is_multiple_of(factor) {
+                number /= factor;
+            }
+        }
+        number
+    };
+    (side..).find(|&number| rest(number) == 1).unwrap_or(side)
+}
+
+/// Transforms every row.
+fn rows_through(plan: &Arc<dyn Fft<f32>>, rows: &mut [Complex<f32>], side: usize) {
+    let scratch = || vec![Complex::default(); plan.get_inplace_scratch_len()];
+    rows.par_chunks_mut(side).for_each_init(scratch, |scratch, row| plan.process_with_scratch(row, scratch));
+}
+
+/// Exchanges rows and columns.
+fn transpose(from: &[Complex<f32>], to: &mut [Complex<f32>], columns: usize, rows: usize) {
     const BLOCK: usize = 16;
-    let (width, height) = (grid.width(), grid.height());
-    let mut out = Grid::filled(height, width, 0.0);
-    out.par_chunks_mut(height * BLOCK).enumerate().for_each(|(block, rows)| {
-        let columns = block * BLOCK..((block + 1) * BLOCK).min(width);
-        for first in (0..height).step_by(BLOCK) {
-            for y in first..(first + BLOCK).min(height) {
-                for (line, x) in columns.clone().enumerate() {
-                    rows[line * height + y] = grid[y * width + x];
+    to.par_chunks_mut(rows * BLOCK).enumerate().for_each(|(block, out)| {
+        let first_column = block * BLOCK;
+        for first in (0..rows).step_by(BLOCK) {
+            for y in first..(first + BLOCK).min(rows) {
+                for (line, x) in (first_column..(first_column + BLOCK).min(columns)).enumerate() {
+                    out[line * rows + y] = from[y * columns + x];
                 }
             }
         }
     });
-    out
-}
-
-/// Sweeps over rows; `across` is the heading's part along them, `along` the larger part from row to row.
-fn sweep(ground: &Grid, terrain: &Terrain, wind: Airflow, speed_up: Option<&Grid>, [across, along]: [f32; 2]) -> Grid {
-    let (width, height) = (ground.width(), ground.height());
-    let mut shear = Grid::filled(width, height, 0.0);
-    // Cells that a line lies beside the one before it.
-    let aside = across / along.abs();
-    let distance = (1.0 + aside * aside).sqrt() * terrain.cell_size;
-    let line = Line {
-        wind,
-        windward: WINDWARD,
-        aside,
-        edge: terrain.edge,
-        keeps: decay(distance / wind.memory),
-        falls: distance * ROOF,
-        mixes: (MIXING * wind.memory / terrain.cell_size).min(0.25),
-    };
-    let reach = (0.5 * WIDTH * wind.memory / (terrain.cell_size * (1.0 + aside * aside).sqrt())).round() as usize;
-    let reach = reach.min(width.saturating_sub(1) / 2);
-    let downwards = along > 0.0;
-    let against = Line { aside: -aside, ..line };
-    with_vector_unit(Sweep {
-        line: against,
-        reach,
-        ground,
-        speed_up,
-        shear: &mut shear,
-        downwards: !downwards,
-        width,
-        height,
-        first: true,
-    });
-    let shear_out = &mut shear;
-    with_vector_unit(Sweep { line, reach, ground, speed_up, shear: shear_out, downwards, width, height, first: false });
-    shear
-}
-
-/// What a line needs to know of the wind.
-#[derive(Clone, Copy)]
-struct Line {
-    wind: Airflow,
-    windward: f32,
-    aside: f32,
-    edge: Edge,
-    keeps: f32,
-    falls: f32,
-    mixes: f32,
-}
-
-struct Sweep<'a> {
-    line: Line,
-    /// Cells on each side over which a mean is taken.
-    reach: usize,
-    ground: &'a Grid,
-    speed_up: Option<&'a Grid>,
-    shear: &'a mut Grid,
-    downwards: bool,
-    width: usize,
-    height: usize,
-    /// Whether this is the sweep against the wind, which leaves the mean of what lies ahead.
-    first: bool,
-}
-
-impl Pass for Sweep<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Cells>(self) {
-        let Self { line, reach, ground, speed_up, shear, downwards, width, height, first: against } = self;
-        let row = |step: usize| if downwards { step % height } else { height - 1 - step % height };
-        // Mean and roof of a line, with two cells beyond either end.
-        let first = &ground[row(0) * width..][..width];
-        let (mut wide, mut smooth) = (vec![0.0; width + 2 * reach], vec![0.0; width]);
-        smoothen::<V>(first, reach, line.edge, &mut wide, &mut smooth);
-        let (mut mean, mut roof) = (padded(&smooth, line.edge), padded(first, line.edge));
-        let (mut next_mean, mut next_roof) = (mean.clone(), roof.clone());
-        // Around a periodic map twice: the first time finds what comes in.
-        let laps = if line.edge == Edge::Wrap { 2 } else { 1 };
-        // The place upwind lies between the cell at this offset of the line before and the next one.
-        let offset = if line.aside > 0.0 { -1 } else { 0 };
-        let part = -line.aside - offset as f32;
-        let same = vec![line.wind.speed_up / line.wind.memory; width];
-        for step in 0..laps * height {
-            let y = row(step);
-            smoothen::<V>(&ground[y * width..][..width], reach, line.edge, &mut wide, &mut smooth);
-            over_row::<V>(
-                width,
-                LineRow {
-                    line,
-                    against,
-                    part,
-                    offset,
-                    ground: &ground[y * width..][..width],
-                    smooth: &smooth,
-                    before: [&mean, &roof],
-                    after: [&mut next_mean[2..width + 2], &mut next_roof[2..width + 2]],
-                    speed_up: speed_up.map_or(&same, |speed_up| &speed_up[y * width..][..width]),
-                    shear: &mut shear[y * width..][..width],
-                },
-            );
-            pad(&mut next_mean, line.edge);
-            pad(&mut next_roof, line.edge);
-            std::mem::swap(&mut mean, &mut next_mean);
-            std::mem::swap(&mut roof, &mut next_roof);
-        }
-    }
-}
-
-/// Twice the mean over `reach` cells on each side. `wide` is room for that many more cells.
-#[inline(always)]
-fn smoothen<V: Cells>(row: &[f32], reach: usize, edge: Edge, wide: &mut [f32], out: &mut [f32]) {
-    let width = row.len();
-    out.copy_from_slice(row);
-    for _ in 0..2 {
-        wide[reach..reach + width].copy_from_slice(out);
-        for away in 0..reach as isize {
-            for place in [-1 - away, width as isize + away] {
-                wide[(reach as isize + place) as usize] = out[edge.nearest(place, width)];
-            }
-        }
-        over_row::<V>(width, MeanRow { wide, reach, out });
-    }
-}
-
-struct MeanRow<'a> {
-    wide: &'a [f32],
-    reach: usize,
-    out: &'a mut [f32],
-}
-
-impl RowKernel for MeanRow<'_> {
-    #[inline(always)]
-    fn cells<V: Cells>(&mut self, x: usize) {
-        let middle = x + self.reach;
-        let mut sum = V::load(self.wide, middle);
-        for away in 1..=self.reach {
-            sum = sum + (V::load(self.wide, middle - away) + V::load(self.wide, middle + away));
-        }
-        (sum * V::all(1.0 / (2 * self.reach + 1) as f32)).store(self.out, x);
-    }
-}
-
-fn padded(row: &[f32], edge: Edge) -> Vec<f32> {
-    let mut out = vec![0.0; row.len() + 4];
-    out[2..row.len() + 2].copy_from_slice(row);
-    pad(&mut out, edge);
-    out
-}
-
-/// Fills the two cells beyond either end.
-fn pad(line: &mut [f32], edge: Edge) {
-    let width = line.len() - 4;
-    for place in [-1, -2, width as isize, width as isize + 1] {
-        line[(2 + place) as usize] = line[2 + edge.nearest(place, width)];
-    }
-}
-
-struct LineRow<'a> {
-    line: Line,
-    against: bool,
-    part: f32,
-    offset: isize,
-    ground: &'a [f32],
-    smooth: &'a [f32],
-    before: [&'a [f32]; 2],
-    after: [&'a mut [f32]; 2],
-    /// Per metre of memory.
-    speed_up: &'a [f32],
-    shear: &'a mut [f32],
-}
-
-impl RowKernel for LineRow<'_> {
-    #[inline(always)]
-    fn cells<V: Cells>(&mut self, x: usize) {
-        let Line { wind, keeps, falls, .. } = self.line;
-        let (ground, smooth) = (V::load(self.ground, x), V::load(self.smooth, x));
-        let from = (x as isize + 2 + self.offset) as usize;
-        let (part, mixes) = (V::all(self.part), V::all(self.line.mixes));
-        let mut upwind = [ground; 2];
-        for (upwind, before) in upwind.iter_mut().zip(self.before) {
-            let (near, far) = (V::load(before, from), V::load(before, from + 1));
-            let (beside, across) = (V::load(before, from - 1), V::load(before, from + 2));
-            let mixed = |left: V, here: V, right: V| here + mixes * ((left - here) + (right - here));
-            let (near, far) = (mixed(beside, near, far), mixed(near, far, across));
-            *upwind = near + part * (far - near);
-        }
-        let mean = smooth + (upwind[0] - smooth) * V::all(keeps);
-        let [mean_out, roof_out] = &mut self.after;
-        mean.store(mean_out, x);
-        if self.against {
-            mean.store(self.shear, x);
-            return;
-        }
-        let roof = ground.max(upwind[1] - V::all(falls));
-        roof.store(roof_out, x);
-        let behind = V::all(0.5 + 0.5 * self.line.windward) * mean;
-        let around = behind + V::all(0.5 - 0.5 * self.line.windward) * V::load(self.shear, x);
-        let rise = V::load(self.speed_up, x) * (smooth - around);
-        let faster = V::all(1.0) + rise / (V::all(1.0) + rise.positive() * V::all(1.0 / FASTEST));
-        let still = decay((roof - ground) * V::all(1.0 / wind.boundary_layer));
-        (faster.positive() * still).store(self.shear, x);
-    }
 }
 
 #[cfg(test)]
@@ -297,50 +276,42 @@ mod tests {
 
     fn wind(degrees: f32) -> Airflow {
         let (sin, cos) = degrees.to_radians().sin_cos();
-        Airflow { heading: [cos, sin], memory: 20.0, speed_up: 4.0, boundary_layer: 1.0 }
+        Airflow { heading: [cos, sin], speed_up: 3.0, lead: 0.4, blur: 3.0 }
+    }
+
+    fn found(ground: Grid, cell_size: f32, edge: Edge, wind: Airflow) -> Air {
+        let terrain = Terrain::bare(ground.clone(), cell_size, edge);
+        let mut air = Air::default();
+        air.find(&ground, &terrain, wind, None);
+        air
     }
 
     #[test]
-    fn decay_is_the_exponential_function() {
-        for step in 0..2000 {
-            let x = step as f32 * 0.01;
-            assert!((decay(x) - (-x).exp()).abs() < 1e-4, "{x}");
+    fn the_shear_over_low_waves_is_that_of_the_formula() {
+        let wave = std::f32::consts::TAU / 32.0;
+        let low = Grid::from_fn(64, 16, |x, _| 0.1 * (wave * x as f32).cos());
+        let air = found(low, 2.0, Edge::Wrap, wind(0.0));
+        let (k, damped) = (wave / 2.0, (-0.5 * (3.0 * wave / 2.0).powi(2)).exp());
+        for x in 0..64 {
+            let place = wave * x as f32;
+            let right = 1.0 + 3.0 * 0.1 * k * damped * (place.cos() - 0.4 * place.sin());
+            assert!((air.shear[5 * 64 + x] - right).abs() < 1e-4, "{x}: {} for {right}", air.shear[5 * 64 + x]);
         }
     }
 
     #[test]
-    fn the_wind_is_stronger_before_a_crest_and_still_behind_it() {
+    fn air_is_still_behind_a_cliff_for_about_seven_heights_and_flat_maps_of_any_size_have_a_shear_of_one() {
         for (degrees, dx, dy) in [(0.0, 1, 0), (90.0, 0, 1), (180.0, -1, 0), (270.0, 0, -1)] {
-            let along = |x: usize, y: usize| (x as f32 - 32.0) * dx as f32 + (y as f32 - 32.0) * dy as f32;
-            let ground =
-                Grid::from_fn(
-                    64,
-                    64,
-                    |x, y| if (-12.0..=0.0).contains(&along(x, y)) { 6.0 + 0.5 * along(x, y) } else { 0.0 },
-                );
-            let terrain = Terrain::bare(ground, 2.0, Edge::Open);
-            let shear = shear(&terrain, wind(degrees), None);
-            let at = |away: isize| shear.at((32 + away * dx) as usize, (32 + away * dy) as usize);
-            assert!(at(-20) > 0.8 && at(-20) < 1.0, "the plain before it: {}", at(-20));
-            assert!(at(-4) > 1.2, "its windward side: {}", at(-4));
-            assert!(at(4) < 0.05, "its lee: {}", at(4));
-            assert!(at(31) > 0.8 && at(31) < 1.1, "far behind it: {}", at(31));
+            let along = |x: usize, y: usize| (x as isize - 32) * dx + (y as isize - 32) * dy;
+            let step = Grid::from_fn(64, 64, |x, y| if (-12..=0).contains(&along(x, y)) { 4.0 } else { 0.0 });
+            let air = found(step, 2.0, Edge::Open, wind(degrees));
+            let at = |away: isize| air.shear[(32 + away * dy) as usize * 64 + (32 + away * dx) as usize];
+            assert!((1..=12).all(|away| at(away) == 0.0) && at(18) > 0.3, "{degrees}: {} {}", at(12), at(18));
         }
-    }
-
-    #[test]
-    fn a_turned_map_gives_the_turned_wind() {
-        let mut stream = crate::sim::rng::Stream::new(2, "air", 0);
-        let ground = Grid::from_fn(48, 48, |_, _| stream.unit() * 5.0);
-        let turned = Grid::from_fn(48, 48, |x, y| ground.at(y, 47 - x));
-        for edge in [Edge::Open, Edge::Wrap] {
-            for degrees in [0.0, 20.0, 44.0, 70.0, 200.0] {
-                let one = shear(&Terrain::bare(ground.clone(), 2.0, edge), wind(degrees), None);
-                let other = shear(&Terrain::bare(turned.clone(), 2.0, edge), wind(degrees + 90.0), None);
-                let worst = (0..48 * 48)
-                    .map(|index| (one.at(index % 48, index / 48) - other.at(47 - index / 48, index % 48)).abs())
-                    .fold(0.0, f32::max);
-                assert!(worst < 1e-3, "{edge:?} {degrees}: {worst}");
+        for (width, height) in [(1, 1), (1, 7), (37, 2), (53, 41)] {
+            for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+                let air = found(Grid::filled(width, height, 5.0), 3.0, edge, wind(30.0));
+                assert!(air.shear.iter().all(|shear| (shear - 1.0).abs() < 1e-4), "{width} × {height} {edge:?}");
             }
         }
     }

@@ -39,14 +39,10 @@ pub const PARTS: usize = 4;
 pub const LOOSE: usize = 0;
 /// How easily bare rock wears, 1 for rock of neutral softness; 0 where sand or water covers it.
 pub const WEAR: usize = 1;
-/// What a grain can carry, in quanta; below zero in still air.
-pub const CAPACITY: usize = 2;
-/// In the place of the capacity, for the law that needs none: how many times as strong as elsewhere the wind blows.
+/// How many times as strong as elsewhere the wind blows.
 pub const BLOWS: usize = 2;
 /// Height of the ground, as in [`Field::ground`].
 pub const HEIGHT: usize = 3;
-/// In the place of the height, for the law that needs none: share of the difference to the capacity that a step makes up.
-pub const UPTAKE: usize = 3;
 
 impl Field {
     /// Cells from one row to the next.

@@ -60,8 +60,6 @@ pub struct Grains<V: Cells> {
     pub lifted: V::Whole,
     /// Dropped, in quanta.
     pub dropped: V::Whole,
-    /// Carried over the border by grains that go on without it, in quanta.
-    pub gone: V::Whole,
 }
 
 /// What a law counts for a grain that touches the ground; below it, how often sand is to slide.
@@ -185,7 +183,7 @@ pub fn tracks<L: GrainLaw>(law: &L, starts: &[Start], offset: f32) -> Vec<Track>
 /// The state of as many grains as a vector has lanes.
 struct GrainLanes {
     numbers: [[f32; MOST]; 9],
-    wholes: [[i32; MOST]; 5],
+    wholes: [[i32; MOST]; 4],
 }
 
 /// Places of the parts of a state.
@@ -196,7 +194,7 @@ const LOAD: usize = 0;
 impl GrainLanes {
     /// No grain in any lane.
     fn new() -> Self {
-        Self { numbers: [[0.0; MOST]; 9], wholes: [[0; MOST]; 5] }
+        Self { numbers: [[0.0; MOST]; 9], wholes: [[0; MOST]; 4] }
     }
 
     /// Puts a grain into a lane.
@@ -224,7 +222,6 @@ impl GrainLanes {
             left: number(LEFT),
             lifted: whole(2),
             dropped: whole(3),
-            gone: whole(4),
         }
     }
 
@@ -235,7 +232,7 @@ impl GrainLanes {
         for (part, value) in self.numbers.iter_mut().zip(numbers) {
             value.store(part, 0);
         }
-        let wholes = [grains.load, grains.random, grains.lifted, grains.dropped, grains.gone];
+        let wholes = [grains.load, grains.random, grains.lifted, grains.dropped];
         for (part, value) in self.wholes.iter_mut().zip(wholes) {
             V::store_whole(value, part);
         }
@@ -309,7 +306,6 @@ impl<L: GrainLaw> Pass for WaveOfThread<'_, L> {
             outcome.steps += counted.iter().map(|&count| count as u64).sum::<u64>();
             outcome.lifted += lanes.drain(2);
             outcome.dropped += lanes.drain(3);
-            outcome.outflow += lanes.drain(4);
         }
         outcome
     }

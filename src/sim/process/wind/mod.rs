@@ -1,8 +1,9 @@
-//! Wind: grains that it drives over the ground lift sand, carry it and drop it, and the sand piles into dunes.
+//! Wind lifts sand, carries it and drops it, and the sand piles into dunes.
 //!
-//! Two laws, each as published and in the cured default: of 2020 ([`law2020`]) and with a boundary layer (`boundary.rs` as
-//! published, `drift.rs` in the wind that `air.rs` finds). All grains of a wave see the ground as the last wave left it, and
-//! what they do to it is counted in whole quanta (`field.rs`), so the result does not depend on the number of threads.
+//! Two laws, each as published and in the cured default: of 2020 ([`law2020`]) and with a boundary layer (`boundary.rs`). Three of
+//! the four drive grains. All grains of a wave see the ground as the last wave left it, and what they do to it is counted in whole
+//! quanta (`field.rs`), so the result does not depend on the number of threads. The default boundary layer has no grains: the air is
+//! found over the whole map (`air.rs`), carries sand from cell to cell (`drift.rs`), and lees slide (`slip.rs`).
 
 mod air;
 mod boundary;
@@ -14,29 +15,28 @@ mod flight;
 pub mod law2020;
 mod params;
 mod settle;
+mod slip;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod waves;
 mod weather;
+mod wetness;
 
 use self::{
+    air::Air,
     field::{Field, QUANTA, Tallies},
     flight::{Start, TABLE},
     law2020::TALL,
-    settle::{Marks, closed},
+    settle::Marks,
     waves::Flight,
 };
 pub use self::{
     params::{Params, Spawn, WindLaw},
     weather::Weather,
 };
-use super::{
-    Context, Info, Mode, Process, Progress, Setup, Stage, Track,
-    guard::Guard,
-    sliding::{self, Slopes},
-};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
 use crate::sim::{
-    around::at_repose,
     grid::Grid,
     masked::{Scaled, factors},
     memory::{Memories, Memory},
@@ -52,7 +52,7 @@ const INFO: Info = Info {
     masked_key: "wind-masked",
     title: "Wind",
     about: "Wind lifts sand, carries it over crests and drops it behind them; it wears rock with what it carries.",
-    source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001",
+    source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001, Kroy et al. 2002",
     bytes_per_cell: 78,
     bytes_per_cell_and_thread: 25,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness],
@@ -63,36 +63,34 @@ const INFO: Info = Info {
             name: "gust",
             about: "The wind of the tick: how strong, where to, and how strong close to the ground.",
         },
-        Stage {
-            name: "blow",
-            about: "Grains run over the map, lift sand where they can carry more and drop it in the lee.",
-        },
-        Stage { name: "slide", about: "What they left too steep slides down." },
+        Stage { name: "blow", about: "The wind lifts sand where it can carry more and drops it in the lee." },
+        Stage { name: "slide", about: "What it left too steep slides down." },
     ],
-    guards: &[Guard {
-        name: "sharing",
-        about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
-    }],
+    guards: &[
+        Guard {
+            name: "sharing",
+            about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
+        },
+        Guard {
+            name: "slow ticks",
+            about: "Ticks in which the wind carried less than it could, as small cells would have needed too many steps.",
+        },
+    ],
     silent: &[
         ("tracks", ""),
         ("path_rate", ""),
         ("second_direction", ""),
         ("refeed", ""),
-        // No grain of this law wears rock.
-        ("abrasion", "mode=published law=boundary-layer"),
+        ("drying", ""),
+        ("sides", ""),
     ],
-    // It remembers the ground that it came over, which the mask leaves alone.
-    partly_masked: &["saturation_length"],
-    young: &[],
+    // Steps of a tick are as many as free ground needs.
+    partly_masked: &["strength", "capacity"],
+    young: &["aloft", "seen", "wet", "way x", "way y"],
 };
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
 const CELLS_PER_GRAIN: usize = 64;
-/// A wave of the cured law "boundary layer" is followed by so many rounds of sliding.
-const SLIDES: usize = 16;
-/// Of a pair's excess, what slides in a round.
-const SHARE: f32 = 0.125;
-
 /// The process: parameters, what waits between stages, and the maps that it keeps.
 #[derive(Clone, Default)]
 pub struct Wind {
@@ -105,6 +103,17 @@ pub struct Wind {
     field: Field,
     tallies: Vec<Tallies>,
     spare: Option<Maps>,
+    air: Air,
+    /// Steps of the tick in the default law, and how many of them are still to be made.
+    steps: u32,
+    left: u32,
+    /// Rounds of sliding after each, and the share of its load that the wind carries.
+    rounds: u32,
+    slows: f32,
+    /// Sand in the air that has gone on.
+    moved: Vec<f32>,
+    /// How far sand in the air has got beyond whole cells, along columns and rows.
+    way: [f64; 2],
     /// Sand that rounding has withheld from the ground, or, negative, has added to it, in metres times cells. What is left of
     /// it after a wave is less than the last digit of one cell's sand.
     owed: f64,
@@ -124,23 +133,42 @@ impl Default for Table {
 /// Maps that the wind keeps.
 #[derive(Clone)]
 struct Maps {
-    calls: Grid,
-    touched: Grid,
-    passed: Grid,
     path: Grid,
     flux: Grid,
     abraded: Grid,
+    /// Sand in the air, in metres, and the heights over which the air was last found.
+    aloft: Grid,
+    seen: Grid,
+    /// How wet the sand is: 1 where it holds all the water that it can.
+    wet: Grid,
+    /// What grains do in a tick; empty without grains.
+    calls: Grid,
+    touched: Grid,
+    passed: Grid,
 }
 
 impl Maps {
     fn fit(&self, terrain: &Terrain) -> bool {
-        (self.calls.width(), self.calls.height()) == (terrain.width(), terrain.height())
+        (self.path.width(), self.path.height()) == (terrain.width(), terrain.height())
     }
 
     fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
-        let [calls, touched, passed, path, flux, abraded] = std::array::from_fn(|_| empty());
-        Self { calls, touched, passed, path, flux, abraded }
+        let [path, flux, abraded, aloft, seen, wet] = std::array::from_fn(|_| empty());
+        let [calls, touched, passed] = std::array::from_fn(|_| Grid::filled(0, 0, 0.0));
+        Self { path, flux, abraded, aloft, seen, wet, calls, touched, passed }
+    }
+
+    /// Makes room for what grains do, or gives it up.
+    fn of_grains(&mut self, grains: bool) {
+        let (width, height) = if grains { (self.path.width(), self.path.height()) } else { (0, 0) };
+        for map in [&mut self.calls, &mut self.touched, &mut self.passed] {
+            if map.len() == width * height {
+                map.fill(0.0);
+            } else {
+                *map = Grid::filled(width, height, 0.0);
+            }
+        }
     }
 }
 
@@ -155,19 +183,31 @@ impl Process for Wind {
         let mut maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
         let progress = match stage {
             0 => {
-                self.begin(terrain, context.seed, context.tick);
-                maps.touched.fill(0.0);
-                maps.passed.fill(0.0);
                 self.tracks.clear();
+                maps.of_grains(self.has_grains());
+                self.begin(terrain, context.seed, context.tick);
+                if self.has_grains() {
+                    self.land(context, &mut maps)
+                } else {
+                    self.soak(context.terrain, &mut maps)
+                }
                 Progress::Done
             }
-            1 => {
+            1 if self.has_grains() => {
                 self.blow(context, &mut maps);
                 Progress::Done
             }
+            1 => {
+                self.carry(context, &mut maps);
+                Progress::Done
+            }
             _ => {
-                self.slide(context, &mut maps);
-                if self.waiting.is_empty() {
+                if self.has_grains() {
+                    self.slide(context, &mut maps)
+                } else {
+                    self.slip(context)
+                }
+                if self.waiting.is_empty() && self.left == 0 {
                     self.remember(&mut maps, context.watched);
                     Progress::Done
                 } else {
@@ -182,11 +222,16 @@ impl Process for Wind {
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         let mut kept = self.setup.counts.memories();
         kept.push(("owed", Memory::Number(&mut self.owed)));
+        let [x, y] = &mut self.way;
+        kept.extend([("way x", x), ("way y", y)].map(|(name, way)| (name, Memory::Number(way))));
+        // Whoever writes them writes other heights.
+        self.air.forget();
         let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
-        let Maps { path, flux, abraded, .. } = self.spare.insert(maps);
-        kept.extend(
-            [("path", path), ("flux", flux), ("abraded", abraded)].map(|(name, map)| (name, Memory::Cells(map))),
-        );
+        let Maps { path, flux, abraded, aloft, seen, wet, .. } = self.spare.insert(maps);
+        let maps = [("path", path), ("flux", flux), ("abraded", abraded)];
+        kept.extend(maps.map(|(name, map)| (name, Memory::Cells(map))));
+        let maps = [("aloft", aloft), ("seen", seen), ("wet", wet)];
+        kept.extend(maps.map(|(name, map)| (name, Memory::Cells(map))));
         kept
     }
 
@@ -210,6 +255,11 @@ impl Process for Wind {
 }
 
 impl Wind {
+    /// Whether the law drives grains.
+    fn has_grains(&self) -> bool {
+        (self.setup.params.mode, self.setup.params.law) != (Mode::Default, WindLaw::BoundaryLayer)
+    }
+
     /// Whether grains keep what they carry when they cross the border.
     fn returns(&self, terrain: &Terrain) -> bool {
         terrain.edge == Edge::Wrap || (terrain.edge == Edge::Open && self.setup.params.refeed)
@@ -226,6 +276,12 @@ impl Wind {
         let mut stream = Stream::new(seed, INFO.key, tick);
         let cured = params.mode == Mode::Default;
         let weather = if cured { Weather::of(params, tick, &mut stream) } else { Weather::mean(params) };
+        self.weather = Some(weather);
+        if !self.has_grains() {
+            self.table.0.fill_with(|| 2.0 * stream.unit() - 1.0);
+            self.count_steps(terrain, weather.strength);
+            return;
+        }
         let upwind = match (params.mode, params.law) {
             (Mode::Published, law) => law == WindLaw::_2020,
             (Mode::Default, _) => params.spawn == Spawn::Upwind,
@@ -265,7 +321,6 @@ impl Wind {
         starts.rchunks_mut(wave).for_each(|wave| wave.sort_by_key(tile));
         self.waiting = starts;
         self.table.0.fill_with(|| 2.0 * stream.unit() - 1.0);
-        self.weather = Some(weather);
     }
 
     /// Runs a wave of grains and turns what they did into sand and rock.
@@ -280,7 +335,7 @@ impl Wind {
         let first_wave = self.waiting.len() + wave == self.started;
         let tracks = if context.watched && first_wave { self.setup.params.tracks as usize } else { 0 };
         let flight = Flight { starts: &starts, tracks, watched: context.watched };
-        self.see(terrain, weather);
+        self.see(terrain);
         let mut attempt = 1;
         let outcome = loop {
             let (outcome, bite) = self.fly(terrain, weather, flight);
@@ -290,7 +345,7 @@ impl Wind {
             if overdrawn == 0 {
                 break outcome;
             }
-            self.setup.note([overdrawn as u64]);
+            self.setup.note([overdrawn as u64, 0]);
             attempt *= 2;
         };
         let Some(tallies) = self.tallies.first_mut() else { return };
@@ -320,37 +375,18 @@ impl Wind {
         let terrain = &mut *context.terrain;
         let tall = TALL as f32 * terrain.cell_size;
         let params = &self.setup.params;
-        let gust = self.weather.map_or(0.0, |weather| weather.strength);
-        let covered = self.setup.covered(terrain, self.setup.params.mode);
-        let [lies, slides] = match (params.mode, params.law) {
-            (_, WindLaw::_2020) => [params.roughness, params.dt * params.settling],
-            (Mode::Published, WindLaw::BoundaryLayer) => [params.slope_limit, 0.125],
-            (Mode::Default, WindLaw::BoundaryLayer) => [0.0, 0.0],
+        let [lies, slides] = match params.law {
+            WindLaw::_2020 => [params.roughness, params.dt * params.settling],
+            WindLaw::BoundaryLayer => [params.slope_limit, 0.125],
         };
-        let cured = params.mode == Mode::Default && params.law == WindLaw::BoundaryLayer;
-        let share = Scaled::new(params, covered.as_ref(), |own| {
-            let strength = gust * waves::stronger(params, own);
-            let creep = own.creep * waves::most(own, terrain, strength) / (3.0 * terrain.cell_size);
-            [if cured { creep } else { slides }]
-        });
-        let slopes = Slopes::new(params, covered.as_ref(), |own| {
-            let [beside, across] = at_repose(own.repose_angle, terrain.cell_size);
-            [beside, across, 0.0, 0.0, 1.0]
-        });
+        let [slid, grown] = settle::cascade(terrain, &maps.calls, lies * tall, Scaled::new(params, None, |_| [slides]));
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        let mut book = |[slid, grown]: [f64; 2]| {
-            row.moved += 2.0 * slid * area;
-            row.eroded += slid * area;
-            row.deposited += slid * area;
-            self.owed -= grown;
-        };
-        book(settle::cascade(terrain, &maps.calls, lies * tall, share));
-        for _ in 0..if cured { SLIDES } else { 0 } {
-            let bands = sliding::slide::<false>(terrain, closed(terrain), SHARE, slopes);
-            bands.into_iter().for_each(|band| book([band.given, band.got - band.given]));
-        }
-        self.owed = settle::repay(&mut terrain.sand, &maps.calls, self.owed, context.tick);
+        row.moved += 2.0 * slid * area;
+        row.eroded += slid * area;
+        row.deposited += slid * area;
+        self.owed -= grown;
+        self.owed = settle::repay(&mut terrain.sand, self.owed, context.tick, |cell, _| maps.calls[cell] > 0.0);
     }
 
     /// Takes the tick into the averaged maps.
@@ -359,6 +395,17 @@ impl Wind {
         let follow = |map: &mut Grid, now: &Grid| {
             map.iter_mut().zip(now.iter()).for_each(|(map, now)| *map += rate * (now - *map));
         };
+        if !self.has_grains() {
+            let Maps { path, flux, aloft, .. } = maps;
+            for (path, &aloft) in path.iter_mut().zip(aloft.iter()) {
+                *path += rate * (if aloft > 0.0 { 1.0 } else { 0.0 } - *path);
+            }
+            if watched {
+                let steps = self.steps as f32;
+                flux.iter_mut().zip(aloft.iter()).for_each(|(flux, aloft)| *flux += rate * (steps * aloft - *flux));
+            }
+            return;
+        }
         follow(&mut maps.path, &maps.touched);
         if watched {
             follow(&mut maps.flux, &maps.passed);

@@ -16,7 +16,7 @@ const OURS: &str = "ours";
 pub enum WindLaw {
     /// Grains beat sand loose where they hit the ground, and drop it while they fly.
     _2020,
-    /// Grains carry what the wind close to the ground can hold.
+    /// The air over the whole map is found at once, and carries what it can hold close to the ground. As published, grains do.
     #[default]
     BoundaryLayer,
 }
@@ -37,7 +37,7 @@ pub struct Params {
     /// Cured, or as published.
     #[reflect(@choice().source(W1))]
     pub mode: Mode,
-    /// Which of the two models moves the grains.
+    /// Which of the two models moves the sand.
     #[reflect(@choice().source("McDonald 2020 and 2023"))]
     pub law: WindLaw,
     /// Where the wind blows to: 0° along columns, 90° along rows.
@@ -58,27 +58,30 @@ pub struct Params {
     /// Share of the time in which the second wind blows. Two winds from both sides make long ridges.
     #[reflect(@knob(0.0..=1.0).source(OURS).main().only("mode=default"))]
     pub second_share: f32,
-    /// How far the wind turns in a thousand ticks. A wind from all sides heaps sand into stars.
+    /// How far the wind turns in a thousand ticks. Winds that come from several sides in turn heap sand into stars.
     #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS).only("mode=default"))]
     pub turning: f32,
+    /// From how many sides a wind that turns comes, one after the other. A heap gets an arm for each of three or more. At 0 it turns
+    /// evenly, which wears heaps down.
+    #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default"))]
+    pub sides: u32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
-    #[reflect(@knob(1.0..=1_000_000.0).unit("grains").source(W2).log().main().grows())]
+    #[reflect(@knob(1.0..=1_000_000.0).unit("grains").source(W2).log().main().grows().only("law=2020 or mode=published"))]
     pub per_tick: u32,
-    /// Where grains start. As published, on the upwind borders in the law of 2020 and everywhere in the other one.
-    #[reflect(@choice().source("McDonald 2020 and 2023").only("mode=default"))]
+    /// Where grains start. As published, it is on the upwind borders.
+    #[reflect(@choice().source("McDonald 2020 and 2023").only("law=2020 mode=default"))]
     pub spawn: Spawn,
     /// Whether the sand that leaves over an open border comes in on the other side. Off, the map is blown bare.
     #[reflect(@choice().source(OURS).only("mode=default"))]
     pub refeed: bool,
-    /// How many grains leave streaks for the eye.
-    #[reflect(@knob(0.0..=500.0).unit("grains").source(OURS))]
+    /// How many streaks show the eye where the sand flies.
+    #[reflect(@knob(0.0..=500.0).unit("streaks").source(OURS))]
     pub tracks: u32,
     /// How fast the map of the wind's ways follows the last tick. Low remembers long.
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log())]
     pub path_rate: f32,
     /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
-    /// Not in the boundary layer as published.
-    #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main())]
+    #[reflect(@knob(0.0..=1.0).symbol("ka").source(W1).main().only("law=2020 or mode=default"))]
     pub abrasion: f32,
     /// Time step. Large makes grains jump over cells.
     #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log().only("law=2020"))]
@@ -96,31 +99,34 @@ pub struct Params {
     /// Share of the excess that slides. High flattens dunes.
     #[reflect(@knob(0.0..=1.0).source(W1).only("law=2020"))]
     pub settling: f32,
-    /// Distance over which the wind takes up its load. Short makes small dunes close together, long
-    /// makes few large ones; what is smaller than about ten times that vanishes.
+    /// Distance over which the wind takes up its load. Short makes small dunes close together, long makes few large ones. Heaps
+    /// lower than about three times that vanish.
     #[reflect(@knob(0.5..=100.0).unit("m").symbol("L").source("Sauermann et al. 2001").log().main().only("law=boundary-layer mode=default"))]
     pub saturation_length: f32,
-    /// Load of a grain at a wind of one, in hundredths of the cell size. High is faster and rougher.
-    #[reflect(@knob(0.01..=5.0).unit("% of a cell").source(OURS).log().main().only("law=boundary-layer mode=default"))]
+    /// Sand that a wind of 2 carries over each metre of a plain in a tick. More is a longer time in each tick: dunes move
+    /// faster, and small cells need more steps.
+    #[reflect(@knob(0.01..=5.0).unit("m²/tick").symbol("Q").source("ours").log().main().only("law=boundary-layer mode=default"))]
     pub capacity: f32,
-    /// How much the wind speeds up over what rises into it. High makes steep dunes that grow fast.
-    #[reflect(@knob(0.0..=15.0).source("Jackson & Hunt 1975").main().only("law=boundary-layer mode=default"))]
+    /// How much the wind speeds up over what rises into it. High makes low dunes that grow and move fast.
+    #[reflect(@knob(0.0..=15.0).symbol("A").source("Jackson & Hunt 1975; Kroy et al. 2002").main().only("law=boundary-layer mode=default"))]
     pub speed_up: f32,
-    /// Strength close to the ground below which no sand moves, as a share of the wind's over a plain.
-    #[reflect(@knob(0.0..=0.95).symbol("τ₀").source("Bagnold 1941").only("law=boundary-layer mode=default"))]
+    /// How far upwind of a crest the wind is strongest. That is what makes heaps grow: at 0 they spread.
+    #[reflect(@knob(0.0..=2.0).symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("law=boundary-layer mode=default"))]
+    pub lead: f32,
+    /// Shear close to the ground below which no sand moves, as a share of that of a wind of 2 over a plain. High keeps sand on
+    /// plains, so that the wind moves it on crests alone.
+    #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("law=boundary-layer mode=default"))]
     pub threshold: f32,
-    /// How much impacts push sand downhill, as a share of what flies over it. High makes low, wide dunes.
-    #[reflect(@knob(0.0..=5.0).symbol("γ").source("Hardisty & Whitehouse 1988").only("law=boundary-layer mode=default"))]
-    pub creep: f32,
-    /// Depth of still air behind a crest in which the wind falls off, in cells. High lets the wind reach
-    /// into lees.
-    #[reflect(@knob(0.01..=5.0).unit("cells").symbol("δ").source(W2).log().only("law=boundary-layer mode=default"))]
-    pub boundary_layer: f32,
-    /// How far eddies turn grains from their way. High makes smooth, wide dunes.
+    /// Ticks in which wet sand dries to a third. Water that stood on it or rain binds its grains as long: only a stronger wind
+    /// moves them.
+    #[reflect(@knob(1.0..=10_000.0).unit("ticks").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default"))]
+    pub drying: f32,
+    /// How uneven the wind is from place to place. That is where the first dunes of flat sand come from. As published, eddies
+    /// turn grains from their way.
     #[reflect(@knob(0.0..=1.0).source(W2).only("law=boundary-layer"))]
     pub turbulence: f32,
     /// Steps after which a grain ends and drops its load.
-    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("law=boundary-layer"))]
+    #[reflect(@knob(16.0..=4096.0).unit("steps").source(W2).log().only("law=boundary-layer mode=published"))]
     pub max_age: u32,
     /// Angle at which sand lies. Small makes flat dunes, large steep lees.
     #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("law=boundary-layer mode=default"))]
@@ -148,6 +154,7 @@ impl Default for Params {
             second_direction: 135.0,
             second_share: 0.0,
             turning: 0.0,
+            sides: 0,
             per_tick: 1024,
             spawn: Spawn::Uniform,
             refeed: true,
@@ -159,13 +166,13 @@ impl Default for Params {
             gravity: 0.01,
             roughness: 0.005,
             settling: 0.05,
-            saturation_length: 2.0,
-            capacity: 0.4,
-            speed_up: 8.0,
-            threshold: 0.2,
-            creep: 1.2,
-            boundary_layer: 0.1,
-            turbulence: 0.2,
+            saturation_length: 1.0,
+            capacity: 1.0,
+            speed_up: 3.0,
+            lead: 0.4,
+            threshold: 0.5,
+            drying: 200.0,
+            turbulence: 0.1,
             max_age: 512,
             repose_angle: 33.0,
             uptake: 0.05,

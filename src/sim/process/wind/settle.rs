@@ -1,8 +1,7 @@
 //! What a wave of grains did becomes sand and rock again, and sand slides where grains lifted or dropped it.
 //!
-//! In the law of 2020, and as published, a cell shares its excess over each neighbour as often as a grain lifted sand from it
-//! or dropped sand on it. In the default boundary layer the same pass is creep: grains that strike the ground push
-//! sand downhill. All cells exchange at once, and none gives more than an eighth of its sand to a neighbour.
+//! A cell shares its excess over each neighbour as often as a grain lifted sand from it or dropped sand on it. All cells exchange at
+//! once, and none gives more than an eighth of its sand to a neighbour.
 
 use rayon::prelude::*;
 
@@ -153,12 +152,15 @@ pub(super) fn deposit(terrain: &mut Terrain, tallies: &mut Tallies, field: &Fiel
     grown
 }
 
-/// Gives what rounding has withheld, in metres times cells, to sand on which grains were; what was too much is taken there.
+/// Gives what rounding has withheld, in metres times cells, to a cell that is `wanted`, by its place and its sand; what was too much is taken there.
 /// Returns what is less than the last digit. The search begins somewhere else in every tick.
-pub(super) fn repay(sand: &mut Grid, calls: &Grid, owed: f64, tick: u64) -> f64 {
+pub(super) fn repay(sand: &mut Grid, owed: f64, tick: u64, wanted: impl Fn(usize, f32) -> bool) -> f64 {
     let first = (tick.wrapping_mul(0x9e37_79b9_7f4a_7c15) % sand.len() as u64) as usize;
     let mut owed = owed;
-    for index in (first..sand.len()).chain(0..first).filter(|&index| calls[index] > 0.0) {
+    for index in (first..sand.len()).chain(0..first) {
+        if !wanted(index, sand[index]) {
+            continue;
+        }
         let exact = f64::from(sand[index]) + owed;
         sand[index] = (exact as f32).max(0.0);
         owed = exact - f64::from(sand[index]);

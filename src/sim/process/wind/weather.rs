@@ -28,7 +28,12 @@ impl Weather {
         if (tick as f64 * share).floor() > ((tick as f64 - 1.0) * share).floor() {
             degrees = f64::from(params.second_direction);
         }
-        degrees += f64::from(params.turning) * (tick as f64 * 1e-3) + f64::from(params.swing) * turn;
+        let mut turned = f64::from(params.turning) * (tick as f64 * 1e-3);
+        if params.sides > 0 {
+            let side = 360.0 / f64::from(params.sides);
+            turned = (turned / side).floor() * side;
+        }
+        degrees += turned + f64::from(params.swing) * turn;
         let strength = f64::from(params.strength) * (1.0 + f64::from(params.gusts) * gust);
         Self { heading: heading(degrees), strength: strength as f32 }
     }
@@ -62,6 +67,13 @@ mod tests {
         }
         assert_eq!(heading(90.0), [0.0, 1.0]);
         assert_eq!(heading(180.0), [-1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_wind_from_three_sides_turns_by_a_third() {
+        let params = Params { direction: 10.0, turning: 1200.0, sides: 3, ..Params::default() };
+        let at = |tick| Weather::of(&params, tick, &mut Stream::new(1, "weather", tick)).heading;
+        assert_eq!([at(1), at(99), at(101), at(301)], [heading(10.0), heading(10.0), heading(130.0), heading(370.0)]);
     }
 
     #[test]
