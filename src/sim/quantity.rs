@@ -194,7 +194,7 @@ mod tests {
         assert!(simulation.quantity(Quantity::Speed).iter().all(|&speed| speed == 0.0));
         assert!(simulation.quantity(Quantity::Change).iter().all(|&change| change == 0.0));
         simulation.slot_mut("water").expect("it is in the catalogue").enabled = true;
-        (0..50).for_each(|_| simulation.tick());
+        (0..400).for_each(|_| simulation.tick());
         let [u, v] = simulation.velocity().expect("water flows");
         assert!(u.at(16, 16) < -0.05 && v.at(16, 16).abs() < 1e-6, "downhill is towards the first column");
         assert_eq!(simulation.quantity(Quantity::Speed).at(16, 16), -u.at(16, 16));

@@ -43,15 +43,30 @@ fn cliff() -> Terrain {
     terrain
 }
 
+/// A cliff of sand on small cells.
+fn sand_cliff() -> Terrain {
+    let mut terrain = Terrain::bare(Grid::filled(64, 64, 0.0), 1.0, Edge::Wrap);
+    terrain.sand = Grid::from_fn(64, 64, |x, _| if x < 32 { 40.0 } else { 1.0 });
+    terrain.start = terrain.ground();
+    terrain
+}
+
 #[test]
 fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
-    let (slopes, plane, wraps, lake, sea, cliff) =
-        (hills(64, Edge::Open), plane(), hills(64, Edge::Wrap), lake(48, 1.0), lake(384, 3000.0), cliff());
+    let (slopes, plane, wraps, lake, sea, cliff, sand) = (
+        hills(64, Edge::Open),
+        plane(),
+        hills(64, Edge::Wrap),
+        lake(48, 1.0),
+        lake(384, 3000.0),
+        cliff(),
+        sand_cliff(),
+    );
     let mass = ("law", "mass-transfer");
     let gentle = [mass, ("deposition_rate", "0.01"), ("friction", "0.5")];
     let published = ("mode", "published");
     let still = ("rain_rate", "0");
-    let cases: [(&str, &str, &Terrain, GuardedCase<'_>, &Terrain, GuardedCase<'_>); 15] = [
+    let cases: [(&str, &str, &Terrain, GuardedCase<'_>, &Terrain, GuardedCase<'_>); 16] = [
         ("droplets", "steps", &slopes, &[mass, ("dt", "5")], &slopes, &[mass, ("dt", "0.01")]),
         (
             "droplets",
@@ -80,6 +95,7 @@ fn every_guard_acts_where_it_must_and_rests_where_all_is_well() {
         ("water", "outflow", &cliff, &[("roughness", "0"), ("dt", "0.05")], &lake, &[still]),
         ("water", "digging", &slopes, &[("sediment_capacity", "3")], &lake, &[still]),
         ("water", "outflow", &cliff, &[published], &lake, &[published, still]),
+        ("wind", "slow ticks", &sand, &[("capacity", "5"), ("strength", "6")], &plane, &[]),
         ("thermal", "rate", &slopes, &[("rate", "3"), ("dt", "0.05")], &slopes, &[]),
     ];
     for (key, guard, where_it_acts, extreme, where_it_rests, well) in cases {
