@@ -187,9 +187,9 @@ impl Process for Wind {
                 maps.of_grains(self.has_grains());
                 self.begin(terrain, context.seed, context.tick);
                 if self.has_grains() {
-                    self.land(context, &mut maps)
+                    self.land(context, &mut maps);
                 } else {
-                    self.soak(context.terrain, &mut maps)
+                    self.soak(context.terrain, &mut maps);
                 }
                 Progress::Done
             }
@@ -203,9 +203,9 @@ impl Process for Wind {
             }
             _ => {
                 if self.has_grains() {
-                    self.slide(context, &mut maps)
+                    self.slide(context, &mut maps);
                 } else {
-                    self.slip(context)
+                    self.slip(context);
                 }
                 if self.waiting.is_empty() && self.left == 0 {
                     self.remember(&mut maps, context.watched);
