@@ -30,7 +30,7 @@ use crate::{
 };
 
 const P1: &str = "Jákó & Tóth 2011, table 2";
-const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are those of rock slopes in Schmidt & Montgomery 1995";
+const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are ours";
 
 /// Parameters of the slumping.
 #[derive(Reflect, Clone, Debug, PartialEq)]
