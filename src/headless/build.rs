@@ -114,7 +114,8 @@ fn report(session: &Session, seconds: f64) -> Value {
         let guarded: Map<String, Value> =
             slot.process.guards().into_iter().map(|(guard, acted)| (guard.name.to_owned(), json!(acted.all))).collect();
         let row = json!({
-            "seconds": slot.seconds, "substeps": counts.substeps, "guards": counts.guards, "guarded": guarded,
+            "seconds": slot.seconds, "simulated_seconds": counts.seconds, "substeps": counts.substeps,
+            "guards": counts.guards, "guarded": guarded,
         });
         processes.insert(slot.key().to_owned(), row);
     }

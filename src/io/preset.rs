@@ -1,6 +1,6 @@
 //! Sets of parameters as files: of a process, or of everything.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,32 @@ use crate::model::session::Session;
 /// Ending of their names.
 pub const ENDING: &str = "ron";
 
+macro_rules! built_in {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../assets/presets/", $name, ".ron")))),*]
+    };
+}
+
+/// The presets compiled into the program: name and RON text.
+const BUILT_IN: [(&str, &str); 5] =
+    built_in! { "droplets-2020" "droplets-2025" "droplets-1998" "water-2011" "thermal-2011" };
+
+/// The presets that come with the program, by name. Each is about one process.
+pub static PRESETS: LazyLock<Vec<(&'static str, Preset)>> = LazyLock::new(|| {
+    let read = |(name, text): (&'static str, &str)| {
+        let preset = input::ron(Path::new(name), text, "parameters", "it comes with the program");
+        preset.ok().map(|preset| (name, preset))
+    };
+    BUILT_IN.into_iter().filter_map(read).collect()
+});
+
 /// Parameters by path, as they are written on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
+    /// Name shown to the user; empty for those that a user saves, which have the name of their file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
     /// What is set.
     pub parameters: BTreeMap<String, String>,
     /// Columns and rows of the map that it was saved from: on another one, numbers of droplets and grains follow its cells. Without
@@ -31,7 +53,17 @@ impl Preset {
             (own, Some(group)) => own.is_some_and(|own| own.strip_suffix("-masked").unwrap_or(own) == group),
             (own, None) => own != Some("terrain"),
         });
-        Self { parameters, size: Some(session.size()) }
+        Self { title: String::new(), parameters, size: Some(session.size()) }
+    }
+
+    /// The one of this name that comes with the program.
+    pub fn built_in(name: &str) -> Option<&'static Self> {
+        PRESETS.iter().find(|(own, _)| *own == name).map(|(_, preset)| preset)
+    }
+
+    /// Whether it sets parameters of this process.
+    pub fn is_of(&self, process: &str) -> bool {
+        self.parameters.keys().any(|path| path.split('.').next() == Some(process))
     }
 
     /// Reads a file.
@@ -87,6 +119,23 @@ mod tests {
 
     use super::*;
     use crate::model::origin::Options;
+
+    #[test]
+    fn the_presets_that_come_along_can_be_set_and_are_about_one_process() {
+        assert_eq!(PRESETS.len(), BUILT_IN.len());
+        for (name, preset) in PRESETS.iter() {
+            let mut session =
+                Session::open("round-hill", &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+            preset.apply(&mut session, Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
+            let all = session.all_parameters();
+            assert!(preset.parameters.iter().all(|(path, value)| &all[path] == value), "{name}");
+            let process = name.split('-').next().expect("a name");
+            assert!(
+                !preset.title.is_empty() && preset.parameters.keys().all(|path| path.starts_with(process)),
+                "{name}"
+            );
+        }
+    }
 
     #[test]
     fn a_preset_comes_back_and_a_wrong_one_changes_nothing() {

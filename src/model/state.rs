@@ -21,6 +21,9 @@ pub struct Facts {
     pub seed: u64,
     /// Finished ticks.
     pub tick: u64,
+    /// Simulated time, in seconds. Earlier versions did not write it down.
+    #[serde(default)]
+    pub seconds: Option<f64>,
     /// Columns and rows.
     pub size: [usize; 2],
     /// Side of a cell, in metres.
@@ -86,6 +89,7 @@ impl<M> State<M> {
         let facts = Facts {
             seed: simulation.seed(),
             tick: simulation.ticks(),
+            seconds: Some(simulation.simulated_seconds()),
             size: [terrain.width(), terrain.height()],
             cell_size: terrain.cell_size,
             edited: session.origin.edited,
@@ -172,6 +176,7 @@ impl Facts {
     pub fn set_up(&self, session: &mut Session) -> Result<(), String> {
         CELL_SIZE.check("the side of its cells", self.cell_size)?;
         TICK.check("its tick", self.tick as f64)?;
+        self.seconds.iter().try_for_each(|&seconds| KEPT.check("its simulated time", seconds))?;
         self.sources.iter().try_for_each(Source::check)?;
         self.numbers.iter().try_for_each(|(name, &number)| KEPT.check(name, number))?;
         [&self.solid, &self.water].into_iter().try_for_each(Account::check)?;
@@ -224,7 +229,6 @@ impl Facts {
         session.origin.edited = self.edited;
         let simulation = &mut session.simulation;
         simulation.restart(terrain, self.seed);
-        simulation.set_ticks(self.tick);
         simulation.ledger = Ledger { solid: self.solid.clone(), water: self.water.clone() };
         let kept: Vec<&str> = self.kept.iter().map(String::as_str).collect();
         // What an earlier version did not have begins empty.
@@ -244,6 +248,7 @@ impl Facts {
                 }
             }
         }
+        simulation.set_clock(self.tick, self.seconds);
         Ok(())
     }
 }

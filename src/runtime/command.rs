@@ -159,6 +159,8 @@ pub enum FileCommand {
     SavePreset(Option<&'static str>, PathBuf),
     /// Sets the parameters that a preset holds.
     LoadPreset(PathBuf),
+    /// Sets the parameters of the preset of this name that comes with the program.
+    UsePreset(&'static str),
     /// Writes results of the chosen session into a folder, with a word before each name.
     Export(PathBuf, String, Vec<Export>, Dimensions),
     /// Shows a folder in the system's file manager.

@@ -170,11 +170,24 @@ impl<'a, const N: usize> Scaled<'a, N> {
         std::array::from_fn(|number| between([self.free[number], under[number]], mask.at(x, y)))
     }
 
+    /// A number on free ground and under the mask.
+    pub fn ends(&self, number: usize) -> [f32; 2] {
+        [self.free[number], self.masked.map_or(self.free[number], |(under, _)| under[number])]
+    }
+
     /// The numbers row by row, from row `first` on.
     pub fn rows(&self, border: Border, first: isize) -> Rows<'a, N> {
-        let Some((under, mask)) = self.masked else { return Rows::Even(self.free) };
-        let ends = std::array::from_fn(|number| [self.free[number], under[number]]);
-        Rows::Masked(MaskedRows { ends, mask, rows: Ring::new(border.width, first) })
+        match self.masked {
+            None => Rows::Even(self.free),
+            Some(_) => Rows::Masked(self.rows_of_all(border, first)),
+        }
+    }
+
+    /// The same with a number for each cell even if they are the same everywhere.
+    pub fn rows_of_all(&self, border: Border, first: isize) -> MaskedRows<'a, N> {
+        let ends = std::array::from_fn(|number| self.ends(number));
+        let mask = self.masked.map(|(_, mask)| mask);
+        MaskedRows { ends, mask, edge: border.edge, rows: Ring::new(border.width, first) }
     }
 }
 
@@ -189,8 +202,30 @@ pub enum Rows<'a, const N: usize> {
 /// Rows of numbers that differ from cell to cell.
 pub struct MaskedRows<'a, const N: usize> {
     ends: [[f32; 2]; N],
-    mask: &'a Mask,
+    mask: Option<&'a Mask>,
+    edge: Edge,
     rows: Ring<N, 3>,
+}
+
+impl<const N: usize> MaskedRows<'_, N> {
+    /// Finds the next row as [`Numbers::next`] does, and lets it be changed.
+    #[inline(always)]
+    pub fn next_with(&mut self, y: isize, change: impl FnOnce([&mut [f32]; N])) {
+        let mut rows = self.rows.push();
+        for (row, ends) in rows.iter_mut().zip(self.ends) {
+            match self.mask {
+                None => row.fill(ends[0]),
+                Some(mask) => {
+                    for (cell, mask) in row.iter_mut().zip(mask.row(y)) {
+                        *cell = between(ends, *mask);
+                    }
+                }
+            }
+        }
+        change(rows);
+        let edge = if self.edge == Edge::Open { Edge::Wall } else { self.edge };
+        self.rows.close(edge, [[0.0; N]; 2]);
+    }
 }
 
 impl<const N: usize> Numbers for MaskedRows<'_, N> {
@@ -201,13 +236,7 @@ impl<const N: usize> Numbers for MaskedRows<'_, N> {
 
     #[inline(always)]
     fn next(&mut self, y: isize) {
-        for (row, ends) in self.rows.push().into_iter().zip(self.ends) {
-            for (cell, mask) in row.iter_mut().zip(self.mask.row(y)) {
-                *cell = between(ends, *mask);
-            }
-        }
-        let edge = if self.mask.edge == Edge::Open { Edge::Wall } else { self.mask.edge };
-        self.rows.close(edge, [[0.0; N]; 2]);
+        self.next_with(y, |_| {});
     }
 
     #[inline(always)]

@@ -112,6 +112,9 @@ pub struct Simulation {
     stepwise: bool,
     seed: u64,
     tick: u64,
+    /// Simulated time of the finished ticks, and what the present one covers, in seconds.
+    seconds: f64,
+    covered: Option<f64>,
     cursor: Option<Cursor>,
     /// Whether the stage at the cursor has stopped only so that a frame can be drawn.
     pauses: bool,
@@ -139,6 +142,8 @@ impl Simulation {
             stepwise: false,
             seed,
             tick: 0,
+            seconds: 0.0,
+            covered: None,
             cursor: None,
             pauses: false,
             fault: None,
@@ -201,9 +206,12 @@ impl Simulation {
         })
     }
 
-    /// Sets the clock, as part of taking up a run that was written down.
-    pub fn set_ticks(&mut self, ticks: u64) {
+    /// Sets the clock, as part of taking up a run that was written down. Without a time it is that of the process that has covered
+    /// the most.
+    pub fn set_clock(&mut self, ticks: u64, seconds: Option<f64>) {
         self.tick = ticks;
+        let most = || self.slots.iter().map(|slot| slot.process.counts().seconds).fold(0.0, f64::max);
+        self.seconds = seconds.unwrap_or_else(most);
     }
 
     /// Seed of the run.
@@ -289,6 +297,7 @@ impl Simulation {
     pub fn begin_tick(&mut self) {
         if self.cursor.is_none() && self.fault.is_none() {
             self.cursor = Some(Cursor::default());
+            self.covered = None;
             self.slots.iter_mut().for_each(|slot| slot.process.begin_tick());
         }
     }
@@ -300,6 +309,7 @@ impl Simulation {
     pub fn advance(&mut self, process: usize) -> bool {
         let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
         self.pauses = false;
+        let water_flows = self.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
         let slot = &mut self.slots[process];
         if !slot.enabled {
             // What it did before it was switched off stays within the mask.
@@ -320,6 +330,8 @@ impl Simulation {
             tick: self.tick + 1,
             watched: self.watched,
             stepwise: self.stepwise,
+            water_flows,
+            covered: &mut self.covered,
         };
         // What a panic leaves half done is not used: a run that broke goes on from another state, with new processes.
         let mut step = || slot.process.step(cursor.stage, &mut context);
@@ -369,6 +381,8 @@ impl Simulation {
         if finished {
             self.cursor = None;
             self.tick += 1;
+            let mut stated = self.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.covered());
+            self.seconds += self.covered.or_else(|| stated.find(|&seconds| seconds > 0.0)).unwrap_or_default();
         }
         finished
     }
@@ -387,9 +401,12 @@ impl Simulation {
         Some((info.title, info.stages.get(stage)?.name))
     }
 
-    /// Simulated time since the start, in seconds: the sum over all processes that have a clock of their own.
+    /// Simulated time since the start, in seconds.
+    ///
+    /// A tick covers what the water covers in it; without water what slumping covers; without both what the first process that is on
+    /// says that a tick of it stands for.
     pub fn simulated_seconds(&self) -> f64 {
-        self.slots.iter().map(|slot| slot.process.counts().seconds).sum()
+        self.seconds
     }
 
     /// What the solid account cannot explain, in cubic metres.

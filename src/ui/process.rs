@@ -6,10 +6,12 @@ use super::{
     Kept, PanelState,
     group::{Changes, all_of_group_ui, group_ui, set},
     panel::{EVERYWHERE, Panel},
+    style::duration,
 };
 use crate::{
+    io::preset::PRESETS,
     params::{self, Parameter, Value, walk},
-    runtime::{Command, Dialog, EditCommand, WindowCommand, Workspace},
+    runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, Workspace},
     sim::{Slot, process::AnyProcess},
 };
 
@@ -62,6 +64,12 @@ fn process_ui(
                 }
             }
             if slot.enabled {
+                if slot.process.covered() > 0.0 {
+                    let text = format!("A tick stands for {}", duration(slot.process.covered()));
+                    let help = "How much time this process covered in the last tick. The clock of the run is the water's; without \
+                                water it is that of slumping, and without both that of the first process that is on.";
+                    ui.label(RichText::new(text).small().weak()).on_hover_text(help);
+                }
                 guards_ui(ui, &*slot.process);
             }
             let changes = group_ui(ui, (info.key, slot.process.params()), (info.key, fresh.params()), main_only);
@@ -71,6 +79,19 @@ fn process_ui(
             }
             if !main_only {
                 ui.horizontal(|ui| {
+                    let presets = PRESETS.iter().filter(|(_, preset)| preset.is_of(info.key)).collect::<Vec<_>>();
+                    if !presets.is_empty() {
+                        ui.menu_button(RichText::new("Presets").small(), |ui| {
+                            for (name, preset) in presets {
+                                if ui.button(&preset.title).clicked() {
+                                    commands.push(FileCommand::UsePreset(name).into());
+                                    ui.close();
+                                }
+                            }
+                        })
+                        .response
+                        .on_hover_text("Sets the values of a source");
+                    }
                     if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
                         commands.push(WindowCommand::Ask(Dialog::SavePreset(Some(info.key))).into());
                     }

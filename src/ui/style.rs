@@ -164,9 +164,21 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
     });
 }
 
+/// A time in seconds in the largest unit of which there is one at least.
+pub fn duration(seconds: f64) -> String {
+    const UNITS: [(f64, &str); 5] =
+        [(31_557_600.0, "years"), (86_400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
+    let (length, unit) = UNITS.into_iter().find(|(length, _)| seconds >= *length).unwrap_or((1.0, "s"));
+    let number = seconds / length;
+    let digits = if number < 0.095 { 3 } else { usize::from(number < 99.95) };
+    format!("{number:.digits$} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use std::{fs, path::Path};
+
+    use super::duration;
 
     #[test]
     fn no_other_file_of_the_panels_names_a_colour() {
@@ -177,6 +189,22 @@ mod tests {
         for path in files {
             let text = fs::read_to_string(&path).expect("source is text");
             assert!(!text.contains("Color32::from_"), "{} names a colour", path.display());
+        }
+    }
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        for (seconds, text) in [
+            (0.0, "0.000 s"),
+            (0.042, "0.042 s"),
+            (0.6, "0.6 s"),
+            (59.0, "59.0 s"),
+            (275.0, "4.6 min"),
+            (10_000.0, "2.8 h"),
+            (200_000.0, "2.3 days"),
+            (7.9e10, "2503 years"),
+        ] {
+            assert_eq!(duration(seconds), text);
         }
     }
 }

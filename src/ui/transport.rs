@@ -3,7 +3,10 @@
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{PanelState, commands, style::ACCENT};
+use super::{
+    PanelState, commands,
+    style::{ACCENT, duration},
+};
 use crate::{
     runtime::{Before, Command, RunCommand, SPEEDS, ShowCommand, ViewCommand},
     sim::process::Counts,
@@ -78,7 +81,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         parts.push(format!("next: {process}, {stage}"));
     }
     if simulation.simulated_seconds() > 0.0 {
-        parts.push(format!("{:.1} s simulated", simulation.simulated_seconds()));
+        parts.push(format!("{} simulated", duration(simulation.simulated_seconds())));
     }
     parts.extend([
         format!("{:.1} ms per tick", state.timing.tick_ms),

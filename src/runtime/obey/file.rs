@@ -36,8 +36,14 @@ impl Runtime<'_> {
                 self.tell(saved, format!("Saved {}.", path.display()));
             }
             FileCommand::LoadPreset(path) => {
-                let loaded = self.load_preset(path);
+                let loaded = Preset::load(path).and_then(|preset| self.set_preset(preset, path));
                 self.tell(loaded, format!("Set what {} holds.", path.display()));
+            }
+            FileCommand::UsePreset(name) => {
+                if let Some(preset) = Preset::built_in(name) {
+                    let set = self.set_preset(preset.clone(), Path::new(name));
+                    self.tell(set, format!("Set the values of {}.", preset.title));
+                }
             }
             FileCommand::Export(folder, before, exports, settings) => {
                 let session = Box::new(self.live.chosen().clone());
@@ -84,8 +90,7 @@ impl Runtime<'_> {
     }
 
     /// Sets the parameters that a preset holds, but for those in which runs side by side differ by design.
-    fn load_preset(&mut self, path: &Path) -> Result<(), Error> {
-        let mut preset = Preset::load(path)?;
+    fn set_preset(&mut self, mut preset: Preset, path: &Path) -> Result<(), Error> {
         let tiles = self.live.all().iter().filter_map(|session| session.tile.as_ref());
         tiles.flat_map(|tile| tile.set.keys()).for_each(|path| drop(preset.parameters.remove(path)));
         let mut changed = self.live.all().to_vec();

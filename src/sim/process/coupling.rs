@@ -5,6 +5,7 @@ use crate::{
     sim::{
         Simulation,
         generate::{Generator, TerrainParams, generate},
+        grid::Grid,
         process::{
             Mode, Process,
             contract::{assert_healthy, set},
@@ -184,4 +185,94 @@ fn water_alone_saws_slots_and_with_slumping_makes_v_shaped_valleys() {
     let [exponents, walls] = after(false);
     let (exponent, wall) = (median(&exponents), median(&walls));
     assert!(walls.len() > 30 && exponent < 0.3 && wall > 5.0, "{exponent}, walls of {wall}");
+}
+
+/// A deep lake beside a cliff of rock.
+fn lake_beside_a_cliff() -> Terrain {
+    let ground = Grid::from_fn(32, 32, |x, _| if x < 8 { 60.0 } else { 0.0 });
+    let mut terrain = Terrain::bare(ground, 0.5, Edge::Wall);
+    terrain.water = Grid::from_fn(32, 32, |x, _| if x < 8 { 0.0 } else { 50.0 });
+    terrain
+}
+
+#[test]
+fn slumping_covers_the_time_that_the_water_covers_unless_it_is_set_apart() {
+    let run = |keys: &[&str], settings: &[(&str, &str)]| {
+        let mut simulation = Simulation::new(lake_beside_a_cliff(), 1);
+        enable(&mut simulation, keys);
+        settings.iter().for_each(|(path, value)| set(&mut simulation, path, value));
+        // Steps that must be so short that a tick of the water covers less than it should.
+        simulation.slot_mut("water").expect("it is there").process.overstep(-0.99);
+        (0..20).for_each(|_| simulation.tick());
+        let seconds = |key: &str| {
+            simulation.slots.iter().find(|slot| slot.key() == key).expect("it is there").process.counts().seconds
+        };
+        (seconds("water"), seconds("thermal"), simulation.simulated_seconds(), simulation.terrain.bedrock.total())
+    };
+    let stated = |dt: f64| 20.0 * dt * 32.0 * 0.5 / 256.0;
+    let same = |one: f64, other: f64| (one - other).abs() <= 1e-5 * other;
+    let long = ("water.dt", "0.05");
+    let (water, thermal, clock, followed) = run(&["water", "thermal"], &[long]);
+    assert!(water < 0.9 * stated(0.05) && same(thermal, water) && same(clock, water), "{water}, {thermal}, {clock}");
+    let (water, thermal, clock, apart) = run(&["water", "thermal"], &[long, ("thermal.own_time", "true")]);
+    assert!(same(thermal, stated(0.02)) && same(clock, water), "{water}, {thermal}, {clock}");
+    let (none, thermal, clock, alone) = run(&["thermal"], &[("thermal.dt", "0.02")]);
+    assert!(none == 0.0 && same(thermal, stated(0.02)) && same(clock, thermal), "{thermal}, {clock}");
+    // Rock crumbles by the time: more of it in the longer ticks, whether or not the water is there.
+    assert!(followed != apart && alone < lake_beside_a_cliff().bedrock.total(), "{followed}, {apart}, {alone}");
+}
+
+#[test]
+fn the_clock_says_what_a_tick_stands_for_where_no_water_runs() {
+    let terrain = Terrain::bare(Grid::filled(64, 64, 1.0), 10.0, Edge::Wall);
+    for (keys, wanted) in [
+        // A droplet of 5 cm over a cell; heavy rain brings 1 cm in an hour.
+        (["droplets"].as_slice(), 1000.0 * 0.05 / 4096.0 * 360_000.0),
+        // Ten metres at a metre per second.
+        (["runoff"].as_slice(), 10.0),
+        (["thermal"].as_slice(), 0.02 * 64.0 * 10.0 / 256.0),
+        (["droplets", "thermal"].as_slice(), 0.02 * 64.0 * 10.0 / 256.0),
+        (["droplets", "water"].as_slice(), 0.02 * 64.0 * 10.0 / 256.0),
+    ] {
+        let mut simulation = Simulation::new(terrain.clone(), 1);
+        enable(&mut simulation, keys);
+        (0..3).for_each(|_| simulation.tick());
+        let seconds = simulation.simulated_seconds();
+        assert!((seconds / (3.0 * wanted) - 1.0).abs() < 1e-5, "{keys:?}: {seconds}, not {}", 3.0 * wanted);
+    }
+}
+
+#[test]
+fn droplets_fill_a_lake_while_water_flows_and_the_account_of_the_water_closes() {
+    let bowl = Grid::from_fn(64, 64, |x, y| 0.02 * ((x as f32 - 31.5).powi(2) + (y as f32 - 31.5).powi(2)));
+    let mut terrain = Terrain::bare(bowl, 10.0, Edge::Wall);
+    let ground = terrain.ground();
+    terrain.water.iter_mut().zip(ground.iter()).for_each(|(water, ground)| *water = (4.0 - ground).max(0.0));
+    let gained = |flows: bool, settings: &[(&str, &str)]| {
+        let mut simulation = Simulation::new(terrain.clone(), 1);
+        enable(&mut simulation, if flows { &["droplets", "water"] } else { &["droplets"] });
+        for (path, value) in [("water.rain_rate", "0"), ("water.evaporation_rate", "0"), ("droplets.per_tick", "100")] {
+            set(&mut simulation, path, value);
+        }
+        settings.iter().for_each(|(path, value)| set(&mut simulation, path, value));
+        let before = simulation.terrain.water_volume();
+        (0..40).for_each(|_| simulation.tick());
+        let gained = simulation.terrain.water_volume() - before;
+        assert!(simulation.water_residual().abs() <= 1e-6 * before, "{}", simulation.water_residual());
+        let row = simulation.ledger.water.rows.get("droplets").map_or(0.0, |row| row.inflow);
+        assert!((row - gained).abs() <= 1e-6 * before, "{row} booked, {gained} m³ gained");
+        gained
+    };
+    // A hundred droplets in each of forty ticks, of 5 cm over a cell of 100 m²; on their way some of it dries.
+    let all = 100.0 * 40.0 * 0.05 * 100.0;
+    for law in ["streams", "mass-transfer", "capacity"] {
+        let gained = |flows, settings: &[(&str, &str)]| gained(flows, &[settings, &[("droplets.law", law)]].concat());
+        let lake = gained(true, &[]);
+        assert!((0.8 * all..=all * 1.000_001).contains(&lake), "{law}: {lake} of {all} m³");
+        let twice = gained(true, &[("droplets.water", "0.1")]);
+        // A lake that grows meets the droplets earlier, when less of them has dried.
+        assert!((twice / lake - 2.0).abs() < 0.01, "{law}: {twice}, not twice {lake}");
+        assert!(gained(false, &[]).abs() < 1e-2, "{law}: a lake whose water does not flow stays");
+        assert!(gained(true, &[("droplets.mode", "published")]).abs() < 1e-2);
+    }
 }

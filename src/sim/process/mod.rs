@@ -18,7 +18,6 @@ mod land;
 pub mod runoff;
 #[cfg(test)]
 mod scaled;
-mod sliding;
 pub mod thermal;
 pub mod water;
 pub mod wind;
@@ -34,6 +33,7 @@ use super::{
     quantity::Quantity,
     terrain::{Layer, Terrain},
 };
+use crate::params::STATED_SIDE;
 
 /// Every process, in the order in which a tick runs them.
 pub fn catalogue() -> Vec<Box<dyn AnyProcess>> {
@@ -54,6 +54,17 @@ pub enum Mode {
     Default,
     /// As the source prints it, faults included, for comparison.
     Published,
+}
+
+impl Mode {
+    /// Time that a tick covers on a terrain, in seconds, if it is stated as `dt`. Published, it is that. The cured mode covers so much
+    /// on land 256 m wide, and as much more as the land is wider: another number of cells on the same land changes no time.
+    pub fn seconds(self, dt: f32, terrain: &Terrain) -> f32 {
+        match self {
+            Self::Default => dt * terrain.width().min(terrain.height()) as f32 * terrain.cell_size / STATED_SIDE as f32,
+            Self::Published => dt,
+        }
+    }
 }
 
 /// What a process says of itself.
@@ -78,6 +89,8 @@ pub struct Info {
     pub reads: &'static [Layer],
     /// Layers it changes; no other layer is touched.
     pub writes: &'static [Layer],
+    /// Whether it lets water flow.
+    pub moves_water: bool,
     /// Keys of processes that do the same in another way: switched on in the window, this one takes their place.
     pub replaces: &'static [&'static str],
     /// The parts of a step, in order: what step mode stops between.
@@ -105,6 +118,7 @@ impl Info {
         bytes_per_cell_and_thread: 0,
         reads: &[],
         writes: &[],
+        moves_water: false,
         replaces: &[],
         stages: &[Stage { name: "step", about: "All that it does." }],
         guards: &[],
@@ -153,6 +167,10 @@ pub struct Context<'a> {
     pub watched: bool,
     /// Whether the run stops between the stages to show them: only then a stage needs to write what a later one finds again.
     pub stepwise: bool,
+    /// Whether a process is on that moves water: only then what a process pours out goes on.
+    pub water_flows: bool,
+    /// Simulated time that this tick covers, in seconds, as soon as a process has said so that counts it.
+    pub covered: &'a mut Option<f64>,
 }
 
 /// What every process has, whatever it does: parameters, factors by which the mask scales some of them (see
@@ -167,6 +185,8 @@ pub struct Setup<P, F> {
     pub counts: Counts,
     /// How often each guard acted.
     acted: Vec<Acted>,
+    /// Simulated time of the last tick, in seconds.
+    covered: f64,
     /// By what share steps may be longer than is stable: 0 but where a test shows what happens then.
     overstep: f32,
 }
@@ -175,6 +195,12 @@ impl<P: Struct + Clone, F: Struct> Setup<P, F> {
     /// What the mask makes of the parameters; nothing as published, and where the mask changes nothing.
     pub fn covered(&self, terrain: &Terrain, mode: Mode) -> Option<Covered<P>> {
         Covered::of(terrain, mode, &self.params, &self.factors)
+    }
+
+    /// Counts the simulated time of a tick, in seconds.
+    pub fn cover(&mut self, seconds: f64) {
+        self.counts.seconds += seconds;
+        self.covered = seconds;
     }
 
     /// Counts what guards did in a part of a tick: how often each acted, in the order of [`Info::guards`].
@@ -297,6 +323,8 @@ pub trait AnyProcess: Send + Sync {
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress;
     /// See [`Process::largest_stable_dt`].
     fn largest_stable_dt(&self, terrain: &Terrain) -> f32;
+    /// Simulated time that it covered in its last tick, in seconds; 0 if it does not say.
+    fn covered(&self) -> f64;
     /// Lets steps be longer than is stable by this share.
     #[cfg(test)]
     fn overstep(&mut self, share: f32);
@@ -356,6 +384,10 @@ impl<P: Process> AnyProcess for P {
         Process::largest_stable_dt(self, terrain)
     }
 
+    fn covered(&self) -> f64 {
+        self.setup().covered
+    }
+
     #[cfg(test)]
     fn overstep(&mut self, share: f32) {
         self.setup_mut().overstep = share;
@@ -410,6 +442,6 @@ pub struct Counts {
     pub particles: u64,
     /// How often guards acted, all together.
     pub guards: u64,
-    /// Simulated time, in seconds; 0 for a process whose time has no unit.
+    /// Simulated time that it has covered, in seconds.
     pub seconds: f64,
 }

@@ -8,11 +8,7 @@ use super::{
 };
 use crate::{
     params::{Value, get, walk},
-    sim::{
-        Simulation,
-        grid::Grid,
-        terrain::{Edge, Layer},
-    },
+    sim::{Simulation, grid::Grid, terrain::Edge},
 };
 
 /// What a process says of itself, the path of a parameter of it that the mask can scale, and that of its factor.
@@ -31,9 +27,12 @@ fn start(info: &Info, path: &str, mask: Option<Grid>) -> Simulation {
     let mut terrain = hills(64, Edge::Wrap);
     terrain.sand = Grid::from_fn(64, 64, |x, y| if (x / 8 + y / 8) % 2 == 0 { 2.0 } else { 0.0 });
     terrain.mask = mask;
-    if info.writes.contains(&Layer::Water) || !info.reads.contains(&Layer::Water) {
+    if info.moves_water {
         terrain.water.fill(0.5);
         terrain.suspended.fill(0.05);
+    } else if info.key == Thermal::INFO.key {
+        // Sand lies under water on a part of the slopes.
+        terrain.water = Grid::from_fn(64, 64, |_, y| if y % 16 < 8 { 0.5 } else { 0.0 });
     } else {
         // What water keeps from blowing: on cells that are smaller than what the wind remembers, and on gentle ground.
         terrain.cell_size = 2.0;

@@ -119,8 +119,8 @@ pub struct Outcome {
     pub limited: [u64; 3],
     /// Droplets that ended because they ran in circles.
     pub endless: u64,
-    /// Droplets that hold sediment at their end: it is to be settled.
-    pub holding: Vec<Droplet>,
+    /// Droplets that ended on the map: what they still carry is to be settled.
+    pub ended: Vec<Droplet>,
 }
 
 impl Outcome {
@@ -135,8 +135,8 @@ impl Outcome {
         self.endless += u64::from(most_steps.is_some_and(|most| droplet.steps >= most));
         if bundle.left.0[lane] != 0 {
             self.outflow += f64::from(droplet.mass);
-        } else if droplet.mass != 0.0 {
-            self.holding.push(droplet);
+        } else {
+            self.ended.push(droplet);
         }
         None
     }
@@ -161,7 +161,7 @@ impl Outcome {
         self.steps += other.steps;
         self.limited.iter_mut().zip(other.limited).for_each(|(sum, count)| *sum += count);
         self.endless += other.endless;
-        self.holding.extend(other.holding);
+        self.ended.extend(other.ended);
     }
 }
 

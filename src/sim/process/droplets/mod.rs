@@ -58,13 +58,15 @@ const INFO: Info = Info {
     bytes_per_cell: 66,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start, Layer::Rain],
-    writes: &[Layer::Bedrock, Layer::Sand],
+    writes: &[Layer::Bedrock, Layer::Sand, Layer::Water],
+    moves_water: false,
     replaces: &[],
     stages: &[
         Stage { name: "rain", about: "Droplets appear, evenly or where the rain map has rain." },
         Stage {
             name: "run",
-            about: "They run downhill, dig and drop, until each has ended; what they still carry settles.",
+            about: "They run downhill, dig and drop, until each has ended; what they still carry settles, and while water flows \
+                theirs joins it.",
         },
     ],
     guards: &[
@@ -87,7 +89,7 @@ const INFO: Info = Info {
         },
         Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
     ],
-    silent: &[("tracks", ""), ("total", ""), ("min_volume", "")],
+    silent: &[("water", ""), ("tracks", ""), ("total", ""), ("min_volume", "")],
     partly_masked: &[],
     young: &["discharge", "momentum x", "momentum y", "renewals"],
 };
@@ -98,6 +100,9 @@ const CELLS_PER_DROPLET: usize = 128;
 /// Most droplets of a wave. Where a large map may have more at once, a wave rains on a part of it: a frame need not wait for all of
 /// them, and what they change lies together.
 const MOST: usize = 2048;
+/// A tick stands for the time in which as much rain falls as its droplets bring, if it falls at this rate, in metres per second: heavy
+/// rain of 10 mm in an hour.
+const HEAVY_RAIN: f64 = 0.01 / 3600.0;
 /// Side of the squares that a part is made of, in cells.
 const SQUARE: usize = 64;
 
@@ -148,6 +153,10 @@ impl Process for Droplets {
             self.waiting.reverse();
             let cut = self.setup.params.dt > self.longest_step();
             self.setup.note([u64::from(cut), 0, 0, 0, 0]);
+            if self.setup.params.mode == Mode::Default {
+                let water = self.fallen as f64 * f64::from(self.setup.params.water);
+                self.setup.cover(water / context.terrain.bedrock.len() as f64 / HEAVY_RAIN);
+            }
             self.watches = context.watched;
             self.tracks.clear();
             if streams {
@@ -246,7 +255,7 @@ impl Droplets {
             let laws = [params, under].map(|params| Constants::new(params, terrain));
             bundle::run(&Cured::new(&ground, laws, mask), droplets, tracks.as_ref())
         };
-        let laid = settling::settle(&mut ground, &outcome.holding, highest);
+        let laid = settling::settle(&mut ground, &outcome.ended, highest);
         let undercut = &mut self.undercut;
         undercut.clear(ground.tiling());
         ground.take_undercut(undercut);
@@ -269,6 +278,10 @@ impl Droplets {
         row.deposited += (outcome.deposited + laid + fallen.volume) * area;
         row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
         row.outflow += outcome.outflow * area;
+        if context.water_flows && self.setup.params.mode == Mode::Default {
+            let poured = pour(context.terrain, &outcome.ended, self.setup.params.water / volume);
+            context.ledger.water.row(INFO.key).inflow += poured * area;
+        }
     }
 
     /// The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
@@ -306,6 +319,20 @@ impl Droplets {
         row.outflow += outcome.outflow * area;
         row.lost += (net - outcome.outflow) * area;
     }
+}
+
+/// Pours the water of droplets out where they ended, so many metres for each unit of their volume. Returns by how much the layer really
+/// changed, in metres times cells.
+fn pour(terrain: &mut Terrain, ended: &[Droplet], depth: f32) -> f64 {
+    let width = terrain.width();
+    let mut poured = 0.0;
+    for droplet in ended {
+        let water = &mut terrain.water[droplet.y as usize * width + droplet.x as usize];
+        let before = *water;
+        *water += depth * droplet.volume.max(0.0);
+        poured += f64::from(*water) - f64::from(before);
+    }
+    poured
 }
 
 /// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.

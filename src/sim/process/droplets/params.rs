@@ -40,6 +40,10 @@ pub struct Params {
     /// window pauses once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows())]
     pub total: u32,
+    /// Water of a droplet, as a depth over a cell. While water flows, what is left of it where the droplet ends joins that water. Much
+    /// raises lakes; at 0 droplets bring none.
+    #[reflect(@knob(0.0..=1.0).unit("m").source("ours").only("mode=default"))]
+    pub water: f32,
     /// Droplets of a tick whose way is drawn. Many hide the ground; 0 shows none. The terrain does not depend on it.
     #[reflect(@knob(0.0..=500.0).unit("droplets").source("ours"))]
     pub tracks: u32,
@@ -132,6 +136,7 @@ impl Default for Params {
             law: DropletLaw::Streams,
             per_tick: 1000,
             total: 200_000,
+            water: 0.05,
             tracks: 60,
             dt: 1.2,
             density: 1.0,

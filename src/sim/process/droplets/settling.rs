@@ -23,7 +23,7 @@ pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32
     // What even the cell where it ended can't resolve of a load goes with the next one.
     let mut rest = 0.0;
     let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
-    for droplet in droplets {
+    for droplet in droplets.iter().filter(|droplet| droplet.mass != 0.0) {
         let (x, y) = (droplet.x as isize, droplet.y as isize);
         // No land grows out of standing water.
         let cell = [droplet.x as i32, droplet.y as i32];

@@ -267,7 +267,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
                 bundle::run(&Cured::new(&ground, laws, None), droplet, None)
             };
             eroded += outcome.eroded * terrain.cell_area();
-            settling::settle(&mut ground, &outcome.holding, highest);
+            settling::settle(&mut ground, &outcome.ended, highest);
             // Banks fail as often as among waves.
             if number % wave == 0 || number == 1000 {
                 eroded += banks_fail(&mut ground, &mut droplets, params) * terrain.cell_area();
@@ -430,7 +430,7 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
         let ground = Ground::new(&terrain, &mut copies, f32::INFINITY);
         let params = Params { law: DropletLaw::MassTransfer, ..Params::default() };
         let laws = [(); 2].map(|()| Constants::new(&params, &terrain));
-        let ended = bundle::run(&Cured::new(&ground, laws, None), droplets, None).holding;
+        let ended = bundle::run(&Cured::new(&ground, laws, None), droplets, None).ended;
         let caught: Vec<_> =
             ended.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
         assert_eq!(caught.len(), 1);

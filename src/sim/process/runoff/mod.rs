@@ -91,6 +91,9 @@ impl Default for Params {
 
 factors!(rain, evaporation, capacity, deposition, dissolution);
 
+/// Water runs a cell far in a tick. That stands for the time that it takes at this speed, in metres per second: the law has none.
+const SPEED: f64 = 1.0;
+
 const INFO: Info = Info {
     key: "runoff",
     masked_key: "runoff-masked",
@@ -101,6 +104,7 @@ const INFO: Info = Info {
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended],
+    moves_water: true,
     replaces: &["water"],
     stages: &[
         Stage { name: "rain", about: "Rain falls, every so many ticks." },
@@ -173,6 +177,7 @@ impl Process for Runoff {
             self.setup.note([band.spared]);
         }
         self.setup.counts.substeps += 1;
+        self.setup.cover(f64::from(context.terrain.cell_size) / SPEED);
         Progress::Done
     }
 }

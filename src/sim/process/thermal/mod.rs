@@ -1,21 +1,23 @@
 //! Thermal erosion: what stands too steep comes down.
 //!
 //! Default: sand slides from cell to neighbour by what exceeds its angle of repose; bedrock that stands bare and steeper
-//! than its own angle, which is never less than the sand's, crumbles into sand (`sliding.rs`). As published (eqs 17, 18), ΔS = Δt·Kt·R·H/2 leaves a cell for those
-//! neighbours that lie lower than the talus angle allows.
+//! than its own angle, which is never less than the sand's, crumbles into sand (`sliding.rs`). As published (eqs 17, 18),
+//! ΔS = Δt·Kt·R·H/2 leaves a cell for those neighbours that lie lower than the talus angle allows.
+//!
+//! It covers as much time in a tick as the water does, unless it is set apart.
 
 mod published;
+mod sliding;
 #[cfg(test)]
 mod tests;
 
 use bevy_reflect::Reflect;
 
-use self::published::Fall;
-use super::{
-    Context, Info, Mode, Process, Progress, Setup, Stage,
-    guard::Guard,
-    sliding::{Slopes, slide, talus},
+use self::{
+    published::Fall,
+    sliding::{Slopes, flatter, slide, talus},
 };
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -41,6 +43,9 @@ pub struct Params {
     /// Angle at which sand lies. Small makes flat fans, large steep cones.
     #[reflect(@knob(5.0..=60.0).unit("°").symbol("φ").source("dry sand; ours").main().only("mode=default"))]
     pub repose_angle: f32,
+    /// Angle at which sand lies under water, if that is flatter. Small makes deltas and lake shores flat.
+    #[reflect(@knob(5.0..=60.0).unit("°").source("ours").only("mode=default"))]
+    pub underwater_angle: f32,
     /// How fast rock crumbles, and as published how fast everything slides. High rounds ridges at once; at 0 nothing falls.
     #[reflect(@knob(0.0..=3.0).unit("1/s").symbol("Kt").source(P1).main())]
     pub rate: f32,
@@ -50,18 +55,32 @@ pub struct Params {
     /// Slope at which the softest rock stands; in the cured mode none is less steep than its own sand. High keeps all cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
-    /// Time that a tick covers on cells of one metre; the cured mode covers as much more as cells are larger.
+    /// Whether its time is set apart from that of the water. If it is not, a tick covers as much time as the water does, while that
+    /// is on.
+    #[reflect(@choice().source("ours"))]
+    pub own_time: bool,
+    /// Time that a tick covers without water, or if it is set apart. The cured mode covers so much on land 256 m wide, and as much
+    /// more as the land is wider.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { mode: Mode::Default, repose_angle: 33.0, rate: 0.15, talus_coefficient: 0.9, talus_bias: 0.3, dt: 0.02 }
+        Self {
+            mode: Mode::Default,
+            repose_angle: 33.0,
+            underwater_angle: 28.0,
+            rate: 0.15,
+            talus_coefficient: 0.9,
+            talus_bias: 0.3,
+            own_time: false,
+            dt: 0.02,
+        }
     }
 }
 
-factors!(repose_angle, rate, talus_coefficient, talus_bias);
+factors!(repose_angle, underwater_angle, rate, talus_coefficient, talus_bias);
 
 const INFO: Info = Info {
     key: "thermal",
@@ -71,8 +90,9 @@ const INFO: Info = Info {
     source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
     bytes_per_cell: 8,
     bytes_per_cell_and_thread: 0,
-    reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Start],
+    reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start],
     writes: &[Layer::Bedrock, Layer::Sand],
+    moves_water: false,
     replaces: &[],
     stages: &[Stage {
         name: "slide",
@@ -82,7 +102,7 @@ const INFO: Info = Info {
         name: "rate",
         about: "Ticks that cover more time than it takes until all is down that is too steep: no more falls in a tick.",
     }],
-    silent: &[],
+    silent: &[("own_time", "")],
     partly_masked: &[],
     young: &[],
 };
@@ -104,14 +124,19 @@ impl Process for Thermal {
 
     fn step(&mut self, _: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;
+        let own = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
+        let followed = context.covered.filter(|_| !self.setup.params.own_time);
+        let seconds = followed.map_or(own, |covered| covered as f32);
+        context.covered.get_or_insert(f64::from(seconds));
+        self.setup.cover(f64::from(seconds));
         let (border, size) = (Border::of(terrain), terrain.cell_size);
         let covered = self.setup.covered(terrain, self.setup.params.mode);
         let covered = covered.as_ref();
-        let steep = Steep::new(&self.setup.params, size);
-        let under = covered.map_or(steep, |covered| Steep::new(&covered.params, size));
-        let slopes = slopes(&self.setup.params, covered, size);
+        let steep = Steep::new(&self.setup.params, size, seconds);
+        let under = covered.map_or(steep, |covered| Steep::new(&covered.params, size, seconds));
+        let slopes = slopes(&self.setup.params, covered, size, seconds);
         let bands = match self.setup.params.mode {
-            Mode::Default => slide::<true>(terrain, border, SLIDES, slopes),
+            Mode::Default => slide(terrain, border, SLIDES, slopes),
             Mode::Published => {
                 let Terrain { bedrock, sand, softness, start, .. } = &mut *terrain;
                 let (softness, start) = (&softness[..], &start[..]);
@@ -138,9 +163,10 @@ impl Process for Thermal {
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
         let cured = self.setup.params.mode == Mode::Default;
         let covered = self.setup.covered(terrain, self.setup.params.mode);
-        let slopes = slopes(&self.setup.params, covered.as_ref(), 1.0);
+        let slopes = slopes(&self.setup.params, covered.as_ref(), 1.0, 0.0);
         Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {
-            let [lies, _, per_hardness, bias, _] = slopes.at(x, y);
+            let [dry, _, per_hardness, bias, _, wet] = slopes.at(x, y);
+            let lies = dry * flatter(wet, terrain.water.at(x, y));
             let stands = talus(terrain.softness.at(x, y), per_hardness, bias);
             match (cured, terrain.sand.at(x, y) > 0.01) {
                 (false, _) => stands,
@@ -164,8 +190,7 @@ struct Steep {
 }
 
 impl Steep {
-    fn new(params: &Params, size: f32) -> Self {
-        let seconds = if params.mode == Mode::Default { params.dt * size } else { params.dt };
+    fn new(params: &Params, size: f32, seconds: f32) -> Self {
         Self {
             per_hardness: params.talus_coefficient * size,
             bias: params.talus_bias * size,
@@ -175,10 +200,11 @@ impl Steep {
     }
 }
 
-fn slopes<'a>(params: &Params, covered: Option<&'a Covered<Params>>, size: f32) -> Slopes<'a> {
+fn slopes<'a>(params: &Params, covered: Option<&'a Covered<Params>>, size: f32, seconds: f32) -> Slopes<'a> {
     Slopes::new(params, covered, |params| {
-        let Steep { per_hardness, bias, share, .. } = Steep::new(params, size);
+        let Steep { per_hardness, bias, share, .. } = Steep::new(params, size, seconds);
         let [beside, across] = at_repose(params.repose_angle, size);
-        [beside, across, per_hardness, bias, share]
+        let [wet, _] = at_repose(params.underwater_angle, size);
+        [beside, across, per_hardness, bias, share, (wet / beside).min(1.0)]
     })
 }

@@ -1,11 +1,13 @@
 //! A step as published (eqs 17 and 18): the ground is one solid.
 
-use super::Steep;
+use super::{
+    Steep,
+    sliding::{BEDROCK, SAND, Slid, talus},
+};
 use crate::sim::{
     aligned::Aligned,
     around::{FARTHER, Pair, around, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row},
-    process::sliding::{BEDROCK, SAND, Slid, talus},
     stencil::{Border, Nine, Quantities, Ring, Tally, Window, nine, sides},
     strip::Strip,
     terrain::Edge,

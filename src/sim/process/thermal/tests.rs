@@ -1,10 +1,17 @@
 use super::*;
-use crate::sim::{
-    process::contract::{alone, turned},
-    terrain::Edge,
+use crate::{
+    params::STATED_SIDE,
+    sim::{
+        process::contract::{alone, turned},
+        terrain::Edge,
+    },
 };
 
-fn run(terrain: Terrain, params: Params, ticks: usize) -> Terrain {
+/// Ticks that cover Δt times the side of a cell, in metres, however few cells there are.
+fn run(terrain: Terrain, mut params: Params, ticks: usize) -> Terrain {
+    if params.mode == Mode::Default {
+        params.dt *= STATED_SIDE as f32 / terrain.width().min(terrain.height()) as f32;
+    }
     alone(Thermal::with(params), terrain, ticks).terrain
 }
 
@@ -103,4 +110,50 @@ fn a_cliff_crumbles_until_sand_and_rock_lie_at_their_angles_whatever_the_rate() 
         let [slow, fast] = [1.0, 3.0].map(|rate| steepest(&after(softness, rate, 100)));
         assert!(slow > fast + 0.3, "{softness}: the rate does not enter, {slow} and {fast}");
     }
+}
+
+#[test]
+fn under_water_sand_rests_flatter() {
+    // A slope of sand that a lake covers up to column 20.
+    let slope = |degrees: f32| {
+        let tangent = degrees.to_radians().tan();
+        let mut terrain = Terrain::bare(Grid::from_fn(40, 40, |x, _| tangent * x as f32), 1.0, Edge::Wall);
+        terrain.sand = Grid::filled(40, 40, 1.0);
+        let level = terrain.ground().at(20, 0);
+        terrain.water = Grid::from_fn(40, 40, |x, _| (level - tangent * x as f32 - 1.0).max(0.0));
+        terrain
+    };
+    let changed = |degrees: f32| {
+        let (before, after) = (slope(degrees), run(slope(degrees), Params::default(), 50));
+        let columns = (0..40).filter(|&x| before.sand.at(x, 20) != after.sand.at(x, 20)).collect::<Vec<_>>();
+        (columns.iter().any(|&x| x < 18), columns.iter().any(|&x| x > 25))
+    };
+    assert_eq!(changed(27.5), (false, false));
+    assert_eq!(changed(30.0), (true, false), "it slides under water alone");
+    assert_eq!(changed(33.5), (true, true));
+    // No sand is steeper under water than in the air.
+    let flat = Params { repose_angle: 20.0, ..Params::default() };
+    assert!(run(slope(22.0), flat, 50).sand != slope(22.0).sand);
+    // A heap that lies on a lake's floor becomes a cone of that angle.
+    let mut heap = Terrain::bare(Grid::filled(65, 65, 0.0), 1.0, Edge::Wall);
+    heap.sand = Grid::from_fn(65, 65, |x, y| if (30..35).contains(&x) && (30..35).contains(&y) { 40.0 } else { 0.0 });
+    heap.water = Grid::filled(65, 65, 50.0);
+    let ground = run(heap, Params::default(), 10_000).ground();
+    let slope = f64::from(ground.at(34, 32) - ground.at(40, 32)) / 6.0;
+    let tangent = 28.0_f64.to_radians().tan();
+    assert!((0.97..=1.083).contains(&(slope / tangent)), "{}", slope / tangent);
+}
+
+#[test]
+fn rock_crumbles_in_the_time_that_the_tick_covers() {
+    let cliff = |cells: usize| {
+        let side = 64.0 / cells as f32;
+        let ground = Grid::from_fn(cells, cells, |x, _| if x < cells / 2 { 20.0 } else { 0.0 });
+        Terrain::bare(ground, side, Edge::Wall)
+    };
+    let bare =
+        |terrain: &Terrain, ticks: usize| alone(Thermal::default(), terrain.clone(), ticks).slots[0].process.counts();
+    // The same land with another number of cells takes the same time.
+    let (few, many) = (bare(&cliff(64), 10).seconds, bare(&cliff(128), 10).seconds);
+    assert!((few - 0.02 * 64.0 / 256.0 * 10.0).abs() < 1e-6 && (many / few - 1.0).abs() < 1e-6, "{few}, {many}");
 }

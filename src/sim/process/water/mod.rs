@@ -16,17 +16,14 @@ mod tests;
 pub use self::params::{Capacity, Factors, Params};
 use self::sources::run_sources;
 use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
-use crate::{
-    params::STATED_SIDE,
-    sim::{
-        cells::Cells,
-        grid::Grid,
-        ledger::Ledger,
-        masked::{Covered, Mask, between},
-        memory::Memories,
-        stencil::Tally,
-        terrain::{Layer, Terrain},
-    },
+use crate::sim::{
+    cells::Cells,
+    grid::Grid,
+    ledger::Ledger,
+    masked::{Covered, Mask, between},
+    memory::Memories,
+    stencil::Tally,
+    terrain::{Layer, Terrain},
 };
 
 const INFO: Info = Info {
@@ -39,6 +36,7 @@ const INFO: Info = Info {
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],
     writes: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness],
+    moves_water: true,
     replaces: &["runoff"],
     stages: &[
         Stage { name: "rain", about: "Springs give and drains take; the time step is chosen." },
@@ -235,14 +233,7 @@ impl Process for Water {
                     Scheme::Friction(faces) => faces.look_away(),
                     Scheme::Pipes(pipes) => pipes.look_away(),
                 }
-                let whole = match self.setup.params.mode {
-                    // Another number of cells on the same land changes no time.
-                    Mode::Default => {
-                        let side = terrain.width().min(terrain.height()) as f32;
-                        self.setup.params.dt * side * terrain.cell_size / STATED_SIDE as f32
-                    }
-                    Mode::Published => self.setup.params.dt,
-                };
+                let whole = self.setup.params.mode.seconds(self.setup.params.dt, terrain);
                 let stable = self.largest_stable_dt(terrain) * (1.0 + self.setup.overstep);
                 let wanted = (whole / stable).ceil().max(1.0);
                 self.steps_left = wanted.min(MOST_STEPS as f32) as u32;
@@ -250,7 +241,8 @@ impl Process for Water {
                 self.setup.note([u64::from(self.steps_left - 1), slow, 0, 0]);
                 self.dt = (whole / self.steps_left as f32).min(stable);
                 let seconds = self.dt * self.steps_left as f32;
-                self.setup.counts.seconds += f64::from(seconds);
+                self.setup.cover(f64::from(seconds));
+                context.covered.get_or_insert(f64::from(seconds));
                 let (given, taken) = run_sources(terrain, context.tick, seconds);
                 let row = context.ledger.water.row(INFO.key);
                 row.inflow += given;

@@ -1,14 +1,17 @@
 use super::*;
-use crate::sim::{
-    Simulation,
-    grid::Grid,
-    memory::Memory,
-    process::{
-        contract::{alone, turned},
-        land::{Land, fluvial},
-        thermal,
+use crate::{
+    params::STATED_SIDE,
+    sim::{
+        Simulation,
+        grid::Grid,
+        memory::Memory,
+        process::{
+            contract::{alone, turned},
+            land::{Land, fluvial},
+            thermal,
+        },
+        terrain::{Edge, Source},
     },
-    terrain::{Edge, Source},
 };
 
 /// Water alone, without rain, evaporation or erosion.

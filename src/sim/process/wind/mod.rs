@@ -57,6 +57,7 @@ const INFO: Info = Info {
     bytes_per_cell_and_thread: 25,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness],
     writes: &[Layer::Bedrock, Layer::Sand],
+    moves_water: false,
     replaces: &[],
     stages: &[
         Stage {

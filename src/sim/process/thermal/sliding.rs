@@ -1,4 +1,4 @@
-//! Sand slides where it lies steeper than its angle of repose: the pass that slumping and wind have in common.
+//! Sand slides where it lies steeper than its angle of repose, and rock that stands steeper than its own crumbles.
 //!
 //! A pair of cells exchanges
 //!
@@ -6,13 +6,15 @@
 //! min(k·max(0, Δz − tan φ·distance), sand of the giver / 8)
 //! ```
 //!
-//! so no cell gives more than it has, and the final slope does not depend on k. Up to k = 1/12 nothing swings. For slumping,
-//! rock that stands bare and steeper than its own angle crumbles into sand in the same pass.
+//! so no cell gives more than it has, and the final slope does not depend on k. Up to k = 1/12 nothing swings. Under water sand
+//! lies flatter. Rock that stands bare and steeper than its own angle crumbles into sand in the same pass.
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::sim::{
     around::{FARTHER, for_border, lowest, neighbour},
     cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
-    masked::{Number, Numbers, Rows, Scaled},
+    masked::{MaskedRows, Number, Numbers, Rows, Scaled, between},
     stencil::{Border, Nine, Quantities, Ring, Tally, Window, across, nine},
     strip::{Strip, for_strips},
     terrain::{Edge, Terrain},
@@ -23,14 +25,23 @@ pub(super) const BEDROCK: usize = 0;
 pub(super) const SAND: usize = 1;
 
 /// The numbers of sliding: the differences of height at which sand lies on the neighbour beside it and on the one across the
-/// corner; the talus of rock, per hardness and at none; and the share of what is too steep that crumbles. Where that is
-/// 0, time stands still.
-pub(super) type Slopes<'a> = Scaled<'a, 5>;
+/// corner; the talus of rock, per hardness and at none; the share of what is too steep that crumbles, where time stands still if that
+/// is 0; and what the first two are multiplied by under water.
+pub(super) type Slopes<'a> = Scaled<'a, 6>;
 
 const LIES: [usize; 2] = [0, 1];
 const PER_HARDNESS: usize = 2;
 const BIAS: usize = 3;
 const SHARE: usize = 4;
+const WET: usize = 5;
+/// Depth from which on sand lies as under water, in metres.
+const UNDER_WATER: f32 = 0.1;
+
+/// What the slope at which sand lies is multiplied by under so much water.
+#[inline(always)]
+pub(super) fn flatter(wet: f32, depth: f32) -> f32 {
+    between([1.0, wet], (depth * (1.0 / UNDER_WATER)).min(1.0))
+}
 
 /// What a pass moved in a strip, in metres times cells.
 #[derive(Default)]
@@ -44,13 +55,15 @@ pub(super) struct Slid {
     pub rounded: f64,
 }
 
-/// Lets the share `k` of every pair's excess slide once, and with `ROCK` also lets rock crumble.
-pub(super) fn slide<const ROCK: bool>(terrain: &mut Terrain, border: Border, k: f32, slopes: Slopes<'_>) -> Vec<Slid> {
-    let Terrain { bedrock, sand, softness, start, .. } = terrain;
+/// Lets the share `k` of every pair's excess slide once, and lets rock crumble.
+pub(super) fn slide(terrain: &mut Terrain, border: Border, k: f32, slopes: Slopes<'_>) -> Vec<Slid> {
+    let Terrain { bedrock, sand, softness, start, water, .. } = terrain;
     let (softness, start) = (&softness[..], &start[..]);
+    let wet = slopes.ends(WET).into_iter().any(|wet| wet != 1.0);
+    let water = (wet && water.par_iter().any(|&depth| depth > 0.0)).then_some(&water[..]);
     let layers = [bedrock, sand].map(|layer| (&mut layer[..], border.width));
     // What a cell gives depends on the next row.
-    for_strips(border, layers, 1, |strip| with_vector_unit(Slide::<ROCK> { strip, start, softness, k, slopes }))
+    for_strips(border, layers, 1, |strip| with_vector_unit(Slide { strip, start, softness, water, k, slopes }))
 }
 
 /// Difference of height at which rock of this softness stands beside its neighbour.
@@ -175,7 +188,7 @@ impl<N: Number> RowKernel for PairRow<'_, N> {
     }
 }
 
-struct SlideRow<'a, N, const ROCK: bool> {
+struct SlideRow<'a, N> {
     /// Talus per hardness and at none, the share that crumbles, and the difference that lies beside.
     law: [N; 4],
     ground: Nine<'a>,
@@ -195,7 +208,7 @@ struct SlideTallies {
     crumbled: Tally,
 }
 
-impl<N: Number, const ROCK: bool> RowKernel for SlideRow<'_, N, ROCK> {
+impl<N: Number> RowKernel for SlideRow<'_, N> {
     #[inline(always)]
     fn cells<V: Cells>(&mut self, x: usize) {
         let [aside, down, down_right, down_left] = self.pairs;
@@ -207,12 +220,10 @@ impl<N: Number, const ROCK: bool> RowKernel for SlideRow<'_, N, ROCK> {
         let goes = ((right.positive() - left.min(zero)) + (below.positive() - above.min(zero)))
             + ((below_right.positive() - above_left.min(zero)) + (below_left.positive() - above_right.min(zero)));
         let leaves = ((right - left) + (below - above)) + ((below_right - above_left) + (below_left - above_right));
-        let mut old = V::load(self.sand, x);
-        if ROCK {
-            let crumbled = self.crumble(x, old);
-            old = old + crumbled;
-            self.tallies.crumbled.add(x, crumbled);
-        }
+        let old = V::load(self.sand, x);
+        let crumbled = self.crumble(x, old);
+        self.tallies.crumbled.add(x, crumbled);
+        let old = old + crumbled;
         let sand = (old - leaves).positive();
         sand.store(self.sand, x);
         self.tallies.given.add(x, goes);
@@ -220,7 +231,7 @@ impl<N: Number, const ROCK: bool> RowKernel for SlideRow<'_, N, ROCK> {
     }
 }
 
-impl<N: Number, const ROCK: bool> SlideRow<'_, N, ROCK> {
+impl<N: Number> SlideRow<'_, N> {
     /// What rock that stands too steep under so much sand crumbles by.
     #[inline(always)]
     fn crumble<V: Cells>(&mut self, x: usize, sand: V) -> V {
@@ -237,28 +248,66 @@ impl<N: Number, const ROCK: bool> SlideRow<'_, N, ROCK> {
     }
 }
 
+/// Numbers that the water changes: under it sand lies flatter.
+struct WetRows<'a> {
+    dry: MaskedRows<'a, 6>,
+    water: &'a [f32],
+    border: Border,
+}
+
+impl Numbers for WetRows<'_> {
+    type Row<'r>
+        = &'r [f32]
+    where
+        Self: 'r;
+
+    #[inline(always)]
+    fn next(&mut self, y: isize) {
+        let Border { width, height, edge } = self.border;
+        let water = &self.water[edge.nearest(y, height) * width..][..width];
+        self.dry.next_with(y, |[beside, across, _, _, _, wet]| {
+            for (((beside, across), &wet), &depth) in beside.iter_mut().zip(across).zip(&*wet).zip(water) {
+                let flatter = flatter(wet, depth);
+                (*beside, *across) = (*beside * flatter, *across * flatter);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn row(&self, number: usize, y: isize) -> &[f32] {
+        self.dry.row(number, y)
+    }
+}
+
 /// A pass over a strip of bedrock and sand.
-struct Slide<'a, const ROCK: bool> {
+struct Slide<'a> {
     strip: Strip<'a, 2>,
     start: &'a [f32],
     softness: &'a [f32],
+    /// The water, if it makes a difference.
+    water: Option<&'a [f32]>,
     k: f32,
     slopes: Slopes<'a>,
 }
 
-impl<const ROCK: bool> Pass for Slide<'_, ROCK> {
+impl Pass for Slide<'_> {
     type Output = Slid;
 
     #[inline(always)]
     fn run<V: Cells>(self) -> Slid {
-        match self.slopes.rows(self.strip.border(), self.strip.rows().start - 1) {
+        let (border, first) = (self.strip.border(), self.strip.rows().start - 1);
+        if let Some(water) = self.water {
+            let dry = self.slopes.rows_of_all(border, first);
+            return self.run_with::<V>(WetRows { dry, water, border });
+        }
+        match self.slopes.rows(border, first) {
             Rows::Even(even) => self.run_with::<V>(even),
             Rows::Masked(rows) => self.run_with::<V>(rows),
         }
     }
 }
 
-impl<const ROCK: bool> Slide<'_, ROCK> {
+impl Slide<'_> {
     #[inline(always)]
     fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Slid {
         let Self { mut strip, start, softness, k, .. } = self;
@@ -298,7 +347,7 @@ impl<const ROCK: bool> Slide<'_, ROCK> {
                 [pair(DOWN_LEFT, y, 0), pair(DOWN_LEFT, y - 1, 1)],
             ];
             let [bedrock, sand] = strip.rows_mut(y);
-            let slide = SlideRow::<_, ROCK> {
+            let slide = SlideRow {
                 law: [PER_HARDNESS, BIAS, SHARE, LIES[0]].map(|number| numbers.row(number, y).cut(1, width)),
                 ground: nine(ground, width),
                 pairs,
