@@ -15,6 +15,8 @@ pub mod guard;
 mod guarded;
 #[cfg(test)]
 mod land;
+#[cfg(test)]
+mod meetings;
 pub mod runoff;
 #[cfg(test)]
 mod scaled;

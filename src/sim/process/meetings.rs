@@ -1,0 +1,118 @@
+//! What processes do to each other's work: rain to dunes, a river to a dune's foot, wind to a dry bed and a flood to what it filled.
+
+use crate::{
+    params::{Value, write},
+    sim::{
+        Simulation,
+        grid::Grid,
+        process::contract::{assert_healthy, set},
+        terrain::{Edge, Source, Terrain},
+    },
+};
+
+const WIDTH: usize = 96;
+const HEIGHT: usize = 48;
+/// Side of a cell, in metres.
+const CELL: f32 = 2.0;
+/// Columns of the river's bed.
+const BED: std::ops::Range<usize> = 56..64;
+
+/// A plain of rock that falls gently along the columns, with a bed 3 m deep along them.
+fn plain() -> Terrain {
+    let rock = Grid::from_fn(WIDTH, HEIGHT, |x, y| {
+        let bed = if BED.contains(&x) { 3.0 } else { 0.0 };
+        0.02 * CELL * (HEIGHT - y) as f32 - bed
+    });
+    let mut terrain = Terrain::bare(rock, CELL, Edge::Open);
+    // Rock that nothing wears.
+    terrain.softness.fill(0.0);
+    terrain
+}
+
+/// A run of these processes with a wind towards the bed, and water that moves as fast as ticks allow.
+fn run(terrain: Terrain, keys: &[&str]) -> Simulation {
+    let mut simulation = Simulation::new(terrain, 1);
+    for (path, value) in [
+        ("wind.direction", "0"),
+        ("wind.refeed", "false"),
+        ("water.rain_rate", "0"),
+        ("water.evaporation_rate", "0.002"),
+    ] {
+        set(&mut simulation, path, value);
+    }
+    // The map is small: a tick that is as long as is stable would be short.
+    let [params, _] = simulation.slot_mut("water").expect("it is there").process.settings_mut();
+    write(params, "dt", &Value::Number(0.3));
+    switch(&mut simulation, keys);
+    simulation
+}
+
+fn switch(simulation: &mut Simulation, keys: &[&str]) {
+    simulation.slots.iter_mut().for_each(|slot| slot.enabled = keys.contains(&slot.key()));
+}
+
+/// A spring at the upper end of the bed, in cubic metres per second.
+fn spring(rate: f32) -> Source {
+    let middle = 0.5 * (BED.start + BED.end) as f32 / WIDTH as f32;
+    Source { place: [middle, 3.0 / HEIGHT as f32], radius: 4.0, rate, ticks: None }
+}
+
+/// Sand in these columns, in cubic metres.
+fn sand_in(simulation: &Simulation, columns: std::ops::Range<usize>) -> f64 {
+    let sand = &simulation.terrain.sand;
+    let cells = columns.flat_map(|x| (4..HEIGHT - 4).map(move |y| (x, y)));
+    cells.map(|(x, y)| f64::from(sand.at(x, y))).sum::<f64>() * simulation.terrain.cell_area()
+}
+
+#[test]
+fn a_river_takes_the_foot_of_a_dune() {
+    // A ridge of sand that the wind drives towards the bed.
+    let mut terrain = plain();
+    for y in 0..HEIGHT {
+        for x in 36..54 {
+            terrain.sand[y * WIDTH + x] = 6.0 - 0.66 * (x as f32 - 45.0).abs();
+        }
+    }
+    let start = terrain.sand.total() * terrain.cell_area();
+    let after = |rate: f32| {
+        let mut terrain = terrain.clone();
+        terrain.sources = if rate > 0.0 { vec![spring(rate)] } else { Vec::new() };
+        let mut simulation = run(terrain, &["water", "wind"]);
+        set(&mut simulation, "wind.capacity", "0.2");
+        // A tick of the wind stands for hours, one of the water for less than a second.
+        for tick in 0..30_000 {
+            switch(&mut simulation, if tick % 100 == 0 { &["water", "wind"] } else { &["water"] });
+            simulation.tick();
+        }
+        assert_healthy(&simulation, "a river beside a dune");
+        simulation
+    };
+    let (dry, wet) = (after(0.0), after(100.0));
+    let beyond = [&dry, &wet].map(|run| sand_in(run, BED.end + 2..WIDTH));
+    let taken = [&dry, &wet].map(|run| run.ledger.solid.rows.get("water").map_or(0.0, |row| row.outflow));
+    assert!(beyond[0] > 1000.0 && beyond[1] < 0.01 * beyond[0], "the dune crosses the river: {beyond:?} m³");
+    assert!(taken[1] > 0.25 * start && taken[0] == 0.0, "the river takes {taken:?} m³ of {start}");
+}
+
+#[test]
+fn wind_fills_a_dry_bed_that_the_next_flood_opens() {
+    let mut terrain = plain();
+    for y in 0..HEIGHT {
+        for x in 20..50 {
+            terrain.sand[y * WIDTH + x] = 3.0;
+        }
+    }
+    let mut simulation = run(terrain, &["wind"]);
+    let room = 3.0 * BED.len() as f64 * (HEIGHT - 8) as f64 * simulation.terrain.cell_area();
+    (0..2500).for_each(|_| simulation.tick());
+    let filled = sand_in(&simulation, BED) / room;
+    simulation.terrain.sources = vec![spring(150.0)];
+    switch(&mut simulation, &["water"]);
+    (0..12_000).for_each(|_| simulation.tick());
+    assert_healthy(&simulation, "a flood in a filled bed");
+    let opened = sand_in(&simulation, BED) / room;
+    let carried = simulation.ledger.solid.rows["water"].outflow;
+    assert!(filled > 0.5, "the wind fills {filled} of the bed");
+    assert!(opened < 0.5 * filled, "of {filled} of the bed the flood leaves {opened}");
+    assert!(carried > 0.5 * (filled - opened) * room, "{carried} m³ leave the map");
+}
