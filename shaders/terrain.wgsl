@@ -72,10 +72,11 @@ fn vertex(in: Vertex) -> VertexOutput {
 }
 
 #ifndef PREPASS_PIPELINE
-// What a pixel needs to know of the cells around it: the slope along x and z, smooth from cell to cell, and the sand.
+// What a pixel needs to know of the cells around it: the slope along x and z, smooth from cell to cell, the sand, and how wet it is.
 struct Here {
     normal: vec3<f32>,
     sand: f32,
+    wet: f32,
 }
 
 // Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
@@ -113,10 +114,10 @@ fn look_around(cell: vec2<f32>) -> Here {
     let right = clamp(first.x + 2, 0, last.x);
     let up = clamp(first.y - 1, 0, last.y);
     let down = clamp(first.y + 2, 0, last.y);
-    let a = textureLoad(layers, vec2(x0, y0), 0).rg;
-    let b = textureLoad(layers, vec2(x1, y0), 0).rg;
-    let c = textureLoad(layers, vec2(x0, y1), 0).rg;
-    let d = textureLoad(layers, vec2(x1, y1), 0).rg;
+    let a = textureLoad(layers, vec2(x0, y0), 0).rga;
+    let b = textureLoad(layers, vec2(x1, y0), 0).rga;
+    let c = textureLoad(layers, vec2(x0, y1), 0).rga;
+    let d = textureLoad(layers, vec2(x1, y1), 0).rga;
     let along_x = mix(
         mix(b.r - textureLoad(layers, vec2(left, y0), 0).r, textureLoad(layers, vec2(right, y0), 0).r - a.r, part.x),
         mix(d.r - textureLoad(layers, vec2(left, y1), 0).r, textureLoad(layers, vec2(right, y1), 0).r - c.r, part.x),
@@ -127,7 +128,8 @@ fn look_around(cell: vec2<f32>) -> Here {
         part.y);
     let slope = vec2(along_x, along_z) * (0.5 * scene.extent.z / scene.grid.z);
     let sand = mix(mix(a.g, b.g, part.x), mix(c.g, d.g, part.x), part.y);
-    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), sand);
+    let wet = max(-mix(mix(a.b, b.b, part.x), mix(c.b, d.b, part.x), part.y), 0.0);
+    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), sand, wet);
 }
 
 // A cut through the ground: beds of rock of different thickness and tone, and the sand on it.
@@ -181,7 +183,9 @@ fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
     let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, 0.84 + 0.20 * open, grain);
-    return mix(mix(grass, rock, steep), sand, sandy) * crest;
+    // Water between the grains lets less light out again: wet sand is darker and of a deeper colour.
+    let damp = mix(vec3(1.0), vec3(0.60, 0.54, 0.47), smoothstep(0.0, 0.7, here.wet) * mix(0.5, 1.0, sandy));
+    return mix(mix(grass, rock, steep), sand, sandy) * crest * damp;
 }
 
 // The colour of a value of the quantity that is shown.

@@ -131,7 +131,7 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let facing = max(dot(normal, towards_eye), 0.02);
     let path = depth / max(facing, 0.25);
     // Red goes first; sediment swallows all colours alike.
-    let thick = here.a / max(here.b, 1e-4);
+    let thick = max(here.a, 0.0) / max(here.b, 1e-4);
     let silt = 1.0 - exp(-1.6 * thick);
     let per_metre = mix(vec3(1.0, 0.36, 0.26) * 1.6 / water.color.a, vec3(3.0) / water.color.a, silt);
     let through = exp(-path * per_metre);

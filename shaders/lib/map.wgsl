@@ -3,7 +3,8 @@
 #import thalweg::scene::Scene
 
 @group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> scene: Scene;
-// Red: ground, green: thickness of sand, blue: depth of the water, alpha: sediment in it, all in metres.
+// Red: ground, green: thickness of sand, blue: depth of the water, alpha: sediment in it, all in metres. Where hardly any
+// water stands, alpha is how wet the ground is, less than nothing.
 @group(#{MATERIAL_BIND_GROUP}) @binding(1) var layers: texture_2d<f32>;
 // Red: the quantity that is shown over the ground, green and blue: velocity of the water in metres per second. A single
 // texel where there is neither.

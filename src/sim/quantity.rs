@@ -23,6 +23,8 @@ pub enum Quantity {
     WindFlux,
     /// Rock that the wind has worn off.
     Abrasion,
+    /// How wet the sand is.
+    Wetness,
 }
 
 /// Which colours a quantity needs.
@@ -49,6 +51,7 @@ impl Quantity {
             Self::WindPath,
             Self::WindFlux,
             Self::Abrasion,
+            Self::Wetness,
         ])
     }
 
@@ -73,6 +76,7 @@ impl Quantity {
             Quantity::Layer(layer) => layer.row().overlay.unwrap_or(Scale::FromZero),
             Quantity::Change => Scale::AroundZero,
             Quantity::Steepness => Scale::UpTo(2.0),
+            Quantity::Wetness => Scale::UpTo(1.0),
             _ => Scale::FromZero,
         }
     }
@@ -107,11 +111,21 @@ impl Quantity {
                 "Sand that the wind carries over a cell in a tick, as the thickness it would have there; averaged.",
             ),
             Quantity::Abrasion => ("Abrasion so far", "m", "Rock that carried sand has worn off since the start."),
+            Quantity::Wetness => (
+                "Wetness of the sand",
+                "",
+                "Water that the sand holds, as a share of all that it can. Wet sand withstands the wind.",
+            ),
         }
     }
 }
 
 impl Simulation {
+    /// How wet the ground is, from 0 to 1, if a process that is on keeps account of it.
+    pub fn wetness(&self) -> Option<&Grid> {
+        self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wetness())
+    }
+
     /// Velocity of the water along columns and rows, in metres per second, if a process that is on moves water.
     pub fn velocity(&self) -> Option<[Grid; 2]> {
         let mut on = self.slots.iter().filter(|slot| slot.enabled);
@@ -139,7 +153,11 @@ impl Simulation {
         };
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
-            Quantity::StreamDischarge | Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => {
+            Quantity::StreamDischarge
+            | Quantity::WindPath
+            | Quantity::WindFlux
+            | Quantity::Abrasion
+            | Quantity::Wetness => {
                 let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
                 return kept.unwrap_or_else(|| Grid::filled(width, height, 0.0));
             }

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     runtime::{Before, BrushCursor, Brushes, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
     sim::{
+        Simulation,
         grid::{Edition, Grid},
         terrain::Terrain,
         tiles::Tiling,
@@ -84,7 +85,7 @@ struct Block {
     /// Columns, rows, and vertices along a side of the mesh at most.
     size: (usize, usize, usize),
     /// What the texture holds of a terrain's layers; none of the start.
-    holds: Option<[Edition; LAYERS]>,
+    holds: Option<Editions>,
 }
 
 /// All blocks on screen, and the numbers that other shaders share with the first.
@@ -141,23 +142,25 @@ impl BlockAssets<'_, '_> {
         &mut self,
         list: &mut Vec<Block>,
         index: usize,
-        terrain: &Terrain,
+        simulation: &Simulation,
         (start, layer, most): (bool, usize, usize),
     ) -> f32 {
+        let terrain = &simulation.terrain;
+        let drawn = Drawn::of(simulation);
         let cells = (terrain.width(), terrain.height());
         let size = (cells.0, cells.1, most);
-        let holds = (!start).then(|| layers(terrain).map(Grid::edition));
+        let holds = (!start).then(|| drawn.editions());
         let block = list.get_mut(index).filter(|block| block.size == size);
         let held = block.and_then(|block| std::mem::replace(&mut block.holds, holds));
         if let (Some(held), false, Some(block)) = (held, start, list.get(index))
-            && let Some(parts) = changed_parts(terrain, held)
+            && let Some(parts) = drawn.changed_parts(held)
         {
-            let (bytes, lowest) = part_bytes(terrain, &parts);
+            let (bytes, lowest) = drawn.part_bytes(&parts);
             self.timing.uploaded += bytes.len() as u64;
             self.patches.0.push(Patch { image: block.layers.id(), parts, bytes });
             return lowest;
         }
-        let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { layer_bytes(terrain) };
+        let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
         self.timing.uploaded += bytes.len() as u64;
         if let Some(block) = list.get(index).filter(|block| block.size == size) {
             if let Some(mut image) = self.images.get_mut(&block.layers) {
@@ -224,12 +227,12 @@ pub(super) fn show_heights(
         blocks.levels = live.all().iter().map(|session| session.simulation.terrain.start.min_max().0).collect();
     }
     for (index, session) in live.all().iter().enumerate() {
-        let terrain = &session.simulation.terrain;
+        let simulation = &session.simulation;
         let level = blocks.levels[index];
-        let lowest = assets.show(&mut blocks.present, index, terrain, (kind == Before::Alone, 0, most));
+        let lowest = assets.show(&mut blocks.present, index, simulation, (kind == Before::Alone, 0, most));
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
-            assets.show(&mut blocks.starts, index, terrain, (true, START_LAYER, most));
+            assets.show(&mut blocks.starts, index, simulation, (true, START_LAYER, most));
         }
     }
     let timing = &mut assets.timing;
@@ -292,89 +295,123 @@ fn show_numbers(
     }
 }
 
-/// Bytes of a cell in the texture: ground, sand, depth of the water with what it carries, and that alone.
+/// Bytes of a cell in the texture: ground, sand, depth of the water with what it carries, and that alone. Where hardly any water
+/// stands, the last one is how wet the ground is, less than nothing.
 const CELL_BYTES: usize = 16;
 /// Layers that the texture is made of.
 const LAYERS: usize = 4;
 /// Share of the map's cells. Where more have changed, all are sent.
 const MOST_PARTS: f64 = 0.5;
 
-fn layers(terrain: &Terrain) -> [&Grid; LAYERS] {
-    [&terrain.bedrock, &terrain.sand, &terrain.water, &terrain.suspended]
+/// Under less water than this, in metres, the ground shows how wet it is.
+const STANDS: f32 = 0.01;
+
+/// What a texture held: the editions of the layers, and that of the wetness, if there was such a map.
+type Editions = ([Edition; LAYERS], Option<Edition>);
+
+/// What is drawn of a run: bedrock, sand, water and what it carries, and how wet the ground is, if a process keeps account of it.
+struct Drawn<'a> {
+    layers: [&'a Grid; LAYERS],
+    wetness: Option<&'a Grid>,
 }
 
-/// The parts that have changed since the layers were what they held then; none if they are too large.
-fn changed_parts(terrain: &Terrain, held: [Edition; LAYERS]) -> Option<Vec<URect>> {
-    let tiling = Tiling::new(terrain.width(), terrain.height());
-    let mut changed = vec![false; tiling.count()];
-    for (layer, held) in layers(terrain).into_iter().zip(held) {
-        layer.changed_since(held)?.for_each(|tile| changed[tile] = true);
+impl<'a> Drawn<'a> {
+    fn of(simulation: &'a Simulation) -> Self {
+        let Terrain { bedrock, sand, water, suspended, .. } = &simulation.terrain;
+        Self { layers: [bedrock, sand, water, suspended], wetness: simulation.wetness() }
     }
-    let parts = upload::parts(tiling, (0..tiling.count()).filter(|&tile| changed[tile]));
-    let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
-    (cells <= MOST_PARTS * terrain.bedrock.len() as f64).then_some(parts)
-}
 
-/// What the shaders read of a cell, in metres, and its ground.
-#[inline(always)]
-fn cell_values(bedrock: f32, sand: f32, water: f32, suspended: f32) -> ([u8; CELL_BYTES], f32) {
-    let ground = bedrock + sand;
-    let values = [ground, sand, water + suspended, suspended].map(f32::to_le_bytes);
-    (std::array::from_fn(|byte| values[byte / 4][byte % 4]), ground)
-}
-
-/// The bytes of some parts of the layers, as [`Patch`] has them, and the lowest ground in them.
-fn part_bytes(terrain: &Terrain, parts: &[URect]) -> (Vec<u8>, f32) {
-    let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
-    let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
-    let mut bytes: Vec<u8> = vec![0; count];
-    let mut rest = &mut bytes[..];
-    let mut rooms = Vec::with_capacity(parts.len());
-    for part in parts {
-        let (room, others) = rest.split_at_mut(row(part) * part.height() as usize);
-        rooms.push((part, room));
-        rest = others;
+    fn editions(&self) -> Editions {
+        (self.layers.map(Grid::edition), self.wetness.map(Grid::edition))
     }
-    let [bedrock, sand, water, suspended] = layers(terrain);
-    let lowest = rooms.into_par_iter().map(|(part, room)| {
-        let mut lowest = f32::INFINITY;
-        for (y, line) in (part.min.y..part.max.y).zip(room.chunks_exact_mut(row(part))) {
-            let first = y as usize * terrain.width() + part.min.x as usize;
-            for (index, cell) in (first..first + part.width() as usize).zip(line.as_chunks_mut::<CELL_BYTES>().0) {
-                let (values, ground) = cell_values(bedrock[index], sand[index], water[index], suspended[index]);
-                *cell = values;
-                lowest = lowest.min(ground);
+
+    fn width(&self) -> usize {
+        self.layers[0].width()
+    }
+
+    /// The parts that have changed since the maps were what they were then; none if they are too large.
+    fn changed_parts(&self, (layers, wetness): Editions) -> Option<Vec<URect>> {
+        let tiling = Tiling::new(self.width(), self.layers[0].height());
+        let mut changed = vec![false; tiling.count()];
+        let wetness = match (self.wetness, wetness) {
+            (None, None) => None,
+            (Some(map), Some(held)) => Some((map, held)),
+            _ => return None,
+        };
+        for (layer, held) in self.layers.into_iter().zip(layers).chain(wetness) {
+            layer.changed_since(held)?.for_each(|tile| changed[tile] = true);
+        }
+        let parts = upload::parts(tiling, (0..tiling.count()).filter(|&tile| changed[tile]));
+        let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
+        (cells <= MOST_PARTS * self.layers[0].len() as f64).then_some(parts)
+    }
+
+    /// The bytes of some parts, as [`Patch`] has them, and the lowest ground in them.
+    fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, f32) {
+        let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
+        let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
+        let mut bytes: Vec<u8> = vec![0; count];
+        let mut rest = &mut bytes[..];
+        let mut rooms = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (room, others) = rest.split_at_mut(row(part) * part.height() as usize);
+            rooms.push((part, room));
+            rest = others;
+        }
+        let lowest = rooms.into_par_iter().map(|(part, room)| {
+            let mut lowest = f32::INFINITY;
+            for (y, line) in (part.min.y..part.max.y).zip(room.chunks_exact_mut(row(part))) {
+                let first = y as usize * self.width() + part.min.x as usize;
+                let cells = line.as_chunks_mut::<CELL_BYTES>().0[..part.width() as usize].iter_mut();
+                lowest = lowest.min(self.row_bytes(first, cells, |cell, bytes| *cell = bytes));
             }
-        }
-        lowest
-    });
-    let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
-    (bytes, lowest)
-}
+            lowest
+        });
+        let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+        (bytes, lowest)
+    }
 
-/// Ground, sand, water and sediment of every cell, in metres, as the shaders read them, and the lowest ground.
-fn layer_bytes(terrain: &Terrain) -> (Vec<u8>, f32) {
-    let (width, count) = (terrain.width(), terrain.bedrock.len());
-    // Megabytes in every frame: not filled with zeros first.
-    let mut bytes: Vec<u8> = Vec::with_capacity(CELL_BYTES * count);
-    let room = &mut bytes.spare_capacity_mut()[..CELL_BYTES * count];
-    let ground = terrain.bedrock.par_chunks(width).zip(terrain.sand.par_chunks(width));
-    let fluid = terrain.water.par_chunks(width).zip(terrain.suspended.par_chunks(width));
-    let lines = room.par_chunks_mut(CELL_BYTES * width).zip(ground).zip(fluid);
-    let lowest = lines.map(|((room, (bedrock, sand)), (water, suspended))| {
+    /// The bytes of every cell, as the shaders read them, and the lowest ground.
+    fn bytes(&self) -> (Vec<u8>, f32) {
+        let (width, count) = (self.width(), self.layers[0].len());
+        // Megabytes in every frame: not filled with zeros first.
+        let mut bytes: Vec<u8> = Vec::with_capacity(CELL_BYTES * count);
+        let room = &mut bytes.spare_capacity_mut()[..CELL_BYTES * count];
+        let lines = room.par_chunks_mut(CELL_BYTES * width).enumerate();
+        let lowest = lines.map(|(y, line)| {
+            let cells = line.as_chunks_mut::<CELL_BYTES>().0.iter_mut();
+            self.row_bytes(y * width, cells, |cell, bytes| *cell = bytes.map(MaybeUninit::new))
+        });
+        let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+        // SAFETY: all layers have `count` cells, so each of the bytes was written.
+        unsafe { bytes.set_len(CELL_BYTES * count) };
+        (bytes, lowest)
+    }
+
+    /// Writes the bytes of the cells of a row, from the cell of this index on. Returns the lowest ground among them.
+    #[inline(always)]
+    fn row_bytes<C>(
+        &self,
+        first: usize,
+        cells: impl ExactSizeIterator<Item = C>,
+        write: impl Fn(C, [u8; CELL_BYTES]),
+    ) -> f32 {
+        let range = first..first + cells.len();
+        let [bedrock, sand, water, suspended] = self.layers.map(|layer| &layer[range.clone()]);
+        let wetness = self.wetness.map(|map| &map[range.clone()]);
         let mut lowest = f32::INFINITY;
-        let cells = room.as_chunks_mut::<CELL_BYTES>().0;
-        for (x, cell) in cells.iter_mut().enumerate() {
-            let (values, ground) = cell_values(bedrock[x], sand[x], water[x], suspended[x]);
+        for (x, cell) in cells.enumerate() {
+            let ground = bedrock[x] + sand[x];
+            let last = match wetness {
+                Some(wetness) if water[x] < STANDS => -wetness[x],
+                _ => suspended[x],
+            };
+            let values = [ground, sand[x], water[x] + suspended[x], last].map(f32::to_le_bytes);
+            write(cell, std::array::from_fn(|byte| values[byte / 4][byte % 4]));
             lowest = lowest.min(ground);
-            *cell = values.map(MaybeUninit::new);
         }
         lowest
-    });
-    let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
-    // SAFETY: all layers have `count` cells, so each of the bytes was written.
-    unsafe { bytes.set_len(CELL_BYTES * count) };
-    (bytes, lowest)
+    }
 }
 
 /// The same for the ground at the start, whose sand and water are not known apart.
@@ -458,20 +495,37 @@ mod tests {
         let mut session = Session::open("alpine-valley", &options).expect("built in");
         session.set("droplets.per_tick", "5").expect("in range");
         let simulation = &mut session.simulation;
-        let (mut texture, _) = layer_bytes(&simulation.terrain);
+        let (mut texture, _) = Drawn::of(simulation).bytes();
         for _ in 0..20 {
-            let held = layers(&simulation.terrain).map(Grid::edition);
+            let held = Drawn::of(simulation).editions();
             simulation.tick();
-            let terrain = &simulation.terrain;
-            let parts = changed_parts(terrain, held).expect("five droplets don't reach half of the map");
-            let (bytes, lowest) = part_bytes(terrain, &parts);
+            let drawn = Drawn::of(simulation);
+            let parts = drawn.changed_parts(held).expect("five droplets don't reach half of the map");
+            let (bytes, lowest) = drawn.part_bytes(&parts);
             assert!(!bytes.is_empty() && bytes.len() < texture.len() / 2);
-            patched(&mut texture, terrain.width(), &parts, &bytes);
-            let (whole, lowest_of_all) = layer_bytes(terrain);
+            patched(&mut texture, drawn.width(), &parts, &bytes);
+            let (whole, lowest_of_all) = drawn.bytes();
             assert!(texture == whole && lowest >= lowest_of_all);
         }
-        let held = layers(&simulation.terrain).map(Grid::edition);
+        let held = Drawn::of(simulation).editions();
         simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
-        assert_eq!(changed_parts(&simulation.terrain, held), None);
+        assert_eq!(Drawn::of(simulation).changed_parts(held), None);
+    }
+
+    #[test]
+    fn ground_that_was_wet_is_drawn_so_where_the_wind_blows() {
+        let mut session = Session::open("one-barchan", &Options::default()).expect("built in");
+        let simulation = &mut session.simulation;
+        simulation.tick();
+        simulation.terrain.water[7] = 0.5;
+        simulation.tick();
+        simulation.terrain.water[7] = 0.0;
+        simulation.tick();
+        let (bytes, _) = Drawn::of(simulation).bytes();
+        let last = |cell: usize| {
+            let [.., a, b, c, d] = bytes[CELL_BYTES * cell..][..CELL_BYTES] else { unreachable!("it has 16 bytes") };
+            f32::from_le_bytes([a, b, c, d])
+        };
+        assert!((-1.0..-0.5).contains(&last(7)) && last(8) == 0.0, "{}, {}", last(7), last(8));
     }
 }

@@ -297,6 +297,11 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
         None
     }
 
+    /// How wet the ground is, from 0 to 1, if the process keeps account of it.
+    fn wetness(&self) -> Option<&Grid> {
+        None
+    }
+
     /// A map that the process keeps besides the layers, if it keeps this one.
     fn map(&self, _: Quantity) -> Option<Grid> {
         None
@@ -342,6 +347,8 @@ pub trait AnyProcess: Send + Sync {
     fn talus(&self, terrain: &Terrain) -> Option<Grid>;
     /// See [`Process::wind`].
     fn wind(&self) -> Option<wind::Weather>;
+    /// See [`Process::wetness`].
+    fn wetness(&self) -> Option<&Grid>;
     /// See [`Process::map`].
     fn map(&self, quantity: Quantity) -> Option<Grid>;
     /// A copy in the same state.
@@ -417,6 +424,10 @@ impl<P: Process> AnyProcess for P {
 
     fn wind(&self) -> Option<wind::Weather> {
         Process::wind(self)
+    }
+
+    fn wetness(&self) -> Option<&Grid> {
+        Process::wetness(self)
     }
 
     fn map(&self, quantity: Quantity) -> Option<Grid> {

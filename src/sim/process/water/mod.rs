@@ -4,6 +4,8 @@
 //! in flux form. [`pipes`] is the paper: four one-way pipes per cell of constant cross-section, eqs 1–16. These carry no momentum
 //! along: there are no hydraulic jumps, and a dam-break front on dry ground is too slow.
 
+#[cfg(test)]
+mod directions;
 pub mod friction;
 mod params;
 pub mod pipes;

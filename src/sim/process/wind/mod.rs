@@ -240,12 +240,17 @@ impl Process for Wind {
         &self.tracks
     }
 
+    fn wetness(&self) -> Option<&Grid> {
+        self.spare.as_ref().map(|maps| &maps.wet).filter(|_| !self.has_grains())
+    }
+
     fn map(&self, quantity: Quantity) -> Option<Grid> {
         let maps = self.spare.as_ref()?;
         match quantity {
             Quantity::WindPath => Some(maps.path.clone()),
             Quantity::WindFlux => Some(maps.flux.clone()),
             Quantity::Abrasion => Some(maps.abraded.clone()),
+            Quantity::Wetness => Some(maps.wet.clone()),
             _ => None,
         }
     }

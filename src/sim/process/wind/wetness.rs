@@ -16,6 +16,10 @@ pub(super) const SHELTERS: f32 = 0.03;
 
 /// Lets sand get wet where water stands, and dry elsewhere, as far as it does in a tick.
 pub(super) fn soak(wet: &mut Grid, terrain: &Terrain, drying: f32) {
+    let is_wet = |map: &Grid| map.par_iter().any(|&value| value > 0.0);
+    if !is_wet(&terrain.water) && !is_wet(wet) {
+        return;
+    }
     let keeps = decay(1.0 / drying);
     wet.par_iter_mut().zip(terrain.water.par_iter()).for_each(|(wet, water)| {
         *wet = (*wet * keeps).max((water * (1.0 / SOAKS)).min(1.0));
