@@ -4,8 +4,10 @@ use crate::{
     params::{Value, write},
     sim::{
         Simulation,
+        generate::{Generator, TerrainParams, generate},
         grid::Grid,
         process::contract::{assert_healthy, set},
+        quantity::Quantity,
         terrain::{Edge, Source, Terrain},
     },
 };
@@ -115,4 +117,66 @@ fn wind_fills_a_dry_bed_that_the_next_flood_opens() {
     assert!(filled > 0.5, "the wind fills {filled} of the bed");
     assert!(opened < 0.5 * filled, "of {filled} of the bed the flood leaves {opened}");
     assert!(carried > 0.5 * (filled - opened) * room, "{carried} m³ leave the map");
+}
+
+#[test]
+fn four_processes_on_one_terrain_each_do_their_work() {
+    let params = TerrainParams {
+        generator: Generator::Fbm,
+        width: 128,
+        height: 128,
+        cell_size: 4.0,
+        relief: 60.0,
+        sand: 2.0,
+        edge: Edge::Open,
+        ..TerrainParams::default()
+    };
+    let mut start = generate(&params, 3);
+    // A block of rock with sheer walls.
+    for y in 90..110 {
+        start.bedrock[y * 128 + 20..][..20].iter_mut().for_each(|rock| *rock += 40.0);
+        start.sand[y * 128 + 20..][..20].fill(0.0);
+    }
+    let all = ["droplets", "water", "thermal", "wind"];
+    let after = |without: &str| {
+        let mut simulation = Simulation::new(start.clone(), 3);
+        switch(&mut simulation, &all.into_iter().filter(|key| *key != without).collect::<Vec<_>>());
+        for (path, value) in [("wind.direction", "0"), ("wind.refeed", "false"), ("droplets.per_tick", "100")] {
+            set(&mut simulation, path, value);
+        }
+        (0..300).for_each(|_| simulation.tick());
+        assert_healthy(&simulation, without);
+        simulation
+    };
+    let together = after("none");
+    assert!(all.iter().all(|key| together.ledger.solid.rows[*key].moved > 0.0));
+    // Droplets: noise has hollows. Where droplets gather they fill them with what they dug, and without them nothing else does.
+    let streams = together.quantity(Quantity::StreamDischarge);
+    let mut cells: Vec<usize> = (0..streams.len()).collect();
+    cells.sort_by(|&one, &other| streams[other].total_cmp(&streams[one]));
+    let filled = |simulation: &Simulation| {
+        let (change, gather) = (simulation.quantity(Quantity::Change), &cells[..cells.len() / 50]);
+        gather.iter().map(|&cell| f64::from(change[cell])).sum::<f64>() / gather.len() as f64
+    };
+    let (with, without) = (filled(&together), filled(&after("droplets")));
+    assert!(with > 1.0 && with > 5.0 * without.abs(), "hollows rise by {with} m, by {without} m without droplets");
+    // Water: it stands in hollows, flows off, and carries sediment.
+    let dry = after("water");
+    assert!(together.terrain.water_volume() > 1e3 && together.terrain.suspended.total() > 0.0);
+    assert!(together.ledger.water.sum(|row| row.inflow) > 0.0 && dry.terrain.water_volume() == 0.0);
+    // Slumping: the sheer walls of the block come down.
+    let walls = |simulation: &Simulation| {
+        let ground = simulation.terrain.ground();
+        (90..110).map(|y| f64::from(ground.at(20, y) - ground.at(19, y))).sum::<f64>() / 20.0
+    };
+    let (low, high) = (walls(&together), walls(&after("thermal")));
+    assert!(low < 0.6 * high, "the walls are {low} m high, {high} m without slumping");
+    // Wind: sand has gone with it.
+    let middle = |simulation: &Simulation| {
+        let sand = &simulation.terrain.sand;
+        let moment = (0..sand.len()).map(|cell| f64::from(sand[cell]) * (cell % 128) as f64).sum::<f64>();
+        moment / sand.total()
+    };
+    let (blown, calm) = (middle(&together), middle(&after("wind")));
+    assert!(blown > calm + 0.5, "the middle of the sand lies at column {blown}, without wind at {calm}");
 }
