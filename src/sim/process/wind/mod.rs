@@ -14,6 +14,7 @@ mod field;
 mod flight;
 pub mod law2020;
 mod params;
+mod response;
 mod settle;
 mod slip;
 mod steps;
@@ -22,6 +23,8 @@ mod tests;
 mod waves;
 mod weather;
 mod wetness;
+
+use rayon::prelude::*;
 
 use self::{
     air::Air,
@@ -110,8 +113,6 @@ pub struct Wind {
     /// Rounds of sliding after each, and the share of its load that the wind carries.
     rounds: u32,
     slows: f32,
-    /// Sand in the air that has gone on.
-    moved: Vec<f32>,
     /// How far sand in the air has got beyond whole cells, along columns and rows.
     way: [f64; 2],
     /// Sand that rounding has withheld from the ground, or, negative, has added to it, in metres times cells. What is left of
@@ -397,9 +398,9 @@ impl Wind {
         };
         if !self.has_grains() {
             let Maps { path, flux, aloft, .. } = maps;
-            for (path, &aloft) in path.iter_mut().zip(aloft.iter()) {
+            path.par_iter_mut().zip(aloft.par_iter()).with_min_len(4096).for_each(|(path, &aloft)| {
                 *path += rate * (if aloft > 0.0 { 1.0 } else { 0.0 } - *path);
-            }
+            });
             if watched {
                 let steps = self.steps as f32;
                 flux.iter_mut().zip(aloft.iter()).for_each(|(flux, aloft)| *flux += rate * (steps * aloft - *flux));

@@ -6,7 +6,7 @@ use super::{
     INFO, Maps, Params, Wind,
     air::Airflow,
     boundary::decay,
-    drift::{self, Beyond, Drift, Exchange},
+    drift::{self, Beyond, Drift, Drifted, Exchange},
     settle, slip,
     waves::{DUST, stronger},
     wetness::{SHELTERS, soak, surface},
@@ -136,22 +136,26 @@ impl Wind {
             let over_plain = shear(weather.strength * stronger(params, own));
             [per_shear, over_plain, 1.0 - decay(cell_size / length(own, cell_size))]
         });
-        let before = drift::sum(&terrain.sand) + drift::sum(&maps.aloft);
-        let left = drift::shift(&maps.aloft, &mut terrain.sand, &mut self.moved, goes, beyond);
-        let (table, moved, most) = (&*self.table.0, &self.moved[..], FULL * cell_size);
-        let uneven = UNEVEN * turbulence;
-        let wet = &maps.wet[..];
-        let step = Drift { air: &self.air, moved, heading, exchange, threshold, wet, most, uneven, table };
-        let [lifted, dropped] = step.run(terrain, &mut maps.aloft);
-        let worn = self.wear(terrain, maps, heading, covered.as_ref());
-        let aloft = drift::sum(&maps.aloft);
-        self.owed += before + worn - left - drift::sum(&terrain.sand) - aloft;
+        let table = &*self.table.0;
+        let step = Drift {
+            air: &self.air,
+            goes,
+            beyond,
+            heading,
+            exchange,
+            threshold,
+            wet: &maps.wet,
+            most: FULL * cell_size,
+            uneven: UNEVEN * turbulence,
+            table,
+        };
+        let Drifted { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
+        let [worn, grown] = self.wear(terrain, maps, heading, covered.as_ref());
+        self.owed += missing + worn - grown;
         self.left -= 1;
         self.setup.counts.substeps += 1;
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        // What a wall stopped has been dropped, too.
-        let stopped = (row.carried / area + lifted - dropped - left - aloft).max(0.0);
         row.eroded += lifted * area;
         row.deposited += (dropped + stopped) * area;
         row.moved += (lifted + dropped + stopped + 2.0 * worn) * area;
@@ -159,27 +163,30 @@ impl Wind {
         row.carried = aloft * area;
     }
 
-    /// Wears bare rock that faces the wind by what flies over it; what is worn off is sand. Returns how much that was, in metres times
-    /// cells.
+    /// Wears bare rock that faces the wind by what flies over it; what is worn off is sand. Returns how much that was and by how much
+    /// the sand really grew, in metres times cells.
     fn wear(
         &self,
         terrain: &mut Terrain,
         maps: &mut Maps,
         [cos, sin]: [f32; 2],
         covered: Option<&Covered<Params>>,
-    ) -> f64 {
+    ) -> [f64; 2] {
         let abrasion = Scaled::new(&self.setup.params, covered, |own| [own.abrasion]);
         if abrasion.at(0, 0) == [0.0] && covered.is_none() {
-            return 0.0;
+            return [0.0, 0.0];
         }
         let (width, height, cell_size, edge) = (terrain.width(), terrain.height(), terrain.cell_size, terrain.edge);
         let Terrain { bedrock, sand, water, softness, .. } = terrain;
-        let (seen, aloft, shear) = (&maps.seen, &maps.aloft, &self.air.shear);
+        let (seen, aloft, air) = (&maps.seen, &maps.aloft, &self.air);
         let layers = bedrock.par_chunks_mut(width).zip(sand.par_chunks_mut(width));
         let layers = layers.zip(maps.abraded.par_chunks_mut(width)).enumerate();
-        let worn: Vec<f64> = layers
+        let worn: Vec<[f64; 2]> = layers
             .map(|(y, ((bedrock, sand), abraded))| {
-                let mut sum = 0.0;
+                let mut sums = [0.0, 0.0];
+                if !sand.iter().fold(false, |bare, &sand| bare | (sand < DUST * cell_size)) {
+                    return sums;
+                }
                 for x in 0..width {
                     let cell = y * width + x;
                     if sand[x] >= DUST * cell_size || aloft[cell] <= 0.0 || water[cell] > SHELTERS {
@@ -190,18 +197,21 @@ impl Wind {
                     let rises = (at(column + 1, row) - at(column - 1, row)) * cos;
                     let rises = (rises + (at(column, row + 1) - at(column, row - 1)) * sin) * (0.5 / cell_size);
                     let [abrasion] = abrasion.at(x, y);
-                    let hits = 2.0 * softness[cell] * (rises.max(0.0) + GRAZES) * shear[cell];
+                    let [shear, _] = air.at(x, y);
+                    let hits = 2.0 * softness[cell] * (rises.max(0.0) + GRAZES) * shear;
                     let old = bedrock[x];
                     bedrock[x] = old - abrasion * aloft[cell] * hits;
                     let worn = old - bedrock[x];
+                    let before = sand[x];
                     sand[x] += worn;
                     abraded[x] += worn;
-                    sum += f64::from(worn);
+                    sums[0] += f64::from(worn);
+                    sums[1] += f64::from(sand[x]) - f64::from(before);
                 }
-                sum
+                sums
             })
             .collect();
-        worn.iter().sum()
+        worn.iter().fold([0.0, 0.0], |[worn, grown], row| [worn + row[0], grown + row[1]])
     }
 
     /// Lets sand slide that lies too steep.
@@ -215,16 +225,11 @@ impl Wind {
         });
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        for _ in 0..self.rounds {
-            let [slid, grown] = slip::slip(terrain, lies);
-            row.moved += 2.0 * slid * area;
-            row.eroded += slid * area;
-            row.deposited += slid * area;
-            self.owed -= grown;
-            if slid == 0.0 {
-                break;
-            }
-        }
+        let [slid, grown] = slip::slip(terrain, lies, covered.is_none(), self.rounds);
+        row.moved += 2.0 * slid * area;
+        row.eroded += slid * area;
+        row.deposited += slid * area;
+        self.owed -= grown;
         self.owed = settle::repay(&mut terrain.sand, self.owed, context.tick, |_, sand| sand > 0.0);
     }
 
@@ -244,9 +249,8 @@ impl Wind {
         let way = |[mut x, mut y]: [f32; 2]| {
             let mut track = vec![[x, y]];
             while track.len() < STREAK {
-                let (column, row) = (x as usize, y as usize);
-                let lean = self.air.lean[row * (width + 2) + column + 1];
-                if self.air.shear[row * width + column] == 0.0 {
+                let [shear, lean] = self.air.at(x as usize, y as usize);
+                if shear == 0.0 {
                     break;
                 }
                 (x, y) = (x + cos - lean * sin, y + sin + lean * cos);
