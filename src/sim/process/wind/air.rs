@@ -47,6 +47,17 @@ pub(super) struct Airflow {
     pub blur: f32,
 }
 
+/// By how much, as a share of the shear over a plain, the wind may be another than over the ground as it is.
+const OFF: f32 = 0.05;
+
+impl Airflow {
+    /// Change of the ground, in metres, from which on the wind is found again where slopes speed it up by as much as this. Of a wave of
+    /// height a the shear knows A·a·√(1 + B²)·k·exp(−(bk)²/2), which is most for k = 1/b.
+    pub fn news(&self, speed_up: f32) -> f32 {
+        OFF * self.blur * libm::expf(0.5) / (speed_up * (1.0 + self.lead * self.lead).sqrt())
+    }
+}
+
 /// The wind close to the ground.
 #[derive(Clone, Default)]
 pub(super) struct Air {

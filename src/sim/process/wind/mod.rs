@@ -66,6 +66,10 @@ const INFO: Info = Info {
             name: "gust",
             about: "The wind of the tick: how strong, where to, and how strong close to the ground.",
         },
+        Stage {
+            name: "air",
+            about: "How the ground turns the wind and makes it stronger and weaker, if it has changed enough since that was found.",
+        },
         Stage { name: "blow", about: "The wind lifts sand where it can carry more and drops it in the lee." },
         Stage { name: "slide", about: "What it left too steep slides down." },
     ],
@@ -194,12 +198,20 @@ impl Process for Wind {
                 }
                 Progress::Done
             }
-            1 if self.has_grains() => {
-                self.blow(context, &mut maps);
+            1 => {
+                if self.has_grains() {
+                    self.see(context.terrain);
+                } else {
+                    self.meet(context.terrain, &mut maps);
+                }
                 Progress::Done
             }
-            1 => {
-                self.carry(context, &mut maps);
+            2 => {
+                if self.has_grains() {
+                    self.blow(context, &mut maps);
+                } else {
+                    self.carry(context, &mut maps);
+                }
                 Progress::Done
             }
             _ => {
@@ -336,7 +348,6 @@ impl Wind {
         let first_wave = self.waiting.len() + wave == self.started;
         let tracks = if context.watched && first_wave { self.setup.params.tracks as usize } else { 0 };
         let flight = Flight { starts: &starts, tracks, watched: context.watched };
-        self.see(terrain);
         let mut attempt = 1;
         let outcome = loop {
             let (outcome, bite) = self.fly(terrain, weather, flight);

@@ -9,6 +9,7 @@ use super::{
     drift::{self, Beyond, Drift, Drifted, Exchange},
     settle, slip,
     waves::{DUST, stronger},
+    weather::Weather,
     wetness::{SHELTERS, soak, surface},
 };
 use crate::sim::{
@@ -26,8 +27,6 @@ const STATED: f32 = 2.0;
 const SHORTEST: f32 = 0.4;
 /// What is shorter than a few of these, in cells or saturation lengths, the air does not feel.
 const BLUR: f32 = 1.5;
-/// The air is found again when the ground has changed by this share of the saturation length.
-const NEWS: f32 = 0.05;
 /// Sand that crosses a cell in a step over a plain, at most, as a share of the cell's volume up to its own size.
 const CROSSES: f32 = 0.1;
 /// In a tick sand in the air goes on by so many metres at least: far compared with what dunes do.
@@ -98,24 +97,34 @@ impl Wind {
         row.carried = 0.0;
     }
 
+    /// Finds the wind over the ground, if that has changed enough.
+    pub(super) fn meet(&mut self, terrain: &Terrain, maps: &mut Maps) {
+        let Some(Weather { heading, .. }) = self.weather else { return };
+        let params = &self.setup.params;
+        let Params { speed_up, lead, .. } = *params;
+        let blur = BLUR * params.saturation_length.max(terrain.cell_size);
+        let wind = Airflow { heading, speed_up, lead, blur };
+        let covered = self.setup.covered(terrain, params.mode);
+        let under = covered.as_ref().map_or(speed_up, |covered| covered.params.speed_up);
+        if look(terrain, &mut maps.seen, wind.news(speed_up.max(under))) {
+            self.air.forget();
+        }
+        let more = covered.as_ref().filter(|_| under != speed_up).map(|covered| {
+            let under = under / speed_up.max(f32::MIN_POSITIVE);
+            let at = |x, y| 1.0 + (under - 1.0) * covered.mask.at(x, y);
+            Grid::from_fn(terrain.width(), terrain.height(), at)
+        });
+        self.air.find(&maps.seen, terrain, wind, more.as_ref());
+    }
+
     /// A step of the sand in the air.
     pub(super) fn carry(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
         let terrain = &mut *context.terrain;
         let Some(weather) = self.weather else { return };
         let params = &self.setup.params;
-        let covered = self.setup.covered(terrain, params.mode);
-        if look(terrain, &mut maps.seen, NEWS * length(params, terrain.cell_size)) {
-            self.air.forget();
-        }
-        let more = covered.as_ref().filter(|covered| covered.params.speed_up != params.speed_up).map(|covered| {
-            let under = covered.params.speed_up / params.speed_up.max(f32::MIN_POSITIVE);
-            let at = |x, y| 1.0 + (under - 1.0) * covered.mask.at(x, y);
-            Grid::from_fn(terrain.width(), terrain.height(), at)
-        });
-        let Params { speed_up, lead, threshold, turbulence, .. } = *params;
+        let Params { threshold, turbulence, .. } = *params;
         let heading = weather.heading;
-        let blur = BLUR * params.saturation_length.max(terrain.cell_size);
-        self.air.find(&maps.seen, terrain, Airflow { heading, speed_up, lead, blur }, more.as_ref());
+        let covered = self.setup.covered(terrain, params.mode);
         if context.watched && self.left == self.steps {
             self.tracks =
                 self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
@@ -270,12 +279,14 @@ impl Wind {
 
 /// Looks at the ground, unless no cell has changed by more than `news` since it was last seen. Returns whether there are news.
 fn look(terrain: &Terrain, seen: &mut Grid, news: f32) -> bool {
-    let ground = |cell: usize| surface(terrain, cell);
-    let (seen_before, cells) = (&*seen, terrain.sand.len());
-    let new = |cell: usize| (ground(cell) - seen_before[cell]).abs() > news;
-    let changed = (0..cells).into_par_iter().with_min_len(4096).any(new);
+    let width = terrain.width();
+    let new = |(y, seen): (usize, &[f32])| {
+        let change = |(x, seen): (usize, &f32)| (surface(terrain, y * width + x) - seen).abs();
+        seen.iter().enumerate().map(change).fold(false, |any, change| any | (change > news))
+    };
+    let changed = seen.par_chunks(width).enumerate().any(new);
     if changed {
-        seen.par_iter_mut().enumerate().for_each(|(cell, seen)| *seen = ground(cell));
+        seen.par_iter_mut().enumerate().with_min_len(4096).for_each(|(cell, seen)| *seen = surface(terrain, cell));
     }
     changed
 }
