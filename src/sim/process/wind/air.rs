@@ -280,4 +280,24 @@ mod tests {
             }
         }
     }
+
+    /// Ground that has changed by no more than what is news has the wind of the ground as it was, within what it may be off.
+    #[test]
+    fn the_wind_over_ground_without_news_is_found_no_better_again() {
+        let hill = |x: usize, y: usize| {
+            let (dx, dy) = (x as f32 - 32.0, y as f32 - 32.0);
+            8.0 * (-(dx * dx + dy * dy) / 200.0).exp()
+        };
+        let wind = wind(30.0);
+        let old = found(Grid::from_fn(64, 64, hill), 2.0, Edge::Wrap, wind);
+        let (news, mut worst) = (wind.news(wind.speed_up), 0.0_f32);
+        for length in [5.0, 9.0, 17.0] {
+            let wave = |x: usize, y: usize| news * (x as f32 / length).sin() * (0.3 + y as f32 / (2.0 * length)).cos();
+            let new = found(Grid::from_fn(64, 64, |x, y| hill(x, y) + wave(x, y)), 2.0, Edge::Wrap, wind);
+            let off =
+                (0..64 * 64).map(|cell| (new.at(cell % 64, cell / 64)[0] - old.at(cell % 64, cell / 64)[0]).abs());
+            worst = off.fold(worst, f32::max);
+        }
+        assert!(worst <= OFF && worst > 0.2 * OFF, "off by {worst}");
+    }
 }

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! In a step all sand in the air goes on by a cell: which one it is follows the true way of the wind, rounded to whole cells, so
-//! nothing is blurred and no direction is special. Then it drifts to the side where the air does, and each cell exchanges with its
-//! ground what is lacking or too much. No cell gives more than it has.
+//! nothing is blurred and no direction is special. Then it drifts to the side where the air does and where the ground falls, and each
+//! cell exchanges with its ground what is lacking or too much. No cell gives more than it has.
 //!
 //! In wet sand water binds the grains (Fécan et al. 1999, with 2/3 for their 0.68, and w in percent of the mass):
 //!
@@ -76,6 +76,10 @@ pub(super) struct Drift<'a> {
     /// How uneven the wind is, and random numbers from −1 to 1.
     pub uneven: f32,
     pub table: &'a [f32; TABLE],
+    /// How far sand in the air drifts down a slope of one to the side of the wind, for each cell along it, per cell size; and whether the
+    /// map goes round.
+    pub pulls: f32,
+    pub periodic: bool,
 }
 
 /// What a step did, in metres times cells.
@@ -96,7 +100,7 @@ impl Drift<'_> {
     /// Does the step.
     pub fn run(self, terrain: &mut Terrain, aloft: &mut Grid) -> Drifted {
         let border = Border { edge: Edge::Wrap, ..Border::of(terrain) };
-        let Terrain { sand, water, .. } = terrain;
+        let Terrain { bedrock, sand, water, .. } = terrain;
         let mut all = Drifted::default();
         if self.beyond != Beyond::Returns {
             for cell in leaving([border.width, border.height], self.goes) {
@@ -112,8 +116,9 @@ impl Drift<'_> {
             }
         }
         let layers = [&mut **sand, &mut **aloft].map(|layer: &mut [f32]| (layer, border.width));
-        let water = &water[..];
-        let strips = for_strips(border, layers, 2, |strip| with_vector_unit(DriftStrip { drift: self, water, strip }));
+        let (bedrock, water) = (&bedrock[..], &water[..]);
+        let work = |strip| with_vector_unit(DriftStrip { drift: self, bedrock, water, strip });
+        let strips = for_strips(border, layers, 2, work);
         for strip in strips {
             all.lifted += strip.lifted;
             all.dropped += strip.dropped;
@@ -138,6 +143,7 @@ impl Drift<'_> {
 
 struct DriftStrip<'a> {
     drift: Drift<'a>,
+    bedrock: &'a [f32],
     water: &'a [f32],
     strip: Strip<'a, 2>,
 }
@@ -155,25 +161,40 @@ impl Pass for DriftStrip<'_> {
 }
 
 /// The layers of a strip.
+const SAND: usize = 0;
 const ALOFT: usize = 1;
 
 /// What a cell needs of its neighbours: sand in the air that has gone on, and the air. The map goes round: where it does not, nothing
 /// drifts to the side at the border.
 struct GoneOn<'a, 'layers> {
     drift: &'a Drift<'a>,
+    bedrock: &'a [f32],
     strip: &'a Strip<'layers, 2>,
 }
 
 const MOVED: usize = 0;
 const SHEAR: usize = 1;
 const LEAN: usize = 2;
+const GROUND: usize = 3;
+const PULLS: usize = 4;
 
-impl Quantities<3> for GoneOn<'_, '_> {
+impl Quantities<5> for GoneOn<'_, '_> {
     #[inline(always)]
-    fn row<V: Cells>(&self, y: isize, [moved, shear, lean]: [&mut [f32]; 3]) {
+    fn row<V: Cells>(&self, y: isize, [moved, shear, lean, ground, pulls]: [&mut [f32]; 5]) {
         let (border, [right, down]) = (self.strip.border(), self.drift.goes);
         let here = border.on_map(y);
         self.drift.air.row(here, shear, lean);
+        let rock = &self.bedrock[here * border.width..][..border.width];
+        ground
+            .iter_mut()
+            .zip(rock.iter().zip(self.strip.row(SAND, y)))
+            .for_each(|(ground, (rock, sand))| *ground = rock + sand);
+        let inside = self.drift.periodic || (1..border.height - 1).contains(&here);
+        let most = if inside { self.drift.pulls } else { 0.0 };
+        pulls.iter_mut().zip(&*shear).for_each(|(pulls, &shear)| *pulls = if shear > 0.0 { most } else { 0.0 });
+        if !self.drift.periodic {
+            (pulls[0], pulls[border.width - 1]) = (0.0, 0.0);
+        }
         let (width, returns) = (border.width, self.drift.beyond == Beyond::Returns);
         if !returns && !(0..border.height as isize).contains(&(here as isize - down)) {
             moved.fill(0.0);
@@ -193,7 +214,7 @@ impl Quantities<3> for GoneOn<'_, '_> {
         }
     }
 
-    fn beyond(&self, _: usize) -> [f32; 3] {
+    fn beyond(&self, _: usize) -> [f32; 5] {
         unreachable!("the map goes round")
     }
 }
@@ -201,18 +222,18 @@ impl Quantities<3> for GoneOn<'_, '_> {
 impl DriftStrip<'_> {
     #[inline(always)]
     fn run_with<V: Cells>(self, mut numbers: impl Numbers) -> Drifted {
-        let Self { drift, water, mut strip } = self;
+        let Self { drift, bedrock, water, mut strip } = self;
         let Border { width, .. } = strip.border();
         let [cos, sin] = drift.heading;
         let mut noise = vec![0.0; width];
-        let mut window: Window<3> = Window::over(&strip, 1);
+        let mut window: Window<5> = Window::over(&strip, 1);
         let (mut lifted, mut dropped) = (Tally::default(), Tally::default());
         let mut all = Drifted::default();
         let bound_dry = binds(DRY);
         for y in strip.rows() {
-            window.fill_to::<V>(y + 1, &GoneOn { drift: &drift, strip: &strip });
+            window.fill_to::<V>(y + 1, &GoneOn { drift: &drift, bedrock, strip: &strip });
             numbers.next(y);
-            let [moved, lean] = [MOVED, LEAN].map(|quantity| window.around(quantity, y));
+            let [moved, lean, ground, pulls] = [MOVED, LEAN, GROUND, PULLS].map(|quantity| window.around(quantity, y));
             drift.noise(y as usize, &mut noise);
             let part = y as usize * width..(y as usize + 1) * width;
             let number = |number: usize| numbers.row(number, y).cut(1, width);
@@ -220,10 +241,12 @@ impl DriftStrip<'_> {
             let kernel = DriftRow {
                 numbers: [number(0), number(1), number(2)],
                 drift: &drift,
-                aside: [-0.5 * sin, 0.5 * cos],
+                aside: [-sin, cos],
                 bound_dry,
                 aloft: moved,
                 lean,
+                ground,
+                pulls,
                 noise: &noise,
                 shear: &window.row(SHEAR, y)[1..][..width],
                 water: &water[part.clone()],
@@ -256,12 +279,14 @@ fn binds<V: Cells>(wet: V) -> V {
 struct DriftRow<'a, N> {
     numbers: [N; 3],
     drift: &'a Drift<'a>,
-    /// Half of a step to the left of the wind, along columns and rows.
+    /// A step to the left of the wind, along columns and rows.
     aside: [f32; 2],
     /// By how much dry sand is bound.
     bound_dry: f32,
     aloft: [&'a [f32]; 3],
     lean: [&'a [f32]; 3],
+    ground: [&'a [f32]; 3],
+    pulls: [&'a [f32]; 3],
     noise: &'a [f32],
     shear: &'a [f32],
     water: &'a [f32],
@@ -275,11 +300,29 @@ impl<N> DriftRow<'_, N> {
     /// What drifts from one cell to the next one along columns or rows.
     #[inline(always)]
     fn crosses<V: Cells>(&self, axis: usize, [from, to]: [[usize; 2]; 2], x: usize) -> V {
-        let lean = V::load(self.lean[from[0]], x + from[1]) + V::load(self.lean[to[0]], x + to[1]);
-        let aloft = [V::load(self.aloft[from[0]], x + from[1]), V::load(self.aloft[to[0]], x + to[1])];
-        let way = V::all(self.aside[axis]) * lean;
-        way * way.if_above(V::all(0.0), aloft[0], aloft[1])
+        let (ground, pulls) = (&self.ground, &self.pulls);
+        let lean = V::all(0.5) * (cell::<V>(&self.lean, from, x) + cell(&self.lean, to, x));
+        let pulls = cell::<V>(pulls, from, x).min(cell(pulls, to, x));
+        // Slopes along this axis and across it.
+        let along = cell::<V>(ground, to, x) - cell(ground, from, x);
+        let across = V::all(0.25) * (rise_across::<V>(ground, axis, from, x) + rise_across(ground, axis, to, x));
+        let slope = V::all(self.aside[axis]) * along + V::all(self.aside[1 - axis]) * across;
+        let way = V::all(self.aside[axis]) * (lean - pulls * slope);
+        way * way.if_above(V::all(0.0), cell(&self.aloft, from, x), cell(&self.aloft, to, x))
     }
+}
+
+/// A cell of the rows around, by row and column.
+#[inline(always)]
+fn cell<V: Cells>(layer: &[&[f32]; 3], [row, column]: [usize; 2], x: usize) -> V {
+    V::load(layer[row], x + column)
+}
+
+/// By how much the ground rises across an axis, over two cells.
+#[inline(always)]
+fn rise_across<V: Cells>(ground: &[&[f32]; 3], axis: usize, [row, column]: [usize; 2], x: usize) -> V {
+    let [before, after] = if axis == 0 { [[0, column], [2, column]] } else { [[row, 0], [row, 2]] };
+    cell::<V>(ground, after, x) - cell(ground, before, x)
 }
 
 impl<N: Number> RowKernel for DriftRow<'_, N> {

@@ -39,6 +39,9 @@ const ROUNDS: f32 = 24.0;
 const FULL: f32 = 0.25;
 /// How much of the turbulence is felt close to the ground.
 const UNEVEN: f32 = 0.1;
+/// How far sand in the air drifts down a slope to the side of the wind, as a share of its way along the wind and of the slope (Hersen
+/// 2004). Without it furrows along the wind neither grow nor vanish, and every sheet of sand is full of them.
+const PULLS: f32 = 0.15;
 /// Cells over which a streak is drawn.
 const STREAK: usize = 128;
 /// Share by which sand that flies over a plain wears rock, of what it does where it hits it.
@@ -157,6 +160,8 @@ impl Wind {
             most: FULL * cell_size,
             uneven: UNEVEN * turbulence,
             table,
+            pulls: PULLS / cell_size,
+            periodic: terrain.edge == Edge::Wrap,
         };
         let Drifted { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
         let [worn, grown] = self.wear(terrain, maps, heading, covered.as_ref());
