@@ -193,13 +193,14 @@ impl<N: Number> Pass for Slip<'_, N> {
             return None;
         }
         // It may only come from other tiles.
-        let (mut grown, mut changes) = (0.0, false);
+        let (mut grown, mut changes) = ([0.0; SIDE], false);
         for (new, old) in out.iter().zip(&sand[1..]).take(rows) {
-            for (&new, &old) in new.iter().zip(&old[1..]).take(columns) {
-                grown += f64::from(new) - f64::from(old);
+            for (grown, (&new, &old)) in grown.iter_mut().zip(new.iter().zip(&old[1..])).take(columns) {
+                *grown += f64::from(new) - f64::from(old);
                 changes |= new != old;
             }
         }
+        let grown = grown.iter().sum();
         changes.then(|| (Box::new(out), [slid.total(), grown]))
     }
 }
