@@ -112,6 +112,10 @@ fn table(report: &Value) -> String {
             [published, "scalar_ns", "ratio", "default_ns"].map(|key| figure(of, key));
         text += &format!("{name:14} {published:13.2} {plain:11.2} {ratio:7.1} {default:11.2}   {unit}");
         let [share, default] = ["bandwidth_share", "default_bandwidth_share"].map(|key| 100.0 * figure(of, key));
+        let air = figure(of, "default_air_ns");
+        if air.is_finite() {
+            text += &format!(", by default cell and step, of which the air takes {air:.2}");
+        }
         if share.is_finite() {
             text += &format!(", {share:.0} % and {default:.0} % of the memory's speed");
         }

@@ -14,6 +14,7 @@ pub mod bounds;
 pub mod cells;
 pub mod edit;
 pub mod fault;
+pub mod fourier;
 pub mod generate;
 pub mod grid;
 pub mod ledger;

@@ -14,6 +14,7 @@ mod field;
 mod flight;
 pub mod law2020;
 mod params;
+mod response;
 mod settle;
 mod slip;
 mod steps;
@@ -22,6 +23,8 @@ mod tests;
 mod waves;
 mod weather;
 mod wetness;
+
+use rayon::prelude::*;
 
 use self::{
     air::Air,
@@ -63,6 +66,10 @@ const INFO: Info = Info {
         Stage {
             name: "gust",
             about: "The wind of the tick: how strong, where to, and how strong close to the ground.",
+        },
+        Stage {
+            name: "air",
+            about: "How the ground turns the wind and makes it stronger and weaker, if it has changed enough since that was found.",
         },
         Stage { name: "blow", about: "The wind lifts sand where it can carry more and drops it in the lee." },
         Stage { name: "slide", about: "What it left too steep slides down." },
@@ -111,8 +118,6 @@ pub struct Wind {
     /// Rounds of sliding after each, and the share of its load that the wind carries.
     rounds: u32,
     slows: f32,
-    /// Sand in the air that has gone on.
-    moved: Vec<f32>,
     /// How far sand in the air has got beyond whole cells, along columns and rows.
     way: [f64; 2],
     /// Sand that rounding has withheld from the ground, or, negative, has added to it, in metres times cells. What is left of
@@ -194,12 +199,20 @@ impl Process for Wind {
                 }
                 Progress::Done
             }
-            1 if self.has_grains() => {
-                self.blow(context, &mut maps);
+            1 => {
+                if self.has_grains() {
+                    self.see(context.terrain);
+                } else {
+                    self.meet(context.terrain, &mut maps);
+                }
                 Progress::Done
             }
-            1 => {
-                self.carry(context, &mut maps);
+            2 => {
+                if self.has_grains() {
+                    self.blow(context, &mut maps);
+                } else {
+                    self.carry(context, &mut maps);
+                }
                 Progress::Done
             }
             _ => {
@@ -341,7 +354,6 @@ impl Wind {
         let first_wave = self.waiting.len() + wave == self.started;
         let tracks = if context.watched && first_wave { self.setup.params.tracks as usize } else { 0 };
         let flight = Flight { starts: &starts, tracks, watched: context.watched };
-        self.see(terrain);
         let mut attempt = 1;
         let outcome = loop {
             let (outcome, bite) = self.fly(terrain, weather, flight);
@@ -403,9 +415,9 @@ impl Wind {
         };
         if !self.has_grains() {
             let Maps { path, flux, aloft, .. } = maps;
-            for (path, &aloft) in path.iter_mut().zip(aloft.iter()) {
+            path.par_iter_mut().zip(aloft.par_iter()).with_min_len(4096).for_each(|(path, &aloft)| {
                 *path += rate * (if aloft > 0.0 { 1.0 } else { 0.0 } - *path);
-            }
+            });
             if watched {
                 let steps = self.steps as f32;
                 flux.iter_mut().zip(aloft.iter()).for_each(|(flux, aloft)| *flux += rate * (steps * aloft - *flux));

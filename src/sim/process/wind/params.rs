@@ -55,7 +55,8 @@ pub struct Params {
     /// Where a second wind blows to.
     #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default"))]
     pub second_direction: f32,
-    /// Share of the time in which the second wind blows. Two winds from both sides make long ridges.
+    /// Share of the time in which the second wind blows. Each blows for a spell of ticks. Two winds from far apart make long ridges along
+    /// their mean.
     #[reflect(@knob(0.0..=1.0).source(OURS).main().only("mode=default"))]
     pub second_share: f32,
     /// How far the wind turns in a thousand ticks. Winds that come from several sides in turn heap sand into stars.

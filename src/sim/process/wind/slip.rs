@@ -8,97 +8,200 @@
 //!
 //! so what counts is the true slope, not that along rows, columns and diagonals: those would let sand lie at 35° between them where it
 //! lies at 33° along them. No cell gives more than a quarter of its sand to another. Over an open border the wind alone carries sand.
+//!
+//! The map is cut into tiles. After a round, only those are looked at again where sand slid, and those beside them: elsewhere
+//! nothing has changed, and nothing slid before.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::settle::closed;
 use crate::sim::{
-    cells::{Cells, Pass, RowKernel, over_row, with_vector_unit},
-    masked::{Number, Numbers, Rows, Scaled},
-    stencil::{Border, Quantities, Tally, Window},
-    strip::{Strip, for_strips},
+    cells::{Cells, MOST, Pass, RowKernel, over_row, with_vector_unit},
+    masked::{Number, Scaled},
+    stencil::{Border, Tally},
     terrain::Terrain,
 };
 
 /// Share k of what is too steep that slides in a round: up to 1/4 nothing swings.
 const SHARE: f32 = 0.24;
+/// Side of a tile, in cells.
+const SIDE: usize = MOST;
+/// The same with a cell more at either end.
+const WIDE: usize = SIDE + 2;
 
-/// Lets sand slide in a round. `lies` is the difference of height between cells at which it rests. Returns what slid and by how much the
-/// sand really grew, in metres times cells.
-pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>) -> [f64; 2] {
+/// Lets sand slide in so many rounds at most, fewer if it lies before. `lies` is the difference of height between cells at which it
+/// rests, and is the same everywhere if `even`. Returns what slid and by how much the sand really grew, in metres times cells.
+pub(super) fn slip(terrain: &mut Terrain, lies: Scaled<'_, 1>, even: bool, rounds: u32) -> [f64; 2] {
     let border = closed(terrain);
     let Terrain { bedrock, sand, .. } = terrain;
-    let bedrock = &bedrock[..];
-    let strips =
-        for_strips(border, [(&mut sand[..], border.width)], 1, |strip| with_vector_unit(Slip { strip, bedrock, lies }));
-    strips.iter().fold([0.0, 0.0], |[slid, grown], strip| [slid + strip[0], grown + strip[1]])
-}
-
-struct Slip<'a> {
-    strip: Strip<'a, 1>,
-    bedrock: &'a [f32],
-    lies: Scaled<'a, 1>,
-}
-
-/// Ground and sand.
-struct Loose<'a, 'layers> {
-    strip: &'a Strip<'layers, 1>,
-    bedrock: &'a [f32],
-}
-
-const GROUND: usize = 0;
-const SAND: usize = 1;
-
-impl Quantities<2> for Loose<'_, '_> {
-    #[inline(always)]
-    fn row<V: Cells>(&self, y: isize, [ground, sand]: [&mut [f32]; 2]) {
-        let width = ground.len();
-        let first = self.strip.border().on_map(y) * width;
-        sand.copy_from_slice(self.strip.row(0, y));
-        let bedrock = &self.bedrock[first..][..width];
-        ground.iter_mut().zip(bedrock).zip(&*sand).for_each(|((ground, rock), sand)| *ground = rock + sand);
-    }
-
-    fn beyond(&self, _: usize) -> [f32; 2] {
-        unreachable!("no border is open here")
-    }
-}
-
-impl Pass for Slip<'_> {
-    type Output = [f64; 2];
-
-    #[inline(always)]
-    fn run<V: Cells>(self) -> [f64; 2] {
-        match self.lies.rows(self.strip.border(), self.strip.rows().start - 1) {
-            Rows::Even(even) => self.run_with::<V>(even),
-            Rows::Masked(rows) => self.run_with::<V>(rows),
+    let tiles = Tiles::of(border);
+    let mut looked_at: Vec<usize> = (0..tiles.across * tiles.down).collect();
+    let mut sums = [0.0, 0.0];
+    for _ in 0..rounds {
+        let ground = Ground { bedrock, sand, border, lies, even };
+        let slid: Vec<Slid> = looked_at.par_iter().filter_map(|&tile| ground.slide(tile, tiles)).collect();
+        if slid.is_empty() {
+            break;
         }
+        sand.par_chunks_mut(SIDE * border.width).enumerate().for_each(|(band, rows)| {
+            let [first, last] =
+                [band, band + 1].map(|band| slid.partition_point(|slid| slid.tile < band * tiles.across));
+            for Slid { tile, sand, .. } in &slid[first..last] {
+                let columns = tiles.columns(*tile);
+                for (row, sand) in rows.chunks_mut(border.width).zip(&**sand) {
+                    row[columns.clone()].copy_from_slice(&sand[..columns.len()]);
+                }
+            }
+        });
+        sums = slid.iter().fold(sums, |[all, grown], slid| [all + slid.sum, grown + slid.grown]);
+        looked_at = tiles.around(slid.iter().map(|slid| slid.tile));
     }
+    sums
 }
 
-impl Slip<'_> {
-    #[inline(always)]
-    fn run_with<V: Cells>(self, mut lies: impl Numbers) -> [f64; 2] {
-        let Self { mut strip, bedrock, .. } = self;
-        let (Border { width, .. }, own) = (strip.border(), strip.rows());
-        lies.next(own.start - 1);
-        lies.next(own.start);
-        let mut window: Window<2> = Window::over(&strip, 1);
-        let (mut slid, mut grown) = (Tally::default(), 0.0);
-        for y in own {
-            window.fill_to::<V>(y + 1, &Loose { strip: &strip, bedrock });
-            lies.next(y + 1);
-            let lies = [y - 1, y, y + 1].map(|y| lies.row(0, y));
-            let [ground, sand] = [GROUND, SAND].map(|quantity| window.around(quantity, y));
-            let [out] = strip.rows_mut(y);
-            let mut slides = false;
-            let row = SlipRow { lies, ground, sand, out: &mut out[..width], slid: &mut slid, slides: &mut slides };
-            over_row::<V>(width, row);
-            slid.end_row(true);
-            if slides {
-                let changes = out[..width].iter().zip(&sand[1][1..]);
-                grown += changes.map(|(&new, &old)| f64::from(new) - f64::from(old)).sum::<f64>();
+/// How the map is cut. Tiles are numbered row by row.
+#[derive(Clone, Copy)]
+struct Tiles {
+    border: Border,
+    across: usize,
+    down: usize,
+}
+
+impl Tiles {
+    fn of(border: Border) -> Self {
+        Self { border, across: border.width.div_ceil(SIDE), down: border.height.div_ceil(SIDE) }
+    }
+
+    fn columns(&self, tile: usize) -> Range<usize> {
+        let first = tile % self.across * SIDE;
+        first..(first + SIDE).min(self.border.width)
+    }
+
+    fn rows(&self, tile: usize) -> Range<usize> {
+        let first = tile / self.across * SIDE;
+        first..(first + SIDE).min(self.border.height)
+    }
+
+    /// These tiles and those around each, in order.
+    fn around(&self, tiles: impl Iterator<Item = usize>) -> Vec<usize> {
+        let mut near = vec![false; self.across * self.down];
+        let beside =
+            |place: usize, count: usize| [-1, 0, 1].map(|step| self.border.edge.nearest(place as isize + step, count));
+        for tile in tiles {
+            for row in beside(tile / self.across, self.down) {
+                beside(tile % self.across, self.across)
+                    .iter()
+                    .for_each(|column| near[row * self.across + column] = true);
             }
         }
-        [slid.total(), grown]
+        (0..near.len()).filter(|&tile| near[tile]).collect()
+    }
+}
+
+/// What slid in a tile.
+struct Slid {
+    tile: usize,
+    /// Its sand afterwards.
+    sand: Box<[[f32; SIDE]; SIDE]>,
+    sum: f64,
+    grown: f64,
+}
+
+/// What slides, and where it rests.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    bedrock: &'a [f32],
+    sand: &'a [f32],
+    border: Border,
+    lies: Scaled<'a, 1>,
+    even: bool,
+}
+
+impl Ground<'_> {
+    /// What slides in a tile, if anything does.
+    fn slide(&self, tile: usize, tiles: Tiles) -> Option<Slid> {
+        let Border { width, height, edge } = self.border;
+        let (columns, rows) = (tiles.columns(tile), tiles.rows(tile));
+        let place = Places { columns: columns.len(), rows: rows.len() };
+        let [mut ground, mut sand, mut lies] = [[[0.0; WIDE]; WIDE]; 3];
+        for (line, y) in (rows.start as isize - 1..=rows.end as isize).enumerate() {
+            let y = edge.nearest(y, height);
+            let row = y * width..(y + 1) * width;
+            let (bedrock, layer) = (&self.bedrock[row.clone()], &self.sand[row]);
+            let (ground, sand) = (&mut ground[line], &mut sand[line]);
+            if columns.start > 0 && columns.start + SIDE < width {
+                let near = columns.start - 1..columns.start - 1 + WIDE;
+                sand.copy_from_slice(&layer[near.clone()]);
+                let rock = bedrock[near].iter().zip(&*sand);
+                ground.iter_mut().zip(rock).for_each(|(ground, (rock, sand))| *ground = rock + sand);
+            } else {
+                for column in 0..columns.len() + 2 {
+                    let x = edge.nearest((columns.start + column) as isize - 1, width);
+                    (ground[column], sand[column]) = (bedrock[x] + layer[x], layer[x]);
+                }
+            }
+            if !self.even {
+                for column in 0..columns.len() + 2 {
+                    let x = edge.nearest((columns.start + column) as isize - 1, width);
+                    [lies[line][column]] = self.lies.at(x, y);
+                }
+            }
+        }
+        let [even] = self.lies.at(0, 0);
+        let slid = if self.even {
+            with_vector_unit(Slip { place, ground: &ground, sand: &sand, lies: [even; WIDE] })
+        } else {
+            with_vector_unit(Slip { place, ground: &ground, sand: &sand, lies: lies.each_ref().map(|row| &row[..]) })
+        };
+        slid.map(|(sand, [sum, grown])| Slid { tile, sand, sum, grown })
+    }
+}
+
+/// Columns and rows of a tile.
+#[derive(Clone, Copy)]
+struct Places {
+    columns: usize,
+    rows: usize,
+}
+
+/// A round in a tile. All has a cell more around the tile.
+struct Slip<'a, N> {
+    place: Places,
+    ground: &'a [[f32; WIDE]; WIDE],
+    sand: &'a [[f32; WIDE]; WIDE],
+    lies: [N; WIDE],
+}
+
+impl<N: Number> Pass for Slip<'_, N> {
+    type Output = Option<(Box<[[f32; SIDE]; SIDE]>, [f64; 2])>;
+
+    #[inline(always)]
+    fn run<V: Cells>(self) -> Self::Output {
+        let Self { place: Places { columns, rows }, ground, sand, lies } = self;
+        let mut out = [[0.0; SIDE]; SIDE];
+        let (mut slid, mut slides) = (Tally::default(), false);
+        for (y, out) in out.iter_mut().enumerate().take(rows) {
+            let lies = [lies[y], lies[y + 1], lies[y + 2]];
+            let [ground, sand] = [ground, sand].map(|layer| [&layer[y][..], &layer[y + 1][..], &layer[y + 2][..]]);
+            let row = SlipRow { lies, ground, sand, out, slid: &mut slid, slides: &mut slides };
+            over_row::<V>(columns, row);
+            slid.end_row(slides);
+        }
+        if !slides {
+            return None;
+        }
+        // It may only come from other tiles.
+        let (mut grown, mut changes) = ([0.0; SIDE], false);
+        for (new, old) in out.iter().zip(&sand[1..]).take(rows) {
+            for (grown, (&new, &old)) in grown.iter_mut().zip(new.iter().zip(&old[1..])).take(columns) {
+                *grown += f64::from(new) - f64::from(old);
+                changes |= new != old;
+            }
+        }
+        let grown = grown.iter().sum();
+        changes.then(|| (Box::new(out), [slid.total(), grown]))
     }
 }
 
@@ -114,15 +217,20 @@ struct SlipRow<'a, N> {
 }
 
 impl<N: Number> SlipRow<'_, N> {
+    /// How much lower one cell around lies than another.
+    #[inline(always)]
+    fn falls<V: Cells>(&self, from: [usize; 2], to: [usize; 2], x: usize) -> V {
+        V::load(self.ground[from[0]], x + from[1]) - V::load(self.ground[to[0]], x + to[1])
+    }
+
     /// How much lower a cell beside this one is, and the square of the slope between them, as a difference of height between cells.
     #[inline(always)]
     fn slope<V: Cells>(&self, [row, column]: [usize; 2], x: usize) -> [V; 2] {
-        let height = |row: usize, column: usize| V::load(self.ground[row], x + column);
-        let falls = height(1, 1) - height(row, column);
+        let falls = self.falls::<V>([1, 1], [row, column], x);
         let (across, own) = if row == 1 {
-            (height(0, column) - height(2, column), height(0, 1) - height(2, 1))
+            (self.falls::<V>([0, column], [2, column], x), self.falls::<V>([0, 1], [2, 1], x))
         } else {
-            (height(row, 0) - height(row, 2), height(1, 0) - height(1, 2))
+            (self.falls::<V>([row, 0], [row, 2], x), self.falls::<V>([1, 0], [1, 2], x))
         };
         // The mean of squares, as of two slopes beside each other the steeper one slides.
         [falls, falls * falls + V::all(0.125) * (across * across + own * own)]
@@ -155,10 +263,10 @@ impl<N: Number> RowKernel for SlipRow<'_, N> {
             // As the cell lets it that gives.
             let other: V = self.lies[place[0]].at(x + place[1]);
             let giver = V::load(self.sand[place[0]], x + place[1]);
-            let choose = |down: V, up: V| falls.if_above(zero, down, up);
-            let steeper = one - choose(own, other) / square.sqrt().max(V::all(f32::MIN_POSITIVE));
-            let slides = V::all(SHARE) * (falls.max(-falls) * steeper.positive()).min(choose(sand, giver));
-            *change = choose(-slides, slides);
+            let (lies, most) = (falls.if_above(zero, own, other), falls.if_above(zero, sand, giver));
+            let steeper = one - lies / square.sqrt().max(V::all(f32::MIN_POSITIVE));
+            let slides = V::all(SHARE) * (falls.max(-falls) * steeper.positive()).min(most);
+            *change = falls.if_above(zero, -slides, slides);
         }
         // Each beside its opposite.
         let comes = (change[0] + change[1]) + (change[2] + change[3]);

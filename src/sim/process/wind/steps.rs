@@ -6,9 +6,10 @@ use super::{
     INFO, Maps, Params, Wind,
     air::Airflow,
     boundary::decay,
-    drift::{self, Beyond, Drift, Exchange},
+    drift::{self, Beyond, Drift, Drifted, Exchange},
     settle, slip,
     waves::{DUST, stronger},
+    weather::Weather,
     wetness::{SHELTERS, soak, surface},
 };
 use crate::sim::{
@@ -26,8 +27,6 @@ const STATED: f32 = 2.0;
 const SHORTEST: f32 = 0.4;
 /// What is shorter than a few of these, in cells or saturation lengths, the air does not feel.
 const BLUR: f32 = 1.5;
-/// The air is found again when the ground has changed by this share of the saturation length.
-const NEWS: f32 = 0.05;
 /// Sand that crosses a cell in a step over a plain, at most, as a share of the cell's volume up to its own size.
 const CROSSES: f32 = 0.1;
 /// In a tick sand in the air goes on by so many metres at least: far compared with what dunes do.
@@ -40,6 +39,9 @@ const ROUNDS: f32 = 24.0;
 const FULL: f32 = 0.25;
 /// How much of the turbulence is felt close to the ground.
 const UNEVEN: f32 = 0.1;
+/// How far sand in the air drifts down a slope to the side of the wind, as a share of its way along the wind and of the slope (Hersen
+/// 2004). Without it furrows along the wind neither grow nor vanish, and every sheet of sand is full of them.
+const PULLS: f32 = 0.15;
 /// Cells over which a streak is drawn.
 const STREAK: usize = 128;
 /// Share by which sand that flies over a plain wears rock, of what it does where it hits it.
@@ -98,24 +100,34 @@ impl Wind {
         row.carried = 0.0;
     }
 
+    /// Finds the wind over the ground, if that has changed enough.
+    pub(super) fn meet(&mut self, terrain: &Terrain, maps: &mut Maps) {
+        let Some(Weather { heading, .. }) = self.weather else { return };
+        let params = &self.setup.params;
+        let Params { speed_up, lead, .. } = *params;
+        let blur = BLUR * params.saturation_length.max(terrain.cell_size);
+        let wind = Airflow { heading, speed_up, lead, blur };
+        let covered = self.setup.covered(terrain, params.mode);
+        let under = covered.as_ref().map_or(speed_up, |covered| covered.params.speed_up);
+        if look(terrain, &mut maps.seen, wind.news(speed_up.max(under))) {
+            self.air.forget();
+        }
+        let more = covered.as_ref().filter(|_| under != speed_up).map(|covered| {
+            let under = under / speed_up.max(f32::MIN_POSITIVE);
+            let at = |x, y| 1.0 + (under - 1.0) * covered.mask.at(x, y);
+            Grid::from_fn(terrain.width(), terrain.height(), at)
+        });
+        self.air.find(&maps.seen, terrain, wind, more.as_ref());
+    }
+
     /// A step of the sand in the air.
     pub(super) fn carry(&mut self, context: &mut Context<'_>, maps: &mut Maps) {
         let terrain = &mut *context.terrain;
         let Some(weather) = self.weather else { return };
         let params = &self.setup.params;
-        let covered = self.setup.covered(terrain, params.mode);
-        if look(terrain, &mut maps.seen, NEWS * length(params, terrain.cell_size)) {
-            self.air.forget();
-        }
-        let more = covered.as_ref().filter(|covered| covered.params.speed_up != params.speed_up).map(|covered| {
-            let under = covered.params.speed_up / params.speed_up.max(f32::MIN_POSITIVE);
-            let at = |x, y| 1.0 + (under - 1.0) * covered.mask.at(x, y);
-            Grid::from_fn(terrain.width(), terrain.height(), at)
-        });
-        let Params { speed_up, lead, threshold, turbulence, .. } = *params;
+        let Params { threshold, turbulence, .. } = *params;
         let heading = weather.heading;
-        let blur = BLUR * params.saturation_length.max(terrain.cell_size);
-        self.air.find(&maps.seen, terrain, Airflow { heading, speed_up, lead, blur }, more.as_ref());
+        let covered = self.setup.covered(terrain, params.mode);
         if context.watched && self.left == self.steps {
             self.tracks =
                 self.streaks(terrain, heading, &maps.aloft, Stream::new(context.seed, "streaks", context.tick));
@@ -136,22 +148,28 @@ impl Wind {
             let over_plain = shear(weather.strength * stronger(params, own));
             [per_shear, over_plain, 1.0 - decay(cell_size / length(own, cell_size))]
         });
-        let before = drift::sum(&terrain.sand) + drift::sum(&maps.aloft);
-        let left = drift::shift(&maps.aloft, &mut terrain.sand, &mut self.moved, goes, beyond);
-        let (table, moved, most) = (&*self.table.0, &self.moved[..], FULL * cell_size);
-        let uneven = UNEVEN * turbulence;
-        let wet = &maps.wet[..];
-        let step = Drift { air: &self.air, moved, heading, exchange, threshold, wet, most, uneven, table };
-        let [lifted, dropped] = step.run(terrain, &mut maps.aloft);
-        let worn = self.wear(terrain, maps, heading, covered.as_ref());
-        let aloft = drift::sum(&maps.aloft);
-        self.owed += before + worn - left - drift::sum(&terrain.sand) - aloft;
+        let table = &*self.table.0;
+        let step = Drift {
+            air: &self.air,
+            goes,
+            beyond,
+            heading,
+            exchange,
+            threshold,
+            wet: &maps.wet,
+            most: FULL * cell_size,
+            uneven: UNEVEN * turbulence,
+            table,
+            pulls: PULLS / cell_size,
+            periodic: terrain.edge == Edge::Wrap,
+        };
+        let Drifted { lifted, dropped, left, stopped, aloft, missing } = step.run(terrain, &mut maps.aloft);
+        let [worn, grown] = self.wear(terrain, maps, heading, covered.as_ref());
+        self.owed += missing + worn - grown;
         self.left -= 1;
         self.setup.counts.substeps += 1;
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        // What a wall stopped has been dropped, too.
-        let stopped = (row.carried / area + lifted - dropped - left - aloft).max(0.0);
         row.eroded += lifted * area;
         row.deposited += (dropped + stopped) * area;
         row.moved += (lifted + dropped + stopped + 2.0 * worn) * area;
@@ -159,27 +177,30 @@ impl Wind {
         row.carried = aloft * area;
     }
 
-    /// Wears bare rock that faces the wind by what flies over it; what is worn off is sand. Returns how much that was, in metres times
-    /// cells.
+    /// Wears bare rock that faces the wind by what flies over it; what is worn off is sand. Returns how much that was and by how much
+    /// the sand really grew, in metres times cells.
     fn wear(
         &self,
         terrain: &mut Terrain,
         maps: &mut Maps,
         [cos, sin]: [f32; 2],
         covered: Option<&Covered<Params>>,
-    ) -> f64 {
+    ) -> [f64; 2] {
         let abrasion = Scaled::new(&self.setup.params, covered, |own| [own.abrasion]);
         if abrasion.at(0, 0) == [0.0] && covered.is_none() {
-            return 0.0;
+            return [0.0, 0.0];
         }
         let (width, height, cell_size, edge) = (terrain.width(), terrain.height(), terrain.cell_size, terrain.edge);
         let Terrain { bedrock, sand, water, softness, .. } = terrain;
-        let (seen, aloft, shear) = (&maps.seen, &maps.aloft, &self.air.shear);
+        let (seen, aloft, air) = (&maps.seen, &maps.aloft, &self.air);
         let layers = bedrock.par_chunks_mut(width).zip(sand.par_chunks_mut(width));
         let layers = layers.zip(maps.abraded.par_chunks_mut(width)).enumerate();
-        let worn: Vec<f64> = layers
+        let worn: Vec<[f64; 2]> = layers
             .map(|(y, ((bedrock, sand), abraded))| {
-                let mut sum = 0.0;
+                let mut sums = [0.0, 0.0];
+                if !sand.iter().fold(false, |bare, &sand| bare | (sand < DUST * cell_size)) {
+                    return sums;
+                }
                 for x in 0..width {
                     let cell = y * width + x;
                     if sand[x] >= DUST * cell_size || aloft[cell] <= 0.0 || water[cell] > SHELTERS {
@@ -190,18 +211,21 @@ impl Wind {
                     let rises = (at(column + 1, row) - at(column - 1, row)) * cos;
                     let rises = (rises + (at(column, row + 1) - at(column, row - 1)) * sin) * (0.5 / cell_size);
                     let [abrasion] = abrasion.at(x, y);
-                    let hits = 2.0 * softness[cell] * (rises.max(0.0) + GRAZES) * shear[cell];
+                    let [shear, _] = air.at(x, y);
+                    let hits = 2.0 * softness[cell] * (rises.max(0.0) + GRAZES) * shear;
                     let old = bedrock[x];
                     bedrock[x] = old - abrasion * aloft[cell] * hits;
                     let worn = old - bedrock[x];
+                    let before = sand[x];
                     sand[x] += worn;
                     abraded[x] += worn;
-                    sum += f64::from(worn);
+                    sums[0] += f64::from(worn);
+                    sums[1] += f64::from(sand[x]) - f64::from(before);
                 }
-                sum
+                sums
             })
             .collect();
-        worn.iter().sum()
+        worn.iter().fold([0.0, 0.0], |[worn, grown], row| [worn + row[0], grown + row[1]])
     }
 
     /// Lets sand slide that lies too steep.
@@ -215,16 +239,11 @@ impl Wind {
         });
         let area = terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
-        for _ in 0..self.rounds {
-            let [slid, grown] = slip::slip(terrain, lies);
-            row.moved += 2.0 * slid * area;
-            row.eroded += slid * area;
-            row.deposited += slid * area;
-            self.owed -= grown;
-            if slid == 0.0 {
-                break;
-            }
-        }
+        let [slid, grown] = slip::slip(terrain, lies, covered.is_none(), self.rounds);
+        row.moved += 2.0 * slid * area;
+        row.eroded += slid * area;
+        row.deposited += slid * area;
+        self.owed -= grown;
         self.owed = settle::repay(&mut terrain.sand, self.owed, context.tick, |_, sand| sand > 0.0);
     }
 
@@ -244,9 +263,8 @@ impl Wind {
         let way = |[mut x, mut y]: [f32; 2]| {
             let mut track = vec![[x, y]];
             while track.len() < STREAK {
-                let (column, row) = (x as usize, y as usize);
-                let lean = self.air.lean[row * (width + 2) + column + 1];
-                if self.air.shear[row * width + column] == 0.0 {
+                let [shear, lean] = self.air.at(x as usize, y as usize);
+                if shear == 0.0 {
                     break;
                 }
                 (x, y) = (x + cos - lean * sin, y + sin + lean * cos);
@@ -266,12 +284,14 @@ impl Wind {
 
 /// Looks at the ground, unless no cell has changed by more than `news` since it was last seen. Returns whether there are news.
 fn look(terrain: &Terrain, seen: &mut Grid, news: f32) -> bool {
-    let ground = |cell: usize| surface(terrain, cell);
-    let (seen_before, cells) = (&*seen, terrain.sand.len());
-    let new = |cell: usize| (ground(cell) - seen_before[cell]).abs() > news;
-    let changed = (0..cells).into_par_iter().with_min_len(4096).any(new);
+    let width = terrain.width();
+    let new = |(y, seen): (usize, &[f32])| {
+        let change = |(x, seen): (usize, &f32)| (surface(terrain, y * width + x) - seen).abs();
+        seen.iter().enumerate().map(change).fold(false, |any, change| any | (change > news))
+    };
+    let changed = seen.par_chunks(width).enumerate().any(new);
     if changed {
-        seen.par_iter_mut().enumerate().for_each(|(cell, seen)| *seen = ground(cell));
+        seen.par_iter_mut().enumerate().with_min_len(4096).for_each(|(cell, seen)| *seen = surface(terrain, cell));
     }
     changed
 }

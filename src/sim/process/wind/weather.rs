@@ -3,6 +3,10 @@
 use super::Params;
 use crate::sim::rng::Stream;
 
+/// Ticks for which the first or the second wind blows without the other. Sand that one of them lifts is carried on by the other only
+/// where they change.
+const SPELL: u64 = 25;
+
 /// A wind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weather {
@@ -23,9 +27,9 @@ impl Weather {
         let mut swing = || f64::from(2.0 * stream.unit() - 1.0);
         let (turn, gust) = (swing(), swing());
         let mut degrees = f64::from(params.direction);
-        // The second wind's ticks lie as evenly among the others as their share allows.
-        let share = f64::from(params.second_share);
-        if (tick as f64 * share).floor() > ((tick as f64 - 1.0) * share).floor() {
+        // The second wind's spells lie as evenly among the others as their share allows.
+        let (share, spell) = (f64::from(params.second_share), (tick.saturating_sub(1) / SPELL + 1) as f64);
+        if (spell * share).floor() > ((spell - 1.0) * share).floor() {
             degrees = f64::from(params.second_direction);
         }
         let mut turned = f64::from(params.turning) * (tick as f64 * 1e-3);
@@ -77,12 +81,16 @@ mod tests {
     }
 
     #[test]
-    fn the_second_wind_has_its_share_of_ticks() {
+    fn the_second_wind_has_its_share_of_ticks_in_spells() {
         let params = Params { direction: 0.0, second_direction: 90.0, second_share: 0.3, ..Params::default() };
         let second = (1..=1000_u64).filter(|&tick| {
             let weather = Weather::of(&params, tick, &mut Stream::new(1, "weather", tick));
             weather.heading[1] > 0.9
         });
-        assert!((second.count() as i32 - 300).abs() <= 1);
+        let second: Vec<u64> = second.collect();
+        assert!((second.len() as i32 - 300).abs() <= SPELL as i32);
+        assert!(
+            second.chunks(SPELL as usize).all(|spell| spell.last().is_some_and(|last| last - spell[0] == SPELL - 1))
+        );
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn soak(wet: &mut Grid, terrain: &Terrain, drying: f32) {
 }
 
 /// Height of what the wind blows over: the ground, or the water on it where that is deep.
+#[inline(always)]
 pub(super) fn surface(terrain: &Terrain, cell: usize) -> f32 {
     let water = terrain.water[cell];
     terrain.bedrock[cell] + terrain.sand[cell] + if water > SHELTERS { water } else { 0.0 }
