@@ -157,7 +157,7 @@ impl Pass for Down<'_> {
     #[inline(always)]
     fn run<V: Cells>(self) {
         let Self { transform, room, out: [one, other] } = self;
-        transform.run::<V>(room);
+        transform.run(room);
         let side = room.rows.len();
         for wave in 0..=side / 2 {
             for lane in (0..MOST).step_by(V::COUNT) {
@@ -208,7 +208,7 @@ impl Pass for Across<'_> {
     fn run<V: Cells>(self) {
         let Self { transform, answer: &Answer { wind, per_wave, ref across, .. }, down, room: [one, other], out } =
             self;
-        transform.run::<V>(one);
+        transform.run(one);
         let lanes: [[f32; MOST]; 2] =
             [0, 1].map(|part| std::array::from_fn(|lane| down.get(lane).map_or(0.0, |wave| wave[part])));
         let [cos, sin] = wind.heading.map(V::all);
@@ -230,8 +230,8 @@ impl Pass for Across<'_> {
             }
             other.rows.push(aside_row);
         }
-        transform.run::<V>(one);
-        transform.run::<V>(other);
+        transform.run(one);
+        transform.run(other);
         for (out, (one, other)) in out.chunks_exact_mut(2).zip(one.rows.iter().zip(&other.rows)) {
             (out[0], out[1]) = (*one, *other);
         }
@@ -248,6 +248,6 @@ impl Pass for Back<'_> {
 
     #[inline(always)]
     fn run<V: Cells>(self) {
-        self.transform.run::<V>(self.room);
+        self.transform.run(self.room);
     }
 }
