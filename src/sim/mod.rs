@@ -12,12 +12,14 @@ pub mod analysis;
 pub mod around;
 pub mod bounds;
 pub mod cells;
+pub mod drainage;
 pub mod edit;
 pub mod fault;
 pub mod generate;
 pub mod grid;
 pub mod ledger;
 pub mod masked;
+pub mod measure;
 pub mod memory;
 pub mod process;
 pub mod quantity;
@@ -390,6 +392,12 @@ impl Simulation {
     /// Simulated time since the start, in seconds: the sum over all processes that have a clock of their own.
     pub fn simulated_seconds(&self) -> f64 {
         self.slots.iter().map(|slot| slot.process.counts().seconds).sum()
+    }
+
+    /// Years that have passed since the start by the clock of geology, if a process that keeps one is on or has run.
+    pub fn years(&self) -> Option<f64> {
+        let mut kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
+        kept.find_map(|slot| slot.process.years())
     }
 
     /// What the solid account cannot explain, in cubic metres.

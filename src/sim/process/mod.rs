@@ -10,6 +10,7 @@ mod contract;
 #[cfg(test)]
 mod coupling;
 pub mod droplets;
+pub mod fluvial;
 pub mod guard;
 #[cfg(test)]
 mod guarded;
@@ -38,6 +39,7 @@ use super::{
 /// Every process, in the order in which a tick runs them.
 pub fn catalogue() -> Vec<Box<dyn AnyProcess>> {
     vec![
+        Box::new(fluvial::Fluvial::default()),
         Box::new(droplets::Droplets::default()),
         Box::new(runoff::Runoff::default()),
         Box::new(water::Water::default()),
@@ -91,6 +93,9 @@ pub struct Info {
     pub partly_masked: &'static [&'static str],
     /// What it remembers that projects of earlier versions don't have: there it begins empty.
     pub young: &'static [&'static str],
+    /// Values of parameters, by their names, with which it brings nothing from outside: then level ground stays level, and none
+    /// grows higher than what was there.
+    pub calm: &'static [(&'static str, &'static str)],
 }
 
 impl Info {
@@ -111,6 +116,7 @@ impl Info {
         silent: &[],
         partly_masked: &[],
         young: &[],
+        calm: &[],
     };
 
     /// Memory that it takes for each cell with so many threads, in bytes.
@@ -269,6 +275,11 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
         None
     }
 
+    /// Years that it has simulated, if its clock counts years.
+    fn years(&self) -> Option<f64> {
+        None
+    }
+
     /// A map that the process keeps besides the layers, if it keeps this one.
     fn map(&self, _: Quantity) -> Option<Grid> {
         None
@@ -312,6 +323,8 @@ pub trait AnyProcess: Send + Sync {
     fn talus(&self, terrain: &Terrain) -> Option<Grid>;
     /// See [`Process::wind`].
     fn wind(&self) -> Option<wind::Weather>;
+    /// See [`Process::years`].
+    fn years(&self) -> Option<f64>;
     /// See [`Process::map`].
     fn map(&self, quantity: Quantity) -> Option<Grid>;
     /// A copy in the same state.
@@ -383,6 +396,10 @@ impl<P: Process> AnyProcess for P {
 
     fn wind(&self) -> Option<wind::Weather> {
         Process::wind(self)
+    }
+
+    fn years(&self) -> Option<f64> {
+        Process::years(self)
     }
 
     fn map(&self, quantity: Quantity) -> Option<Grid> {

@@ -116,6 +116,7 @@ const INFO: Info = Info {
     silent: &[],
     partly_masked: &[],
     young: &[],
+    calm: &[],
 };
 
 /// The process: parameters and counts.

@@ -85,6 +85,7 @@ const INFO: Info = Info {
     silent: &[],
     partly_masked: &[],
     young: &[],
+    calm: &[],
 };
 
 /// Of a pair's excess, what slides in a tick.
