@@ -11,6 +11,7 @@ pub mod aligned;
 pub mod analysis;
 pub mod around;
 pub mod bounds;
+pub mod breach;
 pub mod cells;
 pub mod drainage;
 pub mod edit;

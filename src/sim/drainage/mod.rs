@@ -168,6 +168,11 @@ impl Drainage {
         (ground < level).then_some(level)
     }
 
+    /// Whether any neighbour of a cell lies lower, on this ground.
+    pub fn falls(&self, cell: usize, ground: &[f32]) -> bool {
+        (0..8).filter_map(|step| neighbour(self.border, cell, step)).any(|other| ground[other] < ground[cell])
+    }
+
     /// How deep water would stand in the hollows of this ground, in metres.
     pub fn lakes(&self, ground: &Grid) -> Grid {
         let depth = |(cell, &ground): (usize, &f32)| self.lake(cell, ground).map_or(0.0, |level| level - ground);

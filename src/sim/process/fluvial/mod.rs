@@ -18,6 +18,7 @@
 
 mod creep;
 pub mod grow;
+mod lakes;
 mod layers;
 mod params;
 mod solve;

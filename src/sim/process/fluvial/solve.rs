@@ -13,8 +13,8 @@
 //! is the sum of p. The scheme is stable for every δt. Of what changes it:
 //!
 //! - Ground that stands steeper above its receiver than the critical slope slides before: the river gets it at that place.
-//! - In a lake nothing is cut, κ = 0, and nothing is laid down above the level of its pass. Elsewhere deposits stand no steeper
-//!   than the critical slope.
+//! - In a lake nothing is cut, κ = 0, and nothing is laid down above the level of its pass. Nowhere do deposits stand steeper than
+//!   the critical slope.
 //! - Without deposition the slope may have an exponent: x + κ·xⁿ = z − z_b for the fall x is solved by Newton's method
 //!   (Braun & Willett 2013).
 //! - Sand is cut first. It lasts for a share of the tick, as long as the present slope lets it; for the rest rock is cut.
@@ -29,6 +29,9 @@ use crate::sim::{drainage::Drainage, process::Mode, terrain::Terrain};
 /// Trees that a thread works on at once are those of so many parts of the outlets.
 const PARTS: usize = 256;
 
+/// Powers of areas that are worked out beforehand.
+const POWERS: usize = 4096;
+
 /// A cell of a tree.
 #[derive(Clone, Copy)]
 struct Node {
@@ -37,7 +40,7 @@ struct Node {
     below: u32,
     /// Height after sliding, in metres.
     ground: f32,
-    /// Rained-on area above and here, in square metres.
+    /// Rained-on area above and here, in cells.
     area: f32,
     /// Σp in cubic metres on the way down, then f, then w, in metres.
     flux: f64,
@@ -74,6 +77,8 @@ pub(super) struct Rivers<'a> {
     cell_area: f64,
     solid: bool,
     linear: bool,
+    /// A^m·δt of the first whole numbers of cells, which most areas are.
+    powers: Vec<f64>,
 }
 
 impl<'a> Rivers<'a> {
@@ -84,7 +89,7 @@ impl<'a> Rivers<'a> {
         terrain: &'a Terrain,
         ground: &'a [f32],
     ) -> Self {
-        Self {
+        let mut rivers = Self {
             params,
             numbers,
             drainage,
@@ -94,7 +99,16 @@ impl<'a> Rivers<'a> {
             cell_area: terrain.cell_area(),
             solid: params.mode == Mode::Published,
             linear: params.deposition > 0.0 || params.slope_exponent == 1.0,
-        }
+            powers: Vec::new(),
+        };
+        rivers.powers = (0..POWERS.min(ground.len())).map(|cells| rivers.power(cells as f32)).collect();
+        rivers
+    }
+
+    /// A^m·δt for so many cells.
+    fn power(&self, cells: f32) -> f64 {
+        let power = libm::powf(cells * self.cell_area as f32, self.params.area_exponent);
+        f64::from(power) * f64::from(self.params.years_per_tick)
     }
 
     /// Fills in by how much the ground grows and the drained areas, per cell. Returns what leaves at the outlets, in cubic metres.
@@ -110,7 +124,7 @@ impl<'a> Rivers<'a> {
                 let cell = node.cell as usize;
                 let slid = f64::from(node.ground) - f64::from(self.ground[cell]);
                 change.set(cell, (slid + node.flux) as f32);
-                areas.set(cell, node.area);
+                areas.set(cell, node.area * self.cell_area as f32);
             }
             left
         });
@@ -120,7 +134,6 @@ impl<'a> Rivers<'a> {
 
     /// Lists a tree from its outlet upwards; what is too steep slides.
     fn climb(&self, outlet: u32, nodes: &mut Vec<Node>) {
-        let cell_area = self.cell_area as f32;
         self.drainage.climb(outlet, |cell, below: u32| {
             let here = nodes.len() as u32;
             let index = cell as usize;
@@ -133,7 +146,7 @@ impl<'a> Rivers<'a> {
             };
             let rain = self.terrain.rain.as_ref().map_or(1.0, |rain| rain[index]);
             let slid = (f64::from(own) - f64::from(ground)) * self.cell_area;
-            nodes.push(Node { cell, below, ground, area: cell_area * rain, flux: slid, follow: 0.0 });
+            nodes.push(Node { cell, below, ground, area: rain, flux: slid, follow: 0.0 });
             here
         });
     }
@@ -159,16 +172,13 @@ impl<'a> Rivers<'a> {
                 continue;
             }
             let fall = f64::from(node.ground) - f64::from(base);
-            let settles = if node.area > 0.0 { numbers.deposition / f64::from(node.area) } else { 0.0 };
+            let settles = if node.area > 0.0 { numbers.deposition / (f64::from(node.area) * self.cell_area) } else { 0.0 };
             let share = self.cell_area + node.follow;
             let whole = 1.0 + cut + settles * share;
-            let room = match lake {
-                Some(level) => f64::from(level) - f64::from(node.ground),
-                None => {
-                    numbers.critical_slope * self.drainage.distance(node.cell as usize) * self.cell_size - fall
-                }
-            };
-            let grows = ((settles * node.flux - cut * fall) / whole).min(room.max(0.0));
+            let stands = numbers.critical_slope * self.drainage.distance(node.cell as usize) * self.cell_size;
+            let under = lake.map_or(f64::INFINITY, |level| f64::from(level) - f64::from(node.ground));
+            let room = (stands - fall).min(under).max(0.0);
+            let grows = ((settles * node.flux - cut * fall) / whole).min(room);
             let follows = cut / whole;
             (nodes[here].flux, nodes[here].follow) = (grows, follows);
             let to = &mut nodes[below];
@@ -184,7 +194,10 @@ impl<'a> Rivers<'a> {
         let cell = node.cell as usize;
         let params = self.params;
         let far = self.drainage.distance(cell) * self.cell_size;
-        let power = f64::from(libm::powf(node.area, params.area_exponent)) * f64::from(params.years_per_tick);
+        let power = match self.powers.get(node.area as usize) {
+            Some(power) if node.area.fract() == 0.0 => *power,
+            _ => self.power(node.area),
+        };
         let power = if self.linear { power / far } else { power / libm::pow(far, params.slope_exponent.into()) };
         let own = self.numbers.at(cell).erodibility * power;
         if self.solid {
