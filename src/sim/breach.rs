@@ -17,8 +17,9 @@ pub struct Limits {
 /// What was cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breached {
-    /// Hollows that drain now, and those that were left.
+    /// Hollows that drain now.
     pub cut: usize,
+    /// Hollows whose cut would have gone beyond the limits.
     pub left: usize,
     /// What was taken away, in cubic metres.
     pub volume: f64,
@@ -84,12 +85,7 @@ fn lower(terrain: &mut Terrain, cell: usize, height: f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{
-        grid::Grid,
-        measure::Measures,
-        rng::Stream,
-        terrain::Edge,
-    };
+    use crate::sim::{grid::Grid, measure::Measures, rng::Stream, terrain::Edge};
 
     const FREE: Limits = Limits { length: 1e9, depth: 1e9 };
 

@@ -95,9 +95,11 @@ impl Quantity {
                 "m²",
                 "Land whose rain passes here. Times the rain of a second, it is the river's discharge.",
             ),
-            Quantity::DrainageArea => {
-                ("Drainage area", "m²", "Land whose rain runs past here, as uplift and rivers found it in the last tick.")
-            }
+            Quantity::DrainageArea => (
+                "Drainage area",
+                "m²",
+                "Land whose rain runs past here, as uplift and rivers found it in the last tick.",
+            ),
             Quantity::Change => {
                 ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
             }
@@ -147,7 +149,9 @@ impl Simulation {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
             Quantity::StreamDischarge
             | Quantity::DrainageArea
-            | Quantity::WindPath | Quantity::WindFlux | Quantity::Abrasion => {
+            | Quantity::WindPath
+            | Quantity::WindFlux
+            | Quantity::Abrasion => {
                 let kept = self.slots.iter().find_map(|slot| slot.process.map(quantity));
                 return kept.unwrap_or_else(|| Grid::filled(width, height, 0.0));
             }

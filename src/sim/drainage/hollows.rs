@@ -59,7 +59,7 @@ impl Drainage {
             self.hollow[cell as usize] = 0;
         }
         self.levels.truncate(1);
-        let mut ranges = vec![0..0];
+        let mut ranges = vec![Range::default()];
         let mut next_outlet = 0;
         for cell in 0..self.len() {
             if self.to[cell] != NONE {

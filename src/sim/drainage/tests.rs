@@ -50,13 +50,19 @@ fn every_cell_drains_and_lakes_stand_as_high_as_a_flood() {
                 let mut seen = vec![false; ground.len()];
                 found.outlets().iter().for_each(|&outlet| seen[outlet as usize] = true);
                 for &(cell, receiver) in order.links() {
-                    assert!(seen[receiver as usize] && !seen[cell as usize], "{edge:?}: a cell comes before its receiver");
+                    assert!(
+                        seen[receiver as usize] && !seen[cell as usize],
+                        "{edge:?}: a cell comes before its receiver"
+                    );
                     seen[cell as usize] = true;
                 }
                 assert!(seen.iter().all(|&seen| seen), "{edge:?}: cells do not drain");
                 let level = flooded(&ground, &found);
                 let lakes = found.lakes(&ground);
-                let same = lakes.iter().zip(level.iter().zip(ground.iter())).all(|(lake, (level, ground))| *lake == level - ground);
+                let same = lakes
+                    .iter()
+                    .zip(level.iter().zip(ground.iter()))
+                    .all(|(lake, (level, ground))| *lake == level - ground);
                 assert!(same, "{edge:?}: lakes stand at other levels");
                 let areas = found.areas(|_| 1.0);
                 let left: f64 = found.outlets().iter().map(|&outlet| areas[outlet as usize]).sum();

@@ -51,9 +51,9 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
     let fading = |far: f64| 0.5 + 0.5 * libm::cos(std::f64::consts::PI * far.clamp(0.0, 1.0));
     match kind {
         Uplift::Uniform => Grid::filled(width, height, 1.0),
-        Uplift::Dome => {
-            frame.sample(|u, v| fading(((u / half_width) * (u / half_width) + (v / half_height) * (v / half_height)).sqrt()))
-        }
+        Uplift::Dome => frame.sample(|u, v| {
+            fading(((u / half_width) * (u / half_width) + (v / half_height) * (v / half_height)).sqrt())
+        }),
         Uplift::Belt => frame.sample(|u, v| fading(beside(u, v).abs() / BELT)),
         Uplift::Fault => frame.sample(|u, v| fading(0.5 + beside(u, v) / RAMP)),
         Uplift::Patches => normalized(frame.sample(|u, v| noise.get([PATCHES * u + place, PATCHES * v + other])), 1.0),

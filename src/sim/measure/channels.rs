@@ -1,10 +1,6 @@
 //! Rivers as numbers: area, slope, χ, and lines through them.
 
-use super::super::{
-    drainage::Drainage,
-    grid::Grid,
-    terrain::Terrain,
-};
+use super::super::{drainage::Drainage, grid::Grid, terrain::Terrain};
 
 /// Classes of area in a tenfold, and cells that a class must have.
 const CLASSES: f64 = 10.0;

@@ -107,9 +107,8 @@ fn windowed(ground: &Grid) -> Vec<Complex<f64>> {
         }
     }
     let (along_x, along_y) = (along_x / xx.max(1.0), along_y / yy.max(1.0));
-    let hann = |place: usize, count: usize| {
-        0.5 - 0.5 * libm::cos(std::f64::consts::TAU * (place as f64 + 0.5) / count as f64)
-    };
+    let hann =
+        |place: usize, count: usize| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * (place as f64 + 0.5) / count as f64);
     let mut values = Vec::with_capacity(ground.len());
     for y in 0..height {
         for x in 0..width {

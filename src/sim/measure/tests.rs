@@ -43,10 +43,10 @@ fn noise_is_told_from_land() {
 
 #[test]
 fn directions_of_a_pyramid_and_a_cone_and_of_level_ground() {
-    let at = |place: usize| place as f32 - 40.0;
-    let pyramid = Grid::from_fn(81, 81, |x, y| -at(x).abs().max(at(y).abs()));
+    let at = |place: usize| place as f32 - 100.0;
+    let pyramid = Grid::from_fn(201, 201, |x, y| -at(x).abs().max(at(y).abs()));
     // Level beyond a circle, so that no direction has more cells than another.
-    let cone = Grid::from_fn(81, 81, |x, y| -(at(x) * at(x) + at(y) * at(y)).min(1500.0));
+    let cone = Grid::from_fn(201, 201, |x, y| -(at(x) * at(x) + at(y) * at(y)).min(9500.0));
     let [fourth, eighth] = aspect_harmonics(&pyramid);
     assert!(fourth > 0.9 && eighth > 0.9, "{fourth} {eighth}");
     let [fourth, eighth] = aspect_harmonics(&cone);
@@ -67,7 +67,12 @@ fn the_spectrum_of_waves_falls_as_it_was_made_to() {
                 // As many waves in every ring of wave numbers, so that power per area of the plane falls by 2 more.
                 let size = 0.02 * (0.5_f64 / 0.02).powf(stream.unit().into());
                 let (sine, cosine) = (std::f64::consts::TAU * f64::from(stream.unit())).sin_cos();
-                [size * cosine, size * sine, std::f64::consts::TAU * f64::from(stream.unit()), size.powf(1.0 - 0.5 * exponent)]
+                [
+                    size * cosine,
+                    size * sine,
+                    std::f64::consts::TAU * f64::from(stream.unit()),
+                    size.powf(1.0 - 0.5 * exponent),
+                ]
             })
             .collect();
         let ground = Grid::from_fn(128, 128, |x, y| {

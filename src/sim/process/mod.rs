@@ -39,12 +39,12 @@ use super::{
 /// Every process, in the order in which a tick runs them.
 pub fn catalogue() -> Vec<Box<dyn AnyProcess>> {
     vec![
-        Box::new(fluvial::Fluvial::default()),
         Box::new(droplets::Droplets::default()),
         Box::new(runoff::Runoff::default()),
         Box::new(water::Water::default()),
         Box::new(thermal::Thermal::default()),
         Box::new(wind::Wind::default()),
+        Box::new(fluvial::Fluvial::default()),
     ]
 }
 

@@ -92,8 +92,12 @@ pub fn grow(
             };
             let cells = (size.0 * size.1) as f64;
             let part = if level == 0 { 0.0 } else { tick as f64 / FINER_TICKS as f64 };
-            let growth =
-                Growth { level, levels: sizes.len(), share: ((done + part * cells) / most) as f32, terrain: &run.terrain };
+            let growth = Growth {
+                level,
+                levels: sizes.len(),
+                share: ((done + part * cells) / most) as f32,
+                terrain: &run.terrain,
+            };
             if tick.is_multiple_of(5) && !show(growth) {
                 return None;
             }

@@ -96,9 +96,7 @@ struct CellNumbers {
 
 impl<'a> Numbers<'a> {
     fn new(params: &Params, covered: Option<&'a Covered<Params>>, width: usize) -> Self {
-        let of = |params: &Params| {
-            [params.erodibility, params.deposition, params.critical_slope, params.uplift_rate]
-        };
+        let of = |params: &Params| [params.erodibility, params.deposition, params.critical_slope, params.uplift_rate];
         Self { even: Scaled::new(params, covered, of), width, masked: covered.is_some() }
     }
 

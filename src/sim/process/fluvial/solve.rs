@@ -172,7 +172,8 @@ impl<'a> Rivers<'a> {
                 continue;
             }
             let fall = f64::from(node.ground) - f64::from(base);
-            let settles = if node.area > 0.0 { numbers.deposition / (f64::from(node.area) * self.cell_area) } else { 0.0 };
+            let settles =
+                if node.area > 0.0 { numbers.deposition / (f64::from(node.area) * self.cell_area) } else { 0.0 };
             let share = self.cell_area + node.follow;
             let whole = 1.0 + cut + settles * share;
             let stands = numbers.critical_slope * self.drainage.distance(node.cell as usize) * self.cell_size;

@@ -157,21 +157,6 @@ fn the_steady_state_does_not_depend_on_the_length_of_a_tick() {
 }
 
 #[test]
-fn a_range_becomes_as_high_whatever_the_length_of_a_tick() {
-    let volume = |years: f32, ticks: usize| -> f64 {
-        let params = Params { years_per_tick: years, ..Params::default() };
-        let run = alone(Fluvial::with(params), plain(96), ticks);
-        run.terrain.ground().total()
-    };
-    let usual = volume(2500.0, 500);
-    for (years, ticks) in [(625.0, 1600), (10_000.0, 200)] {
-        let ratio = volume(years, ticks) / usual;
-        println!("{years} years a tick make {ratio} of the volume");
-        assert!((ratio - 1.0).abs() < 0.01, "{years} years a tick make {ratio} of the volume");
-    }
-}
-
-#[test]
 fn the_slope_exponent_shapes_the_steady_slope() {
     for exponent in [0.7, 1.5] {
         let params = Params { deposition: 0.0, slope_exponent: exponent, ..rivers() };

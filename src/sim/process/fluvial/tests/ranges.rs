@@ -70,7 +70,8 @@ fn divides(terrain: &Terrain) -> Vec<[f64; 2]> {
 
 /// Main divides of a range of one resolution lie where those of another do: mean distance, as a share of the width.
 fn apart(side: usize, seed: u64) -> f64 {
-    let [coarse, fine] = [(side, 30.0), (2 * side, 15.0)].map(|(side, cell)| divides(&range(&ground(side, cell), seed)));
+    let [coarse, fine] =
+        [(side, 30.0), (2 * side, 15.0)].map(|(side, cell)| divides(&range(&ground(side, cell), seed)));
     let nearest = |place: &[f64; 2]| {
         let squares = coarse.iter().map(|other| (place[0] - other[0]).powi(2) + (place[1] - other[1]).powi(2));
         squares.fold(f64::INFINITY, f64::min).sqrt()
@@ -120,7 +121,9 @@ fn a_range_respects_where_land_rises_and_how_soft_it_is() {
     terrain.uplift = Some(halves(1.0, 0.2));
     let risen = range(&terrain, 2);
     for (range, ratio) in [(hard, 1.5), (risen, 2.0)] {
-        let sum = |from: usize| -> f64 { (0..160 * 160).filter(|cell| cell % 160 / 80 == from).map(|cell| f64::from(range.bedrock[cell])).sum() };
+        let sum = |from: usize| -> f64 {
+            (0..160 * 160).filter(|cell| cell % 160 / 80 == from).map(|cell| f64::from(range.bedrock[cell])).sum()
+        };
         assert!(sum(0) > ratio * sum(1), "{} of {}", sum(0), sum(1));
     }
 }
