@@ -2,8 +2,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 
-use super::{Drainage, NONE, neighbour, receivers::mixed};
-use crate::sim::drainage::Diagonal;
+use super::{Diagonal, Drainage, NONE, STEPS, neighbour, receivers::mixed};
+use crate::sim::stencil::Border;
 
 /// A pass out of a hollow.
 #[derive(Clone, Copy)]
@@ -50,6 +50,19 @@ impl Ord for Pass {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.rank().cmp(&other.rank())
     }
+}
+
+/// The steps from a cell that stay on the map, and where they lead.
+#[inline(always)]
+fn around(border: Border, cell: usize) -> impl Iterator<Item = (u8, usize)> {
+    let (x, y) = (cell % border.width, cell / border.width);
+    let inner = x > 0 && y > 0 && x + 1 < border.width && y + 1 < border.height;
+    (0..8).filter_map(move |step| {
+        let (dx, dy) = STEPS[step as usize];
+        let inside = || (cell as isize + dy * border.width as isize + dx) as usize;
+        let to = if inner { inside() } else { neighbour(border, cell, step)? };
+        Some((step, to))
+    })
 }
 
 impl Drainage {
@@ -118,8 +131,7 @@ impl Drainage {
         for (number, range) in ranges.iter().enumerate().skip(1) {
             let mut lowest: Option<Pass> = None;
             for &cell in &self.members[range.clone()] {
-                for step in 0..8 {
-                    let Some(to) = neighbour(self.border, cell as usize, step) else { continue };
+                for (step, to) in around(self.border, cell as usize) {
                     if self.hollow[to] == 0 {
                         let found = pass(cell as usize, to, step, f32::NEG_INFINITY, number as u32);
                         lowest = Some(lowest.map_or(found, |lowest| lowest.min(found)));
@@ -138,8 +150,7 @@ impl Drainage {
             self.levels[number] = joined.level;
             self.lead(joined.cell as usize, joined.step);
             for &cell in &self.members[ranges[number].clone()] {
-                for step in 0..8 {
-                    let Some(beside) = neighbour(self.border, cell as usize, step) else { continue };
+                for (step, beside) in around(self.border, cell as usize) {
                     let other = self.hollow[beside];
                     if other != 0 && self.levels[other as usize] == f32::INFINITY {
                         offer(pass(beside, cell as usize, step ^ 4, joined.level, other), &mut heap);

@@ -91,7 +91,7 @@ pub enum Generator {
 impl Generator {
     /// Memory that it takes for each cell while it works, besides the layers, in bytes. Measured by `tests/memory.rs`.
     pub fn bytes_per_cell(self) -> usize {
-        if self == Self::Range { 170 } else { 0 }
+        if self == Self::Range { 140 } else { 0 }
     }
 }
 
