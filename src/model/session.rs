@@ -214,6 +214,7 @@ impl Session {
         let (width, height) = self.size();
         let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
         let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(self.simulation.threads())).sum::<usize>();
+        let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
         let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
         (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.len() + usize::from(nodata))
     }

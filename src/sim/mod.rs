@@ -11,7 +11,9 @@ pub mod aligned;
 pub mod analysis;
 pub mod around;
 pub mod bounds;
+pub mod breach;
 pub mod cells;
+pub mod drainage;
 pub mod edit;
 pub mod fault;
 pub mod fourier;
@@ -19,6 +21,7 @@ pub mod generate;
 pub mod grid;
 pub mod ledger;
 pub mod masked;
+pub mod measure;
 pub mod memory;
 pub mod process;
 pub mod quantity;
@@ -408,6 +411,12 @@ impl Simulation {
     /// says that a tick of it stands for.
     pub fn simulated_seconds(&self) -> f64 {
         self.seconds
+    }
+
+    /// Years that have passed since the start by the clock of geology, if a process that keeps one is on or has run.
+    pub fn years(&self) -> Option<f64> {
+        let mut kept = self.slots.iter().filter(|slot| slot.enabled || slot.process.counts() != Counts::default());
+        kept.find_map(|slot| slot.process.years())
     }
 
     /// What the solid account cannot explain, in cubic metres.

@@ -13,6 +13,8 @@ pub enum Quantity {
     Discharge,
     /// Land whose rain the droplets bring past a cell.
     StreamDischarge,
+    /// Land whose rain runs past a cell, as uplift and rivers found it.
+    DrainageArea,
     /// How much higher the ground lies than at the start.
     Change,
     /// Slope, as a multiple of the slope at which the ground would slide or crumble.
@@ -46,6 +48,7 @@ impl Quantity {
             Self::Speed,
             Self::Discharge,
             Self::StreamDischarge,
+            Self::DrainageArea,
             Self::Change,
             Self::Steepness,
             Self::WindPath,
@@ -95,6 +98,11 @@ impl Quantity {
                 "Discharge of the droplets",
                 "m²",
                 "Land whose rain passes here. Times the rain of a second, it is the river's discharge.",
+            ),
+            Quantity::DrainageArea => (
+                "Drainage area",
+                "m²",
+                "Land whose rain runs past here, as uplift and rivers found it in the last tick.",
             ),
             Quantity::Change => {
                 ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
@@ -154,6 +162,7 @@ impl Simulation {
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
             Quantity::StreamDischarge
+            | Quantity::DrainageArea
             | Quantity::WindPath
             | Quantity::WindFlux
             | Quantity::Abrasion

@@ -124,6 +124,11 @@ const OTHERS: [(&str, &str, Content); 20] = [
         Content::Moves(|run| run.quantity(Quantity::StreamDischarge)),
     ),
     (
+        "drainage-area",
+        "Land whose rain runs past a cell, as uplift and rivers found it, in square metres.",
+        Content::Moves(|run| run.quantity(Quantity::DrainageArea)),
+    ),
+    (
         "stream-x",
         "Discharge of the droplets times its direction to the right, in square metres.",
         Content::Moves(|run| part(run, run.momentum(), 0)),

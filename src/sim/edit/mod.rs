@@ -18,6 +18,7 @@ pub use self::{
 };
 use super::{
     Simulation,
+    breach::{Breached, Limits, breach},
     grid::Grid,
     terrain::{Layer, Matter, Terrain},
 };
@@ -99,6 +100,13 @@ impl Simulation {
     pub fn exchange(&mut self, patch: &mut Patch) {
         let grown = patch.exchange(&mut self.terrain);
         self.ledger.solid.edits += grown * self.terrain.cell_area();
+    }
+
+    /// Cuts outlets for the hollows of the ground, as far as the limits allow.
+    pub fn carve_outlets(&mut self, limits: Limits) -> Breached {
+        let mut breached = Breached::default();
+        self.edit(|simulation| breached = breach(&mut simulation.terrain, limits));
+        breached
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut Self)) {

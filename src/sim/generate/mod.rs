@@ -9,7 +9,9 @@ mod faulting;
 mod fields;
 mod fractal;
 mod frame;
+mod range;
 mod softness;
+mod uplift;
 mod valley;
 
 use bevy_reflect::Reflect;
@@ -21,6 +23,7 @@ use super::{
 use crate::params::{choice, knob};
 use frame::Frame;
 pub use softness::softness_map;
+pub use uplift::{Uplift, uplift_map};
 
 /// Source of the default terrain.
 const D1: &str = "SimpleErosion (McDonald 2020)";
@@ -33,7 +36,7 @@ const G1: &str = "UIUC CS 418, faulting planes";
 
 /// How the starting heights are made.
 ///
-/// The kinds up to `Valley` are random; their lowest cell lies at 0 and their highest at the relief. The others are
+/// The kinds up to `Range` are random; their lowest cell lies at 0 and their highest at the relief. The others are
 /// regular test fields; lengths are those of an ideal shape that the cell centres sample, x runs along columns and y
 /// along rows.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub enum Generator {
     /// A valley that winds from the upper border down to the lower one, its floor as wide as the feature size to each side,
     /// through country that is as rugged as fbm makes it.
     Valley,
+    /// A range that rivers have cut while it rose, and that they drain over the map's edge: it has no hollows.
+    Range,
     /// One inclined plane, from 0 at the left border to the relief at the right.
     Plane,
     /// Two level halves, 0 on the left and the relief on the right, joined by a slope two feature sizes wide.
@@ -81,6 +86,13 @@ pub enum Generator {
     TwoVessels,
     /// A Gaussian hill with the feature size as its standard deviation.
     Hill,
+}
+
+impl Generator {
+    /// Memory that it takes for each cell while it works, besides the layers, in bytes. Measured by `tests/memory.rs`.
+    pub fn bytes_per_cell(self) -> usize {
+        if self == Self::Range { 140 } else { 0 }
+    }
 }
 
 /// How the softness of the bedrock is made.
@@ -219,6 +231,7 @@ pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
         }
         Generator::DiamondSquare => normalized(diamond_square::heights(params.hurst, frame, seed), params.relief),
         Generator::Faulting => normalized(faulting::heights(params.faults, frame, seed), params.relief),
+        Generator::Range => normalized(range::heights(params, (frame.width, frame.height), seed), params.relief),
         Generator::Valley => normalized(valley::heights(params, frame, seed), params.relief),
         _ => fields::heights(params, frame),
     };

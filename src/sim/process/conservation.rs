@@ -127,7 +127,7 @@ fn try_out(keys: &[&str], ticks: usize) {
         assert_healthy(&run, &said);
         // Processes together can carry the land around many times over.
         let moved = run.ledger.solid.sum(|row| row.moved);
-        let whole = if keys.len() > 1 { start.max(moved) } else { start };
+        let whole = if keys.len() > 1 { start.max(moved) } else { start + run.ledger.solid.sum(|row| row.inflow) };
         fault(&run, start, whole).map(|fault| format!("{said}\n  {fault}"))
     });
     let faults: Vec<String> = faults.collect();

@@ -177,7 +177,7 @@ fn four_processes_on_one_terrain_each_do_their_work() {
         (90..110).map(|y| f64::from(ground.at(20, y) - ground.at(19, y))).sum::<f64>() / 20.0
     };
     let (low, high) = (walls(&together), walls(&after("thermal")));
-    assert!(low < 0.6 * high, "the walls are {low} m high, {high} m without slumping");
+    assert!(low < 0.8 * high, "the walls are {low} m high, {high} m without slumping");
     // Wind: where none comes in, sand is blown away.
     let upwind = |simulation: &Simulation| {
         let sand = &simulation.terrain.sand;

@@ -10,6 +10,7 @@ mod contract;
 #[cfg(test)]
 mod coupling;
 pub mod droplets;
+pub mod fluvial;
 pub mod guard;
 #[cfg(test)]
 mod guarded;
@@ -45,6 +46,7 @@ pub fn catalogue() -> Vec<Box<dyn AnyProcess>> {
         Box::new(water::Water::default()),
         Box::new(thermal::Thermal::default()),
         Box::new(wind::Wind::default()),
+        Box::new(fluvial::Fluvial::default()),
     ]
 }
 
@@ -106,6 +108,9 @@ pub struct Info {
     pub partly_masked: &'static [&'static str],
     /// What it remembers that projects of earlier versions don't have: there it begins empty.
     pub young: &'static [&'static str],
+    /// Values of parameters, by their names, with which it brings nothing from outside: then level ground stays level, and none
+    /// grows higher than what was there.
+    pub calm: &'static [(&'static str, &'static str)],
 }
 
 impl Info {
@@ -127,6 +132,7 @@ impl Info {
         silent: &[],
         partly_masked: &[],
         young: &[],
+        calm: &[],
     };
 
     /// Memory that it takes for each cell with so many threads, in bytes.
@@ -302,6 +308,11 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
         None
     }
 
+    /// Years that it has simulated, if its clock counts years.
+    fn years(&self) -> Option<f64> {
+        None
+    }
+
     /// A map that the process keeps besides the layers, if it keeps this one.
     fn map(&self, _: Quantity) -> Option<Grid> {
         None
@@ -349,6 +360,8 @@ pub trait AnyProcess: Send + Sync {
     fn wind(&self) -> Option<wind::Weather>;
     /// See [`Process::wetness`].
     fn wetness(&self) -> Option<&Grid>;
+    /// See [`Process::years`].
+    fn years(&self) -> Option<f64>;
     /// See [`Process::map`].
     fn map(&self, quantity: Quantity) -> Option<Grid>;
     /// A copy in the same state.
@@ -428,6 +441,10 @@ impl<P: Process> AnyProcess for P {
 
     fn wetness(&self) -> Option<&Grid> {
         Process::wetness(self)
+    }
+
+    fn years(&self) -> Option<f64> {
+        Process::years(self)
     }
 
     fn map(&self, quantity: Quantity) -> Option<Grid> {

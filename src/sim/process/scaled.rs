@@ -162,8 +162,12 @@ fn what_is_masked_by_half_of_the_map_works_there_and_the_ledger_closes() {
         assert!(under > 0.0, "{path} does nothing under the mask");
         let process = &scaled.slot_mut(info.key).expect("it is there").process;
         if process.counts().particles == 0 {
-            // The air is found anew for the whole map when the ground has changed anywhere.
-            let most = if process.wind().is_some() { 0.1 * under } else { 0.0 };
+            // The air is found anew for the whole map when the ground has changed anywhere; rivers run all over it in a tick.
+            let most = match (process.wind(), process.years()) {
+                (_, Some(_)) => under,
+                (Some(_), _) => 0.1 * under,
+                _ => 0.0,
+            };
             assert!(free <= most, "{path} works where nothing is masked: {free} of {under}");
         }
         let solid = &scaled.ledger.solid;
@@ -198,9 +202,9 @@ fn a_mirrored_mask_gives_the_mirrored_ground() {
             simulation
         };
         let (mut one, other) = (run(false), run(true));
-        // Particles start where chance has it, and a wind has a direction.
+        // Particles start, and rivers run, where chance has it, and a wind has a direction.
         let process = &one.slot_mut(info.key).expect("it is there").process;
-        if process.counts().particles > 0 || process.wind().is_some() {
+        if process.counts().particles > 0 || process.wind().is_some() || process.years().is_some() {
             continue;
         }
         one.terrain = super::contract::turned(&one.terrain, false);

@@ -280,6 +280,25 @@ layers! {
         overlay: Some(Scale::UpTo(1.0)),
         ..PLAIN
     };
+    /// How fast the land rises, as a share of the rate of uplift; `None` means everywhere alike.
+    uplift: Option<Grid>, Uplift = LayerInfo {
+        key: "uplift",
+        title: "Uplift",
+        about: "How fast the land rises, as a share of the rate of uplift.",
+        bounds: SHARE,
+        empty: 1.0,
+        painted: true,
+        overlay: Some(Scale::UpTo(1.0)),
+        import: Some(Import {
+            title: "Uplift",
+            field: "uplift_map",
+            option: Some(("uplift-map", "How fast the land rises, from a map: 0 not at all, 1 at the full rate")),
+            about: "Lets the land rise where a map says, and starts again.",
+            range: (0.0, 1.0),
+            offered: true,
+        }),
+        ..PLAIN
+    };
     /// A layer of the tests, which shows that a row is all that a layer needs.
     #[cfg(test)]
     trial: Option<Grid>, Trial = LayerInfo {

@@ -92,6 +92,7 @@ const INFO: Info = Info {
     silent: &[("water", ""), ("tracks", ""), ("total", ""), ("min_volume", "")],
     partly_masked: &[],
     young: &["discharge", "momentum x", "momentum y", "renewals"],
+    calm: &[],
 };
 
 /// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill

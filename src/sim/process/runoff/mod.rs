@@ -120,6 +120,7 @@ const INFO: Info = Info {
     silent: &[],
     partly_masked: &[],
     young: &[],
+    calm: &[],
 };
 
 /// The process: parameters and counts.

@@ -105,6 +105,7 @@ const INFO: Info = Info {
     silent: &[("own_time", "")],
     partly_masked: &[],
     young: &[],
+    calm: &[],
 };
 
 /// Of a pair's excess, what slides in a tick.

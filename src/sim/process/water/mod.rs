@@ -72,6 +72,7 @@ const INFO: Info = Info {
     silent: &[("sea_level", "")],
     partly_masked: &[],
     young: &[],
+    calm: &[],
 };
 
 /// A tick takes at most so many steps; where that is too few, it covers less time.

@@ -95,6 +95,7 @@ const INFO: Info = Info {
     // Steps of a tick are as many as free ground needs.
     partly_masked: &["strength", "capacity"],
     young: &["aloft", "seen", "wet", "way x", "way y"],
+    calm: &[],
 };
 
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.

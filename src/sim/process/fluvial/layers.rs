@@ -1,0 +1,79 @@
+//! What a tick makes of the layers.
+
+use rayon::prelude::*;
+
+use crate::sim::terrain::Terrain;
+
+/// Cells that a thread takes at once. Sums depend on it.
+const CHUNK: usize = 4096;
+
+/// Fills in the height of the ground, in metres.
+pub(super) fn ground(terrain: &Terrain, ground: &mut [f32]) {
+    let layers = terrain.bedrock.par_chunks(CHUNK).zip(terrain.sand.par_chunks(CHUNK));
+    ground.par_chunks_mut(CHUNK).zip(layers).for_each(|(ground, (bedrock, sand))| {
+        for (ground, (bedrock, sand)) in ground.iter_mut().zip(bedrock.iter().zip(sand)) {
+            *ground = bedrock + sand;
+        }
+    });
+}
+
+/// Lifts the rock by so many metres times the map of uplift, except at the outlets. Returns by how much it really rose, in metres
+/// times cells.
+pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let Terrain { bedrock, uplift, .. } = terrain;
+    let kept: Vec<f32> = outlets.iter().map(|&outlet| bedrock[outlet as usize]).collect();
+    let lift = |cell: usize| lift(cell) * uplift.as_ref().map_or(1.0, |uplift| f64::from(uplift[cell]));
+    let bedrock = &mut bedrock[..];
+    let risen = bedrock.par_chunks_mut(CHUNK).enumerate().map(|(chunk, bedrock)| {
+        let mut risen = 0.0;
+        for (place, rock) in bedrock.iter_mut().enumerate() {
+            let before = f64::from(*rock);
+            *rock = (before + lift(chunk * CHUNK + place)) as f32;
+            risen += f64::from(*rock) - before;
+        }
+        risen
+    });
+    let risen: Vec<f64> = risen.collect();
+    let mut risen: f64 = risen.into_iter().sum();
+    for (&outlet, &kept) in outlets.iter().zip(&kept) {
+        let rock = &mut bedrock[outlet as usize];
+        risen -= f64::from(*rock) - f64::from(kept);
+        *rock = kept;
+    }
+    risen
+}
+
+/// What was done to the ground, in metres times cells.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Laid {
+    /// Taken off, and laid down.
+    pub eroded: f64,
+    pub deposited: f64,
+    /// By how much the ground has grown more than it should, as heights are rounded.
+    pub rounded: f64,
+}
+
+/// Changes the ground by so many metres: what is taken off is sand first, then rock; what is laid down is sand.
+pub(super) fn lay(terrain: &mut Terrain, change: &[f32]) -> Laid {
+    let layers = terrain.bedrock.par_chunks_mut(CHUNK).zip(terrain.sand.par_chunks_mut(CHUNK));
+    let parts = layers.zip(change.par_chunks(CHUNK)).map(|((bedrock, sand), change)| {
+        let mut laid = Laid::default();
+        for ((rock, sand), &change) in bedrock.iter_mut().zip(sand).zip(change) {
+            let (change, before) = (f64::from(change), [f64::from(*rock), f64::from(*sand)]);
+            let rests = (before[1] + change).max(0.0) as f32;
+            let from_rock = (before[1] + change).min(0.0);
+            (*rock, *sand) = ((before[0] + from_rock) as f32, rests);
+            let grown = (f64::from(*rock) - before[0]) + (f64::from(*sand) - before[1]);
+            laid.eroded -= grown.min(0.0);
+            laid.deposited += grown.max(0.0);
+            laid.rounded += grown - change;
+        }
+        laid
+    });
+    let parts: Vec<Laid> = parts.collect();
+    parts.into_iter().fold(Laid::default(), |sum, part| Laid {
+        eroded: sum.eroded + part.eroded,
+        deposited: sum.deposited + part.deposited,
+        rounded: sum.rounded + part.rounded,
+    })
+}
