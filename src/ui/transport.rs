@@ -83,6 +83,9 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
     if simulation.simulated_seconds() > 0.0 {
         parts.push(format!("{} simulated", duration(simulation.simulated_seconds())));
     }
+    if let Some(years) = simulation.years().filter(|&years| years > 0.0) {
+        parts.push(format!("{years:.0} years of rivers"));
+    }
     parts.extend([
         format!("{:.1} ms per tick", state.timing.tick_ms),
         format!("{:.0} ms per frame", state.timing.frame_ms),

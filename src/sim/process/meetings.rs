@@ -53,6 +53,43 @@ fn switch(simulation: &mut Simulation, keys: &[&str]) {
     simulation.slots.iter_mut().for_each(|slot| slot.enabled = keys.contains(&slot.key()));
 }
 
+#[test]
+fn rain_stills_the_sand_and_the_wind_lifts_it_again_when_it_has_dried() {
+    let mut terrain = plain();
+    terrain.sand.fill(4.0);
+    terrain.edge = Edge::Wrap;
+    let mut simulation = run(terrain, &["water", "wind"]);
+    set(&mut simulation, "wind.drying", "20");
+    let blown = |simulation: &mut Simulation, ticks: usize| {
+        let moved = |simulation: &Simulation| simulation.ledger.solid.rows.get("wind").map_or(0.0, |row| row.eroded);
+        let before = moved(simulation);
+        (0..ticks).for_each(|_| simulation.tick());
+        (moved(simulation) - before) / ticks as f64
+    };
+    let wetness =
+        |simulation: &Simulation| simulation.wetness().expect("the wind keeps it").total() / (WIDTH * HEIGHT) as f64;
+    blown(&mut simulation, 20);
+    let dry = blown(&mut simulation, 50);
+    assert!(dry > 1.0 && wetness(&simulation) == 0.0, "{dry} m³ a tick");
+    // A shower.
+    set(&mut simulation, "water.rain_rate", "0.01");
+    blown(&mut simulation, 50);
+    let (wet, soaked) = (blown(&mut simulation, 20), wetness(&simulation));
+    assert!(wet < 0.05 * dry && soaked > 0.9, "{wet} m³ a tick of {dry}; {soaked} of the sand is wet");
+    // The water dries up; the sand is wet for a while.
+    set(&mut simulation, "water.rain_rate", "0");
+    simulation.terrain.water.fill(0.0);
+    simulation.terrain.suspended.fill(0.0);
+    let still = blown(&mut simulation, 20);
+    assert!(still < 0.1 * dry && wetness(&simulation) > 0.7, "{still} m³ a tick of {dry}");
+    let seconds = simulation.simulated_seconds();
+    while simulation.simulated_seconds() < seconds + 5.0 * 20.0 {
+        simulation.tick();
+    }
+    let (again, left) = (blown(&mut simulation, 50), wetness(&simulation));
+    assert!(again > 0.5 * dry && left < 0.02, "{again} m³ a tick of {dry}; {left} of the sand is wet");
+}
+
 /// A spring at the upper end of the bed, in cubic metres per second.
 fn spring(rate: f32) -> Source {
     let middle = 0.5 * (BED.start + BED.end) as f32 / WIDTH as f32;

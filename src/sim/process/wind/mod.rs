@@ -196,7 +196,7 @@ impl Process for Wind {
                 if self.has_grains() {
                     self.land(context, &mut maps);
                 } else {
-                    self.soak(context.terrain, &mut maps);
+                    self.soak(context, &mut maps);
                 }
                 Progress::Done
             }

@@ -118,9 +118,9 @@ pub struct Params {
     /// plains, so that the wind moves it on crests alone.
     #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("law=boundary-layer mode=default"))]
     pub threshold: f32,
-    /// Ticks in which wet sand dries to a third. Water that stood on it or rain binds its grains as long: only a stronger wind
-    /// moves them.
-    #[reflect(@knob(1.0..=10_000.0).unit("ticks").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default"))]
+    /// Simulated time in which wet sand dries to a third. Water that stood on it or rain binds its grains as long: only a stronger
+    /// wind moves them. Where the wind blows alone, a tick stands for hours.
+    #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default"))]
     pub drying: f32,
     /// How uneven the wind is from place to place. That is where the first dunes of flat sand come from. As published, eddies
     /// turn grains from their way.
@@ -172,7 +172,7 @@ impl Default for Params {
             speed_up: 3.0,
             lead: 0.4,
             threshold: 0.5,
-            drying: 200.0,
+            drying: 120.0,
             turbulence: 0.1,
             max_age: 512,
             repose_angle: 33.0,

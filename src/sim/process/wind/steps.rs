@@ -52,6 +52,10 @@ fn shear(strength: f32) -> f32 {
     (strength / STATED) * (strength / STATED)
 }
 
+/// Sand that a strong breeze carries over each metre of a plain, in m²/s: 1.5·(ρ/g)·u*³ (Bagnold 1941) for a shear velocity u* of
+/// 0.5 m/s, over a bulk density of 1600 kg/m³. It tells for how long a tick stands.
+const STRONG_BREEZE: f64 = 1.5e-5;
+
 /// Sand that crosses a metre of a plain in a tick, in m².
 fn carried(params: &Params, strength: f32) -> f32 {
     let shear = shear(strength);
@@ -64,9 +68,12 @@ fn length(params: &Params, cell_size: f32) -> f32 {
 }
 
 impl Wind {
-    /// Dries or wets the sand, as it is in the tick.
-    pub(super) fn soak(&self, terrain: &Terrain, maps: &mut Maps) {
-        soak(&mut maps.wet, terrain, self.setup.params.drying);
+    /// Dries or wets the sand, in the time that the tick covers.
+    pub(super) fn soak(&mut self, context: &Context<'_>, maps: &mut Maps) {
+        let own = f64::from(self.setup.params.capacity) / STRONG_BREEZE;
+        self.setup.cover(own);
+        let seconds = context.covered.unwrap_or(own);
+        soak(&mut maps.wet, context.terrain, seconds as f32 / self.setup.params.drying);
     }
 
     /// Finds how many steps a tick has in a wind of this strength.

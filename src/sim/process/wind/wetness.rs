@@ -14,13 +14,14 @@ const SOAKS: f32 = 0.01;
 /// Water deeper than this, in metres, shelters its bed, and the wind blows over its surface.
 pub(super) const SHELTERS: f32 = 0.03;
 
-/// Lets sand get wet where water stands, and dry elsewhere, as far as it does in a tick.
-pub(super) fn soak(wet: &mut Grid, terrain: &Terrain, drying: f32) {
+/// Lets sand get wet where water stands, and dry elsewhere, as far as it does in a tick that covers so many
+/// drying times.
+pub(super) fn soak(wet: &mut Grid, terrain: &Terrain, times: f32) {
     let is_wet = |map: &Grid| map.par_iter().any(|&value| value > 0.0);
     if !is_wet(&terrain.water) && !is_wet(wet) {
         return;
     }
-    let keeps = decay(1.0 / drying);
+    let keeps = decay(times.min(5.0));
     wet.par_iter_mut().zip(terrain.water.par_iter()).for_each(|(wet, water)| {
         *wet = (*wet * keeps).max((water * (1.0 / SOAKS)).min(1.0));
         // What is left at last is less than any effect.
