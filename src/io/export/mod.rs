@@ -47,7 +47,7 @@ enum Content {
 }
 
 /// What can be saved besides the layers: name, what it is, and how it is made.
-const OTHERS: [(&str, &str, Content); 20] = [
+const OTHERS: [(&str, &str, Content); 21] = [
     ("height", "Height of the ground, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
