@@ -137,15 +137,16 @@ impl Ground<'_> {
                 let rock = bedrock[near].iter().zip(&*sand);
                 ground.iter_mut().zip(rock).for_each(|(ground, (rock, sand))| *ground = rock + sand);
             } else {
-                for column in 0..columns.len() + 2 {
+                let cells = ground.iter_mut().zip(sand).take(columns.len() + 2);
+                for (column, (ground, sand)) in cells.enumerate() {
                     let x = edge.nearest((columns.start + column) as isize - 1, width);
-                    (ground[column], sand[column]) = (bedrock[x] + layer[x], layer[x]);
+                    (*ground, *sand) = (bedrock[x] + layer[x], layer[x]);
                 }
             }
             if !self.even {
-                for column in 0..columns.len() + 2 {
+                for (column, lies) in lies[line][..columns.len() + 2].iter_mut().enumerate() {
                     let x = edge.nearest((columns.start + column) as isize - 1, width);
-                    [lies[line][column]] = self.lies.at(x, y);
+                    [*lies] = self.lies.at(x, y);
                 }
             }
         }
