@@ -14,7 +14,7 @@ use crate::sim::{
 pub enum Diagonal {
     /// √2: plain D8.
     Plain,
-    /// 2 − r with r uniform from 0 to [`LARGEST`], one for each cell and each of these keys.
+    /// 2 − r with r uniform from 0 to 0.96, one for each cell and each of these keys.
     Random(u64),
 }
 
