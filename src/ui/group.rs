@@ -96,6 +96,17 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
     }
 }
 
+/// A number with three digits and a power of ten: 6e-5.
+fn in_powers_of_ten(number: f64) -> String {
+    let text = format!("{number:.2e}");
+    match text.split_once('e') {
+        Some((digits, power)) if digits.contains('.') => {
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => text,
+    }
+}
+
 fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Response {
     let Knob { min, max, log, unit, .. } = parameter.knob;
     match value {
@@ -104,6 +115,9 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
             let mut slider = egui::Slider::new(number, min..=max).logarithmic(log).suffix(suffix).max_decimals(4);
             if parameter.whole {
                 slider = slider.integer();
+            } else if min > 0.0 && min < 1e-4 {
+                // Four decimals would make such numbers others.
+                slider = slider.max_decimals(9).custom_formatter(|number, _| in_powers_of_ten(number));
             }
             ui.add(slider)
         }
@@ -151,5 +165,17 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     ui.small(format!("{} · source: {}", parameter.path, knob.source));
     if parameter.value != *default {
         ui.small("Right-click to reset.");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_powers_of_ten;
+
+    #[test]
+    fn small_numbers_have_three_digits_and_a_power() {
+        for (number, text) in [(6e-5, "6e-5"), (1e-6, "1e-6"), (1.234e-3, "1.23e-3"), (0.01, "1e-2"), (0.0, "0e0")] {
+            assert_eq!(in_powers_of_ten(number), text);
+        }
     }
 }
