@@ -315,7 +315,7 @@ fn a_scene_and_a_map_arrive_as_a_whole_and_can_be_undone() {
     send(&mut app, FileCommand::Open("ten-seeds".to_owned(), Options::default()));
     app.update();
     until_done(&mut app);
-    assert_eq!(app.world().resource::<Live>().all().len(), 10);
+    assert_eq!(app.world().resource::<Live>().all().len(), 20);
     for _ in 0..2 {
         send(&mut app, EditCommand::Undo);
         app.update();

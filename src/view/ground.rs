@@ -515,6 +515,8 @@ mod tests {
     #[test]
     fn ground_that_was_wet_is_drawn_so_where_the_wind_blows() {
         let mut session = Session::open("one-barchan", &Options::default()).expect("built in");
+        // A tick of the wind stands for hours: the sand dries as slowly as it can.
+        session.set("wind.drying", "100000").expect("it is a parameter");
         let simulation = &mut session.simulation;
         simulation.tick();
         simulation.terrain.water[7] = 0.5;

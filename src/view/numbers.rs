@@ -199,13 +199,13 @@ mod tests {
     use crate::{io::scene, model::origin::Options};
 
     #[test]
-    fn ten_blocks_stand_in_two_rows_apart_and_within_the_circle_of_one() {
+    fn twenty_blocks_stand_in_four_rows_apart_and_within_the_circle_of_one() {
         let options = Options { size: Some((32, 32)), ..Options::default() };
         let sessions = scene::open("ten-seeds", &options).expect("built in");
         let layout = Layout::new(&sessions);
-        assert_eq!((layout.columns, layout.rows), (5, 2));
+        assert_eq!((layout.columns, layout.rows), (5, 4));
         let half = sides(&sessions[0].simulation.terrain) * layout.scale * 0.5;
-        for a in 0..10 {
+        for a in 0..20 {
             assert!((layout.centre(a).abs() + half).length() <= SIDE * 0.7072, "block {a} leaves the circle");
             for b in 0..a {
                 let apart = (layout.centre(a) - layout.centre(b)).abs();
