@@ -21,7 +21,7 @@ struct Overlay {
     // Least value, one over the difference to the largest. The other two choose the variant: a quantity is shown, arrows are.
     range: vec4<f32>,
     // Cells from arrow to arrow, speed of the longest arrow in metres per second, least depth in metres that has an arrow. The
-    // last is 1 if the ground is seen where the value is 0.
+    // last is the share of the range in which the ground shows through, from 0 on; negative for classes, between which is nothing.
     arrows: vec4<f32>,
     // Evenly spaced colours from the least to the largest value.
     colors: array<vec4<f32>, 9>,
@@ -250,10 +250,12 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         }
 #endif
 #ifdef OVERLAY
-        let value = moving_between(cell).x;
+        var value = moving_between(cell).x;
+        if overlay.arrows.w < 0.0 { value = moving(vec2<i32>(floor(cell + 0.5))).x; }
         let share = (value - overlay.range.x) * overlay.range.y;
         let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
-        color = mix(overlay_color(value), bare, overlay.arrows.w * (1.0 - smoothstep(0.0, 0.02, share)));
+        let seen = select(1.0, smoothstep(0.0, overlay.arrows.w, share), overlay.arrows.w > 0.0);
+        color = mix(bare, overlay_color(value), seen);
 #endif
 #ifdef ARROWS
         let covers = arrow(cell);

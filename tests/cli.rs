@@ -503,6 +503,29 @@ fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
 
 /// Pillow, tifffile, OpenImageIO and rasterio read what is written, and find the same heights at the same place on Earth.
 #[test]
+fn a_grown_range_measures_as_real_land_and_noise_does_not() {
+    let folder = folder();
+    let run = |arguments: &[&str]| succeeds(&[], arguments, folder.path());
+    // As fine as the range of real mountains is stated for.
+    let rivers = ["--set", "fluvial.erodibility=0.0002"];
+    let grow = ["build", "young-range", "--grow", "--seed", "5", "--save", "height.r32", "--out", "grown"];
+    run(&[&grow[..], &rivers].concat());
+    let grown = report(&run(&["measure", "grown/height.r32", "--json"]));
+    assert_eq!(grown["real"], grown["of"], "{grown:#}");
+    assert!(grown["measures"]["pits"]["value"] == 0.0 && grown["measures"]["pits"]["is_real"] == true, "{grown:#}");
+    let noise = report(&run(&["measure", "young-range", "--json"]));
+    assert!(noise["real"].as_u64() < Some(7) && noise["measures"]["depressions"]["is_real"] == false, "{noise:#}");
+    // The same as text, and runs side by side.
+    let text = String::from_utf8(run(&["measure", "grown/height.r32"]).stdout).expect("it is text");
+    assert!(text.starts_with("height: 10 of 10 measures lie where they do in real mountains\n"), "{text}");
+    assert!(report(&run(&["measure", "two-methods", "--json"]))["tiles"].as_array().is_some_and(|all| all.len() > 1));
+    refuses(&["measure", "nowhere.png"], &["nowhere.png", "there is no such file"]);
+    refuses(&["measure", "young-range", "--cell-size", "0"], &["--cell-size"]);
+    let still = ["build", "young-range", "--grow", "--size", "32", "--set", "fluvial.uplift_rate=0"];
+    refuses(&still, &["no range can grow where nothing rises", "fluvial.uplift_rate above 0"]);
+}
+
+#[test]
 fn programs_of_others_read_the_results() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers.py");
     let has_readers = |python: &&str| {

@@ -20,13 +20,14 @@ use thalweg::{
     model::{origin::Options, session::Session},
     params::{Value, title, walk},
     runtime::{
-        Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, Held, History, Live, Notices,
-        Overlay, Pane, Pointed, Preferences, Record, RunCommand, ShowCommand, Shown, SourceMarks, Timing, Touch,
-        Transport, ViewCommand, Workspace,
+        Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, Held, History, Jobs, Live, Notices,
+        Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand, ShowCommand, Shown, SourceMarks,
+        Timing, Touch, Transport, ViewCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
         edit::Tool,
+        measure::Study,
         process::catalogue,
         quantity::Quantity,
         statistics::Statistics,
@@ -61,7 +62,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices);
+        init!(Shown Notices Rivers RiverTrace Jobs);
         Self(RefCell::new(world))
     }
 
@@ -88,6 +89,14 @@ impl Shelf {
     }
 }
 
+/// The rivers of the chosen run.
+fn studied(shelf: &Shelf) -> Rivers {
+    let found = shelf.show(|state| Study::of(&state.live.chosen().simulation.terrain, 20.0, Some([0.5, 0.5])));
+    let mut rivers = Rivers::default();
+    (rivers.found, rivers.chosen) = (Some(found), Some([0.5, 0.5]));
+    rivers
+}
+
 /// Where the panels are that fold.
 fn column(harness: &Harness<'_>) -> egui::Rect {
     egui::containers::panel::PanelState::load(&harness.ctx, "parameters".into()).expect("it is drawn").rect
@@ -109,8 +118,9 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
             let mut record = Record::default();
             let shelf = Shelf::of(name).with(workspace);
             record.statistics = shelf.show(|state| Statistics::of(&state.live.chosen().simulation.terrain));
-            let (shelf, asked) = (shelf.with(record), RefCell::default());
-            let mut harness = Harness::builder().with_size([1280.0, 2400.0]).build_ui(shelf.window(&asked));
+            let rivers = studied(&shelf);
+            let (shelf, asked) = (shelf.with(record).with(rivers), RefCell::default());
+            let mut harness = Harness::builder().with_size([1280.0, 6000.0]).build_ui(shelf.window(&asked));
             harness.run_steps(3);
             for process in catalogue() {
                 let title = process.info().title;
@@ -122,6 +132,38 @@ fn every_process_and_group_has_its_panel_in_every_scene_and_workspace() {
             }
             assert!(asked.borrow().is_empty(), "drawing {name} asked for {:?}", asked.borrow());
         }
+    }
+}
+
+#[test]
+fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
+    let shelf = Shelf::of("young-range");
+    let rivers = studied(&shelf);
+    let (shelf, asked) = (shelf.with(rivers), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 2400.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    unfold(&mut harness, "Rivers", 8);
+    // A plain of noise is no land.
+    assert!(harness.query_by_label("Pits: not as real land").is_some());
+    for (button, command) in [
+        ("Network", ShowCommand::Overlay(Some(Quantity::DrainageArea))),
+        ("Basins", ShowCommand::Overlay(Some(Quantity::Basin))),
+        ("The largest", ShowCommand::ChooseRiver(None)),
+    ] {
+        harness.get_by_label(button).click();
+        harness.run_steps(2);
+        assert!(asked.borrow_mut().drain(..).any(|asked| asked == command), "{button}");
+    }
+    unfold(&mut harness, "Terrain", 8);
+    for (button, command) in [("Carve outlets", None), ("nothing", Some(EditCommand::SetUplift(None))), ("dome", None)]
+    {
+        harness.get_by_label(button).click();
+        harness.run_steps(2);
+        let asked: Vec<Command> = asked.borrow_mut().drain(..).collect();
+        assert!(
+            !asked.is_empty() && command.is_none_or(|command| asked.iter().any(|asked| *asked == command)),
+            "{button}"
+        );
     }
 }
 
@@ -276,7 +318,8 @@ fn what_stands_in_a_panel_stays_in_its_column_and_covers_nothing_else() {
         for width in [640.0, 1280.0] {
             // High enough for all panels at once.
             let shelf = Shelf::of("wadi").with(workspace);
-            let asked = RefCell::default();
+            let rivers = studied(&shelf);
+            let (shelf, asked) = (shelf.with(rivers), RefCell::default());
             let mut harness = Harness::builder().with_size([width, 12_000.0]).build_ui(shelf.window(&asked));
             harness.run_steps(3);
             let folded = |panel: &&Panel| {

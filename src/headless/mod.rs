@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod lists;
+mod measure;
 mod setup;
 mod shot;
 mod soak;
@@ -50,6 +51,8 @@ enum Action {
     Build(build::Build),
     /// Measure the speed of each process on this machine
     Bench(bench::Bench),
+    /// Tell land from noise in numbers, for any heightmap
+    Measure(measure::Measure),
     /// Render one picture off-screen
     Shot(shot::Shot),
     /// Play scenes for minutes or hours, and report ledger, memory and times as JSON
@@ -123,6 +126,7 @@ pub fn run(graphics: Graphics) -> ExitCode {
                 None => open(input, graphics.window),
                 Some(Action::Build(build)) => build.run(),
                 Some(Action::Bench(bench)) => bench.run(),
+                Some(Action::Measure(measure)) => measure.run(),
                 Some(Action::Shot(shot)) => shot.run(graphics.picture),
                 Some(Action::Soak(soak)) => soak.run(graphics.frames),
                 Some(Action::Scenes { json }) => lists::scenes(json),

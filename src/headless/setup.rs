@@ -28,6 +28,9 @@ pub(super) struct RunOptions {
     /// Ticks to run; without it, as many as make the scene
     #[arg(long)]
     ticks: Option<u64>,
+    /// Begin with a range that has grown to maturity, where and as fast as the land rises; then run no ticks unless --ticks says so
+    #[arg(long)]
+    grow: bool,
     /// Seed of terrain and processes
     #[arg(long)]
     seed: Option<u64>,
@@ -189,10 +192,13 @@ impl RunOptions {
 
     /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
     pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
+        if self.grow {
+            sessions.iter_mut().try_for_each(grow)?;
+        }
         let ticks =
             self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
-        // A project runs no further, unless ticks are asked for.
-        let ticks = if self.resumes() { self.ticks.unwrap_or(0) } else { ticks };
+        // A project runs no further, and neither does a grown range, unless ticks are asked for.
+        let ticks = if self.resumes() || self.grow { self.ticks.unwrap_or(0) } else { ticks };
         let terminal = io::stderr().is_terminal();
         let bar = if terminal { ProgressBar::new(ticks) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
@@ -206,6 +212,24 @@ impl RunOptions {
         let end = if run.is_ok() { ProgressBar::finish_and_clear } else { ProgressBar::abandon };
         end(&bar);
         run
+    }
+}
+
+/// Grows a range, with a progress bar where standard error is a terminal.
+fn grow(session: &mut Session) -> Result<(), Failure> {
+    let bar = if io::stderr().is_terminal() { ProgressBar::new(1000) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} growing a range, {eta} left") {
+        bar.set_style(style);
+    }
+    let grown = session.grow(|growth| {
+        bar.set_position((1000.0 * growth.share) as u64);
+        !interrupted()
+    });
+    bar.finish_and_clear();
+    match grown {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::stopped()),
+        Err(unfit) => Err(Failure::bad_input(unfit.to_string())),
     }
 }
 
@@ -225,7 +249,7 @@ pub(super) fn parse_size(text: &str) -> Result<(usize, usize), String> {
     }
 }
 
-fn parse_length(text: &str) -> Result<f32, String> {
+pub(super) fn parse_length(text: &str) -> Result<f32, String> {
     text.parse()
         .ok()
         .filter(|length: &f32| length.is_finite() && *length > 0.0)

@@ -14,6 +14,7 @@ use crate::{
         bounds::Unfit,
         generate::{TerrainParams, generate},
         grid::Grid,
+        process::fluvial::grow::Growth,
         terrain::{Edge, Layer, Pool, Source, Terrain},
     },
 };
@@ -347,6 +348,19 @@ impl Session {
             terrain.set_layer(layer, Some(grid.resampled(terrain.width(), terrain.height())));
         }
         self.simulation.restart(terrain, seed);
+    }
+
+    /// Grows a range in the place of the ground, as shaped by hand: see [`Simulation::grow_range`].
+    ///
+    /// # Errors
+    /// Nothing rises.
+    pub fn grow(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<bool, Unfit> {
+        let grown = self.simulation.grow_range(show)?;
+        if grown {
+            self.origin.edited = true;
+            self.note_shape();
+        }
+        Ok(grown)
     }
 
     /// Whether a painted layer is there and is not as it was loaded.

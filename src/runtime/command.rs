@@ -14,7 +14,9 @@ use crate::{
     model::origin::Options,
     params::Value,
     sim::{
+        breach::Limits,
         edit::{Combine, Tool},
+        generate::Uplift,
         quantity::Quantity,
         terrain::{Layer, Source},
     },
@@ -105,6 +107,8 @@ pub enum RunCommand {
     SetSeed(u64),
     /// Another number of cells along the shorter side of a generated terrain, on the same ground.
     SetSize(u32),
+    /// Grows a range in the place of the ground, beside the frames, and starts again from it.
+    Grow,
     /// Shows the numbers of another of the runs side by side.
     Choose(usize),
     /// Goes to a place of the history.
@@ -134,6 +138,12 @@ pub enum EditCommand {
     RemoveSand,
     /// Takes all water away.
     Dry,
+    /// Another map of uplift; without a kind, nothing rises until it is painted.
+    SetUplift(Option<Uplift>),
+    /// Cuts outlets for hollows, as far as the limits allow.
+    CarveOutlets(Limits),
+    /// Fills every hollow with water up to its pass.
+    FillLakes,
     /// Takes the last step back.
     Undo,
     /// Does again what was taken back.
@@ -190,6 +200,10 @@ pub enum ShowCommand {
     Overlay(Option<Quantity>),
     /// The last quantity over the ground, or none.
     ToggleOverlay,
+    /// Rivers begin where the water of so many cells passes.
+    RiversFrom(f32),
+    /// The largest river near a place, as shares of the map's sides, or the largest of all.
+    ChooseRiver(Option<[f32; 2]>),
     /// Arrows along the flow of the water, or none.
     ToggleArrows,
     /// The water, or the bed without it.
@@ -284,6 +298,18 @@ pub enum Dialog {
 }
 
 impl Command {
+    /// Whether it changes, replaces or writes the work, which is put away while a range grows.
+    pub(super) fn needs_the_work(&self) -> bool {
+        use FileCommand::{CancelJob, Dismiss, OpenFolder, Quit, QuitUnsaved, QuitWhenSaved, Stay, ThrowAway};
+        match self {
+            Self::File(command) => !matches!(
+                command,
+                CancelJob(_) | Dismiss(_) | OpenFolder(_) | Quit | QuitUnsaved | QuitWhenSaved | Stay | ThrowAway(_)
+            ),
+            _ => self.follows_strokes(),
+        }
+    }
+
     /// Whether it changes, replaces or writes what strokes change too: then it comes after those that were made before it.
     pub fn follows_strokes(&self) -> bool {
         match self {

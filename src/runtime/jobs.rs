@@ -1,13 +1,15 @@
-//! Work beside the frames: files are read and written on threads of their own, and what they bring arrives as a whole.
+//! Work beside the frames: files are read and written and ranges grown on threads of their own, and what they bring arrives as a
+//! whole.
 
 use std::{
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
 };
 
 use bevy::prelude::*;
 
-use super::{FileCommand, Label, Level, Notices};
+use super::{FileCommand, Label, Level, Live, Notices};
 use crate::{
     io::{
         Error, JobProgress,
@@ -24,6 +26,9 @@ use crate::{
     sim::{grid::Grid, terrain::Layer},
 };
 
+/// Bedrock and sand of each session as they are while a range grows, until they are taken to be shown.
+pub(super) type Sheets = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
+
 /// What is to be done.
 pub(super) enum Task {
     Open(String, Options),
@@ -39,6 +44,8 @@ pub(super) enum Task {
     SaveProject(PathBuf, Box<Project>, (u64, u64), u64),
     /// The work, in case the program breaks down, and its count of changes and ticks; no message tells of it.
     Keep(PathBuf, Box<Project>, (u64, u64)),
+    /// A range in the place of the ground of every session.
+    Grow(Arc<Live>, Sheets),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Vec<u8>),
 }
@@ -61,6 +68,8 @@ pub(super) enum JobOutcome {
     Kept((u64, u64)),
     /// So many files were written into a folder.
     Exported(PathBuf, usize),
+    /// Sessions whose ground is a grown range.
+    Grown(Vec<Session>),
     /// A file was written.
     Written(PathBuf),
 }
@@ -69,6 +78,8 @@ pub(super) enum JobOutcome {
 #[derive(Resource, Default)]
 pub struct Jobs {
     running: Vec<Job>,
+    /// What stands still while a range grows in its place, and what is to be shown of that.
+    pub(super) growing: Option<(Arc<Live>, Sheets)>,
     /// Whether the work could not be saved while the program ended.
     pub(super) failed: bool,
 }
@@ -81,6 +92,8 @@ pub(super) struct Job {
     pub progress: JobProgress,
     /// Whether it saves the work where the person wants it.
     pub saves: bool,
+    /// Whether it grows a range.
+    pub grows: bool,
     pub handle: JoinHandle<Result<JobOutcome, Error>>,
 }
 
@@ -101,6 +114,16 @@ impl Jobs {
         self.start(notices, Task::SavePicture(picture_folder(), stem, size, pixels));
     }
 
+    /// Whether a range grows in the place of the work, which is put away meanwhile.
+    pub fn grows(&self) -> bool {
+        self.growing.is_some()
+    }
+
+    /// Gives up the growing of a range.
+    pub(super) fn cancel_growing(&self) {
+        self.running.iter().filter(|job| job.grows).for_each(|job| job.progress.cancel());
+    }
+
     /// Gives up the work that a notice tells of.
     pub(super) fn cancel(&mut self, notice: u64) {
         self.running.iter().filter(|job| job.notice == Some(notice)).for_each(|job| job.progress.cancel());
@@ -118,19 +141,20 @@ impl Jobs {
             Task::Export(folder, ..) => format!("Writing into {} …", folder.display()),
             Task::SaveScene(path, _) | Task::SaveProject(path, ..) => format!("Saving {} …", name(path)),
             Task::Keep(..) => String::new(),
+            Task::Grow(..) => "A range grows …".to_owned(),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
-        let saves = matches!(task, Task::SaveProject(..));
+        let (saves, grows) = (matches!(task, Task::SaveProject(..)), matches!(task, Task::Grow(..)));
         let progress = JobProgress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
-        if let (Task::Export(..), Some(notice)) = (&task, notice) {
+        if let (Task::Export(..) | Task::Grow(..), Some(notice)) = (&task, notice) {
             notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         }
         match std::thread::Builder::new().name("thalweg job".to_owned()).spawn({
             let progress = progress.clone();
             move || task.run(&progress)
         }) {
-            Ok(handle) => self.running.push(Job { notice, progress, saves, handle }),
+            Ok(handle) => self.running.push(Job { notice, progress, saves, grows, handle }),
             Err(error) => {
                 notice.into_iter().for_each(|notice| notices.dismiss(notice));
                 notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
@@ -195,6 +219,29 @@ impl Task {
                 save(&mut project, &path, progress)?;
                 Ok(JobOutcome::Kept(now))
             }
+            Self::Grow(before, sheets) => {
+                let mut sessions = before.all().to_vec();
+                drop(before);
+                let all = sessions.len() as f32;
+                for (index, session) in sessions.iter_mut().enumerate() {
+                    let title = PathBuf::from(&session.title);
+                    let size = (session.simulation.terrain.width(), session.simulation.terrain.height());
+                    let grown = session.grow(|growth| {
+                        progress.done((1000.0 * (index as f32 + growth.share) / all) as usize, 1000);
+                        let sheet = &mut sheets.lock().unwrap_or_else(PoisonError::into_inner)[index];
+                        // Made anew when the last one was taken.
+                        if sheet.is_none() {
+                            let layers = [&growth.terrain.bedrock, &growth.terrain.sand];
+                            *sheet = Some(layers.map(|layer| layer.resampled(size.0, size.1)));
+                        }
+                        !progress.is_cancelled()
+                    });
+                    if !grown.map_err(|unfit| Error::unfit(&title, unfit))? {
+                        return Err(Error::input(&title, "the growing was given up", "let it end"));
+                    }
+                }
+                Ok(JobOutcome::Grown(sessions))
+            }
             Self::SaveScene(path, mut session) => {
                 finish_tick(&mut session, &path)?;
                 scene::save(&session, &path, progress)?;
@@ -235,10 +282,12 @@ pub(super) fn name(path: &Path) -> String {
 /// log: there is no window any more.
 pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
     if leaving.read().next().is_some() {
+        jobs.cancel_growing();
         let mut failed = false;
         for job in jobs.running.drain(..) {
             match job.handle.join() {
                 Ok(Ok(_)) => continue,
+                Ok(Err(_)) if job.progress.is_cancelled() => continue,
                 Ok(Err(error)) => error!("{error}"),
                 Err(_) => error!("work broke off by a fault of the program"),
             }

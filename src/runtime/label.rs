@@ -37,6 +37,14 @@ pub enum Label {
     SandRemoved,
     /// All water was removed.
     Dried,
+    /// Outlets were cut for hollows.
+    Carved,
+    /// Hollows were filled with water.
+    LakesFilled,
+    /// A range grew.
+    Grown,
+    /// The map of uplift was made anew.
+    Uplift,
     /// From the start.
     Restart,
     /// From the start as it was before it was shaped by hand.
@@ -108,6 +116,10 @@ impl fmt::Display for Label {
             Self::SandSpread => f.write_str("sheet of sand"),
             Self::SandRemoved => f.write_str("sand removed"),
             Self::Dried => f.write_str("dried"),
+            Self::Carved => f.write_str("outlets carved"),
+            Self::LakesFilled => f.write_str("lakes filled"),
+            Self::Uplift => f.write_str("map of uplift"),
+            Self::Grown => f.write_str("range grown"),
             Self::Restart => f.write_str("restart"),
             Self::RestartUnshaped => f.write_str("restart unshaped"),
             Self::NewSeed => f.write_str("new seed"),

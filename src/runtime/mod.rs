@@ -13,6 +13,7 @@ mod obey;
 mod overlay;
 mod preferences;
 mod record;
+mod rivers;
 mod ticks;
 
 use std::{
@@ -37,6 +38,7 @@ pub use self::{
     overlay::Overlay,
     preferences::Preferences,
     record::{LedgerSample, Record},
+    rivers::{RiverTrace, Rivers},
 };
 use crate::{
     model::session::Session,
@@ -322,6 +324,8 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
         .init_resource::<Record>()
+        .init_resource::<Rivers>()
+        .init_resource::<RiverTrace>()
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
         .init_resource::<Document>()
@@ -334,16 +338,21 @@ pub fn plugin(app: &mut App) {
         .add_systems(
             Update,
             (
-                (obey::obey, overlay::follow_brush, obey::arrival::take_over_jobs, history::go_to_wanted)
+                (
+                    obey::obey,
+                    overlay::follow_brush,
+                    obey::arrival::take_over_jobs,
+                    obey::arrival::show_growth,
+                    history::go_to_wanted,
+                )
                     .chain()
                     .in_set(SimSystems::Obey),
                 (
-                    history::follow_button,
-                    ticks::run_due,
-                    ticks::run_due_stage,
-                    fault::stop_broken,
-                    history::follow,
+                    (history::follow_button, ticks::run_due, ticks::run_due_stage, fault::stop_broken, history::follow)
+                        .chain()
+                        .run_if(nothing_grows),
                     record::sample,
+                    rivers::study,
                     overlay::follow_ticks,
                 )
                     .chain()
@@ -352,6 +361,11 @@ pub fn plugin(app: &mut App) {
         )
         .add_systems(First, preferences::say_budget.run_if(resource_changed::<Preferences>))
         .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, preferences::remember).chain());
+}
+
+/// Whether the work stands in its place: it is put away while a range grows there.
+pub fn nothing_grows(jobs: Res<Jobs>) -> bool {
+    !jobs.grows()
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use bevy::prelude::*;
 use colorgrad::Gradient;
+use rayon::prelude::*;
 
-use super::{Brushes, Live, Revision};
+use super::{Brushes, Live, Revision, Rivers};
 use crate::{
     model::session::Session,
     sim::{
@@ -22,6 +23,22 @@ const SAMPLE: usize = 20_000;
 const ABOVE: f64 = 0.005;
 const FASTER: f64 = 0.1;
 
+/// So many cells along the shorter side have a river one cell wider to each side.
+const CELLS_PER_RIVER: usize = 384;
+
+/// Colours of classes: the light scheme of Paul Tol's technical note on colour schemes (2021), safe for the colour-blind.
+const CLASSES: [[u8; 3]; 9] = [
+    [119, 170, 221],
+    [238, 136, 102],
+    [238, 221, 136],
+    [68, 187, 153],
+    [255, 170, 187],
+    [187, 204, 51],
+    [153, 221, 255],
+    [170, 170, 0],
+    [221, 221, 221],
+];
+
 /// What is shown over the ground of every session.
 #[derive(Resource, Clone, Debug, Default)]
 pub struct Overlay {
@@ -29,11 +46,11 @@ pub struct Overlay {
     pub shown: Option<Quantity>,
     /// Whether arrows show where the water flows, or the droplets where their discharge is shown.
     pub arrows: bool,
-    /// Least and largest value of the colours.
+    /// Least and largest value of the colours; their decimal logarithms on a logarithmic scale.
     pub range: (f32, f32),
     /// Speed in metres per second that makes the longest arrow; discharge in square metres where arrows are of streams.
     pub fastest: f32,
-    /// Values of the quantity in every session; nothing while none is shown.
+    /// Values of the quantity in every session, or their decimal logarithms; nothing while none is shown.
     pub values: Vec<Grid>,
     /// Velocities of the water in every session where it moves.
     pub flows: Vec<Option<[Grid; 2]>>,
@@ -41,7 +58,7 @@ pub struct Overlay {
     before: Option<Quantity>,
     /// What a brush that paints a map brought up, and what was shown instead of it.
     brought: Option<(Quantity, Option<Quantity>)>,
-    seen: Option<(Revision, Option<Quantity>, bool)>,
+    seen: Option<(Revision, Option<Quantity>, bool, f32)>,
     /// Ticks that the averages have seen.
     ticks: u64,
 }
@@ -64,8 +81,14 @@ impl Overlay {
 
     /// The colour of a share of the range, as linear red, green and blue.
     pub fn color(scale: Scale, share: f32) -> [f32; 3] {
+        if scale == Scale::Classes {
+            let color = CLASSES[(share * (CLASSES.len() - 1) as f32).round() as usize % CLASSES.len()];
+            return Color::srgb_u8(color[0], color[1], color[2]).to_linear().to_vec3().to_array();
+        }
         let [red, green, blue, _] = match scale {
             Scale::AroundZero => colorgrad::preset::pu_or().at(1.0 - share).to_linear_rgba(),
+            // Its dark end would be lost between the shadows of a valley.
+            Scale::Logarithmic => colorgrad::preset::viridis().at(0.35 + 0.65 * share).to_linear_rgba(),
             _ => colorgrad::preset::viridis().at(share).to_linear_rgba(),
         };
         [red, green, blue]
@@ -85,7 +108,7 @@ impl Overlay {
     }
 
     /// Finds the values of every session. Those of the discharge are averaged with what they were.
-    fn measure(&mut self, live: &Live, goes_on: bool) {
+    fn measure(&mut self, live: &Live, from_cells: f32, goes_on: bool) {
         let Some(quantity) = self.shown else { return };
         let now = live.all().iter().map(|session| session.simulation.quantity(quantity));
         let ticks = live.ticks().saturating_sub(std::mem::replace(&mut self.ticks, live.ticks()));
@@ -103,6 +126,20 @@ impl Overlay {
         }
         self.range = match quantity.scale() {
             Scale::UpTo(most) => (0.0, most),
+            Scale::Classes => (0.0, (CLASSES.len() - 1) as f32),
+            Scale::Logarithmic => {
+                // What is nothing has no logarithm.
+                let least =
+                    live.all().iter().map(|session| session.simulation.terrain.cell_area()).fold(f64::MAX, f64::min);
+                let least = (least * f64::from(from_cells)).log10() as f32;
+                for grid in &mut self.values {
+                    grid.par_iter_mut().for_each(|value| *value = value.log10().max(least));
+                    // A river of a single cell could not be seen.
+                    (0..grid.width().min(grid.height()).div_ceil(CELLS_PER_RIVER)).for_each(|_| widen(grid));
+                }
+                let most = self.values.iter().map(|grid| grid.min_max().1).fold(least + 1.0, f32::max);
+                (least, most)
+            }
             scale => {
                 let sizes = self.values.iter().flat_map(|grid| grid.iter().step_by((grid.len() / SAMPLE).max(1)));
                 let most = follow(self.range.1, largest(sizes.map(|value| value.abs()).collect(), ABOVE));
@@ -120,6 +157,7 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
     let painted = brushes.held.and_then(|tool| match tool {
         Tool::Rain => Some(Quantity::Layer(Layer::Rain)),
         Tool::Hardness => Some(Quantity::Layer(Layer::Softness)),
+        Tool::Uplift => Some(Quantity::Layer(Layer::Uplift)),
         Tool::Mask => Some(Quantity::Layer(Layer::Mask)),
         _ => None,
     });
@@ -135,15 +173,20 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
 }
 
 /// Follows the last finished tick.
-pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
-    let now = (*revision, overlay.shown, overlay.arrows);
+pub(super) fn follow_ticks(
+    live: Res<Live>,
+    revision: Res<Revision>,
+    rivers: Res<Rivers>,
+    mut overlay: ResMut<Overlay>,
+) {
+    let now = (*revision, overlay.shown, overlay.arrows, rivers.from_cells);
     // A slider or a switch changes values between ticks as well.
     if (overlay.seen == Some(now) && !live.is_changed()) || !live.rests() {
         return;
     }
-    let goes_on = overlay.seen.is_some_and(|(seen, shown, _)| seen.start == revision.start && shown == overlay.shown);
+    let goes_on = overlay.seen.is_some_and(|(seen, shown, ..)| seen.start == revision.start && shown == overlay.shown);
     overlay.seen = Some(now);
-    overlay.measure(&live, goes_on);
+    overlay.measure(&live, rivers.from_cells, goes_on);
     let wanted = overlay.arrows || live.chosen().water_look.shown;
     let streams = overlay.arrows_are_of_streams();
     let flow = |session: &Session| {
@@ -161,6 +204,20 @@ pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay
         let fastest = largest(speeds.collect(), FASTER);
         overlay.fastest = follow(overlay.fastest, fastest);
     }
+}
+
+/// Lets every cell have the largest of its own value and those of its four neighbours.
+fn widen(grid: &mut Grid) {
+    let before = grid.clone();
+    let (width, height) = (grid.width(), grid.height());
+    grid.par_chunks_mut(width.max(1)).enumerate().for_each(|(y, row)| {
+        let rows = [y.saturating_sub(1), (y + 1).min(height - 1)];
+        for (x, value) in row.iter_mut().enumerate() {
+            let beside = [before.at(x.saturating_sub(1), y), before.at((x + 1).min(width - 1), y)];
+            let across = rows.map(|row| before.at(x, row));
+            *value = beside.into_iter().chain(across).fold(*value, f32::max);
+        }
+    });
 }
 
 /// The size above which this share lies.

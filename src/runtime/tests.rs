@@ -486,6 +486,7 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
     assert!(project.sessions[0].simulation.terrain == wanted);
 }
 
+mod growth;
 mod layers;
 mod recovery;
 mod timeline;

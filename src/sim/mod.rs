@@ -180,6 +180,14 @@ impl Simulation {
         self
     }
 
+    /// Does something on the threads that it runs on.
+    pub(crate) fn on_its_threads<T: Send>(&self, work: impl FnOnce(&Self) -> T + Send) -> T {
+        match &self.pool {
+            Some(pool) => pool.install(|| work(self)),
+            None => work(self),
+        }
+    }
+
     /// Threads that it runs on.
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads())

@@ -1,6 +1,16 @@
 //! Quantities that can be seen over the ground: what they are called, in which unit, and how they are found.
 
-use super::{Simulation, grid::Grid, process::wind::Weather, terrain::Layer};
+use super::{
+    Simulation,
+    drainage::Drainage,
+    grid::Grid,
+    measure::{Channels, basins},
+    process::wind::Weather,
+    terrain::Layer,
+};
+
+/// Colours of classes; the largest basins differ in theirs.
+const CLASSES: u32 = 9;
 
 /// What can be shown over the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +23,10 @@ pub enum Quantity {
     Discharge,
     /// Land whose rain the droplets bring past a cell.
     StreamDischarge,
-    /// Land whose rain runs past a cell, as uplift and rivers found it.
+    /// Land whose rain runs past a cell: as uplift and rivers found it, if they are on.
     DrainageArea,
+    /// The land that drains to one outlet, as a number from 0 to 8.
+    Basin,
     /// How much higher the ground lies than at the start.
     Change,
     /// Slope, as a multiple of the slope at which the ground would slide or crumble.
@@ -38,6 +50,10 @@ pub enum Scale {
     AroundZero,
     /// Always from 0 to this.
     UpTo(f32),
+    /// From that of a single cell upwards, each tenfold as wide as the next.
+    Logarithmic,
+    /// Numbers from 0 to 8, each with a colour of its own.
+    Classes,
 }
 
 impl Quantity {
@@ -49,6 +65,7 @@ impl Quantity {
             Self::Discharge,
             Self::StreamDischarge,
             Self::DrainageArea,
+            Self::Basin,
             Self::Change,
             Self::Steepness,
             Self::WindPath,
@@ -79,7 +96,9 @@ impl Quantity {
             Quantity::Layer(layer) => layer.row().overlay.unwrap_or(Scale::FromZero),
             Quantity::Change => Scale::AroundZero,
             Quantity::Steepness => Scale::UpTo(2.0),
+            Quantity::Basin => Scale::Classes,
             Quantity::Wetness => Scale::UpTo(1.0),
+            Quantity::StreamDischarge | Quantity::DrainageArea => Scale::Logarithmic,
             _ => Scale::FromZero,
         }
     }
@@ -99,11 +118,10 @@ impl Quantity {
                 "m²",
                 "Land whose rain passes here. Times the rain of a second, it is the river's discharge.",
             ),
-            Quantity::DrainageArea => (
-                "Drainage area",
-                "m²",
-                "Land whose rain runs past here, as uplift and rivers found it in the last tick.",
-            ),
+            Quantity::DrainageArea => {
+                ("Drainage area", "m²", "Land whose rain runs past here, if all of it runs down the surface.")
+            }
+            Quantity::Basin => ("Drainage basins", "", "Land of one colour drains to one outlet."),
             Quantity::Change => {
                 ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
             }
@@ -161,8 +179,20 @@ impl Simulation {
         };
         let cells = match quantity {
             Quantity::Layer(layer) => return terrain.layer_or_empty(layer),
+            Quantity::DrainageArea => {
+                let kept = self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.map(quantity));
+                let found = || {
+                    let areas = Drainage::of(terrain).areas(|_| terrain.cell_area());
+                    Grid::from_cells(width, height, areas.into_iter().map(|area| area as f32).collect::<Vec<f32>>())
+                };
+                return kept.unwrap_or_else(found);
+            }
+            Quantity::Basin => {
+                let (_, numbers) = basins(&Channels::of(terrain, 1.0));
+                let classes = numbers.into_iter().map(|number| (number % CLASSES) as f32).collect::<Vec<f32>>();
+                return Grid::from_cells(width, height, classes);
+            }
             Quantity::StreamDischarge
-            | Quantity::DrainageArea
             | Quantity::WindPath
             | Quantity::WindFlux
             | Quantity::Abrasion

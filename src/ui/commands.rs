@@ -18,7 +18,7 @@ use crate::{
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
 
-use super::tool_bar::tool_icon;
+use super::{CUTS, tool_bar::tool_icon};
 
 type Fill = fn(&mut MenuPart<'_>);
 
@@ -137,6 +137,10 @@ fn edit(table: &mut MenuPart<'_>) {
     table.add(icon::STACK, "-Spread a metre of sand", "Lays sand on everything.", &[], EditCommand::SpreadSand(1.0));
     table.add(icon::BROOM, "Remove all sand", "Leaves the bare bedrock.", &[], EditCommand::RemoveSand);
     table.add(icon::SUN, "Dry everything", "Takes all water away; its sediment settles.", &[], EditCommand::Dry);
+    let carve = "Cuts a way out of each hollow, up to a kilometre long and 30 m deep.";
+    table.add(icon::SHOVEL, "-Carve outlets", carve, &[], EditCommand::CarveOutlets(CUTS));
+    let lakes = "Fills every hollow with water up to its lowest pass.";
+    table.add(icon::WAVES, "Fill lakes", lakes, &[], EditCommand::FillLakes);
 }
 
 fn brush(table: &mut MenuPart<'_>) {
@@ -181,6 +185,8 @@ fn run(table: &mut MenuPart<'_>) {
     let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
     table.add(icon::ERASER, "Restart unshaped", bare, &[], RunCommand::RestartUnshaped);
     let seed = "Begins again with the next seed; what was is kept for undo.";
+    let grow = "Lets mountains rise and rivers cut them until both keep step, where and as fast as uplift and rivers say; undo brings back what was.";
+    table.add(icon::MOUNTAINS, "Grow a range", grow, &[], RunCommand::Grow);
     table.add(icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], RunCommand::NewSeed);
 }
 

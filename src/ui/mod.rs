@@ -17,6 +17,7 @@ mod palette;
 pub mod panel;
 pub mod panels;
 mod process;
+mod rivers;
 mod run;
 pub mod springs;
 mod statistics;
@@ -44,10 +45,12 @@ use bevy_egui::{
 
 use crate::{
     runtime::{
-        Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Level, Live, Notices, Overlay, Pane,
-        Pointed, PointerOverView, Preferences, Record, Shown, SourceMarks, Timing, Transport, WindowCommand, Workspace,
+        Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Overlay, Pane,
+        Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers, Shown, SourceMarks, Timing, Transport,
+        WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
+    sim::breach::Limits,
 };
 use files::Files;
 use keys::Keyboard;
@@ -76,6 +79,13 @@ struct Opened {
     picture: Option<(AssetId<Image>, egui::TextureId)>,
 }
 
+impl PanelState<'_> {
+    /// Whether a range grows in the place of the work.
+    fn growing(&self) -> bool {
+        self.jobs.grows()
+    }
+}
+
 impl Opened {
     fn follow_settings(&mut self, context: &egui::Context, settings: &Settings) {
         if self.styled != Some((settings.theme, settings.scale)) {
@@ -102,20 +112,33 @@ impl Opened {
     }
 }
 
+/// How far outlets are cut until they are chosen.
+const CUTS: Limits = Limits { length: 1000.0, depth: 30.0 };
+
 /// What panels remember from frame to frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// Thickness of the next sheet of sand, in metres.
     sheet: f32,
+    /// How far outlets of hollows may be cut.
+    limits: Limits,
     springs: Springs,
     /// The number of the brush that follows the pointer.
     drag: Option<brush::Drag>,
     statistics_seen: bool,
+    rivers_seen: bool,
 }
 
 impl Default for Kept {
     fn default() -> Self {
-        Self { sheet: 1.0, springs: Springs::default(), drag: None, statistics_seen: false }
+        Self {
+            sheet: 1.0,
+            limits: CUTS,
+            springs: Springs::default(),
+            drag: None,
+            statistics_seen: false,
+            rivers_seen: false,
+        }
     }
 }
 
@@ -127,6 +150,8 @@ pub struct PanelState<'w> {
     transport: Res<'w, Transport>,
     timing: Res<'w, Timing>,
     record: Res<'w, Record>,
+    rivers: Res<'w, Rivers>,
+    jobs: Res<'w, Jobs>,
     history: Res<'w, History>,
     brushes: Res<'w, Brushes>,
     document: Res<'w, Document>,
@@ -134,6 +159,7 @@ pub struct PanelState<'w> {
     overlay: Res<'w, Overlay>,
     pointed: Res<'w, Pointed>,
     marks: Res<'w, SourceMarks>,
+    trace: Res<'w, RiverTrace>,
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
     notices: Res<'w, Notices>,
@@ -188,7 +214,7 @@ fn draw(
         // A brush and a spring are not placed at the same time.
         opened.memory.springs.placing = None;
     }
-    opened.memory.statistics_seen = false;
+    (opened.memory.statistics_seen, opened.memory.rivers_seen) = (false, false);
     let view = if panels {
         let (commands, left) = panels::window_ui(&mut root, &state, &mut opened.memory);
         asked.extend(commands);
@@ -205,6 +231,7 @@ fn draw(
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
         asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, visible.0));
         if panels {
+            asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
             if let Some(name) = drags {
@@ -247,8 +274,11 @@ fn ask_to_leave(mut closing: MessageReader<WindowCloseRequested>, mut commands: 
     }
 }
 
-/// Statistics are measured as long as they are seen.
-fn want_statistics(opened: Res<Opened>, mut record: ResMut<Record>) {
+/// Statistics and rivers are measured as long as they are seen.
+fn want_statistics(opened: Res<Opened>, mut record: ResMut<Record>, mut rivers: ResMut<Rivers>) {
+    if rivers.wanted != opened.memory.rivers_seen {
+        rivers.wanted = opened.memory.rivers_seen;
+    }
     if record.wanted != opened.memory.statistics_seen {
         record.wanted = opened.memory.statistics_seen;
     }

@@ -54,10 +54,11 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
         let (least, most) = overlay.range;
         for (share, align) in [(0.0, Align2::LEFT_TOP), (0.5, Align2::CENTER_TOP), (1.0, Align2::RIGHT_TOP)] {
             let value = least + share * (most - least);
+            let value = if quantity.scale() == Scale::Logarithmic { 10.0_f32.powf(value) } else { value };
             let place = left + egui::vec2(share * style::LEGEND_BAR.x, style::LEGEND_BAR.y + 2.0);
             // Until the first values are there.
-            if least < most {
-                painter.text(place, align, number(value), small.clone(), Color32::WHITE);
+            if least < most && quantity.scale() != Scale::Classes {
+                painter.text(place, align, value_text(value, quantity.unit()), small.clone(), Color32::WHITE);
             }
         }
         corner.y -= back.height() + 6.0;
@@ -101,6 +102,11 @@ fn number(value: f32) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A value of a legend; large areas say their own unit.
+fn value_text(value: f32, unit: &str) -> String {
+    if unit == "m²" && value >= 1e5 { format!("{} km²", number(value * 1e-6)) } else { number(value) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +114,6 @@ mod tests {
     #[test]
     fn numbers_of_a_legend_are_short() {
         assert_eq!([0.0, 0.5, 2.0, 50.0, -0.025, 2.5].map(number), ["0", "0.5", "2", "50", "-0.025", "2.5"]);
+        assert_eq!([900.0, 1.2e5, 8.14e6].map(|area| value_text(area, "m²")), ["900", "0.12 km²", "8.14 km²"]);
     }
 }

@@ -7,7 +7,7 @@ use super::{
     menu::menu_ui,
     overlay,
     panel::Panel,
-    process, run, springs, statistics, style, terrain,
+    process, rivers, run, springs, statistics, style, terrain,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
@@ -15,7 +15,7 @@ use super::{
 use crate::runtime::{Command, Workspace};
 
 /// All panels, from the top.
-pub const PANELS: [Panel; 13] = [
+pub const PANELS: [Panel; 14] = [
     run::PANEL,
     learn::PANEL,
     brush::PANEL,
@@ -24,6 +24,7 @@ pub const PANELS: [Panel; 13] = [
     springs::PANEL,
     mask::PANEL,
     overlay::PANEL,
+    rivers::PANEL,
     look::LIGHT,
     look::WATER,
     history::PANEL,

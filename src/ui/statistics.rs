@@ -30,15 +30,6 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         row("Fill", volume(found.cut_and_fill.1), "Volume that lies higher than at the start.");
         row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Share of the map under loose sand.");
     });
-    let plot = |name: &str, x: &str, y: &str| {
-        Plot::new(name.to_owned())
-            .height(style::PLOT_HEIGHT)
-            .allow_scroll(false)
-            .allow_drag(false)
-            .allow_zoom(false)
-            .x_axis_label(x.to_owned())
-            .y_axis_label(y.to_owned())
-    };
     let samples = &state.record.samples;
     let series = |value: &dyn Fn(&LedgerSample) -> f64| -> PlotPoints<'static> {
         samples.iter().map(|sample| [sample.tick as f64, 1e-6 * value(sample)]).collect()
@@ -52,16 +43,33 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         plot.line(Line::new("deposited", deposited));
         plot.line(Line::new("over the border", outflow));
     });
-    ui.label("Hypsometric curve: share of the map above a height");
-    let span = f64::from(found.range.1 - found.range.0);
-    let height = |bin: usize| f64::from(found.range.0) + span * bin as f64 / BINS as f64;
-    let curve: PlotPoints<'_> =
-        found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]).collect();
-    plot("hypsometry", "%", "m").show(ui, |plot| plot.line(Line::new("ground", curve)));
+    hypsometry_ui(ui, state);
     ui.label("Slopes");
     let width = 90.0 / BINS as f64;
     let slopes: PlotPoints<'_> =
         found.slopes.iter().enumerate().map(|(bin, share)| [(bin as f64 + 0.5) * width, 100.0 * share]).collect();
     plot("slopes", "°", "%").show(ui, |plot| plot.line(Line::new("share of the map", slopes)));
     Vec::new()
+}
+
+/// The hypsometric curve of the terrain as it was when last measured.
+pub fn hypsometry_ui(ui: &mut Ui, state: &PanelState<'_>) {
+    let found = &state.record.statistics;
+    ui.label("Hypsometric curve: share of the map above a height");
+    let span = f64::from(found.range.1 - found.range.0);
+    let height = |bin: usize| f64::from(found.range.0) + span * bin as f64 / BINS as f64;
+    let curve: PlotPoints<'_> =
+        found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]).collect();
+    plot("hypsometry", "%", "m").show(ui, |plot| plot.line(Line::new("ground", curve)));
+}
+
+/// A plot of a panel's height that stays where it is, with the names of its axes.
+pub fn plot<'a>(name: &'a str, x: &str, y: &str) -> Plot<'a> {
+    Plot::new(name)
+        .height(style::PLOT_HEIGHT)
+        .allow_scroll(false)
+        .allow_drag(false)
+        .allow_zoom(false)
+        .x_axis_label(x.to_owned())
+        .y_axis_label(y.to_owned())
 }

@@ -4,14 +4,19 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState,
+    Kept, PanelState, commands,
     group::{group_ui, set},
     panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::{
-    runtime::{Command, Dialog, EditCommand, RunCommand, WindowCommand, Workspace},
-    sim::{generate::TerrainParams, terrain::Layer},
+    runtime::{Command, Dialog, EditCommand, RunCommand, ShowCommand, WindowCommand, Workspace},
+    sim::{
+        breach::Limits,
+        generate::{TerrainParams, Uplift},
+        quantity::Quantity,
+        terrain::Layer,
+    },
 };
 
 /// Sizes that are offered, in cells along the shorter side.
@@ -77,5 +82,44 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             commands.push(EditCommand::Dry.into());
         }
     });
+    commands.extend(drainage_ui(ui, state, &mut memory.limits));
     commands
+}
+
+/// Land that drains: a grown range, outlets for hollows, or lakes in them.
+fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<Command> {
+    let mut asked = Vec::new();
+    ui.horizontal_wrapped(|ui| {
+        let help = "Where the land rises. What is chosen can be painted over with the brush Uplift.";
+        ui.label("Uplift").on_hover_text(help);
+        let kinds = Uplift::ALL.iter().map(|&(kind, name)| (Some(kind), name)).chain([(None, "nothing")]);
+        for (kind, name) in kinds {
+            let about = if kind.is_none() { "Nothing rises, until it is painted." } else { help };
+            if ui.small_button(name).on_hover_text(about).clicked() {
+                asked.push(EditCommand::SetUplift(kind).into());
+                asked.push(ShowCommand::Overlay(Some(Quantity::Layer(Layer::Uplift))).into());
+            }
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        for command in [Command::from(RunCommand::Grow), EditCommand::FillLakes.into()] {
+            let Some(entry) = commands::table().iter().find(|entry| entry.command == command) else { continue };
+            let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
+            if ui.add_enabled(!state.growing(), button).on_hover_text(&entry.about).clicked() {
+                asked.push(command);
+            }
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        let help = "Cuts a way out of each hollow, as far as length and depth of the cut allow.";
+        if ui.button("Carve outlets").on_hover_text(help).clicked() {
+            asked.push(EditCommand::CarveOutlets(*limits).into());
+        }
+        ui.label("up to");
+        let length = egui::DragValue::new(&mut limits.length).range(1.0..=1e6).speed(10.0).max_decimals(0).suffix(" m");
+        ui.add(length).on_hover_text("Longest cut, along its way");
+        let depth = egui::DragValue::new(&mut limits.depth).range(0.1..=1e4).speed(0.5).max_decimals(1).suffix(" m");
+        ui.add(depth).on_hover_text("Deepest cut");
+    });
+    asked
 }

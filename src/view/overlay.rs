@@ -34,9 +34,17 @@ impl OverlayNumbers {
         let scale = overlay.shown.map(|quantity| quantity.scale());
         let (per_unit, spacing) =
             (1.0 / (most - least).max(f32::MIN_POSITIVE), (shorter_side as f32 / ARROWS).max(2.0));
+        // Where there is nothing, or little on a logarithmic scale, the ground is seen.
+        let fade = match scale {
+            Some(Scale::FromZero) => 0.02,
+            Some(Scale::Logarithmic) => 0.1,
+            // Between two classes there is nothing.
+            Some(Scale::Classes) => -1.0,
+            _ => 0.0,
+        };
         Self {
             range: Vec4::new(least, per_unit, switch(scale.is_some()), switch(overlay.arrows)),
-            arrows: Vec4::new(spacing, overlay.fastest, film, switch(scale == Some(Scale::FromZero))),
+            arrows: Vec4::new(spacing, overlay.fastest, film, fade),
             colors: std::array::from_fn(|index| {
                 let share = index as f32 / (COLORS - 1) as f32;
                 scale.map_or(Vec4::ZERO, |scale| Vec3::from(Overlay::color(scale, share)).extend(1.0))

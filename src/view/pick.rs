@@ -1,4 +1,4 @@
-//! Places: what of the map lies under the pointer, and where in the picture the springs are.
+//! Places: what of the map lies under the pointer, and where in the picture springs and the chosen river are.
 
 use bevy::{
     input::{ButtonState, keyboard::Key, mouse::MouseButton},
@@ -9,12 +9,12 @@ use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers};
 use crate::{
-    runtime::{FreeView, Held, Live, Pointed, PointerOverView, SourceMarks, Touch},
-    sim::{ray, terrain::Terrain},
+    runtime::{FreeView, Held, Live, Pointed, PointerOverView, RiverTrace, Rivers, SourceMarks, Touch},
+    sim::{measure::Study, ray, terrain::Terrain},
 };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, (point, mark).after(ViewSystems::Show));
+    app.add_systems(Update, (point, mark, trace).after(ViewSystems::Show));
 }
 
 type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
@@ -115,23 +115,44 @@ fn mark(
     camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
     mut marks: ResMut<SourceMarks>,
 ) {
-    let (camera, transform) = *camera;
     let terrain = &live.chosen().simulation.terrain;
-    let found: Vec<Option<Vec2>> = terrain
-        .sources
-        .iter()
-        .map(|source| {
-            let numbers = blocks.numbers.get(live.index())?;
-            let [x, y] = source.place;
-            let (column, row) = (x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5);
-            let ndc =
-                camera.world_to_ndc(transform, numbers.world(column, row, terrain.ground_between(column, row)))?;
-            (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
-        })
-        .collect();
+    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
+    let places = terrain.sources.iter().map(|source| on_picture(*camera, numbers, terrain, source.place));
+    let found: Vec<Option<Vec2>> = places.collect();
     if marks.0 != found {
         marks.0 = found;
     }
+}
+
+/// Finds where in the picture the chosen river runs, while it is looked at.
+fn trace(
+    live: Res<Live>,
+    blocks: Res<Blocks>,
+    rivers: Res<Rivers>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
+    mut trace: ResMut<RiverTrace>,
+) {
+    let terrain = &live.chosen().simulation.terrain;
+    let study =
+        rivers.found.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
+    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
+    let found: Vec<Option<Vec2>> =
+        study.into_iter().flat_map(Study::way).map(|place| on_picture(*camera, numbers, terrain, place)).collect();
+    if trace.0 != found {
+        trace.0 = found;
+    }
+}
+
+/// Where in the picture a place of the map is, both as shares of their sides; nowhere if it lies behind the eye.
+fn on_picture(
+    (camera, transform): CameraPlace<'_>,
+    numbers: &SceneNumbers,
+    terrain: &Terrain,
+    [x, y]: [f32; 2],
+) -> Option<Vec2> {
+    let (column, row) = (x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5);
+    let ndc = camera.world_to_ndc(transform, numbers.world(column, row, terrain.ground_between(column, row)))?;
+    (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
 }
 
 /// Where the line of sight through two places in the world first meets the ground, also under water, as shares of the map.

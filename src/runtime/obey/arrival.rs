@@ -1,6 +1,9 @@
 //! What finished jobs bring. What was changed meanwhile stays.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 
 use bevy::prelude::*;
 
@@ -15,9 +18,9 @@ use crate::{
         session::Session,
     },
     runtime::{
-        Command, FileCommand, Label, Level, Live, ViewCommand,
+        Command, EditCommand, FileCommand, Label, Level, Live, Revision, ViewCommand,
         document::remember_file,
-        jobs::{Job, JobOutcome, name},
+        jobs::{Job, JobOutcome, Jobs, name},
     },
     sim::{edit::Tool, grid::Grid, terrain::Layer},
 };
@@ -25,12 +28,17 @@ use crate::{
 /// Takes over what finished jobs bring.
 pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: MessageWriter<Command>) {
     // Looked at every frame, changed rarely.
-    while let Some(Job { notice, handle, progress, saves }) = runtime.jobs.bypass_change_detection().take_finished() {
+    while let Some(Job { notice, handle, progress, saves, grows }) =
+        runtime.jobs.bypass_change_detection().take_finished()
+    {
         notice.into_iter().for_each(|notice| runtime.notices.dismiss(notice));
+        if grows {
+            runtime.stop_showing_growth();
+        }
         let failed = match handle.join() {
             Ok(Ok(outcome)) => runtime.take_over(outcome, &mut commands).err().map(|error| format!("{error}.")),
             Ok(Err(_)) if progress.is_cancelled() => {
-                runtime.notices.tell(Level::Info, "Cancelled; nothing was written.");
+                runtime.notices.tell(Level::Info, "Cancelled; all is as it was.");
                 None
             }
             Ok(Err(error)) => Some(format!("{error}.")),
@@ -47,7 +55,28 @@ pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: Mes
     }
 }
 
+/// Shows the last of a range that grows. What stands there is put away until it has grown.
+pub(in crate::runtime) fn show_growth(jobs: Res<Jobs>, mut live: ResMut<Live>, mut revision: ResMut<Revision>) {
+    let Some((_, sheets)) = &jobs.growing else { return };
+    let sheets: Vec<_> = sheets.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
+    for (session, sheet) in live.all_mut().iter_mut().zip(sheets) {
+        let Some([bedrock, sand]) = sheet else { continue };
+        let terrain = &mut session.simulation.terrain;
+        (terrain.bedrock, terrain.sand) = (bedrock, sand);
+        terrain.set_layer(Layer::Water, None);
+        revision.goes_on();
+    }
+}
+
 impl Runtime<'_> {
+    /// Puts what stood there before a range began to grow back in its place.
+    fn stop_showing_growth(&mut self) {
+        if let Some((before, _)) = self.jobs.growing.take() {
+            *self.live = Arc::unwrap_or_clone(before);
+            self.revision.goes_on();
+        }
+    }
+
     fn take_over(&mut self, outcome: JobOutcome, commands: &mut MessageWriter<Command>) -> Result<(), Error> {
         match outcome {
             JobOutcome::Sessions(label, sessions) => {
@@ -89,6 +118,14 @@ impl Runtime<'_> {
                 if self.document.leaves() {
                     self.leave.write(AppExit::Success);
                 }
+            }
+            JobOutcome::Grown(sessions) => {
+                self.history.replace(&mut self.live, Label::Grown, |live| {
+                    live.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
+                });
+                self.notices.retract(EditCommand::Undo);
+                self.offer_undo("A range has grown. What was before is kept.".to_owned());
+                self.begins();
             }
             JobOutcome::Kept(now) => self.document.is_kept(now),
             JobOutcome::Stamp(name, relief) => {
@@ -143,7 +180,7 @@ impl Runtime<'_> {
             self.notices.tell(Level::Warning, warning);
         }
         let text = format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
-        self.notices.retract(crate::runtime::EditCommand::Undo);
+        self.notices.retract(EditCommand::Undo);
         if ticks > 0 {
             self.offer_undo(format!("{text} The {ticks} ticks before are kept."));
         } else {

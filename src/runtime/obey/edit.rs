@@ -5,7 +5,13 @@ use crate::{
     model::session::Session,
     params::{Value, write},
     runtime::{EditCommand, History, Label, Level, Live},
-    sim::{Simulation, edit::Patch},
+    sim::{
+        Simulation,
+        breach::Breached,
+        edit::Patch,
+        generate::{Uplift, uplift_map},
+        grid::Grid,
+    },
 };
 
 impl Runtime<'_> {
@@ -50,6 +56,37 @@ impl Runtime<'_> {
             }
             EditCommand::RemoveSand => self.change_layers(Label::SandRemoved, Simulation::remove_sand),
             EditCommand::Dry => self.change_layers(Label::Dried, Simulation::dry),
+            EditCommand::SetUplift(kind) => self.change_layers(Label::Uplift, |simulation| {
+                let (width, height) = (simulation.terrain.width(), simulation.terrain.height());
+                let still = || Grid::filled(width, height, 0.0);
+                let map = kind.map_or_else(still, |kind| uplift_map(kind, width, height, simulation.seed()));
+                // Uniform is how the land rises without a map.
+                simulation.terrain.uplift = (*kind != Some(Uplift::Uniform)).then_some(map);
+            }),
+            EditCommand::CarveOutlets(limits) => {
+                let mut all = Breached::default();
+                self.change_layers(Label::Carved, |simulation| {
+                    let one = simulation.carve_outlets(*limits);
+                    (all.cut, all.left, all.volume) = (all.cut + one.cut, all.left + one.left, all.volume + one.volume);
+                });
+                let left = if all.left == 0 {
+                    String::new()
+                } else {
+                    format!(" {} would need longer or deeper cuts.", all.left)
+                };
+                let text = match all.cut {
+                    0 => format!("No outlets were cut.{left}"),
+                    cut => format!("Cut outlets for {cut} hollows: {:.3e} m³ are gone.{left}", all.volume),
+                };
+                self.notices.tell(Level::Info, text);
+            }
+            EditCommand::FillLakes => {
+                let mut came = 0.0;
+                self.change_layers(Label::LakesFilled, |simulation| came += simulation.fill_lakes());
+                let text = format!("Filled every hollow up to its pass: {came:.3e} m³ of water.");
+                self.notices
+                    .tell(Level::Info, if came > 0.0 { text } else { "There are no hollows to fill.".to_owned() });
+            }
             EditCommand::Undo => self.step("Undone", History::undo),
             EditCommand::Redo => self.step("Done again", History::redo),
         }
@@ -128,7 +165,7 @@ impl Runtime<'_> {
     }
 
     /// Changes the layers of every session.
-    fn change_layers(&mut self, label: Label, change: impl Fn(&mut Simulation)) {
+    fn change_layers(&mut self, label: Label, mut change: impl FnMut(&mut Simulation)) {
         self.history.replace(&mut self.live, label, |live| {
             for session in live.all_mut() {
                 change(&mut session.simulation);

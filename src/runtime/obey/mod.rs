@@ -10,7 +10,7 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
     Brushes, Command, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay, Preferences, Revision,
-    Shown, Transport, Workspace,
+    Rivers, Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -26,6 +26,7 @@ pub(super) struct Runtime<'w> {
     pub preferences: ResMut<'w, Preferences>,
     pub brushes: ResMut<'w, Brushes>,
     pub overlay: ResMut<'w, Overlay>,
+    pub rivers: ResMut<'w, Rivers>,
     pub shown: ResMut<'w, Shown>,
     pub workspace: ResMut<'w, Workspace>,
     pub eye: Res<'w, Eye>,
@@ -36,6 +37,9 @@ pub(super) struct Runtime<'w> {
 pub(super) fn obey(mut commands: MessageReader<Command>, mut runtime: Runtime) {
     for command in commands.read() {
         match command {
+            command if runtime.jobs.growing.is_some() && command.needs_the_work() => {
+                runtime.notices.tell(Level::Info, "A range is growing: let it end, or cancel it.");
+            }
             Command::Run(command) => runtime.run(command),
             Command::Edit(command) => runtime.edit(command),
             Command::File(command) => runtime.file(command),

@@ -1,12 +1,18 @@
 //! Time, starts and the chosen run.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use super::Runtime;
 use crate::{
     io::Budget,
     model::session::Session,
-    runtime::{EditCommand, Label, Level, RunCommand, SPEEDS},
+    runtime::{
+        EditCommand, Label, Level, RunCommand, SPEEDS,
+        jobs::{Sheets, Task},
+    },
 };
 
 impl Runtime<'_> {
@@ -47,6 +53,7 @@ impl Runtime<'_> {
                 session.resize(*side);
                 seed
             }),
+            RunCommand::Grow => self.grow(),
             RunCommand::Choose(index) => self.live.choose(*index),
             RunCommand::GoTo(keyframe) => self.history.wanted = Some(*keyframe),
         }
@@ -73,6 +80,29 @@ impl Runtime<'_> {
             self.offer_undo(format!("Started again. The {ticks} ticks before are kept."));
         }
         self.begins();
+    }
+
+    /// Lets a range grow beside the frames. Meanwhile it is shown, and the work is put away.
+    fn grow(&mut self) {
+        if self.jobs.count() > 0 {
+            self.notices.tell(Level::Info, "Other work goes on: a range can grow when it is done.");
+            return;
+        }
+        let kept: u64 = self.live.all().iter().map(Session::bytes_of_layers).sum();
+        let wanted = self.bytes(|session| {
+            session.enable(&["fluvial"]);
+        });
+        if !self.has_room(kept + wanted) {
+            return;
+        }
+        self.history.end_stroke();
+        self.live.finish_tick();
+        self.live.all_mut().iter_mut().for_each(Session::note_shape);
+        let before = Arc::new(self.live.clone());
+        let sheets: Sheets = Arc::new(Mutex::new(vec![None; before.all().len()]));
+        self.jobs.start(&mut self.notices, Task::Grow(Arc::clone(&before), Arc::clone(&sheets)));
+        // Without a thread nothing grows.
+        self.jobs.growing = (self.jobs.count() > 0).then_some((before, sheets));
     }
 
     /// Memory that all sessions would take if each was changed in this way, in bytes.

@@ -12,6 +12,8 @@ impl Runtime<'_> {
             ShowCommand::Before(before) => self.shown.0 = *before,
             ShowCommand::Overlay(quantity) => self.overlay.show(*quantity),
             ShowCommand::ToggleOverlay => self.overlay.toggle(),
+            ShowCommand::RiversFrom(cells) => self.rivers.from_cells = *cells,
+            ShowCommand::ChooseRiver(place) => self.rivers.chosen = *place,
             ShowCommand::ToggleArrows => self.overlay.arrows = !self.overlay.arrows,
             ShowCommand::ToggleWater => {
                 let shown = Value::Switch(!self.live.chosen().water_look.shown);

@@ -35,13 +35,15 @@ pub enum Tool {
     Rain,
     /// Paints how hard the bedrock is.
     Hardness,
+    /// Paints how fast the land rises.
+    Uplift,
     /// Paints what other brushes leave alone.
     Mask,
 }
 
 impl Tool {
     /// All of them, in the order of their keys.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Raise,
         Self::Lower,
         Self::Smooth,
@@ -53,6 +55,7 @@ impl Tool {
         Self::Sand,
         Self::Rain,
         Self::Hardness,
+        Self::Uplift,
         Self::Mask,
     ];
 
@@ -70,6 +73,7 @@ impl Tool {
             Self::Sand => "sand",
             Self::Rain => "rain",
             Self::Hardness => "hardness",
+            Self::Uplift => "uplift",
             Self::Mask => "mask",
         }
     }
@@ -88,6 +92,7 @@ impl Tool {
             Self::Sand => "Sand",
             Self::Rain => "Rain",
             Self::Hardness => "Hardness",
+            Self::Uplift => "Uplift",
             Self::Mask => "Mask",
         }
     }
@@ -108,6 +113,7 @@ impl Tool {
             Self::Sand => "Pours sand; with Ctrl it takes sand away and leaves the bedrock.",
             Self::Rain => "Paints how much rain falls; with Ctrl none.",
             Self::Hardness => "Paints how hard the bedrock is; with Ctrl it softens it.",
+            Self::Uplift => "Paints how fast the land rises; with Ctrl it stands still.",
             Self::Mask => "Paints what other brushes leave alone; with Ctrl it frees it.",
         }
     }
@@ -117,6 +123,7 @@ impl Tool {
         match self {
             Self::Rain => &[Layer::Rain],
             Self::Hardness => &[Layer::Softness],
+            Self::Uplift => &[Layer::Uplift],
             Self::Mask => &[Layer::Mask],
             _ => &[Layer::Bedrock, Layer::Sand],
         }
@@ -130,6 +137,7 @@ impl Tool {
             "step" => self == Self::Terrace,
             "rain" => self == Self::Rain,
             "hardness" => self == Self::Hardness,
+            "uplift" => self == Self::Uplift,
             "spacing" | "hold" => self != Self::Slope,
             _ => true,
         }
@@ -208,6 +216,9 @@ pub struct Brush {
     /// Hardness to paint: 0 erodes fastest, 1 not at all.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub hardness: f32,
+    /// Uplift to paint, as a share of the rate of uplift. 0 keeps the land where it is.
+    #[reflect(@knob(0.0..=1.0).source(OURS).main())]
+    pub uplift: f32,
     /// How the effect falls off from the middle to the rim.
     #[reflect(@choice().source(OURS).main())]
     pub falloff: Falloff,
@@ -230,6 +241,7 @@ impl Default for Brush {
             step: 10.0,
             rain: 3.0,
             hardness: 1.0,
+            uplift: 1.0,
             falloff: Falloff::Smooth,
             spacing: 12.0,
             hold: true,

@@ -97,6 +97,10 @@ pub(super) fn apply(
             let aim = if dab.inverted { brush.hardness } else { 1.0 - brush.hardness };
             paint(terrain, tool, &area, weigh, approach, aim)
         }
+        Tool::Uplift => {
+            let aim = if dab.inverted { 0.0 } else { brush.uplift };
+            paint(terrain, tool, &area, weigh, approach, aim)
+        }
         Tool::Mask => {
             let aim = if dab.inverted { 0.0 } else { 1.0 };
             paint(terrain, tool, &area, weigh, approach, aim)

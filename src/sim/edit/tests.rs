@@ -88,7 +88,11 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
             let (now, then) = (layers(&mut changed), layers(&mut before.terrain.clone()));
             assert!(now.iter().all(|grid| grid.iter().all(|value| value.is_finite())), "{tool:?}");
             // To paint what is there already, or to free what was never held, changes nothing.
-            let idle = inverted && matches!(tool, Tool::Mask);
+            let idle = match tool {
+                Tool::Mask => inverted,
+                Tool::Uplift => !inverted,
+                _ => false,
+            };
             assert_eq!(now == then, idle, "{tool:?}, inverted {inverted}");
             let reach = brush.cells(&before.terrain) + if tool == Tool::Slope { 4.0 } else { 0.0 };
             for (now, then) in now.iter().zip(&then) {
@@ -228,7 +232,10 @@ fn what_the_mask_holds_is_left_alone() {
         if tool == Tool::Slope {
             simulation.ramp(&brush(tool), [[25.0, 20.0], [40.0, 40.0]], &mut Patch::default());
         } else {
-            simulation.dab(tool, &brush(tool), dab([32.0, 32.0]), Some(&print()), &mut Patch::default());
+            // All land rises until it is told to stand still.
+            let inverted = tool == Tool::Uplift;
+            let dab = Dab { inverted, ..dab([32.0, 32.0]) };
+            simulation.dab(tool, &brush(tool), dab, Some(&print()), &mut Patch::default());
         }
         let after = layer(&mut simulation);
         let changed =

@@ -87,8 +87,8 @@ impl Channels {
         chi
     }
 
-    /// The θ from 0 to 1 for which the channels' heights above their outlets lie best on a line over χ.
-    pub fn concavity(&self) -> Option<Fit> {
+    /// Height of the outlet that each cell drains to, in metres.
+    pub fn feet(&self) -> Vec<f64> {
         let mut foot = vec![0.0; self.areas.len()];
         for &outlet in self.drainage.outlets() {
             foot[outlet as usize] = f64::from(self.ground[outlet as usize]);
@@ -96,6 +96,12 @@ impl Channels {
         for &(cell, receiver) in self.drainage.order().links() {
             foot[cell as usize] = foot[receiver as usize];
         }
+        foot
+    }
+
+    /// The θ from 0 to 1 for which the channels' heights above their outlets lie best on a line over χ.
+    pub fn concavity(&self) -> Option<Fit> {
+        let foot = self.feet();
         let fit = |theta: f64| {
             let chi = self.chi(theta);
             let point = |(cell, _): (usize, usize)| (chi[cell], f64::from(self.ground[cell]) - foot[cell]);

@@ -17,15 +17,19 @@
 //! [`CHANNEL`] cells passes. Lakes count as ground: heights are bedrock and sand.
 
 mod channels;
+mod readings;
 mod river;
 mod shape;
+mod study;
 #[cfg(test)]
 mod tests;
 
 pub use self::{
     channels::{Channels, Fit},
+    readings::Reading,
     river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile},
     shape::{aspect_harmonics, roughness, spectral_exponent},
+    study::Study,
 };
 use super::{
     drainage::{Drainage, STEPS, neighbour},

@@ -4,6 +4,7 @@
 use super::{Fluvial, Params};
 use crate::sim::{
     Simulation,
+    bounds::Unfit,
     grid::Grid,
     process::Process,
     rng::Stream,
@@ -117,6 +118,28 @@ pub fn grow(
     }
     range.start = range.ground();
     Some(range)
+}
+
+impl Simulation {
+    /// Starts again from a mature range on the terrain's maps of uplift, rain and softness, with the parameters of uplift and
+    /// rivers; see [`grow`]. `show` is told how far it has come. Returns false, with nothing changed, if it says not to go on.
+    ///
+    /// # Errors
+    /// Nothing rises.
+    pub fn grow_range(&mut self, show: impl FnMut(Growth<'_>) -> bool + Send) -> Result<bool, Unfit> {
+        let slot = self.slots.iter().find(|slot| slot.key() == super::INFO.key);
+        let params = slot.and_then(|slot| slot.process.params().as_partial_reflect().try_downcast_ref::<Params>());
+        let params = params.cloned().unwrap_or_default();
+        let uplift = self.terrain.uplift.as_ref().map_or(1.0, |uplift| uplift.min_max().1);
+        if params.uplift_rate * uplift <= 0.0 {
+            let right = "set fluvial.uplift_rate above 0 and let the map of uplift rise above 0 somewhere";
+            return Err(Unfit { wrong: "no range can grow where nothing rises".into(), right: right.into() });
+        }
+        let grown = self.on_its_threads(|run| grow(&run.terrain, &params, run.seed(), show));
+        let Some(range) = grown else { return Ok(false) };
+        self.restart(range, self.seed());
+        Ok(true)
+    }
 }
 
 /// Almost level ground, with outlets at 0 m.

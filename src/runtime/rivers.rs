@@ -1,0 +1,118 @@
+//! The rivers of the chosen run, studied beside the frames as long as their panel is seen.
+
+use std::{
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use bevy::prelude::*;
+
+use super::{Live, Revision};
+use crate::sim::measure::{CHANNEL, Study};
+
+/// A study may take this part of the time; a large map is studied less often.
+const SHARE: u32 = 8;
+const SHORTEST: Duration = Duration::from_millis(300);
+
+/// What is studied: the state, the run, from how many cells on there are rivers, and which one is chosen.
+type Wanted = (Revision, usize, f32, Option<[f32; 2]>);
+
+/// The rivers of the chosen run.
+#[derive(Resource)]
+pub struct Rivers {
+    /// Whether the panel is seen: only then they are studied.
+    pub wanted: bool,
+    /// Cells whose water passes where a river begins.
+    pub from_cells: f32,
+    /// The place that was clicked to choose a river, as shares of the map's sides.
+    pub chosen: Option<[f32; 2]>,
+    /// What was found last.
+    pub found: Option<Study>,
+    seen: Option<Wanted>,
+    work: Option<(JoinHandle<Study>, Wanted, Instant)>,
+    rest: Option<Instant>,
+}
+
+/// Where in the picture the chosen river runs while it is looked at, as shares of the view; nowhere behind the eye.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct RiverTrace(pub Vec<Option<Vec2>>);
+
+impl Default for Rivers {
+    fn default() -> Self {
+        let from_cells = CHANNEL as f32;
+        Self { wanted: false, from_cells, chosen: None, found: None, seen: None, work: None, rest: None }
+    }
+}
+
+/// Follows the chosen run.
+pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
+    // What is on the screen changes rarely.
+    let quiet = rivers.bypass_change_detection();
+    if quiet.work.as_ref().is_some_and(|(work, ..)| work.is_finished())
+        && let Some((work, of, begun)) = quiet.work.take()
+    {
+        quiet.rest = Some(Instant::now() + SHORTEST.max(begun.elapsed() * SHARE));
+        // One of a map that is no more is of no use.
+        if let Ok(found) = work.join()
+            && of.0.start == revision.start
+        {
+            quiet.found = Some(found);
+            rivers.set_changed();
+        }
+    }
+    let rivers = rivers.bypass_change_detection();
+    let now = (*revision, live.index(), rivers.from_cells, rivers.chosen);
+    let asked =
+        rivers.seen.is_none_or(|seen| (seen.0.start, seen.1, seen.2, seen.3) != (now.0.start, now.1, now.2, now.3));
+    if rivers.seen.is_some_and(|seen| (seen.0.start, seen.1) != (now.0.start, now.1)) {
+        (rivers.found, rivers.seen) = (None, None);
+    }
+    let due = asked || rivers.rest.is_none_or(|until| Instant::now() > until);
+    if !rivers.wanted || rivers.work.is_some() || rivers.seen == Some(now) || !due || !live.between_ticks() {
+        return;
+    }
+    rivers.seen = Some(now);
+    let (terrain, cells, place) = (live.chosen().simulation.terrain.clone(), rivers.from_cells, rivers.chosen);
+    let work = std::thread::Builder::new().name("thalweg rivers".to_owned());
+    // Without a thread there is no study this time.
+    let work = work.spawn(move || Study::of(&terrain, cells.into(), place));
+    rivers.work = work.ok().map(|work| (work, now, Instant::now()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{origin::Options, session::Session};
+
+    #[test]
+    fn the_chosen_river_is_studied_while_the_panel_is_seen() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let session = Session::open("alpine-valley", &options).expect("built in");
+        let mut app = App::new();
+        app.insert_resource(Live::new(vec![session]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Rivers>()
+            .add_systems(Update, study);
+        app.update();
+        assert!(app.world().resource::<Rivers>().found.is_none(), "nothing is studied that is not seen");
+        let wait = |app: &mut App| {
+            app.update();
+            while app.world().resource::<Rivers>().work.is_some() {
+                std::thread::sleep(Duration::from_millis(2));
+                app.update();
+            }
+        };
+        app.world_mut().resource_mut::<Rivers>().wanted = true;
+        wait(&mut app);
+        let mouth = |app: &App| app.world().resource::<Rivers>().found.as_ref().and_then(|found| found.way().last());
+        let largest = mouth(&app).expect("there is a river");
+        // Choosing another one is answered at once, and so is another map.
+        app.world_mut().resource_mut::<Rivers>().chosen = Some([1.0 - largest[0], 1.0 - largest[1]]);
+        wait(&mut app);
+        assert_ne!(mouth(&app), Some(largest));
+        app.world_mut().resource_mut::<Revision>().begins();
+        app.world_mut().resource_mut::<Rivers>().wanted = false;
+        app.update();
+        assert_eq!(mouth(&app), None);
+    }
+}

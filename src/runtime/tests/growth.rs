@@ -1,0 +1,103 @@
+//! A range that grows beside the frames, outlets and lakes.
+
+use super::*;
+use crate::sim::{breach::Limits, measure::Measures, terrain::Terrain};
+
+fn terrain(app: &App) -> Terrain {
+    app.world().resource::<Live>().chosen().simulation.terrain.clone()
+}
+
+fn grows(app: &App) -> bool {
+    app.world().resource::<Jobs>().grows()
+}
+
+/// Waits until what grows has grown or was given up. Returns whether anything was shown meanwhile.
+fn wait(app: &mut App) -> bool {
+    let before = terrain(app);
+    let mut shown = false;
+    while grows(app) {
+        shown |= terrain(app) != before;
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    shown
+}
+
+#[test]
+fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
+    let mut app = app();
+    send(&mut app, RunCommand::Step(2));
+    update_until_quiet(&mut app);
+    let before = terrain(&app);
+    send(&mut app, RunCommand::Grow);
+    app.update();
+    assert!(grows(&app));
+    // What stands there is no work: nothing can be done to it.
+    for command in [Command::from(EditCommand::SpreadSand(9.0)), RunCommand::Step(1).into(), EditCommand::Undo.into()] {
+        app.world_mut().write_message(command);
+    }
+    assert!(wait(&mut app), "no level was shown");
+    update_until_quiet(&mut app);
+    let grown = terrain(&app);
+    let live = app.world().resource::<Live>();
+    // The step that was asked for has run since, with nothing but droplets of the scene; it is not lost.
+    assert!(live.ticks() <= 1 && grown != before);
+    send(&mut app, RunCommand::Restart);
+    app.update();
+    let start = terrain(&app);
+    let measures = Measures::of(&start);
+    assert!(measures.pits == 0.0 && measures.depressions == 0.0, "{measures:?}");
+    for _ in 0..2 {
+        send(&mut app, EditCommand::Undo);
+        app.update();
+    }
+    assert!(terrain(&app) == before, "undo has not brought back what was");
+    assert_eq!(app.world().resource::<Live>().ticks(), 2);
+}
+
+#[test]
+fn growing_can_be_given_up_and_needs_something_that_rises() {
+    let mut app = app();
+    app.update();
+    let before = terrain(&app);
+    send(&mut app, RunCommand::Grow);
+    app.update();
+    app.world_mut().resource_mut::<Jobs>().cancel_growing();
+    wait(&mut app);
+    assert!(terrain(&app) == before);
+    send(&mut app, EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.0)));
+    send(&mut app, RunCommand::Grow);
+    app.update();
+    wait(&mut app);
+    assert!(terrain(&app) == before);
+    let told: Vec<String> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+    assert!(told.iter().any(|text| text.contains("no range can grow where nothing rises")), "{told:?}");
+}
+
+#[test]
+fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
+    let mut app = app();
+    // A crater in the hill.
+    let side = 64;
+    for y in 24..40 {
+        for x in 24..40 {
+            let mut live = app.world_mut().resource_mut::<Live>();
+            live.all_mut()[0].simulation.terrain.bedrock[y * side + x] = 1.0;
+        }
+    }
+    let before = terrain(&app);
+    assert!(Measures::of(&before).depressions > 0.01);
+    send(&mut app, EditCommand::FillLakes);
+    app.update();
+    let water = terrain(&app).water_volume();
+    let ledger = &app.world().resource::<Live>().chosen().simulation.ledger.water;
+    assert!(water > 0.0 && ledger.residual(water).abs() < 1e-6 * water);
+    send(&mut app, EditCommand::Undo);
+    send(&mut app, EditCommand::CarveOutlets(Limits { length: 1e6, depth: 1e6 }));
+    app.update();
+    let carved = terrain(&app);
+    assert!(Measures::of(&carved).depressions == 0.0 && carved.water_volume() == 0.0);
+    send(&mut app, EditCommand::Undo);
+    app.update();
+    assert!(terrain(&app) == before);
+}

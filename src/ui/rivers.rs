@@ -1,0 +1,219 @@
+//! Rivers: one of them from its source to its mouth, all of them by slope, area and χ, and how real the land is.
+
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_phosphor::regular as icon;
+use egui_plot::{Corner, Legend, Line, PlotPoints, Points};
+
+use super::{
+    Kept, PanelState,
+    panel::{EVERYWHERE, Panel},
+    statistics::{hypsometry_ui, plot},
+    style,
+};
+use crate::{
+    runtime::{Command, ShowCommand},
+    sim::{
+        measure::{Fit, Reading, Study},
+        process::fluvial,
+        quantity::Quantity,
+    },
+};
+
+pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], draw };
+
+/// Cells from which on a river may be said to begin.
+const FROM_CELLS: std::ops::RangeInclusive<f32> = 1.0..=10_000.0;
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+    memory.rivers_seen = true;
+    let (mut asked, rivers) = (Vec::new(), &state.rivers);
+    let mut from = rivers.from_cells;
+    let help = "Water of so many cells makes a river. Low draws every gully, high the large rivers alone.";
+    ui.horizontal(|ui| {
+        ui.spacing_mut().slider_width = style::SHORT_SLIDER;
+        ui.label("Rivers begin at").on_hover_text(help);
+        let slider = egui::Slider::new(&mut from, FROM_CELLS).logarithmic(true).fixed_decimals(0).suffix(" cells");
+        if ui.add(slider).on_hover_text(help).changed() {
+            asked.push(ShowCommand::RiversFrom(from).into());
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
+            let on = state.overlay.shown == Some(quantity);
+            if ui.selectable_label(on, name).on_hover_text(quantity.about()).clicked() {
+                asked.push(ShowCommand::Overlay((!on).then_some(quantity)).into());
+            }
+        }
+        if rivers.chosen.is_some() && ui.button("The largest").on_hover_text("Chooses it again").clicked() {
+            asked.push(ShowCommand::ChooseRiver(None).into());
+        }
+    });
+    let Some(study) = &rivers.found else {
+        ui.label(RichText::new("Finding the rivers …").weak());
+        return asked;
+    };
+    river_ui(ui, study, rivers.chosen.is_some());
+    slopes_ui(ui, study, balance(state, study.softness));
+    chi_ui(ui, study);
+    memory.statistics_seen = true;
+    hypsometry_ui(ui, state);
+    real_ui(ui, &study.readings);
+    asked
+}
+
+/// The chosen river over the picture. A click on the land chooses another, where no brush and no spring is in the hand.
+pub fn choose_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, memory: &Kept) -> Option<Command> {
+    if !memory.rivers_seen {
+        return None;
+    }
+    let painter = root.painter().with_clip_rect(view);
+    let places: Vec<egui::Pos2> =
+        state.trace.0.iter().flatten().map(|share| view.min + egui::vec2(share.x, share.y) * view.size()).collect();
+    if let Some(mouth) = places.last() {
+        painter.circle(*mouth, 5.0, style::SPRING, egui::Stroke::new(1.5, egui::Color32::WHITE));
+    }
+    painter.line(places.clone(), egui::Stroke::new(3.5, style::SHADE));
+    painter.line(places, egui::Stroke::new(2.0, style::SPRING));
+    if state.brushes.held.is_some() || memory.springs.placing.is_some() {
+        return None;
+    }
+    let clicked = root.input(|input| {
+        let pointer = &input.pointer;
+        pointer.primary_clicked() && pointer.interact_pos().is_some_and(|place| view.contains(place))
+    });
+    let place = state.pointed.0.filter(|_| clicked)?;
+    Some(ShowCommand::ChooseRiver(Some(place)).into())
+}
+
+/// Slope over area at which rivers keep up with the uplift, if uplift and rivers are on: steepness and exponent.
+fn balance(state: &PanelState<'_>, softness: f64) -> Option<(f64, f64)> {
+    let slot = state.live.chosen().simulation.slots.iter().find(|slot| slot.enabled && slot.key() == "fluvial")?;
+    let params = slot.process.params().as_partial_reflect().try_downcast_ref::<fluvial::Params>()?;
+    let steepness = (1.0 + params.deposition) * params.uplift_rate / params.erodibility;
+    let n = f64::from(params.slope_exponent);
+    // The law states the erodibility for rock of softness 0.5.
+    let steepness = f64::from(steepness) / (2.0 * softness).max(1e-3);
+    Some((steepness.powf(1.0 / n), f64::from(params.area_exponent) / n))
+}
+
+/// The long profile of the chosen river.
+fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) {
+    let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else { return };
+    ui.add_space(4.0);
+    let name = if chosen { "The chosen river" } else { "The largest river" };
+    let help = "From its source at the left to its mouth at the right. Where it is at least twice as steep for its area as usual is a \
+        knickpoint: they climb from the mouth when the land rises faster or the sea falls.";
+    ui.label(format!("{name}, from source to mouth")).on_hover_text(help);
+    let length = source.distance;
+    let at = |place: usize| [1e-3 * (length - study.river[place].distance), study.river[place].height];
+    let line: PlotPoints<'_> = (0..study.river.len()).map(at).collect();
+    let steps: PlotPoints<'_> = study.knickpoints.iter().map(|step| at(step.place)).collect();
+    plot("profile", "km", "m").legend(legend(Corner::RightTop)).show(ui, |plot| {
+        plot.line(Line::new("bed", line).color(style::SPRING).width(2.0));
+        plot.points(Points::new("knickpoints", steps).color(style::WARNING).radius(4.0).filled(true));
+    });
+    egui::Grid::new("river").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
+        row("Length", format!("{:.2} km", 1e-3 * length), "Way of the water from the source to the mouth.");
+        row("Fall", format!("{:.0} m", source.height - mouth.height), "Height of the source above the mouth.");
+        row("Drains", area(mouth.area), "Land whose rain passes the mouth.");
+        row("Knickpoints", study.knickpoints.len().to_string(), "Reaches that are much too steep for their area.");
+        row("All rivers", format!("{:.1} km", 1e-3 * study.length), "Length of all rivers of the map.");
+        row(
+            "Their basins",
+            study.basins.len().to_string(),
+            "Pieces of land with a river, each of which drains to an outlet of its own.",
+        );
+    });
+    ui.label(RichText::new("Click the land, without a brush, to choose another river.").weak());
+}
+
+/// Slope against area, on logarithmic axes.
+fn slopes_ui(ui: &mut Ui, study: &Study, balance: Option<(f64, f64)>) {
+    let measured: Vec<[f64; 2]> = study
+        .slopes
+        .iter()
+        .filter(|(_, slope)| *slope > 0.0)
+        .map(|(area, slope)| [(1e-6 * area).log10(), slope.log10()])
+        .collect();
+    ui.add_space(4.0);
+    let help = "Median slope of rivers against the area that they drain, both as powers of ten. Where the land is in balance with its \
+        uplift, they lie on a line; how fast it falls is the concavity.";
+    ui.label("Slope against area").on_hover_text(help);
+    let ends = [measured.first(), measured.last()].map(|end| end.map_or(0.0, |end| end[0]));
+    let fitted = study.slope_area.map(|Fit { value, r2 }| {
+        let mean = |axis: usize| measured.iter().map(|point| point[axis]).sum::<f64>() / measured.len() as f64;
+        let (x, y) = (mean(0), mean(1));
+        let line: PlotPoints<'_> = ends.iter().map(|end| [*end, y + value * (end - x)]).collect();
+        (format!("fit: exponent {value:.2}, R² {r2:.2}"), line)
+    });
+    let balance = balance.map(|(steepness, exponent)| {
+        let line: PlotPoints<'_> = ends.iter().map(|end| [*end, steepness.log10() - exponent * (end + 6.0)]).collect();
+        line
+    });
+    plot("slope-area", "log₁₀ km²", "log₁₀ slope").legend(legend(Corner::RightTop)).show(ui, |plot| {
+        plot.points(Points::new("measured", PlotPoints::from(measured)).color(style::SPRING).radius(3.0));
+        if let Some((name, line)) = fitted {
+            plot.line(Line::new(name, line).color(style::WARNING));
+        }
+        if let Some(line) = balance {
+            plot.line(Line::new("in balance with the uplift", line).color(style::ACCENT));
+        }
+    });
+}
+
+/// Heights over χ.
+fn chi_ui(ui: &mut Ui, study: &Study) {
+    ui.add_space(4.0);
+    let help = "χ is the way upstream, counted shorter where more water runs. Rivers in balance with an even uplift lie on one line; \
+        one that lies above its neighbours loses land to them.";
+    let theta = study.concavity.map_or(String::new(), |fit| format!(", concavity {:.2}, R² {:.2}", fit.value, fit.r2));
+    ui.label(format!("Height over χ{theta}")).on_hover_text(help);
+    let all: PlotPoints<'_> = study.chi.iter().map(|&(chi, height)| [1e-3 * chi, height]).collect();
+    let mouth = study.river.last().map_or(0.0, |mouth| mouth.height);
+    let river: PlotPoints<'_> = study.river.iter().map(|point| [1e-3 * point.chi, point.height - mouth]).collect();
+    plot("chi", "χ, km", "m").legend(legend(Corner::RightBottom)).show(ui, |plot| {
+        plot.points(Points::new("all rivers", all).color(style::FAINT).radius(1.0));
+        plot.line(Line::new("the river", river).color(style::SPRING).width(2.0));
+    });
+}
+
+/// Measures beside the range of real mountains.
+fn real_ui(ui: &mut Ui, readings: &[Reading]) {
+    let told: Vec<bool> = readings.iter().filter_map(Reading::is_real).collect();
+    let real = told.iter().filter(|real| **real).count();
+    ui.add_space(4.0);
+    let help =
+        "Each measure beside the range in which real mountains lie, for cells of about 30 m. Noise fails most of them.";
+    ui.label(RichText::new(format!("How real is it: {real} of {}", told.len())).strong()).on_hover_text(help);
+    egui::Grid::new("real").num_columns(4).min_col_width(0.0).spacing([8.0, 2.0]).striped(true).show(ui, |ui| {
+        for reading in readings {
+            let (mark, color) = match reading.is_real() {
+                Some(true) => (icon::CHECK, style::ACCENT),
+                Some(false) => (icon::X, style::WARNING),
+                None => ("", style::FAINT),
+            };
+            let label = ui.label(RichText::new(mark).color(color));
+            label.widget_info(|| {
+                let said =
+                    reading.is_real().map_or("no range", |real| if real { "as real land" } else { "not as real land" });
+                egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("{}: {said}", reading.title))
+            });
+            ui.label(reading.title).on_hover_text(reading.about);
+            let value = reading.value.map_or("none".to_owned(), |value| format!("{value:.3}"));
+            ui.label(RichText::new(value).monospace().size(10.5));
+            let range = reading.real.map_or(String::new(), |(least, most)| format!("{least} to {most}"));
+            ui.label(RichText::new(range).weak().size(10.5));
+            ui.end_row();
+        }
+    });
+}
+
+fn legend(corner: Corner) -> Legend {
+    Legend::default().position(corner).text_style(egui::TextStyle::Small)
+}
+
+/// An area as a person reads it, from square metres.
+fn area(value: f64) -> String {
+    if value >= 1e4 { format!("{:.2} km²", 1e-6 * value) } else { format!("{value:.0} m²") }
+}
