@@ -1,6 +1,7 @@
 //! `thalweg bench`: nanoseconds per particle step or per cell of each process, beside a plain scalar loop run in the same
 //! process.
 
+mod fluvial;
 mod grids;
 mod sizes;
 mod wind;
@@ -10,7 +11,7 @@ use std::{collections::BTreeMap, hint::black_box, sync::Arc, time::Instant};
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::{grids::GRIDS, wind::grains};
+use self::{fluvial::rivers, grids::GRIDS, wind::grains};
 use super::{Failure, print};
 use crate::sim::{
     Simulation,
@@ -81,6 +82,7 @@ impl Bench {
         let mut processes: BTreeMap<&str, Value> =
             GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
         if !self.grids {
+            processes.insert("fluvial", rivers(&terrain, &pool));
             processes.insert("wind", grains(&pool, self.size));
             processes.insert("droplets", droplets(&terrain, pool));
         }
@@ -115,6 +117,11 @@ fn table(report: &Value) -> String {
         let air = figure(of, "default_air_ns");
         if air.is_finite() {
             text += &format!(", by default cell and step, of which the air takes {air:.2}");
+        }
+        if let Some(stages) = of["default_stages_ns"].as_object() {
+            let stages: Vec<String> =
+                stages.iter().map(|(name, ns)| format!("{name} {:.1}", ns.as_f64().unwrap_or(f64::NAN))).collect();
+            text += &format!(", by default {}", stages.join(", "));
         }
         if share.is_finite() {
             text += &format!(", {share:.0} % and {default:.0} % of the memory's speed");

@@ -348,10 +348,16 @@ pub fn plugin(app: &mut App) {
                     .chain()
                     .in_set(SimSystems::Obey),
                 (
-                    (history::follow_button, ticks::run_due, ticks::run_due_stage, fault::stop_broken, history::follow)
+                    (
+                        history::follow_button,
+                        ticks::run_due,
+                        ticks::run_due_stage,
+                        fault::stop_broken,
+                        history::follow,
+                        record::sample,
+                    )
                         .chain()
                         .run_if(nothing_grows),
-                    record::sample,
                     rivers::study,
                     overlay::follow_ticks,
                 )

@@ -124,7 +124,9 @@ impl Runtime<'_> {
                     live.all_mut().iter_mut().zip(sessions).for_each(|(session, grown)| *session = grown);
                 });
                 self.notices.retract(EditCommand::Undo);
-                self.offer_undo("A range has grown. What was before is kept.".to_owned());
+                let (low, high) = self.live.chosen().simulation.terrain.ground().min_max();
+                let text = format!("A range has grown to {:.0} m; low erodibility makes it higher.", high - low);
+                self.offer_undo(format!("{text} What was before is kept."));
                 self.begins();
             }
             JobOutcome::Kept(now) => self.document.is_kept(now),

@@ -102,7 +102,14 @@ impl Runtime<'_> {
         let sheets: Sheets = Arc::new(Mutex::new(vec![None; before.all().len()]));
         self.jobs.start(&mut self.notices, Task::Grow(Arc::clone(&before), Arc::clone(&sheets)));
         // Without a thread nothing grows.
-        self.jobs.growing = (self.jobs.count() > 0).then_some((before, sheets));
+        if self.jobs.count() > 0 {
+            self.jobs.growing = Some((before, sheets));
+            // What grows is shown without the tracks and numbers of what was.
+            for session in self.live.all_mut() {
+                let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
+                session.simulation.restart(terrain, seed);
+            }
+        }
     }
 
     /// Memory that all sessions would take if each was changed in this way, in bytes.

@@ -21,6 +21,7 @@ pub mod grow;
 mod lakes;
 mod layers;
 mod params;
+pub mod plain;
 mod solve;
 #[cfg(test)]
 mod tests;
