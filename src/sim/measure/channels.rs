@@ -102,11 +102,25 @@ impl Channels {
     /// The θ from 0 to 1 for which the channels' heights above their outlets lie best on a line over χ.
     pub fn concavity(&self) -> Option<Fit> {
         let foot = self.feet();
-        let fit = |theta: f64| {
-            let chi = self.chi(theta);
-            let point = |(cell, _): (usize, usize)| (chi[cell], f64::from(self.ground[cell]) - foot[cell]);
-            let line = Fit::through(&self.cells().map(point).collect::<Vec<_>>())?;
-            Some(Fit { value: theta, r2: line.r2 })
+        // Rivers run into rivers, so that no other land need be looked at: cells downstream first, with the length of the step to the
+        // receiver and the logarithm of A₀/A.
+        let order = self.drainage.order();
+        let links = order.links().iter().map(|&(cell, receiver)| (cell as usize, receiver as usize));
+        let rivers: Vec<(usize, usize, f64, f64)> = links
+            .filter(|(cell, _)| self.areas[*cell] >= self.from_area)
+            .map(|(cell, receiver)| {
+                let step = self.drainage.distance(cell) * self.cell_size;
+                (cell, receiver, step, libm::log(1e6 / self.areas[cell]))
+            })
+            .collect();
+        let (mut chi, mut points) = (vec![0.0; self.areas.len()], Vec::with_capacity(rivers.len()));
+        let mut fit = |theta: f64| {
+            points.clear();
+            for &(cell, receiver, step, log) in &rivers {
+                chi[cell] = chi[receiver] + step * libm::exp(theta * log);
+                points.push((chi[cell], f64::from(self.ground[cell]) - foot[cell]));
+            }
+            Some(Fit { value: theta, r2: Fit::through(&points)?.r2 })
         };
         let fits = (0..=40).filter_map(|step| fit(f64::from(step) * 0.025));
         fits.reduce(|best, other| if other.r2 > best.r2 { other } else { best })
