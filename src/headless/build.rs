@@ -135,6 +135,7 @@ fn report(session: &Session, seconds: f64) -> Value {
         "cell_size_m": terrain.cell_size,
         "wall_seconds": seconds,
         "simulated_seconds": simulation.simulated_seconds(),
+        "simulated_years": simulation.years(),
         "processes": processes,
         "ledger": {
             "solid": account(&simulation.ledger.solid, terrain.solid_volume()),
