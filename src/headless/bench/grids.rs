@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{REPETITIONS, simulation};
 use crate::sim::{
     process::{
-        AnyProcess, Mode, Process, runoff, thermal,
+        AnyProcess, Mode, Process, fluvial, runoff, thermal,
         water::{self, plain::PlainWater},
     },
     terrain::Terrain,
@@ -21,11 +21,12 @@ pub(super) struct GridBench {
     bytes: [f64; 2],
 }
 
-/// Counted from the passes: see `water::pipes`, `water::friction` and `thermal`.
-pub(super) const GRIDS: [GridBench; 4] = [
+/// Counted from the passes: see `water::pipes`, `water::friction`, `thermal` and `fluvial`.
+pub(super) const GRIDS: [GridBench; 5] = [
     GridBench { name: "water", enabled: &["water"], bytes: [72.0, 52.0] },
     GridBench { name: "thermal", enabled: &["thermal"], bytes: [20.0, 20.0] },
     GridBench { name: "runoff", enabled: &["runoff"], bytes: [36.0, 36.0] },
+    GridBench { name: "fluvial", enabled: &["fluvial"], bytes: [284.0, 292.0] },
     GridBench { name: "water+thermal", enabled: &["water", "thermal"], bytes: [92.0, 72.0] },
 ];
 
@@ -49,6 +50,7 @@ impl GridBench {
                 Box::new(water::Water::with(water::Params { mode, ..Default::default() })),
                 Box::new(thermal::Thermal::with(thermal::Params { mode, ..Default::default() })),
                 Box::new(runoff::Runoff::with(runoff::Params { mode, ..Default::default() })),
+                Box::new(fluvial::Fluvial::with(fluvial::Params { mode, ..Default::default() })),
             ];
             processes.retain(|process| self.enabled.contains(&process.info().key));
             let mut simulation = simulation(&terrain, pool, processes);
@@ -65,6 +67,7 @@ impl GridBench {
         };
         let slow = || {
             let (mut plain, mut runs_off) = (PlainWater::new(&terrain), runoff::plain::PlainRunoff::new(&terrain));
+            let mut rivers = fluvial::plain::PlainRivers::new(&terrain);
             let (water, thermal) = (water::Params::default(), thermal::Params::default());
             let runs = (0..3).map(|_| {
                 let started = Instant::now();
@@ -77,6 +80,9 @@ impl GridBench {
                     }
                     if self.enabled.contains(&"runoff") {
                         runs_off.step(&runoff::Params::default());
+                    }
+                    if self.enabled.contains(&"fluvial") {
+                        rivers.step(&fluvial::Params::default());
                     }
                 }
                 started.elapsed().as_secs_f64()

@@ -13,7 +13,7 @@ use crate::{
         process::{
             AnyProcess, Mode, Process,
             droplets::{self, DropletLaw},
-            runoff, thermal, water, wind,
+            fluvial, runoff, thermal, water, wind,
         },
         terrain::Terrain,
     },
@@ -57,7 +57,7 @@ fn published_wind() -> Box<dyn AnyProcess> {
     Box::new(wind::Wind::with(wind::Params { mode, law, ..Default::default() }))
 }
 
-const SUBJECTS: [Subject; 11] = [
+const SUBJECTS: [Subject; 12] = [
     subject("streams, 1000", Of::Particles, false, || droplets(Mode::Default, DropletLaw::Streams)),
     subject("streams, per cell", Of::ParticlesPerCell, false, || droplets(Mode::Default, DropletLaw::Streams)),
     subject("mass transfer, per cell", Of::ParticlesPerCell, false, || {
@@ -71,6 +71,7 @@ const SUBJECTS: [Subject; 11] = [
     subject("water", Of::Cells, false, || Box::new(water::Water::default())),
     subject("thermal", Of::Cells, false, || Box::new(thermal::Thermal::default())),
     subject("runoff", Of::Cells, false, || Box::new(runoff::Runoff::default())),
+    subject("fluvial", Of::Cells, false, || Box::new(fluvial::Fluvial::default())),
 ];
 
 /// Measures every process at every size with each of these numbers of threads.

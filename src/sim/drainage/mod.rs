@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Plain D8 leaves valleys along 0, 45 and 90°; ρ8 measures diagonals anew each time, so that valleys take any direction on the
-//! mean. A cell without a lower neighbour is the bottom of a hollow. Hollows are joined to what drains already over the lowest
-//! pass first, Prim's spanning tree over the graph of basins of Cordonnier, Bovy & Braun 2019 (Earth Surf. Dynam. 7, 549): the way
-//! from the pass to the bottom is turned round, and what lies below the pass is a lake. So every cell drains.
+//! mean. On level ground water runs to a neighbour of a lower lot, drawn anew each time too. A cell that has none such either is the
+//! bottom of a hollow. Hollows are joined to what drains already over the lowest pass first, Prim's spanning tree over the graph of
+//! basins of Cordonnier, Bovy & Braun 2019 (Earth Surf. Dynam. 7, 549): the way from the pass to the bottom is turned round, and
+//! what lies below the pass is a lake. So every cell drains.
 //!
 //! Outlets are the border cells of an open map, the lowest border cell of a walled one, and the lowest cell of one that goes
 //! round. A side that is one cell long is no border: a map of one row is a line with two ends.

@@ -22,6 +22,7 @@ mod lakes;
 mod layers;
 mod params;
 mod pieces;
+pub mod plain;
 mod solve;
 #[cfg(test)]
 mod tests;
