@@ -81,8 +81,8 @@ impl Bench {
         let bandwidth = bandwidth(&pool);
         let mut processes: BTreeMap<&str, Value> =
             GRIDS.iter().map(|grid| (grid.name, grid.measure(&terrain, &pool, bandwidth))).collect();
+        processes.insert("fluvial", rivers(&terrain, &pool));
         if !self.grids {
-            processes.insert("fluvial", rivers(&terrain, &pool));
             processes.insert("wind", grains(&pool, self.size));
             processes.insert("droplets", droplets(&terrain, pool));
         }

@@ -1,29 +1,34 @@
-//! Hollows: which cells run to the bottom of one, over which pass it drains, and how the water gets there.
+//! Hollows: over which pass each drains, and how the water gets there.
 
 use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 
-use super::{Diagonal, Drainage, NONE, STEPS, neighbour, receivers::mixed};
+use rayon::prelude::*;
+
+use super::{
+    Diagonal, Drainage, NONE,
+    receivers::{pad, row_of},
+    step_from,
+};
 use crate::sim::stencil::Border;
 
-/// A pass out of a hollow.
-#[derive(Clone, Copy)]
-struct Pass {
-    /// Level to which water rises behind it, and the height of the pass itself: lower, if a lake stands before it.
-    level: f32,
-    height: f32,
-    /// Decides between equals, at random.
-    lot: u32,
-    hollow: u32,
-    /// The cell of the hollow, and the step out of it.
+/// Beyond the border lies no hollow.
+const NOWHERE: u32 = u32::MAX;
+/// Cells that are looked at together for whether a boundary runs through them.
+const TOGETHER: usize = 16;
+/// Passes that are remembered while rows are searched, so that most boundaries are noted once in some rows.
+const REMEMBERED: usize = 256;
+/// Rows that a thread searches at once.
+const ROWS: usize = 16;
+
+/// A pass between two hollows, or between a hollow and what drains already. Lower ones come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pass {
+    /// Its two cells, the higher one first: height in the order of numbers, then a lot.
+    ranks: [(i32, u32); 2],
+    /// A cell of the first hollow, and the step from there to the second.
     cell: u32,
     step: u8,
-}
-
-impl Pass {
-    /// Lower ones come first.
-    fn rank(&self) -> (i32, i32, u32, u32, u8) {
-        (ordered(self.level), ordered(self.height), self.lot, self.cell, self.step)
-    }
+    hollows: [u32; 2],
 }
 
 /// A whole number that is larger for a larger number.
@@ -32,131 +37,134 @@ fn ordered(number: f32) -> i32 {
     bits ^ ((bits >> 31) as u32 >> 1) as i32
 }
 
-impl PartialEq for Pass {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
+/// Finds the lowest passes between hollows that have a cell in these rows, each at least once.
+pub(super) fn passes(
+    border: Border,
+    rows: Range<usize>,
+    ground: &[f32],
+    hollow: &[u32],
+    diagonal: Diagonal,
+) -> Vec<Pass> {
+    let chunks = rows.clone().into_par_iter().step_by(ROWS).map(|first| {
+        let mut found = Found { list: Vec::new(), last: vec![None; REMEMBERED] };
+        let mut padded = [(); 2].map(|()| vec![NOWHERE; border.width + 2]);
+        for y in first..(first + ROWS).min(rows.end) {
+            for (padded, dy) in padded.iter_mut().zip([0, 1]) {
+                pad(border, row_of(border, hollow, y as isize + dy), NOWHERE, padded);
+            }
+            found.search_row(border, y, &padded, |cell, other| {
+                let rank = |cell: usize| (ordered(ground[cell]), diagonal.lot(cell as u32));
+                let [one, other] = [rank(cell), rank(other)];
+                [one.max(other), one.min(other)]
+            });
+        }
+        found.list.extend(found.last.into_iter().flatten());
+        found.list
+    });
+    let chunks: Vec<Vec<Pass>> = chunks.collect();
+    chunks.concat()
+}
+
+/// Passes that are found in some rows.
+struct Found {
+    list: Vec<Pass>,
+    /// The lowest ones between pairs of hollows that were met last.
+    last: Vec<Option<Pass>>,
+}
+
+impl Found {
+    /// Searches a row for boundaries to what lies behind it and in the row after it.
+    fn search_row(
+        &mut self,
+        border: Border,
+        y: usize,
+        [own, after]: &[Vec<u32>; 2],
+        ranks: impl Fn(usize, usize) -> [(i32, u32); 2],
+    ) {
+        let width = border.width;
+        let here = &own[1..=width];
+        let around = [&own[2..], &after[2..], &after[1..=width], &after[..width]];
+        for start in (0..width).step_by(TOGETHER) {
+            let part = start..(start + TOGETHER).min(width);
+            let apart = around.iter().fold(0, |apart, row| {
+                let pairs = here[part.clone()].iter().zip(&row[part.clone()]);
+                pairs.fold(apart, |apart, (here, there)| apart | (here ^ there))
+            });
+            if apart == 0 {
+                continue;
+            }
+            for x in part {
+                for (step, row) in around.iter().enumerate() {
+                    let hollows = [here[x], row[x]];
+                    if hollows[0] == hollows[1] || hollows[1] == NOWHERE {
+                        continue;
+                    }
+                    let cell = y * width + x;
+                    let ranks = ranks(cell, step_from(border, cell, step as u8));
+                    self.note(Pass { ranks, cell: cell as u32, step: step as u8, hollows });
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, pass: Pass) {
+        let [one, other] = pass.hollows;
+        let place = (one ^ other).wrapping_mul(0x9E37_79B1) >> 24;
+        let known = &mut self.last[place as usize % REMEMBERED];
+        match known {
+            Some(known) if [[one, other], [other, one]].contains(&known.hollows) => *known = pass.min(*known),
+            _ => self.list.extend(known.replace(pass)),
+        }
     }
 }
 
-impl Eq for Pass {}
-
-impl PartialOrd for Pass {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
+/// Numbers of the passes of each hollow, one hollow after the other.
+struct Passes {
+    numbers: Vec<u32>,
+    firsts: Vec<u32>,
 }
 
-impl Ord for Pass {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.rank().cmp(&other.rank())
+impl Passes {
+    fn new(passes: &[Pass], hollows: usize) -> Self {
+        let mut firsts = vec![0; hollows + 1];
+        let sides = |(number, pass): (usize, &Pass)| pass.hollows.map(|hollow| (hollow as usize, number as u32));
+        passes.iter().enumerate().flat_map(sides).for_each(|(hollow, _)| firsts[hollow + 1] += 1);
+        for hollow in 0..hollows {
+            firsts[hollow + 1] += firsts[hollow];
+        }
+        let (mut numbers, mut next) = (vec![0; 2 * passes.len()], firsts.clone());
+        for (hollow, number) in passes.iter().enumerate().flat_map(sides) {
+            numbers[next[hollow] as usize] = number;
+            next[hollow] += 1;
+        }
+        Self { numbers, firsts }
     }
-}
 
-/// The steps from a cell that stay on the map, and where they lead.
-#[inline(always)]
-fn around(border: Border, cell: usize) -> impl Iterator<Item = (u8, usize)> {
-    let (x, y) = (cell % border.width, cell / border.width);
-    let inner = x > 0 && y > 0 && x + 1 < border.width && y + 1 < border.height;
-    (0..8).filter_map(move |step| {
-        let (dx, dy) = STEPS[step as usize];
-        let inside = || (cell as isize + dy * border.width as isize + dx) as usize;
-        let to = if inner { inside() } else { neighbour(border, cell, step)? };
-        Some((step, to))
-    })
+    fn of(&self, hollow: u32) -> impl Iterator<Item = u32> {
+        let [first, end] = [0, 1].map(|next| self.firsts[hollow as usize + next] as usize);
+        self.numbers[first..end].iter().copied()
+    }
 }
 
 impl Drainage {
-    /// Lets every hollow drain over its lowest pass. Afterwards the trees of the outlets hold all cells.
-    pub(super) fn join_hollows(&mut self, ground: &[f32], diagonal: Diagonal) {
-        for cell in self.members.drain(..) {
-            self.hollow[cell as usize] = 0;
-        }
-        self.levels.truncate(1);
-        let mut ranges = vec![Range::default()];
-        let mut next_outlet = 0;
-        for cell in 0..self.len() {
-            if self.to[cell] != NONE {
-                continue;
-            }
-            if self.outlets.get(next_outlet) == Some(&(cell as u32)) {
-                next_outlet += 1;
-                continue;
-            }
-            let number = ranges.len() as u32;
-            ranges.push(self.gather(cell as u32, number));
-        }
-        if ranges.len() > 1 {
-            self.levels.resize(ranges.len(), f32::INFINITY);
-            self.drain(ground, &ranges, diagonal);
-        }
-    }
-
-    /// Notes all cells that run to the bottom of a hollow.
-    fn gather(&mut self, bottom: u32, number: u32) -> Range<usize> {
-        let first = self.members.len();
-        self.members.push(bottom);
-        let mut next = first;
-        while let Some(&cell) = self.members.get(next) {
-            next += 1;
-            self.hollow[cell as usize] = number;
-            let mut from = self.from[cell as usize];
-            while from != 0 {
-                self.members.push(self.step(cell as usize, from.trailing_zeros() as u8) as u32);
-                from &= from - 1;
-            }
-        }
-        first..next
-    }
-
-    /// Joins hollows to what drains already, the lowest pass first.
-    fn drain(&mut self, ground: &[f32], ranges: &[Range<usize>], diagonal: Diagonal) {
-        let key = match diagonal {
-            Diagonal::Plain => 0,
-            Diagonal::Random(key) => key,
-        };
-        let mut best: Vec<Option<Pass>> = vec![None; ranges.len()];
-        let mut heap = BinaryHeap::new();
-        let mut offer = |pass: Pass, heap: &mut BinaryHeap<Reverse<Pass>>| {
-            let known = &mut best[pass.hollow as usize];
-            if known.is_none_or(|known| pass < known) {
-                *known = Some(pass);
-                heap.push(Reverse(pass));
-            }
-        };
-        let pass = |from: usize, to: usize, step: u8, below: f32, hollow: u32| {
-            let height = ground[from].max(ground[to]);
-            let (level, lot) = (height.max(below), mixed(from as u32, key));
-            Pass { level, height, lot, hollow, cell: from as u32, step }
-        };
-        for (number, range) in ranges.iter().enumerate().skip(1) {
-            let mut lowest: Option<Pass> = None;
-            for &cell in &self.members[range.clone()] {
-                for (step, to) in around(self.border, cell as usize) {
-                    if self.hollow[to] == 0 {
-                        let found = pass(cell as usize, to, step, f32::NEG_INFINITY, number as u32);
-                        lowest = Some(lowest.map_or(found, |lowest| lowest.min(found)));
-                    }
-                }
-            }
-            if let Some(lowest) = lowest {
-                offer(lowest, &mut heap);
-            }
-        }
-        while let Some(Reverse(joined)) = heap.pop() {
-            let number = joined.hollow as usize;
-            if self.levels[number] < f32::INFINITY {
-                continue;
-            }
-            self.levels[number] = joined.level;
-            self.lead(joined.cell as usize, joined.step);
-            for &cell in &self.members[ranges[number].clone()] {
-                for (step, beside) in around(self.border, cell as usize) {
-                    let other = self.hollow[beside];
-                    if other != 0 && self.levels[other as usize] == f32::INFINITY {
-                        offer(pass(beside, cell as usize, step ^ 4, joined.level, other), &mut heap);
-                    }
-                }
-            }
+    /// Joins hollows to what drains already, over the lowest pass first. Afterwards the trees of the outlets hold all cells.
+    pub(super) fn join_hollows(&mut self, ground: &[f32]) {
+        let mut passes = std::mem::take(&mut self.search.passes);
+        passes.par_sort_unstable();
+        let around = Passes::new(&passes, self.levels.len());
+        let sides: Vec<[u32; 2]> = passes.iter().map(|pass| pass.hollows).collect();
+        let mut heap: BinaryHeap<Reverse<u32>> = around.of(0).map(Reverse).collect();
+        while let Some(Reverse(number)) = heap.pop() {
+            let levels = sides[number as usize].map(|hollow| self.levels[hollow as usize]);
+            let Some(joined) = levels.iter().position(|&level| level == f32::INFINITY) else { continue };
+            let Pass { cell, step, hollows, .. } = passes[number as usize];
+            let cells = [cell as usize, self.step(cell as usize, step)];
+            self.levels[hollows[joined] as usize] =
+                cells.iter().fold(levels[1 - joined], |level, &cell| level.max(ground[cell]));
+            self.lead(cells[joined], if joined == 0 { step } else { step ^ 4 });
+            let open =
+                |pass: &u32| sides[*pass as usize].iter().any(|&hollow| self.levels[hollow as usize] == f32::INFINITY);
+            heap.extend(around.of(hollows[joined]).filter(open).map(Reverse));
         }
     }
 

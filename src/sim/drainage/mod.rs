@@ -7,13 +7,15 @@
 //! ```
 //!
 //! Plain D8 leaves valleys along 0, 45 and 90°; ρ8 measures diagonals anew each time, so that valleys take any direction on the
-//! mean. A cell without a lower neighbour is the bottom of a hollow. Hollows are joined to what drains already over the lowest
-//! pass first, Prim's spanning tree over the graph of basins of Cordonnier, Bovy & Braun 2019 (Earth Surf. Dynam. 7, 549): the way
-//! from the pass to the bottom is turned round, and what lies below the pass is a lake. So every cell drains.
+//! mean. On level ground water runs to a neighbour of a lower lot, drawn anew each time too. A cell that has none such either is the
+//! bottom of a hollow. Hollows are joined to what drains already over the lowest pass first, Prim's spanning tree over the graph of
+//! basins of Cordonnier, Bovy & Braun 2019 (Earth Surf. Dynam. 7, 549): the way from the pass to the bottom is turned round, and
+//! what lies below the pass is a lake. So every cell drains.
 //!
 //! Outlets are the border cells of an open map, the lowest border cell of a walled one, and the lowest cell of one that goes
 //! round. A side that is one cell long is no border: a map of one row is a line with two ends.
 
+mod basins;
 mod hollows;
 mod receivers;
 #[cfg(test)]
@@ -35,6 +37,9 @@ pub const STEPS: [(isize, isize); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0)
 /// The step of a cell that gives its water to none.
 const NONE: u8 = 8;
 
+/// Cells that are worked on before others have their turn, about.
+const PART: usize = 1 << 18;
+
 /// Where the water of every cell of a map runs.
 ///
 /// It can be filled again and again, and keeps its memory.
@@ -50,8 +55,17 @@ pub struct Drainage {
     /// The hollow in which a cell lies, 0 for none; and the level of its pass.
     hollow: Vec<u32>,
     levels: Vec<f32>,
-    /// Cells of hollows, one hollow after the other.
-    members: Vec<u32>,
+    search: Search,
+}
+
+/// How far water's ways are found, and what is kept until they are.
+#[derive(Clone, Debug, Default)]
+struct Search {
+    part: usize,
+    /// Per strip of rows, the ends of its cells' ways, and the hollows of these.
+    ends: Vec<Vec<u32>>,
+    hollows: Vec<Vec<u32>>,
+    passes: Vec<hollows::Pass>,
 }
 
 impl Drainage {
@@ -65,7 +79,7 @@ impl Drainage {
             outlets: Vec::new(),
             hollow: vec![0; count],
             levels: vec![f32::NEG_INFINITY],
-            members: Vec::new(),
+            search: Search::default(),
         }
     }
 
@@ -81,14 +95,52 @@ impl Drainage {
     /// # Panics
     /// If it has another number of cells.
     pub fn find(&mut self, ground: &[f32], diagonal: Diagonal) {
+        self.begin(ground);
+        while !self.go_on(ground, diagonal) {}
+    }
+
+    /// Begins to find where water runs on this ground: finds the outlets.
+    ///
+    /// # Panics
+    /// If it has another number of cells.
+    pub fn begin(&mut self, ground: &[f32]) {
         assert_eq!(ground.len(), self.to.len(), "the ground has as many cells as the map");
         self.find_outlets(ground);
-        receivers::find(self.border, ground, diagonal, &mut self.to);
-        for &outlet in &self.outlets {
-            self.to[outlet as usize] = NONE;
+        self.search = Search::default();
+    }
+
+    /// Goes on to find where water runs on the ground with which it began, for some rows. True when all is found.
+    pub fn go_on(&mut self, ground: &[f32], diagonal: Diagonal) -> bool {
+        let Border { width, height, .. } = self.border;
+        let in_part = (PART / width.max(1) / basins::ROWS).max(1) * basins::ROWS;
+        let parts = height.div_ceil(in_part).max(1);
+        let (phase, part) = (self.search.part / parts, self.search.part % parts);
+        let rows = part * in_part..((part + 1) * in_part).min(height);
+        self.search.part += 1;
+        match phase {
+            0 => {
+                receivers::find(self.border, rows.clone(), ground, diagonal, &mut self.to);
+                let before = |row: usize| self.outlets.partition_point(|&outlet| (outlet as usize) < row * width);
+                for &outlet in &self.outlets[before(rows.start)..before(rows.end)] {
+                    self.to[outlet as usize] = NONE;
+                }
+            }
+            1 => receivers::turn_round(self.border, rows, &self.to, &mut self.from),
+            2 => self.follow(rows),
+            3 => {
+                if part == 0 {
+                    self.number_hollows();
+                }
+                self.take_over(rows);
+            }
+            _ if self.levels.len() == 1 => return true,
+            4 => self.search.passes.extend(hollows::passes(self.border, rows, ground, &self.hollow, diagonal)),
+            _ => {
+                self.join_hollows(ground);
+                return true;
+            }
         }
-        receivers::turn_round(self.border, &self.to, &mut self.from);
-        self.join_hollows(ground, diagonal);
+        false
     }
 
     /// Finds the outlets alone.

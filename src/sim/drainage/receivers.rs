@@ -1,8 +1,10 @@
 //! The steepest neighbour of every cell.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::{NONE, STEPS};
+use super::{NONE, STEPS, neighbour};
 use crate::sim::{
     real::{Kernel, with_eight_lanes},
     stencil::Border,
@@ -24,6 +26,15 @@ pub enum Diagonal {
 const LARGEST: f32 = 0.96;
 
 impl Diagonal {
+    /// Decides between cells of one height, at random.
+    #[inline(always)]
+    pub(super) fn lot(self, cell: u32) -> u32 {
+        match self {
+            Self::Plain => mixed(cell, 0),
+            Self::Random(key) => mixed(cell, key),
+        }
+    }
+
     /// What a diagonal is shorter than two cells by.
     #[inline(always)]
     pub(super) fn draw(self, cell: u32) -> f32 {
@@ -36,7 +47,7 @@ impl Diagonal {
 
 /// Bits that look random, of a cell and a key: two rounds of multiplying and folding (Wellons 2018, "lowbias32").
 #[inline(always)]
-pub(super) fn mixed(cell: u32, key: u64) -> u32 {
+fn mixed(cell: u32, key: u64) -> u32 {
     let mut bits = cell ^ key as u32;
     bits = (bits ^ bits >> 16).wrapping_mul(0x7feb_352d);
     bits = (bits ^ bits >> 15).wrapping_mul(0x846c_a68b) ^ (key >> 32) as u32;
@@ -48,14 +59,14 @@ pub(super) fn mixed(cell: u32, key: u64) -> u32 {
 const ROWS: usize = 16;
 
 /// A row that a map has; beyond its border, none.
-fn row_of<T>(border: Border, cells: &[T], y: isize) -> Option<&[T]> {
+pub(super) fn row_of<T>(border: Border, cells: &[T], y: isize) -> Option<&[T]> {
     let y = border.edge.index(y, border.height)?;
     // On a map of one row that goes round, a row is not its own neighbour.
     Some(&cells[y * border.width..][..border.width])
 }
 
 /// Copies a row with a cell beyond either end.
-fn pad<T: Copy>(border: Border, row: Option<&[T]>, beyond: T, padded: &mut [T]) {
+pub(super) fn pad<T: Copy>(border: Border, row: Option<&[T]>, beyond: T, padded: &mut [T]) {
     match row {
         Some(row) => {
             let (first, last) = (row[0], row[row.len() - 1]);
@@ -67,21 +78,33 @@ fn pad<T: Copy>(border: Border, row: Option<&[T]>, beyond: T, padded: &mut [T]) 
     }
 }
 
-/// Fills in the step from every cell to its receiver; [`NONE`] where no neighbour lies lower.
-pub(super) fn find(border: Border, ground: &[f32], diagonal: Diagonal, to: &mut [u8]) {
+/// Fills in the step from every cell of these rows to its receiver; [`NONE`] where no neighbour lies lower, and none of those on its level has a
+/// lower lot.
+pub(super) fn find(border: Border, rows: Range<usize>, ground: &[f32], diagonal: Diagonal, to: &mut [u8]) {
     let width = border.width;
-    to.par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, to)| {
+    to[rows.start * width..rows.end * width].par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, to)| {
         let mut padded = [(); 3].map(|()| vec![0.0; width + 2]);
         let (mut best, mut step) = (vec![0.0; width], vec![0; width]);
         for (line, to) in to.chunks_mut(width).enumerate() {
-            let y = chunk * ROWS + line;
+            let y = rows.start + chunk * ROWS + line;
             for (padded, dy) in padded.iter_mut().zip([-1, 0, 1]) {
                 pad(border, row_of(border, ground, y as isize + dy), f32::INFINITY, padded);
             }
             let first = (y * width) as u32;
             with_eight_lanes(Steepest { rows: &padded, first, diagonal, best: &mut best, step: &mut step, to });
+            for (x, to) in to.iter_mut().enumerate().filter(|(_, to)| **to == NONE) {
+                *to = on_level(border, ground, diagonal, y * width + x);
+            }
         }
     });
+}
+
+/// The step to the neighbour on a cell's own level with the lowest lot, if that is below the cell's own.
+fn on_level(border: Border, ground: &[f32], diagonal: Diagonal, cell: usize) -> u8 {
+    let lot = |cell: usize| (diagonal.lot(cell as u32), cell);
+    let beside = (0..8).filter_map(|step| neighbour(border, cell, step).map(|other| (other, step)));
+    let level = beside.filter(|&(other, _)| ground[other] == ground[cell]).map(|(other, step)| (lot(other), step));
+    level.min().filter(|&(other, _)| other < lot(cell)).map_or(NONE, |(_, step)| step)
 }
 
 /// The receivers of a row.
@@ -123,13 +146,13 @@ impl Kernel for Steepest<'_> {
     }
 }
 
-/// From the steps to receivers, finds the steps to donors.
-pub(super) fn turn_round(border: Border, to: &[u8], from: &mut [u8]) {
+/// From the steps to receivers, finds the steps to donors of the cells of these rows.
+pub(super) fn turn_round(border: Border, rows: Range<usize>, to: &[u8], from: &mut [u8]) {
     let width = border.width;
-    from.par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, from)| {
+    from[rows.start * width..rows.end * width].par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, from)| {
         let mut padded = [(); 3].map(|()| vec![NONE; width + 2]);
         for (line, from) in from.chunks_mut(width).enumerate() {
-            let y = (chunk * ROWS + line) as isize;
+            let y = (rows.start + chunk * ROWS + line) as isize;
             for (padded, dy) in padded.iter_mut().zip([-1, 0, 1]) {
                 pad(border, row_of(border, to, y + dy), NONE, padded);
             }

@@ -42,7 +42,10 @@ fn flooded(ground: &Grid, drainage: &Drainage) -> Vec<f32> {
 fn every_cell_drains_and_lakes_stand_as_high_as_a_flood() {
     let flat = Grid::filled(40, 30, 3.0);
     let steps = Grid::from_fn(48, 33, |x, y| ((x / 5 + y / 7) % 4) as f32);
-    for ground in [noise(64, 48, 1), noise(37, 61, 2), flat, steps, noise(1, 50, 3), noise(50, 2, 4), noise(1, 1, 5)] {
+    // The last one is searched in several parts.
+    let large = Grid::from_fn(640, 600, |x, y| ((x / 9 * 7 + y / 11 * 3) % 13) as f32);
+    let small = [noise(64, 48, 1), noise(37, 61, 2), flat, steps, noise(1, 50, 3), noise(50, 2, 4), noise(1, 1, 5)];
+    for ground in small.into_iter().chain([noise(640, 600, 9), large]) {
         for edge in EDGES {
             for diagonal in [Diagonal::Plain, Diagonal::Random(77)] {
                 let found = drainage(&ground, edge, diagonal);
@@ -69,6 +72,18 @@ fn every_cell_drains_and_lakes_stand_as_high_as_a_flood() {
                 assert_eq!(left, ground.len() as f64, "{edge:?}: water is lost");
             }
         }
+    }
+}
+
+#[test]
+fn level_ground_drains_every_way_and_otherwise_each_time() {
+    let flat = Grid::filled(300, 300, 7.0);
+    let found = [1, 2].map(|key| drainage(&flat, Edge::Open, Diagonal::Random(key << 32)));
+    assert!(found[0].to != found[1].to);
+    let cells = found[0].to.iter().filter(|&&step| step != NONE).count() as f64;
+    for step in 0..8 {
+        let share = found[0].to.iter().filter(|&&to| to == step).count() as f64 / cells;
+        assert!((share - 0.125).abs() < 0.01, "{share} of the cells take step {step}");
     }
 }
 

@@ -20,7 +20,7 @@ impl Drainage {
     pub fn order(&self) -> Order {
         let mut links = Vec::with_capacity(self.len());
         for &outlet in &self.outlets {
-            self.climb(outlet, |cell, receiver: u32| {
+            self.climb(&mut vec![(outlet, outlet)], usize::MAX, |cell, receiver| {
                 if cell != outlet {
                     links.push((cell, receiver));
                 }
@@ -30,12 +30,13 @@ impl Drainage {
         Order { links }
     }
 
-    /// Visits the tree of an outlet from there upwards, each cell after its receiver: `visit` is told the cell and what it said
-    /// of the receiver; of the outlet it is told 0.
+    /// Visits the trees that begin with the waiting cells, the last one first, from there upwards, each cell after its receiver.
+    /// `visit` is told the cell and what it said of the receiver, or what waits with the cell. After so many cells it stops, and
+    /// what it has not come to waits.
     #[inline(always)]
-    pub fn climb<T: Copy + Default>(&self, outlet: u32, mut visit: impl FnMut(u32, T) -> T) {
-        let mut waiting = vec![(outlet, T::default())];
-        while let Some((cell, below)) = waiting.pop() {
+    pub fn climb<T: Copy>(&self, waiting: &mut Vec<(u32, T)>, most: usize, mut visit: impl FnMut(u32, T) -> T) {
+        for _ in 0..most {
+            let Some((cell, below)) = waiting.pop() else { return };
             let said = visit(cell, below);
             let mut from = self.from[cell as usize];
             while from != 0 {

@@ -157,7 +157,8 @@ pub enum Progress {
     Again,
     /// The stage is finished.
     Done,
-    /// The stage is finished, and another step of the tick begins with the stage of this number.
+    /// Go on with the stage of this number: the first of another step of the tick, or this one, which stopped so that a frame can be
+    /// drawn, but left layers that are not to be shown.
     From(usize),
 }
 

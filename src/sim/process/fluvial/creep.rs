@@ -5,14 +5,14 @@
 //! an open border keep their height, and what creeps into them has left the map. At a wall nothing crosses. On a map that goes round
 //! the system is cyclic: the rest of one that is not is spread by the formula of Sherman and Morrison.
 
-use std::cell::Cell;
+use std::{cell::Cell, ops::Range};
 
 use rayon::prelude::*;
 
 use crate::sim::{stencil::Border, terrain::Edge};
 
 /// Columns that are solved at once.
-const COLUMNS: usize = 64;
+pub(super) const COLUMNS: usize = 64;
 
 /// The eliminated system of a line.
 struct Line {
@@ -115,52 +115,69 @@ struct Columns<'a>(&'a [Cell<f32>]);
 // SAFETY: a column is worked on by one thread, so no cell is used by two.
 unsafe impl Sync for Columns<'_> {}
 
-/// Lets ground creep that has changed by `change` from `ground` in metres, where λ is D·δt/l². Returns what left over held ends,
-/// in metres times cells.
-pub(super) fn creep(border: Border, ground: &[f32], change: &mut [f32], lambda: f64) -> f64 {
+/// Whether a line between outlets creeps: rows of an open border are outlets; a side of one cell is no border.
+fn inner(edge: Edge, place: usize, count: usize) -> bool {
+    edge != Edge::Open || count == 1 || (place > 0 && place + 1 < count)
+}
+
+/// Lets ground creep along these rows that has changed by `change` from `ground` in metres, where λ is D·δt/l². Returns what left
+/// over held ends, in metres times cells.
+pub(super) fn along_rows(border: Border, rows: Range<usize>, ground: &[f32], change: &mut [f32], lambda: f64) -> f64 {
     let Border { width, height, edge } = border;
-    // Rows of an open border are outlets; a side of one cell is no border.
-    let inner = |place: usize, count: usize| edge != Edge::Open || count == 1 || (place > 0 && place + 1 < count);
-    let row = Line::new(width, lambda, edge);
-    let rows = change.par_chunks_mut(width).zip(ground.par_chunks(width)).enumerate();
-    let left = rows.map_init(Vec::new, |values, (y, (change, ground))| {
-        if !inner(y, height) {
+    let (line, cells) = (Line::new(width, lambda, edge), rows.start * width..rows.end * width);
+    let lines = change[cells.clone()].par_chunks_mut(width).zip(ground[cells].par_chunks(width)).enumerate();
+    let left = lines.map_init(Vec::new, |values, (y, (change, ground))| {
+        if !inner(edge, rows.start + y, height) {
             return 0.0;
         }
         values.clear();
         values.extend(ground.iter().zip(change.iter()).map(|(ground, change)| f64::from(*ground) + f64::from(*change)));
-        let left = row.solve(values, 1);
+        let left = line.solve(values, 1);
         for (change, (value, ground)) in change.iter_mut().zip(values.iter().zip(ground)) {
             *change = (value - f64::from(*ground)) as f32;
         }
         left
     });
-    let along_rows: Vec<f64> = left.collect();
-    let column = Line::new(height, lambda, edge);
+    let left: Vec<f64> = left.collect();
+    left.into_iter().sum()
+}
+
+/// The same along these columns.
+pub(super) fn along_columns(
+    border: Border,
+    columns: Range<usize>,
+    ground: &[f32],
+    change: &mut [f32],
+    lambda: f64,
+) -> f64 {
+    let Border { width, height, edge } = border;
+    let line = Line::new(height, lambda, edge);
     let change = Columns(Cell::from_mut(change).as_slice_of_cells());
-    let blocks = (0..width).into_par_iter().step_by(COLUMNS);
+    let blocks = columns.clone().into_par_iter().step_by(COLUMNS);
     let left = blocks.map_init(Vec::new, |values, first| {
         let change = &change;
-        let columns: Vec<usize> =
-            (first..(first + COLUMNS).min(width)).filter(|&column| inner(column, width)).collect();
-        let (Some(&start), Some(&end)) = (columns.first(), columns.last()) else { return 0.0 };
+        let mut block = first..(first + COLUMNS).min(columns.end);
+        block.start += usize::from(!inner(edge, block.start, width));
+        block.end -= usize::from(!block.is_empty() && !inner(edge, block.end - 1, width));
+        if block.is_empty() {
+            return 0.0;
+        }
+        let cells = |y: usize| y * width + block.start..y * width + block.end;
         values.clear();
         for y in 0..height {
-            let cells = y * width + start..=y * width + end;
-            let old = ground[cells.clone()].iter().zip(&change.0[cells]);
+            let old = ground[cells(y)].iter().zip(&change.0[cells(y)]);
             values.extend(old.map(|(ground, change)| f64::from(*ground) + f64::from(change.get())));
         }
-        let left = column.solve(values, columns.len());
-        for (y, values) in values.chunks(columns.len()).enumerate() {
-            let cells = y * width + start..=y * width + end;
-            for (change, (value, ground)) in change.0[cells.clone()].iter().zip(values.iter().zip(&ground[cells])) {
+        let left = line.solve(values, block.len());
+        for (y, values) in values.chunks(block.len()).enumerate() {
+            for (change, (value, ground)) in change.0[cells(y)].iter().zip(values.iter().zip(&ground[cells(y)])) {
                 change.set((value - f64::from(*ground)) as f32);
             }
         }
         left
     });
-    let along_columns: Vec<f64> = left.collect();
-    along_rows.iter().chain(&along_columns).sum()
+    let left: Vec<f64> = left.collect();
+    left.into_iter().sum()
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! What a tick makes of the layers.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::sim::terrain::Terrain;
 
 /// Cells that a thread takes at once. Sums depend on it.
-const CHUNK: usize = 4096;
+pub(super) const CHUNK: usize = 4096;
 
 /// Fills in the height of the ground, in metres.
 pub(super) fn ground(terrain: &Terrain, ground: &mut [f32]) {
@@ -53,10 +55,11 @@ pub(super) struct Laid {
     pub rounded: f64,
 }
 
-/// Changes the ground by so many metres: what is taken off is sand first, then rock; what is laid down is sand.
-pub(super) fn lay(terrain: &mut Terrain, change: &[f32]) -> Laid {
-    let layers = terrain.bedrock.par_chunks_mut(CHUNK).zip(terrain.sand.par_chunks_mut(CHUNK));
-    let parts = layers.zip(change.par_chunks(CHUNK)).map(|((bedrock, sand), change)| {
+/// Changes the ground of these cells by so many metres: what is taken off is sand first, then rock; what is laid down is sand.
+pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32]) -> Laid {
+    let Terrain { bedrock, sand, .. } = terrain;
+    let layers = bedrock[cells.clone()].par_chunks_mut(CHUNK).zip(sand[cells.clone()].par_chunks_mut(CHUNK));
+    let parts = layers.zip(change[cells].par_chunks(CHUNK)).map(|((bedrock, sand), change)| {
         let mut laid = Laid::default();
         for ((rock, sand), &change) in bedrock.iter_mut().zip(sand).zip(change) {
             let (change, before) = (f64::from(change), [f64::from(*rock), f64::from(*sand)]);

@@ -21,13 +21,16 @@ pub mod grow;
 mod lakes;
 mod layers;
 mod params;
+mod pieces;
 pub mod plain;
 mod solve;
 #[cfg(test)]
 mod tests;
 
+use std::{ops::Range, sync::Arc};
+
 pub use self::params::{Factors, Params};
-use self::solve::Rivers;
+use self::{pieces::Pieces, solve::Rivers};
 use super::{Context, Info, Mode, Process, Progress, Setup, Stage};
 use crate::sim::{
     drainage::{Diagonal, Drainage},
@@ -51,13 +54,18 @@ const INFO: Info = Info {
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Rain, Layer::Uplift],
     writes: &[Layer::Bedrock, Layer::Sand],
     stages: &[
-        Stage { name: "rise", about: "The land rises, and every cell finds where its water runs." },
+        Stage { name: "rise", about: "The land rises." },
+        Stage { name: "drain", about: "Every cell finds where its water runs." },
         Stage { name: "cut", about: "What is too steep slides; rivers cut their beds and lay down what they carry." },
         Stage { name: "creep", about: "Hillsides creep." },
+        Stage { name: "lay", about: "What came of it is taken off the sand and the rock, or laid down as sand." },
     ],
     calm: &[("uplift_rate", "0")],
     ..Info::BARE
 };
+
+/// Cells that are worked on before others have their turn, about.
+const PART: usize = 1 << 18;
 
 /// What a tick works with; it keeps its memory from tick to tick.
 #[derive(Clone)]
@@ -66,6 +74,13 @@ struct Work {
     /// Height of the raised ground, and by how much it has grown since, in metres.
     ground: Vec<f32>,
     change: Vec<f32>,
+    pieces: Pieces,
+    /// Parameters as the tick began with them, what the mask makes of them, and powers of areas.
+    params: Params,
+    covered: Option<Arc<Covered<Params>>>,
+    powers: Vec<f64>,
+    /// The part of a stage that comes next.
+    part: usize,
     /// What has left, in cubic metres.
     left: f64,
 }
@@ -109,6 +124,12 @@ impl<'a> Numbers<'a> {
     }
 }
 
+/// The parts in which a stage works on so many lines of this length, each of them a multiple of `whole` lines but the last.
+fn parts(lines: usize, length: usize, whole: usize) -> impl Iterator<Item = Range<usize>> {
+    let each = (PART / length / whole).max(1) * whole;
+    (0..lines).step_by(each).map(move |first| first..(first + each).min(lines))
+}
+
 impl Fluvial {
     fn work(&mut self, terrain: &Terrain) -> &mut Work {
         let border = Border::of(terrain);
@@ -122,6 +143,11 @@ impl Fluvial {
             drainage: Drainage::new(border),
             ground: vec![0.0; count],
             change: vec![0.0; count],
+            pieces: Pieces::default(),
+            params: Params::default(),
+            covered: None,
+            powers: Vec::new(),
+            part: 0,
             left: 0.0,
         })
     }
@@ -149,21 +175,29 @@ impl Process for Fluvial {
         let Self { setup, years, areas: Some(areas), work: Some(work) } = self else {
             unreachable!("both were made above")
         };
-        let params = &setup.params;
-        let covered = setup.covered(terrain, params.mode);
-        let numbers = Numbers::new(params, covered.as_ref(), terrain.width());
-        let time = f64::from(params.years_per_tick);
+        let (border, area) = (Border::of(terrain), terrain.cell_area());
         let row = context.ledger.solid.row(INFO.key);
-        let area = terrain.cell_area();
+        if stage == 0 {
+            work.params = setup.params.clone();
+            work.covered = setup.covered(terrain, work.params.mode).map(Arc::new);
+            work.powers = solve::powers(&work.params, area, work.ground.len());
+            (work.part, work.left) = (0, 0.0);
+        }
+        let Work { drainage, ground, change, pieces, params, covered, powers, part, left } = work;
+        let numbers = Numbers::new(params, covered.as_deref(), terrain.width());
+        let time = f64::from(params.years_per_tick);
         match stage {
             0 => {
-                layers::ground(terrain, &mut work.ground);
-                work.drainage.find_outlets(&work.ground);
-                let outlets = work.drainage.outlets();
-                let risen = layers::rise(terrain, outlets, |cell| numbers.at(cell).uplift_rate * time) * area;
+                layers::ground(terrain, ground);
+                drainage.find_outlets(ground);
+                let lift = |cell: usize| numbers.at(cell).uplift_rate * time;
+                let risen = layers::rise(terrain, drainage.outlets(), lift) * area;
                 row.inflow += risen;
                 row.moved += risen;
-                layers::ground(terrain, &mut work.ground);
+                layers::ground(terrain, ground);
+                drainage.begin(ground);
+            }
+            1 => {
                 let diagonal = match params.mode {
                     Mode::Default => {
                         let mut stream = Stream::new(context.seed, INFO.key, context.tick);
@@ -171,26 +205,47 @@ impl Process for Fluvial {
                     }
                     Mode::Published => Diagonal::Plain,
                 };
-                work.drainage.find(&work.ground, diagonal);
+                if !drainage.go_on(ground, diagonal) {
+                    return Progress::From(stage);
+                }
+                pieces.begin(drainage.outlets());
             }
-            1 => {
-                let rivers = Rivers::new(params, &numbers, &work.drainage, terrain, &work.ground);
-                work.left = rivers.run(&mut work.change, areas);
+            2 => {
+                let rivers = Rivers::new(params, &numbers, drainage, terrain, (ground, powers));
+                if !pieces.go_on(&rivers, change, areas) {
+                    return Progress::From(stage);
+                }
+                *left = pieces.left;
             }
-            _ => {
-                if params.diffusivity > 0.0 {
-                    let lambda = f64::from(params.diffusivity) * time / area;
-                    work.left += creep::creep(Border::of(terrain), &work.ground, &mut work.change, lambda) * area;
+            3 => {
+                let lambda = f64::from(params.diffusivity) * time / area;
+                let rows = parts(border.height, border.width, 1).map(|rows| (rows, true));
+                let columns = parts(border.width, border.height, creep::COLUMNS).map(|columns| (columns, false));
+                if lambda > 0.0
+                    && let Some((lines, are_rows)) = rows.chain(columns).nth(*part)
+                {
+                    let along = if are_rows { creep::along_rows } else { creep::along_columns };
+                    *left += along(border, lines, ground, change, lambda) * area;
+                    *part += 1;
+                    return Progress::From(stage);
                 }
                 // What creeps into the only outlet of a wall, or of a map that goes round, leaves there.
-                for &outlet in work.drainage.outlets() {
-                    work.left += f64::from(std::mem::take(&mut work.change[outlet as usize])) * area;
+                for &outlet in drainage.outlets() {
+                    *left += f64::from(std::mem::take(&mut change[outlet as usize])) * area;
                 }
-                let laid = layers::lay(terrain, &work.change);
-                row.eroded += laid.eroded * area;
-                row.deposited += laid.deposited * area;
-                row.moved += (laid.eroded + laid.deposited) * area;
-                row.outflow += work.left - laid.rounded * area;
+                *part = 0;
+            }
+            _ => {
+                if let Some(cells) = parts(ground.len(), 1, layers::CHUNK).nth(*part) {
+                    let laid = layers::lay(terrain, cells, change);
+                    row.eroded += laid.eroded * area;
+                    row.deposited += laid.deposited * area;
+                    row.moved += (laid.eroded + laid.deposited) * area;
+                    *left -= laid.rounded * area;
+                    *part += 1;
+                    return Progress::From(stage);
+                }
+                row.outflow += *left;
                 *years += time;
                 setup.counts.substeps += 1;
             }

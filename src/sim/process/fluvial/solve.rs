@@ -19,51 +19,17 @@
 //!   (Braun & Willett 2013).
 //! - Sand is cut first. It lasts for a share of the tick, as long as the present slope lets it; for the rest rock is cut.
 
-use std::cell::Cell;
-
-use rayon::prelude::*;
-
-use super::{Numbers, Params};
+use super::{
+    Numbers, Params,
+    pieces::{FULL, Gift, Node, Piece, Root},
+};
 use crate::sim::{drainage::Drainage, process::Mode, terrain::Terrain};
-
-/// Trees that a thread works on at once are those of so many parts of the outlets.
-const PARTS: usize = 256;
 
 /// Powers of areas that are worked out beforehand.
 const POWERS: usize = 4096;
 
-/// A cell of a tree.
-#[derive(Clone, Copy)]
-struct Node {
-    cell: u32,
-    /// Place of the receiver in the list; its own for an outlet.
-    below: u32,
-    /// Height after sliding, in metres.
-    ground: f32,
-    /// Rained-on area above and here, in cells.
-    area: f32,
-    /// Σp in cubic metres on the way down, then f, then w, in metres.
-    flux: f64,
-    /// −Σq in square metres on the way down, then g.
-    follow: f64,
-}
-
-/// A map of which every thread writes the cells of its own trees.
-struct Apart<'a>(&'a [Cell<f32>]);
-
-// SAFETY: a cell belongs to one tree and a tree is worked on by one thread, so no cell is used by two.
-unsafe impl Sync for Apart<'_> {}
-
-impl<'a> Apart<'a> {
-    fn of(map: &'a mut [f32]) -> Self {
-        Self(Cell::from_mut(map).as_slice_of_cells())
-    }
-
-    #[inline(always)]
-    fn set(&self, cell: usize, value: f32) {
-        self.0[cell].set(value);
-    }
-}
+/// Said of a root instead of the place of its receiver.
+const ROOT: u32 = u32::MAX;
 
 /// The law of a tick.
 pub(super) struct Rivers<'a> {
@@ -78,18 +44,29 @@ pub(super) struct Rivers<'a> {
     solid: bool,
     linear: bool,
     /// A^m·δt of the first whole numbers of cells, which most areas are.
-    powers: Vec<f64>,
+    powers: &'a [f64],
+}
+
+/// A^m·δt of an area in square metres.
+fn power(params: &Params, area: f32) -> f64 {
+    f64::from(libm::powf(area, params.area_exponent)) * f64::from(params.years_per_tick)
+}
+
+/// A^m·δt of the first whole numbers of cells of this area in square metres, on a map of so many.
+pub(super) fn powers(params: &Params, cell_area: f64, count: usize) -> Vec<f64> {
+    (0..POWERS.min(count)).map(|cells| power(params, cells as f32 * cell_area as f32)).collect()
 }
 
 impl<'a> Rivers<'a> {
+    /// The law with these powers of areas, on ground of these heights.
     pub(super) fn new(
         params: &'a Params,
         numbers: &'a Numbers<'a>,
         drainage: &'a Drainage,
         terrain: &'a Terrain,
-        ground: &'a [f32],
+        (ground, powers): (&'a [f32], &'a [f64]),
     ) -> Self {
-        let mut rivers = Self {
+        Self {
             params,
             numbers,
             drainage,
@@ -99,95 +76,92 @@ impl<'a> Rivers<'a> {
             cell_area: terrain.cell_area(),
             solid: params.mode == Mode::Published,
             linear: params.deposition > 0.0 || params.slope_exponent == 1.0,
-            powers: Vec::new(),
-        };
-        rivers.powers = (0..POWERS.min(ground.len())).map(|cells| rivers.power(cells as f32)).collect();
-        rivers
+            powers,
+        }
     }
 
-    /// A^m·δt for so many cells.
-    fn power(&self, cells: f32) -> f64 {
-        let power = libm::powf(cells * self.cell_area as f32, self.params.area_exponent);
-        f64::from(power) * f64::from(self.params.years_per_tick)
+    /// By how much the ground of a cell has grown, in metres.
+    #[inline(always)]
+    pub(super) fn change(&self, node: &Node) -> f32 {
+        (f64::from(node.ground) - f64::from(self.ground[node.cell as usize]) + node.flux) as f32
     }
 
-    /// Fills in by how much the ground grows and the drained areas, per cell. Returns what leaves at the outlets, in cubic metres.
-    pub(super) fn run(&self, change: &mut [f32], areas: &mut [f32]) -> f64 {
-        let (change, areas) = (Apart::of(change), Apart::of(areas));
-        let outlets = self.drainage.outlets();
-        let parts: Vec<&[u32]> = outlets.chunks(outlets.len().div_ceil(PARTS).max(1)).collect();
-        let left = parts.into_par_iter().with_max_len(1).map_init(Vec::new, |nodes, outlets| {
-            nodes.clear();
-            outlets.iter().for_each(|&outlet| self.climb(outlet, nodes));
-            let left = self.down(nodes) + self.up(nodes);
-            for node in nodes.iter() {
-                let cell = node.cell as usize;
-                let slid = f64::from(node.ground) - f64::from(self.ground[cell]);
-                change.set(cell, (slid + node.flux) as f32);
-                areas.set(cell, node.area * self.cell_area as f32);
-            }
-            left
-        });
-        let left: Vec<f64> = left.collect();
-        left.into_iter().sum()
+    /// The rained-on area above a cell and its own, in square metres.
+    #[inline(always)]
+    pub(super) fn area(&self, node: &Node) -> f32 {
+        node.area * self.cell_area as f32
     }
 
-    /// Lists a tree from its outlet upwards; what is too steep slides.
-    fn climb(&self, outlet: u32, nodes: &mut Vec<Node>) {
-        self.drainage.climb(outlet, |cell, below: u32| {
-            let here = nodes.len() as u32;
-            let index = cell as usize;
-            let own = self.ground[index];
-            let (below, ground) = if cell == outlet {
-                (here, own)
-            } else {
-                let stands = self.numbers.at(index).critical_slope * self.drainage.distance(index) * self.cell_size;
-                (below, own.min((f64::from(nodes[below as usize].ground) + stands) as f32))
-            };
-            let rain = self.terrain.rain.as_ref().map_or(1.0, |rain| rain[index]);
-            let slid = (f64::from(own) - f64::from(ground)) * self.cell_area;
-            nodes.push(Node { cell, below, ground, area: rain, flux: slid, follow: 0.0 });
-            here
-        });
+    /// Lists a piece from its roots upwards until it is full; what is too steep slides.
+    pub(super) fn climb(&self, piece: &mut Piece) {
+        let Piece { nodes, roots, waiting, untouched, .. } = piece;
+        let mut begun = 0;
+        while nodes.len() < FULL && begun < roots.len() {
+            let root = roots[begun];
+            begun += 1;
+            waiting.push((root.cell, ROOT));
+            self.drainage.climb(waiting, FULL - nodes.len(), |cell, below| {
+                let here = nodes.len() as u32;
+                let index = cell as usize;
+                let own = self.ground[index];
+                let (below, base) =
+                    if below == ROOT { (here, root.base) } else { (below, Some(nodes[below as usize].ground)) };
+                let ground = base.map_or(own, |base| own.min((f64::from(base) + self.stands(index)) as f32));
+                let rain = self.terrain.rain.as_ref().map_or(1.0, |rain| rain[index]);
+                let slid = (f64::from(own) - f64::from(ground)) * self.cell_area;
+                nodes.push(Node { cell, below, ground, area: rain, flux: slid, follow: 0.0 });
+                here
+            });
+        }
+        untouched.extend(roots.drain(begun..));
     }
 
-    /// Finds f and g of every cell. Returns what reaches the outlets, in cubic metres.
-    fn down(&self, nodes: &mut [Node]) -> f64 {
-        let mut left = 0.0;
+    /// How much higher than its receiver a cell may stand, in metres.
+    #[inline(always)]
+    fn stands(&self, cell: usize) -> f64 {
+        self.numbers.at(cell).critical_slope * self.drainage.distance(cell) * self.cell_size
+    }
+
+    /// Finds f and g of every cell of a piece, what its roots give, and what reaches outlets.
+    pub(super) fn down(&self, piece: &mut Piece) {
+        let Piece { nodes, roots, left, .. } = piece;
+        let mut roots = roots.iter_mut().rev();
         for here in (0..nodes.len()).rev() {
             let node = nodes[here];
-            let below = node.below as usize;
-            if below == here {
-                left += node.flux;
-                continue;
+            if node.below as usize != here {
+                let (own, gift) = self.settle(node, nodes[node.below as usize].ground);
+                nodes[here] = own;
+                nodes[node.below as usize].take(gift);
+            } else if let Some(root) = roots.next() {
+                match root.base {
+                    Some(base) => (nodes[here], root.gift) = self.settle(node, base),
+                    None => *left += node.flux,
+                }
             }
-            let base = nodes[below].ground;
-            let numbers = self.numbers.at(node.cell as usize);
-            let lake = self.drainage.lake(node.cell as usize, self.ground[node.cell as usize]);
-            let cut = if lake.is_some() { 0.0 } else { self.cut(&node, base) };
-            if !self.linear {
-                (nodes[here].flux, nodes[here].follow) = (0.0, cut);
-                let to = &mut nodes[below];
-                (to.area, to.flux) = (to.area + node.area, to.flux + node.flux);
-                continue;
-            }
-            let fall = f64::from(node.ground) - f64::from(base);
-            let settles =
-                if node.area > 0.0 { numbers.deposition / (f64::from(node.area) * self.cell_area) } else { 0.0 };
-            let share = self.cell_area + node.follow;
-            let whole = 1.0 + cut + settles * share;
-            let stands = numbers.critical_slope * self.drainage.distance(node.cell as usize) * self.cell_size;
-            let under = lake.map_or(f64::INFINITY, |level| f64::from(level) - f64::from(node.ground));
-            let room = (stands - fall).min(under).max(0.0);
-            let grows = ((settles * node.flux - cut * fall) / whole).min(room);
-            let follows = cut / whole;
-            (nodes[here].flux, nodes[here].follow) = (grows, follows);
-            let to = &mut nodes[below];
-            to.area += node.area;
-            to.flux += node.flux - share * grows;
-            to.follow += share * follows;
         }
-        left
+    }
+
+    /// A cell with f and g instead of the sums, and what it gives to its receiver, which stands at a height of `base` metres.
+    #[inline(always)]
+    fn settle(&self, node: Node, base: f32) -> (Node, Gift) {
+        let cell = node.cell as usize;
+        let lake = self.drainage.lake(cell, self.ground[cell]);
+        let cut = if lake.is_some() { 0.0 } else { self.cut(&node, base) };
+        if !self.linear {
+            let gift = Gift { area: node.area, flux: node.flux, follow: 0.0 };
+            return (Node { flux: 0.0, follow: cut, ..node }, gift);
+        }
+        let fall = f64::from(node.ground) - f64::from(base);
+        let deposition = self.numbers.at(cell).deposition;
+        let settles = if node.area > 0.0 { deposition / (f64::from(node.area) * self.cell_area) } else { 0.0 };
+        let share = self.cell_area + node.follow;
+        let of_whole = 1.0 / (1.0 + cut + settles * share);
+        let under = lake.map_or(f64::INFINITY, |level| f64::from(level) - f64::from(node.ground));
+        let room = (self.stands(cell) - fall).min(under).max(0.0);
+        let grows = ((settles * node.flux - cut * fall) * of_whole).min(room);
+        let follows = cut * of_whole;
+        let gift = Gift { area: node.area, flux: node.flux - share * grows, follow: share * follows };
+        (Node { flux: grows, follow: follows, ..node }, gift)
     }
 
     /// κ: by how much a fall of one metre to the receiver is cut in a tick; with an exponent of the slope, that of the fall's power.
@@ -195,9 +169,10 @@ impl<'a> Rivers<'a> {
         let cell = node.cell as usize;
         let params = self.params;
         let far = self.drainage.distance(cell) * self.cell_size;
-        let power = match self.powers.get(node.area as usize) {
-            Some(power) if node.area.fract() == 0.0 => *power,
-            _ => self.power(node.area),
+        let whole = node.area as usize;
+        let power = match self.powers.get(whole) {
+            Some(power) if whole as f32 == node.area => *power,
+            _ => power(params, node.area * self.cell_area as f32),
         };
         let power = if self.linear { power / far } else { power / libm::pow(far, params.slope_exponent.into()) };
         let own = self.numbers.at(cell).erodibility * power;
@@ -216,25 +191,35 @@ impl<'a> Rivers<'a> {
         rock + lasts * (loose - rock)
     }
 
-    /// Finds w of every cell. Returns what is cut where the slope has an exponent, in cubic metres: all of it leaves.
-    fn up(&self, nodes: &mut [Node]) -> f64 {
+    /// Finds w of every cell of a piece; `grown` is that of a root's receiver. What is cut where the slope has an exponent leaves,
+    /// all of it.
+    pub(super) fn up(&self, piece: &mut Piece, grown: impl Fn(&Root) -> f64) {
         let exponent = f64::from(self.params.slope_exponent);
-        let mut left = 0.0;
+        let Piece { nodes, roots, left, .. } = piece;
+        let mut roots = roots.iter();
         for here in 0..nodes.len() {
             let Node { below, ground, flux, follow, .. } = nodes[here];
-            let to = nodes[below as usize];
-            nodes[here].flux = if below as usize == here {
-                0.0
-            } else if self.linear {
-                flux + follow * to.flux
+            let (base, growth) = if below as usize == here {
+                match roots.next().and_then(|root| Some((root.base?, grown(root)))) {
+                    Some(found) => found,
+                    None => {
+                        nodes[here].flux = 0.0;
+                        continue;
+                    }
+                }
             } else {
-                let fall = f64::from(ground) - (f64::from(to.ground) + to.flux);
+                let to = nodes[below as usize];
+                (to.ground, to.flux)
+            };
+            nodes[here].flux = if self.linear {
+                flux + follow * growth
+            } else {
+                let fall = f64::from(ground) - (f64::from(base) + growth);
                 let stays = fall_left(fall, follow, exponent);
-                left += follow * libm::pow(stays.max(0.0), exponent) * self.cell_area;
+                *left += follow * libm::pow(stays.max(0.0), exponent) * self.cell_area;
                 stays - fall
             };
         }
-        left
     }
 }
 

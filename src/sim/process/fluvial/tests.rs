@@ -1,6 +1,7 @@
 //! Uplift and rivers against what is known of them (section 9 of the models; Whipple & Tucker 1999, Perron & Royden 2013).
 
 mod bad_input;
+mod parts;
 mod ranges;
 
 use super::{Fluvial, Params, grow::grow};

@@ -1,0 +1,226 @@
+//! The trees of the outlets, cut into pieces that threads work on at once and that a tick may stop between.
+//!
+//! A piece is climbed from its roots upwards until it is full; what it has not come to begins other pieces, later ones. So a way
+//! upstream leads to later pieces, and a way down to earlier ones: areas and fluxes are summed from the last piece to the first,
+//! heights are found from the first to the last. Pieces of a batch don't touch each other. How trees are cut does not depend on
+//! the number of threads.
+
+use std::{cell::Cell, collections::VecDeque, ops::Range};
+
+use rayon::prelude::*;
+
+use super::solve::Rivers;
+
+/// Cells of a piece, at most.
+pub(super) const FULL: usize = 1 << 14;
+/// Pieces of a batch, and roots with which each of them begins, at most.
+const BATCH: usize = 32;
+const ROOTS: usize = 1024;
+/// Cells that are worked on before others have their turn, about.
+const PART: usize = 1 << 18;
+
+/// A cell of a piece.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    pub cell: u32,
+    /// Place of the receiver in the piece; its own for a root.
+    pub below: u32,
+    /// Height after sliding, in metres.
+    pub ground: f32,
+    /// Rained-on area above and here, in cells.
+    pub area: f32,
+    /// Σp in cubic metres on the way down, then f, then w, in metres.
+    pub flux: f64,
+    /// −Σq in square metres on the way down, then g.
+    pub follow: f64,
+}
+
+/// What a cell gives to its receiver: area in cells, p in cubic metres and −q in square metres.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Gift {
+    pub area: f32,
+    pub flux: f64,
+    pub follow: f64,
+}
+
+impl Node {
+    #[inline(always)]
+    pub(super) fn take(&mut self, gift: Gift) {
+        self.area += gift.area;
+        self.flux += gift.flux;
+        self.follow += gift.follow;
+    }
+}
+
+/// A cell with which a piece begins.
+#[derive(Clone, Copy)]
+pub(super) struct Root {
+    pub cell: u32,
+    /// Its receiver: number of the piece and place in it. None for an outlet.
+    below: Option<(u32, u32)>,
+    /// Height of the receiver after sliding, in metres; none for an outlet.
+    pub base: Option<f32>,
+    pub gift: Gift,
+}
+
+/// A part of the trees.
+#[derive(Clone, Default)]
+pub(super) struct Piece {
+    /// Each after its receiver.
+    pub nodes: Vec<Node>,
+    pub roots: Vec<Root>,
+    /// Cells that it has not come to, with the places of their receivers; and roots.
+    pub waiting: Vec<(u32, u32)>,
+    pub untouched: Vec<Root>,
+    /// Whether its sums are found.
+    done: bool,
+    /// What has left in it, in cubic metres.
+    pub left: f64,
+}
+
+/// What is done next.
+#[derive(Clone, Copy, Default)]
+enum Way {
+    #[default]
+    Climb,
+    Down,
+    Up,
+}
+
+/// All pieces, and how far the work on them has come.
+#[derive(Clone, Default)]
+pub(super) struct Pieces {
+    pieces: Vec<Piece>,
+    /// Roots of pieces to come.
+    roots: VecDeque<Root>,
+    /// The pieces of each batch.
+    batches: Vec<Range<usize>>,
+    way: Way,
+    /// The batch that comes next.
+    next: usize,
+    /// What has left at the outlets, in cubic metres.
+    pub left: f64,
+}
+
+/// A map of which every thread writes the cells of its own pieces.
+struct Apart<'a>(&'a [Cell<f32>]);
+
+// SAFETY: a cell belongs to one piece and a piece is worked on by one thread, so no cell is used by two.
+unsafe impl Sync for Apart<'_> {}
+
+impl<'a> Apart<'a> {
+    fn of(map: &'a mut [f32]) -> Self {
+        Self(Cell::from_mut(map).as_slice_of_cells())
+    }
+
+    #[inline(always)]
+    fn set(&self, cell: usize, value: f32) {
+        self.0[cell].set(value);
+    }
+}
+
+impl Pieces {
+    /// Begins with the trees of these outlets.
+    pub(super) fn begin(&mut self, outlets: &[u32]) {
+        let root = |&cell: &u32| Root { cell, below: None, base: None, gift: Gift::default() };
+        self.roots = outlets.iter().map(root).collect();
+        self.batches.clear();
+        (self.way, self.left) = (Way::Climb, 0.0);
+    }
+
+    /// Goes on for some batches. True when by how much the ground grows and the drained areas are filled in for all cells.
+    pub(super) fn go_on(&mut self, rivers: &Rivers<'_>, change: &mut [f32], areas: &mut [f32]) -> bool {
+        let (change, areas) = (Apart::of(change), Apart::of(areas));
+        let mut cells = 0;
+        while cells < PART {
+            let batch = match self.way {
+                Way::Climb if self.roots.is_empty() => {
+                    (self.way, self.next) = (Way::Down, self.batches.len());
+                    continue;
+                }
+                Way::Climb => self.climb(rivers),
+                Way::Down if self.next == 0 => {
+                    self.way = Way::Up;
+                    continue;
+                }
+                Way::Down => {
+                    self.next -= 1;
+                    self.down(rivers, self.batches[self.next].clone())
+                }
+                Way::Up if self.next == self.batches.len() => return true,
+                Way::Up => {
+                    self.next += 1;
+                    self.up(rivers, self.batches[self.next - 1].clone(), (&change, &areas))
+                }
+            };
+            cells += batch.iter().map(|piece| piece.nodes.len()).sum::<usize>();
+        }
+        false
+    }
+
+    /// Makes a batch of pieces.
+    fn climb(&mut self, rivers: &Rivers<'_>) -> &[Piece] {
+        let Self { pieces, roots, batches, .. } = self;
+        let first = batches.last().map_or(0, |batch| batch.end);
+        let each = roots.len().div_ceil(BATCH).clamp(1, ROOTS);
+        let batch = first..first + roots.len().div_ceil(each).min(BATCH);
+        pieces.resize_with(pieces.len().max(batch.end), Piece::default);
+        for piece in &mut pieces[batch.clone()] {
+            piece.nodes.clear();
+            piece.roots.clear();
+            piece.roots.extend(roots.drain(..each.min(roots.len())));
+            piece.left = 0.0;
+        }
+        pieces[batch.clone()].par_iter_mut().with_max_len(1).for_each(|piece| {
+            rivers.climb(piece);
+            piece.done = piece.waiting.is_empty();
+            // Nothing comes to it from others, and it is at hand.
+            if piece.done {
+                rivers.down(piece);
+            }
+        });
+        for (piece, number) in pieces[batch.clone()].iter_mut().zip(batch.start as u32..) {
+            let Piece { nodes, waiting, untouched, .. } = piece;
+            roots.extend(waiting.drain(..).map(|(cell, below)| Root {
+                cell,
+                below: Some((number, below)),
+                base: Some(nodes[below as usize].ground),
+                gift: Gift::default(),
+            }));
+            roots.extend(untouched.drain(..));
+        }
+        batches.push(batch.clone());
+        &self.pieces[batch]
+    }
+
+    /// Finds the sums of a batch, and gives them to the pieces below.
+    fn down(&mut self, rivers: &Rivers<'_>, batch: Range<usize>) -> &[Piece] {
+        let (earlier, others) = self.pieces.split_at_mut(batch.start);
+        let pieces = &mut others[..batch.len()];
+        pieces.par_iter_mut().with_max_len(1).filter(|piece| !piece.done).for_each(|piece| rivers.down(piece));
+        for root in pieces.iter().flat_map(|piece| &piece.roots) {
+            if let Some((piece, place)) = root.below {
+                earlier[piece as usize].nodes[place as usize].take(root.gift);
+            }
+        }
+        &self.pieces[batch]
+    }
+
+    /// Finds by how much the ground of a batch grows.
+    fn up(&mut self, rivers: &Rivers<'_>, batch: Range<usize>, (change, areas): (&Apart<'_>, &Apart<'_>)) -> &[Piece] {
+        let (earlier, others) = self.pieces.split_at_mut(batch.start);
+        let pieces = &mut others[..batch.len()];
+        let grown =
+            |root: &Root| root.below.map_or(0.0, |(piece, place)| earlier[piece as usize].nodes[place as usize].flux);
+        pieces.par_iter_mut().with_max_len(1).for_each(|piece| {
+            rivers.up(piece, grown);
+            for node in &piece.nodes {
+                let cell = node.cell as usize;
+                change.set(cell, rivers.change(node));
+                areas.set(cell, rivers.area(node));
+            }
+        });
+        self.left += pieces.iter().map(|piece| piece.left).sum::<f64>();
+        &self.pieces[batch]
+    }
+}
