@@ -5,7 +5,7 @@ use rayon::ThreadPoolBuilder;
 use super::*;
 use crate::params::{Value, walk, write};
 
-const RANDOM: [Generator; 9] = [
+const RANDOM: [Generator; 10] = [
     Generator::Perlin,
     Generator::Simplex,
     Generator::Fbm,
@@ -14,6 +14,7 @@ const RANDOM: [Generator; 9] = [
     Generator::DiamondSquare,
     Generator::Faulting,
     Generator::Valley,
+    Generator::Plateau,
     Generator::Range,
 ];
 const SIZES: [(u32, u32); 5] = [(64, 64), (100, 100), (32, 257), (130, 47), (1, 1)];

@@ -13,7 +13,10 @@
 //! Outlets keep their height: they neither rise nor take anything, and what reaches them is booked as outflow. Of what the ground
 //! changes less or more than it should, because a height has 24 bits, the outlets take the rest.
 //!
-//! Limits: water that stands or flows in the layer `water` plays no part. The land of a lake rises like all other. With a mask that
+//! Rivers also end in the sea: all that lies lower than its level. Its ground rises like other land, and nothing else changes it:
+//! what the rivers bring there has left. The layer `water` shows the sea.
+//!
+//! Limits: other water in that layer plays no part. The land of a lake rises like all other. With a mask that
 //! scales the erodibility, each cell has its own.
 
 mod creep;
@@ -48,7 +51,7 @@ const INFO: Info = Info {
     bytes_per_cell: 150,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Rain, Layer::Uplift],
-    writes: &[Layer::Bedrock, Layer::Sand],
+    writes: &[Layer::Bedrock, Layer::Sand, Layer::Water],
     stages: &[
         Stage { name: "rise", about: "The land rises, and every cell finds where its water runs." },
         Stage { name: "cut", about: "What is too steep slides; rivers cut their beds and lay down what they carry." },
@@ -152,17 +155,25 @@ impl Process for Fluvial {
         let covered = setup.covered(terrain, params.mode);
         let numbers = Numbers::new(params, covered.as_ref(), terrain.width());
         let time = f64::from(params.years_per_tick);
+        let sea = params.sea_level;
         let row = context.ledger.solid.row(INFO.key);
         let area = terrain.cell_area();
         match stage {
             0 => {
                 layers::ground(terrain, &mut work.ground);
+                work.drainage.set_sea(f32::NEG_INFINITY);
                 work.drainage.find_outlets(&work.ground);
-                let outlets = work.drainage.outlets();
-                let risen = layers::rise(terrain, outlets, |cell| numbers.at(cell).uplift_rate * time) * area;
+                let held: Vec<u32> = work.drainage.outlets().to_vec();
+                let held = held.into_iter().filter(|&outlet| work.ground[outlet as usize] >= sea).collect::<Vec<_>>();
+                let risen = layers::rise(terrain, &held, |cell| numbers.at(cell).uplift_rate * time) * area;
                 row.inflow += risen;
                 row.moved += risen;
-                layers::ground(terrain, &mut work.ground);
+                let [came, went] = layers::fill_sea(terrain, &mut work.ground, sea).map(|depth| depth * area);
+                let water = context.ledger.water.row(INFO.key);
+                water.inflow += came;
+                water.outflow += went;
+                water.moved += came + went;
+                work.drainage.set_sea(sea);
                 let diagonal = match params.mode {
                     Mode::Default => {
                         let mut stream = Stream::new(context.seed, INFO.key, context.tick);
