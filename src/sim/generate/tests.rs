@@ -5,7 +5,7 @@ use rayon::ThreadPoolBuilder;
 use super::*;
 use crate::params::{Value, walk, write};
 
-const RANDOM: [Generator; 10] = [
+const RANDOM: [Generator; 9] = [
     Generator::Perlin,
     Generator::Simplex,
     Generator::Fbm,
@@ -14,7 +14,6 @@ const RANDOM: [Generator; 10] = [
     Generator::DiamondSquare,
     Generator::Faulting,
     Generator::Valley,
-    Generator::Plateau,
     Generator::Range,
 ];
 const SIZES: [(u32, u32); 5] = [(64, 64), (100, 100), (32, 257), (130, 47), (1, 1)];
@@ -25,7 +24,7 @@ fn params(generator: Generator, (width, height): (u32, u32)) -> TerrainParams {
 
 fn all() -> impl Iterator<Item = Generator> {
     use Generator::*;
-    let fields = [Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill];
+    let fields = [Plateau, Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill];
     RANDOM.into_iter().chain(fields)
 }
 
