@@ -12,7 +12,7 @@ use crate::{
     sim::{
         Simulation,
         bounds::Unfit,
-        generate::{TerrainParams, generate},
+        generate::{TerrainParams, Uplift, generate},
         grid::Grid,
         process::fluvial::grow::Growth,
         terrain::{Edge, Layer, Pool, Source, Terrain},
@@ -91,6 +91,8 @@ pub struct Session {
     pub(super) opened_with: BTreeMap<String, Value>,
     /// Springs and drains as they were opened.
     opened_sources: Vec<Source>,
+    /// How the map of uplift was made that the run has started with, and its seed.
+    rises: (TerrainParams, u64),
 }
 
 impl Session {
@@ -128,6 +130,7 @@ impl Session {
             shaped: None,
             opened_with: BTreeMap::new(),
             opened_sources: Vec::new(),
+            rises: (TerrainParams::default(), seed),
         }
     }
 
@@ -216,6 +219,7 @@ impl Session {
         let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
         let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(self.simulation.threads())).sum::<usize>();
         let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
+        let bytes = bytes + if self.terrain.uplift == Uplift::Uniform { 0 } else { 4 };
         let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
         (bytes * width * height) as u64 + self.bytes_of_maps(self.maps.len() + usize::from(nodata))
     }
@@ -308,6 +312,7 @@ impl Session {
             Some(map) => {
                 let mut terrain = Terrain::bare(map.heights.clone(), map.cell_size, self.terrain.edge);
                 terrain.spread_sand(self.terrain.sand);
+                terrain.uplift = self.terrain.uplift_map((terrain.width(), terrain.height()), seed);
                 terrain
             }
         };
@@ -348,6 +353,7 @@ impl Session {
             terrain.set_layer(layer, Some(grid.resampled(terrain.width(), terrain.height())));
         }
         self.simulation.restart(terrain, seed);
+        self.note_rises();
     }
 
     /// Grows a range in the place of the ground, as shaped by hand: see [`Simulation::grow_range`].
@@ -363,11 +369,21 @@ impl Session {
         Ok(grown)
     }
 
-    /// Whether a painted layer is there and is not as it was loaded.
+    /// Takes note of how the map of uplift is made with the present parameters and seed.
+    pub(super) fn note_rises(&mut self) {
+        self.rises = (self.terrain.clone(), self.simulation.seed());
+    }
+
+    /// Whether a painted layer is there and is not as it was loaded or generated.
     fn paints(&self, layer: Layer) -> bool {
         let terrain = &self.simulation.terrain;
-        let loaded = || self.maps.get(&layer).map(|map| map.resampled(terrain.width(), terrain.height()));
-        terrain.layer(layer).is_some_and(|now| Some(now) != loaded().as_ref())
+        let size = (terrain.width(), terrain.height());
+        let made = || match self.maps.get(&layer) {
+            Some(map) => Some(map.resampled(size.0, size.1)),
+            None if layer == Layer::Uplift => self.rises.0.uplift_map(size, self.rises.1),
+            None => None,
+        };
+        terrain.layer(layer).is_some_and(|now| Some(now) != made().as_ref())
     }
 
     /// Takes a map that was read from `path`. It takes effect at the next [`Self::restart`].
@@ -419,7 +435,7 @@ impl Session {
     /// Whether its generator, parameters and seed alone make the layers as they are now.
     pub fn generates_its_state(&self) -> bool {
         let untouched = self.simulation.ticks() == 0 && self.simulation.between_ticks() && !self.origin.edited;
-        let painted = painted_layers().any(|layer| self.simulation.terrain.layer(layer).is_some());
+        let painted = painted_layers().any(|layer| self.paints(layer));
         untouched && !painted && self.heightmap.is_none() && self.maps.is_empty()
     }
 
@@ -460,6 +476,27 @@ mod tests {
         session.set_all(set.into_iter()).expect("in range");
         assert_eq!(numbers(&session)[..2], [70, 12_500]);
         assert!(session.set_all([("wind.per_tick", "0"), ("look.exposure", "0")].into_iter()).is_err());
+    }
+
+    #[test]
+    fn a_generated_map_of_uplift_follows_seed_and_parameters_and_a_painted_one_stays() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).expect("built in");
+        let mut rises = |kind: &str, seed| {
+            session.set("terrain.uplift", kind).expect("there is such a kind");
+            session.restart(seed);
+            assert!(session.generates_its_state() && !session.did_by_hand(), "{kind}");
+            session.simulation.terrain.uplift.clone()
+        };
+        let belt = rises("belt", 1);
+        assert!(belt.is_some() && belt != rises("belt", 2) && belt != rises("fault", 1) && belt == rises("belt", 1));
+        assert_eq!(rises("uniform", 1), None);
+        assert!(rises("dome", 1).is_some());
+        session.simulation.terrain.layer_mut(Layer::Uplift)[100] = 0.25;
+        let painted = session.simulation.terrain.uplift.clone();
+        assert!(session.did_by_hand() && !session.generates_its_state());
+        session.restart(5);
+        assert_eq!(session.simulation.terrain.uplift, painted);
     }
 
     #[test]

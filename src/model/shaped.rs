@@ -78,6 +78,7 @@ impl Session {
         let shaped = self.shaped.as_ref().filter(|shaped| shaped.recipe == Recipe::of(self, seed))?;
         let mut terrain = shaped.terrain.clone();
         (terrain.sources, terrain.edge) = (self.sources.clone(), self.terrain.edge);
+        terrain.uplift = self.terrain.uplift_map((terrain.width(), terrain.height()), seed);
         for (&layer, map) in self.maps.iter().filter(|(layer, _)| layer.row().painted) {
             terrain.set_layer(layer, Some(map.resampled(terrain.width(), terrain.height())));
         }

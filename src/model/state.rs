@@ -249,6 +249,7 @@ impl Facts {
             }
         }
         simulation.set_clock(self.tick, self.seconds);
+        session.note_rises();
         Ok(())
     }
 }

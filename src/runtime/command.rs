@@ -16,7 +16,6 @@ use crate::{
     sim::{
         breach::Limits,
         edit::{Combine, Tool},
-        generate::Uplift,
         quantity::Quantity,
         terrain::{Layer, Source},
     },
@@ -138,8 +137,6 @@ pub enum EditCommand {
     RemoveSand,
     /// Takes all water away.
     Dry,
-    /// Another map of uplift; without a kind, nothing rises until it is painted.
-    SetUplift(Option<Uplift>),
     /// Cuts outlets for hollows, as far as the limits allow.
     CarveOutlets(Limits),
     /// Fills every hollow with water up to its pass.

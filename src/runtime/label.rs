@@ -43,8 +43,6 @@ pub enum Label {
     LakesFilled,
     /// A range grew.
     Grown,
-    /// The map of uplift was made anew.
-    Uplift,
     /// From the start.
     Restart,
     /// From the start as it was before it was shaped by hand.
@@ -118,7 +116,6 @@ impl fmt::Display for Label {
             Self::Dried => f.write_str("dried"),
             Self::Carved => f.write_str("outlets carved"),
             Self::LakesFilled => f.write_str("lakes filled"),
-            Self::Uplift => f.write_str("map of uplift"),
             Self::Grown => f.write_str("range grown"),
             Self::Restart => f.write_str("restart"),
             Self::RestartUnshaped => f.write_str("restart unshaped"),

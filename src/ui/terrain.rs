@@ -10,13 +10,8 @@ use super::{
     style,
 };
 use crate::{
-    runtime::{Command, Dialog, EditCommand, RunCommand, ShowCommand, WindowCommand, Workspace},
-    sim::{
-        breach::Limits,
-        generate::{TerrainParams, Uplift},
-        quantity::Quantity,
-        terrain::Layer,
-    },
+    runtime::{Command, Dialog, EditCommand, RunCommand, WindowCommand, Workspace},
+    sim::{breach::Limits, generate::TerrainParams, terrain::Layer},
 };
 
 /// Sizes that are offered, in cells along the shorter side.
@@ -54,7 +49,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         }
     });
     if session.heightmap.is_some() {
-        ui.label(RichText::new("An imported map: of the parameters, only edge and sand act on it.").weak());
+        ui.label(RichText::new("An imported map: of the parameters, only edge, sand and uplift act on it.").weak());
     }
     let changes = group_ui(ui, ("terrain", &session.terrain), ("terrain", &TerrainParams::default()), main_only);
     commands.extend(set("terrain", changes));
@@ -89,18 +84,6 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
 /// Land that drains: a grown range, outlets for hollows, or lakes in them.
 fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<Command> {
     let mut asked = Vec::new();
-    ui.horizontal_wrapped(|ui| {
-        let help = "Where the land rises. What is chosen can be painted over with the brush Uplift.";
-        ui.label("Uplift").on_hover_text(help);
-        let kinds = Uplift::ALL.iter().map(|&(kind, name)| (Some(kind), name)).chain([(None, "nothing")]);
-        for (kind, name) in kinds {
-            let about = if kind.is_none() { "Nothing rises, until it is painted." } else { help };
-            if ui.small_button(name).on_hover_text(about).clicked() {
-                asked.push(EditCommand::SetUplift(kind).into());
-                asked.push(ShowCommand::Overlay(Some(Quantity::Layer(Layer::Uplift))).into());
-            }
-        }
-    });
     ui.horizontal_wrapped(|ui| {
         for command in [Command::from(RunCommand::Grow), EditCommand::FillLakes.into()] {
             let Some(entry) = commands::table().iter().find(|entry| entry.command == command) else { continue };

@@ -164,7 +164,10 @@ fn on_more_cells_a_scene_becomes_the_same_landscape_in_the_same_time() {
     for (process, ticks) in [("droplets", 12), ("water", 50)] {
         let runs = [128, 256, 512, 1024].map(|side| {
             let options = Options { size: Some((side, side)), ..Options::default() };
-            let mut session = Session::open("alpine-valley", &options).unwrap_or_else(|error| panic!("{error}"));
+            let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+            let noise = [("terrain.generator", "fbm"), ("terrain.frequency", "1.5"), ("terrain.hurst", "0.95")];
+            session.set_all(noise.into_iter()).unwrap_or_else(|error| panic!("{error}"));
+            session.restart(7);
             assert_eq!(session.enable(&[process]), None);
             let simulation = &mut session.simulation;
             let before = simulation.terrain.ground();

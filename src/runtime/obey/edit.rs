@@ -5,13 +5,7 @@ use crate::{
     model::session::Session,
     params::{Value, write},
     runtime::{EditCommand, History, Label, Level, Live},
-    sim::{
-        Simulation,
-        breach::Breached,
-        edit::Patch,
-        generate::{Uplift, uplift_map},
-        grid::Grid,
-    },
+    sim::{Simulation, breach::Breached, edit::Patch},
 };
 
 impl Runtime<'_> {
@@ -56,13 +50,6 @@ impl Runtime<'_> {
             }
             EditCommand::RemoveSand => self.change_layers(Label::SandRemoved, Simulation::remove_sand),
             EditCommand::Dry => self.change_layers(Label::Dried, Simulation::dry),
-            EditCommand::SetUplift(kind) => self.change_layers(Label::Uplift, |simulation| {
-                let (width, height) = (simulation.terrain.width(), simulation.terrain.height());
-                let still = || Grid::filled(width, height, 0.0);
-                let map = kind.map_or_else(still, |kind| uplift_map(kind, width, height, simulation.seed()));
-                // Uniform is how the land rises without a map.
-                simulation.terrain.uplift = (*kind != Some(Uplift::Uniform)).then_some(map);
-            }),
             EditCommand::CarveOutlets(limits) => {
                 let mut all = Breached::default();
                 self.change_layers(Label::Carved, |simulation| {

@@ -46,6 +46,8 @@ const PART: usize = 1 << 18;
 #[derive(Clone, Debug)]
 pub struct Drainage {
     border: Border,
+    /// Level of the sea; without one, −∞.
+    sea: f32,
     /// Number of the step to the receiver, per cell.
     to: Vec<u8>,
     /// Steps to the donors, a bit each.
@@ -74,6 +76,7 @@ impl Drainage {
         let count = border.width * border.height;
         Self {
             border,
+            sea: f32::NEG_INFINITY,
             to: vec![NONE; count],
             from: vec![0; count],
             outlets: Vec::new(),
@@ -88,6 +91,11 @@ impl Drainage {
         let mut drainage = Self::new(Border::of(terrain));
         drainage.find(&terrain.ground(), Diagonal::Plain);
         drainage
+    }
+
+    /// Lets water end in a sea of this level, in metres, from now on.
+    pub fn set_sea(&mut self, level: f32) {
+        self.sea = level;
     }
 
     /// Finds where water runs on this ground, a height per cell.
@@ -165,6 +173,13 @@ impl Drainage {
             Edge::Open if !on_border.is_empty() => self.outlets.extend(on_border.iter().map(|&cell| cell as u32)),
             Edge::Wall if !on_border.is_empty() => self.outlets.extend(lowest(&mut on_border.into_iter())),
             _ => self.outlets.extend(lowest(&mut (0..ground.len()))),
+        }
+        let dry = self.outlets.len();
+        let sunken = |cell: &u32| ground[*cell as usize] <= self.sea;
+        self.outlets.extend((0..ground.len() as u32).filter(sunken));
+        if self.outlets.len() > dry {
+            self.outlets.sort_unstable();
+            self.outlets.dedup();
         }
     }
 

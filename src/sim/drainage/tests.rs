@@ -126,3 +126,18 @@ fn water_runs_down_a_plane_in_its_direction_whatever_that_is() {
         assert!((found - degrees).abs() < 2.4, "{degrees}° became {found}°");
     }
 }
+
+#[test]
+fn what_does_not_rise_above_the_sea_is_an_outlet() {
+    let ground = Grid::from_fn(9, 5, |x, _| x as f32);
+    for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+        let mut drainage = Drainage::new(Border { width: 9, height: 5, edge });
+        drainage.set_sea(3.0);
+        drainage.find(&ground, Diagonal::Plain);
+        let outlets = drainage.outlets();
+        assert!(outlets.is_sorted_by(|a, b| a < b), "{edge:?}");
+        assert!((0..45).filter(|cell| cell % 9 <= 3).all(|cell| outlets.contains(&cell)), "{edge:?}");
+        let inner = outlets.iter().filter(|&&cell| cell % 9 > 3 && cell % 9 < 8 && (9..36).contains(&cell)).count();
+        assert_eq!(inner, 0, "{edge:?}");
+    }
+}

@@ -9,6 +9,7 @@ mod faulting;
 mod fields;
 mod fractal;
 mod frame;
+mod plateau;
 mod range;
 mod softness;
 mod uplift;
@@ -60,6 +61,9 @@ pub enum Generator {
     /// A valley that winds from the upper border down to the lower one, its floor as wide as the feature size to each side,
     /// through country that is as rugged as fbm makes it.
     Valley,
+    /// A plateau beside a plain: high country that ends in a winding scarp, towards which it falls gently. The scarp is as wide as
+    /// the feature size to each side.
+    Plateau,
     /// A range that rivers have cut while it rose, and that they drain over the map's edge: it has no hollows.
     Range,
     /// One inclined plane, from 0 at the left border to the relief at the right.
@@ -128,32 +132,39 @@ pub struct TerrainParams {
     pub relief: f32,
     /// Number of noise layers, each finer than the last. Few give smooth hills. Layers finer than the cells can show
     /// are faded out, so that more than enough does no harm.
-    #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley"))]
+    #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau"))]
     pub octaves: u32,
     /// Periods of the first noise layer per shorter side of the map. High gives many small mountains, low a part of a
     /// single one.
-    #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley"))]
+    #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau"))]
     pub frequency: f32,
     /// Height of each noise layer as a share of the one before. High is rugged down to the cells, low is smooth.
     #[reflect(@knob(0.1..=0.9).source(D1).main().only("generator=perlin|simplex"))]
     pub persistence: f32,
     /// Frequency of each noise layer over the one before. High leaves gaps between the sizes of the bumps, low needs
     /// more octaves for the same detail.
-    #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley"))]
+    #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau"))]
     pub lacunarity: f32,
     /// Hurst exponent: a bump of half the width has 2 to the power of minus this as much height. Low is rugged, high is smooth.
-    #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley"))]
+    #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley|plateau"))]
     pub hurst: f32,
     /// Number of faults. Few leave straight cliffs between level blocks, many pile up to mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log().only("generator=faulting"))]
     pub faults: u32,
-    /// Radius, half width or standard deviation of a test field, half width of the valley's floor, as a share of the map's
+    /// Radius, half width or standard deviation of a test field, half width of the valley's floor or of the scarp, as a share of the map's
     /// shorter side. Too large runs over the border, too small is only a few cells.
-    #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
+    #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|plateau|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
     pub feature_size: f32,
     /// What happens at the map's border: nothing crosses, what crosses is gone, or it comes back on the other side.
     #[reflect(@choice().source("ours"))]
     pub edge: Edge,
+    /// Where the land rises while uplift and rivers run: everywhere, or as a dome, a belt, a block along a fault, in patches, or nowhere until it is painted.
+    #[reflect(@choice().source("ours"))]
+    pub uplift: Uplift,
+    /// How fast land rises where it rises slowest, as a share of its fastest rise. At 0 there are plains that stay, high makes
+    /// everything rise almost alike.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("uplift=dome|belt|fault|patches"))]
+    pub uplift_least: f32,
     /// How the softness of the bedrock is made: one value, high ground harder than low, or layers.
     #[reflect(@choice().source(P1).main())]
     pub softness: Softness,
@@ -192,6 +203,16 @@ impl TerrainParams {
         (self.width, self.height) = (scaled(self.width), scaled(self.height));
         self.cell_size /= scale;
     }
+
+    /// The map of uplift of a terrain of so many columns and rows; none where all land rises alike.
+    pub fn uplift_map(&self, (width, height): (usize, usize), seed: u64) -> Option<Grid> {
+        (self.uplift != Uplift::Uniform).then(|| {
+            let mut map = uplift_map(self.uplift, width, height, seed);
+            let least = if self.uplift == Uplift::Nowhere { 0.0 } else { self.uplift_least };
+            map.iter_mut().for_each(|share| *share = least + (1.0 - least) * *share);
+            map
+        })
+    }
 }
 
 impl Default for TerrainParams {
@@ -210,6 +231,8 @@ impl Default for TerrainParams {
             faults: 400,
             feature_size: 0.2,
             edge: Edge::Open,
+            uplift: Uplift::Uniform,
+            uplift_least: 0.0,
             softness: Softness::Constant,
             softness_value: 0.5,
             softness_contrast: 0.8,
@@ -222,7 +245,7 @@ impl Default for TerrainParams {
     }
 }
 
-/// The starting terrain of a seed: bedrock, softness and sand; no water.
+/// The starting terrain of a seed: bedrock, softness, sand and where it rises; no water.
 pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
     let frame = Frame::new(params.width as usize, params.height as usize);
     let heights = match params.generator {
@@ -232,12 +255,14 @@ pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
         Generator::DiamondSquare => normalized(diamond_square::heights(params.hurst, frame, seed), params.relief),
         Generator::Faulting => normalized(faulting::heights(params.faults, frame, seed), params.relief),
         Generator::Range => normalized(range::heights(params, (frame.width, frame.height), seed), params.relief),
+        Generator::Plateau => normalized(plateau::heights(params, frame, seed), params.relief),
         Generator::Valley => normalized(valley::heights(params, frame, seed), params.relief),
         _ => fields::heights(params, frame),
     };
     let softness = softness_map(params, &heights, seed);
     let mut terrain = Terrain::bare(heights, params.cell_size, params.edge);
     terrain.softness = softness;
+    terrain.uplift = params.uplift_map((frame.width, frame.height), seed);
     if params.loose {
         std::mem::swap(&mut terrain.bedrock, &mut terrain.sand);
     }

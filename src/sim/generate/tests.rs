@@ -24,7 +24,7 @@ fn params(generator: Generator, (width, height): (u32, u32)) -> TerrainParams {
 
 fn all() -> impl Iterator<Item = Generator> {
     use Generator::*;
-    let fields = [Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill];
+    let fields = [Plateau, Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill];
     RANDOM.into_iter().chain(fields)
 }
 

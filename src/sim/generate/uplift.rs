@@ -1,14 +1,16 @@
 //! Maps of uplift: where land rises, as a share of its fastest rise.
 
+use bevy_reflect::Reflect;
 use noise::{NoiseFn, Perlin};
 
 use super::{frame::Frame, normalized};
 use crate::sim::{grid::Grid, rng::Stream};
 
 /// Where land rises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Uplift {
     /// Everywhere alike.
+    #[default]
     Uniform,
     /// In the middle of the map, less and less towards its sides.
     Dome,
@@ -18,16 +20,19 @@ pub enum Uplift {
     Fault,
     /// Here and there, in smooth patches.
     Patches,
+    /// Nowhere, until it is painted.
+    Nowhere,
 }
 
 impl Uplift {
     /// All of them, with their names in scripts.
-    pub const ALL: [(Self, &str); 5] = [
+    pub const ALL: [(Self, &str); 6] = [
         (Self::Uniform, "uniform"),
         (Self::Dome, "dome"),
         (Self::Belt, "belt"),
         (Self::Fault, "fault"),
         (Self::Patches, "patches"),
+        (Self::Nowhere, "nowhere"),
     ];
 }
 
@@ -35,7 +40,11 @@ impl Uplift {
 const BELT: f64 = 0.3;
 const BENDS: f64 = 0.12;
 const RAMP: f64 = 0.03;
-/// Waves of belt and fault, and patches, along the shorter side.
+/// Angle of belt and fault with the columns, in radians: no row or column of cells runs along them.
+const ASLANT: f64 = 0.5;
+/// By how much bays of the dome reach inwards, as a share of its radius, at most.
+const BAYS: f64 = 0.6;
+/// Waves of belt, fault and dome, and patches, along the shorter side.
 const WAVES: f64 = 1.7;
 const PATCHES: f64 = 2.3;
 
@@ -46,13 +55,17 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
     let noise = Perlin::new(stream.bits());
     let [place, other] = [(); 2].map(|()| 256.0 * f64::from(stream.unit()) + 0.5);
     let (half_width, half_height) = frame.half_extent();
-    let beside = |u: f64, v: f64| u - BENDS * noise.get([WAVES * v + place, other]);
+    let (across, along) = (libm::cos(ASLANT), libm::sin(ASLANT));
+    let beside =
+        |u: f64, v: f64| u * across - v * along - BENDS * noise.get([WAVES * (u * along + v * across) + place, other]);
     // Falls from 1 to 0 between 0 and 1, smoothly.
     let fading = |far: f64| 0.5 + 0.5 * libm::cos(std::f64::consts::PI * far.clamp(0.0, 1.0));
     match kind {
         Uplift::Uniform => Grid::filled(width, height, 1.0),
+        Uplift::Nowhere => Grid::filled(width, height, 0.0),
         Uplift::Dome => frame.sample(|u, v| {
-            fading(((u / half_width) * (u / half_width) + (v / half_height) * (v / half_height)).sqrt())
+            let far = libm::hypot(u / half_width, v / half_height);
+            fading(far * (1.0 + BAYS * (0.5 + 0.5 * noise.get([WAVES * u + place, WAVES * v + other]))))
         }),
         Uplift::Belt => frame.sample(|u, v| fading(beside(u, v).abs() / BELT)),
         Uplift::Fault => frame.sample(|u, v| fading(0.5 + beside(u, v) / RAMP)),

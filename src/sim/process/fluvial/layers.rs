@@ -45,6 +45,29 @@ pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) 
     risen
 }
 
+/// Fills in the height of the ground, which in the sea is the sea's, and covers it there with water. `ground` is what it was before
+/// it rose: where the sea has become land, its water is gone. Returns how much water came and went, in metres times cells.
+pub(super) fn fill_sea(terrain: &mut Terrain, ground: &mut [f32], sea: f32) -> [f64; 2] {
+    let [mut came, mut went] = [0.0; 2];
+    if !ground.par_iter().any(|&ground| ground < sea) {
+        self::ground(terrain, ground);
+        return [came, went];
+    }
+    let layers = terrain.bedrock.iter().zip(terrain.sand.iter()).zip(&mut terrain.water[..]);
+    for (ground, ((rock, sand), water)) in ground.iter_mut().zip(layers) {
+        let now = rock + sand;
+        if *ground < sea {
+            let depth = (sea - now).max(0.0);
+            let more = f64::from(depth) - f64::from(*water);
+            *water = depth;
+            came += more.max(0.0);
+            went -= more.min(0.0);
+        }
+        *ground = now.max(sea);
+    }
+    [came, went]
+}
+
 /// What was done to the ground, in metres times cells.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Laid {

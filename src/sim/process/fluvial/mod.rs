@@ -13,7 +13,10 @@
 //! Outlets keep their height: they neither rise nor take anything, and what reaches them is booked as outflow. Of what the ground
 //! changes less or more than it should, because a height has 24 bits, the outlets take the rest.
 //!
-//! Limits: water that stands or flows in the layer `water` plays no part. The land of a lake rises like all other. With a mask that
+//! Rivers also end in the sea: all that lies lower than its level. Its ground rises like other land, and nothing else changes it:
+//! what the rivers bring there has left. The layer `water` shows the sea.
+//!
+//! Limits: other water in that layer plays no part. The land of a lake rises like all other. With a mask that
 //! scales the erodibility, each cell has its own.
 
 mod creep;
@@ -52,7 +55,7 @@ const INFO: Info = Info {
     bytes_per_cell: 150,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Rain, Layer::Uplift],
-    writes: &[Layer::Bedrock, Layer::Sand],
+    writes: &[Layer::Bedrock, Layer::Sand, Layer::Water],
     stages: &[
         Stage { name: "rise", about: "The land rises." },
         Stage { name: "drain", about: "Every cell finds where its water runs." },
@@ -188,13 +191,23 @@ impl Process for Fluvial {
         let time = f64::from(params.years_per_tick);
         match stage {
             0 => {
+                let sea = params.sea_level;
                 layers::ground(terrain, ground);
+                drainage.set_sea(f32::NEG_INFINITY);
                 drainage.find_outlets(ground);
+                // The floor of the sea rises too.
+                let outlets = drainage.outlets().iter().copied();
+                let held: Vec<u32> = outlets.filter(|&outlet| ground[outlet as usize] >= sea).collect();
                 let lift = |cell: usize| numbers.at(cell).uplift_rate * time;
-                let risen = layers::rise(terrain, drainage.outlets(), lift) * area;
+                let risen = layers::rise(terrain, &held, lift) * area;
                 row.inflow += risen;
                 row.moved += risen;
-                layers::ground(terrain, ground);
+                let [came, went] = layers::fill_sea(terrain, ground, sea).map(|depth| depth * area);
+                let water = context.ledger.water.row(INFO.key);
+                water.inflow += came;
+                water.outflow += went;
+                water.moved += came + went;
+                drainage.set_sea(sea);
                 drainage.begin(ground);
             }
             1 => {

@@ -42,6 +42,10 @@ pub struct Params {
     /// Slope of hillsides above which they slide. What slides is the river's to carry. Low keeps mountains gentle.
     #[reflect(@knob(0.2..=2.0).symbol("Sc").source("Cordonnier et al. 2016; the value is ours").main())]
     pub critical_slope: f32,
+    /// Height of the sea, into which rivers run. What lies lower is under water; the least value is deeper than any
+    /// trench, so that there is no sea. High leaves islands.
+    #[reflect(@knob(-12_000.0..=9000.0).unit("m").source("ours"))]
+    pub sea_level: f32,
     /// Time that a tick covers. Long ticks reach mature land sooner; short ones show how valleys grow.
     #[reflect(@knob(1.0..=1e6).unit("yr").symbol("δt").source(BRAUN).log().main())]
     pub years_per_tick: f32,
@@ -59,6 +63,7 @@ impl Default for Params {
             slope_exponent: 1.0,
             diffusivity: 0.05,
             critical_slope: 0.7,
+            sea_level: -12_000.0,
             years_per_tick: 2500.0,
         }
     }

@@ -1,7 +1,11 @@
 //! Ranges that are grown measure as land does, at every resolution.
 
 use super::*;
-use crate::sim::measure::Measures;
+use crate::sim::{
+    generate::{Uplift, uplift_map},
+    measure::Measures,
+    stencil::Border,
+};
 
 fn ground(side: usize, cell_size: f32) -> Terrain {
     Terrain::bare(Grid::filled(side, side, 0.0), cell_size, Edge::Open)
@@ -138,4 +142,32 @@ fn a_range_has_the_same_bits_on_any_number_of_threads() {
     for threads in [2, 5, 16] {
         assert!(on(threads) == one, "{threads} threads");
     }
+}
+
+#[test]
+fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
+    let sea = 30.0;
+    let mut terrain = ground(96, 60.0);
+    terrain.uplift = Some(uplift_map(Uplift::Dome, 96, 96, 1));
+    let params = || Params { sea_level: sea, ..Params::default() };
+    let run = alone(Fluvial::with(params()), terrain, 400);
+    let (ground, terrain) = (run.terrain.ground(), &run.terrain);
+    let wet = ground.iter().filter(|&&ground| ground < sea).count();
+    assert!(wet > 96 * 96 / 10 && ground.at(0, 48) < sea && ground.min_max().1 > 10.0 * sea, "{wet} cells in the sea");
+    for (cell, (&ground, &water)) in ground.iter().zip(terrain.water.iter()).enumerate() {
+        // Of the last tick's uplift the sea has heard, of its rivers it need not.
+        assert!(
+            if ground < sea { water == sea - ground } else { water == 0.0 },
+            "{cell}: {ground} m, {water} m of water"
+        );
+    }
+    let mut drainage = Drainage::new(Border::of(terrain));
+    drainage.set_sea(sea);
+    drainage.find(&ground, crate::sim::drainage::Diagonal::Plain);
+    let land = ground.iter().enumerate().filter(|(_, height)| **height > sea);
+    let pits = land.filter(|(cell, _)| !drainage.falls(*cell, &ground)).count();
+    assert!(pits < 5, "{pits} pits");
+    assert!(run.water_residual().abs() <= 1e-5 * run.ledger.water.sum(|row| row.inflow), "{}", run.water_residual());
+    let moved = volumes(&run)[2];
+    assert!(run.solid_residual().abs() <= 1e-5 * moved, "{} of {moved}", run.solid_residual());
 }
