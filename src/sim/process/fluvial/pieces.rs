@@ -135,6 +135,7 @@ impl Pieces {
         while cells < PART {
             let batch = match self.way {
                 Way::Climb if self.roots.is_empty() => {
+                    self.pieces.truncate(self.batches.last().map_or(0, |batch| batch.end));
                     (self.way, self.next) = (Way::Down, self.batches.len());
                     continue;
                 }
@@ -173,6 +174,8 @@ impl Pieces {
         }
         pieces[batch.clone()].par_iter_mut().with_max_len(1).for_each(|piece| {
             rivers.climb(piece);
+            // Another tick may have had more cells here.
+            piece.nodes.shrink_to(2 * piece.nodes.len());
             piece.done = piece.waiting.is_empty();
             // Nothing comes to it from others, and it is at hand.
             if piece.done {

@@ -48,6 +48,7 @@ pub(super) struct Rivers<'a> {
 }
 
 /// A^m·δt of an area in square metres.
+#[inline(never)]
 fn power(params: &Params, area: f32) -> f64 {
     f64::from(libm::powf(area, params.area_exponent)) * f64::from(params.years_per_tick)
 }
@@ -127,29 +128,29 @@ impl<'a> Rivers<'a> {
         let Piece { nodes, roots, left, .. } = piece;
         let mut roots = roots.iter_mut().rev();
         for here in (0..nodes.len()).rev() {
-            let node = nodes[here];
-            if node.below as usize != here {
-                let (own, gift) = self.settle(node, nodes[node.below as usize].ground);
-                nodes[here] = own;
-                nodes[node.below as usize].take(gift);
+            let below = nodes[here].below as usize;
+            if below != here {
+                let ([flux, follow], gift) = self.settle(&nodes[here], nodes[below].ground);
+                (nodes[here].flux, nodes[here].follow) = (flux, follow);
+                nodes[below].take(gift);
             } else if let Some(root) = roots.next() {
+                let node = &mut nodes[here];
                 match root.base {
-                    Some(base) => (nodes[here], root.gift) = self.settle(node, base),
+                    Some(base) => ([node.flux, node.follow], root.gift) = self.settle(node, base),
                     None => *left += node.flux,
                 }
             }
         }
     }
 
-    /// A cell with f and g instead of the sums, and what it gives to its receiver, which stands at a height of `base` metres.
+    /// f and g of a cell, and what it gives to its receiver, which stands at a height of `base` metres.
     #[inline(always)]
-    fn settle(&self, node: Node, base: f32) -> (Node, Gift) {
+    fn settle(&self, node: &Node, base: f32) -> ([f64; 2], Gift) {
         let cell = node.cell as usize;
         let lake = self.drainage.lake(cell, self.ground[cell]);
-        let cut = if lake.is_some() { 0.0 } else { self.cut(&node, base) };
+        let cut = if lake.is_some() { 0.0 } else { self.cut(node, base) };
         if !self.linear {
-            let gift = Gift { area: node.area, flux: node.flux, follow: 0.0 };
-            return (Node { flux: 0.0, follow: cut, ..node }, gift);
+            return ([0.0, cut], Gift { area: node.area, flux: node.flux, follow: 0.0 });
         }
         let fall = f64::from(node.ground) - f64::from(base);
         let deposition = self.numbers.at(cell).deposition;
@@ -160,11 +161,11 @@ impl<'a> Rivers<'a> {
         let room = (self.stands(cell) - fall).min(under).max(0.0);
         let grows = ((settles * node.flux - cut * fall) * of_whole).min(room);
         let follows = cut * of_whole;
-        let gift = Gift { area: node.area, flux: node.flux - share * grows, follow: share * follows };
-        (Node { flux: grows, follow: follows, ..node }, gift)
+        ([grows, follows], Gift { area: node.area, flux: node.flux - share * grows, follow: share * follows })
     }
 
     /// κ: by how much a fall of one metre to the receiver is cut in a tick; with an exponent of the slope, that of the fall's power.
+    #[inline(always)]
     fn cut(&self, node: &Node, base: f32) -> f64 {
         let cell = node.cell as usize;
         let params = self.params;
