@@ -39,9 +39,7 @@ const BENDS: f64 = 0.12;
 const RAMP: f64 = 0.03;
 /// Angle of belt and fault with the columns, in radians: no row or column of cells runs along them.
 const ASLANT: f64 = 0.5;
-/// By how much bays of the dome reach inwards, as a share of its radius, at most.
-const BAYS: f64 = 0.6;
-/// Waves of belt, fault and dome, and patches, along the shorter side.
+/// Waves of belt and fault, and patches, along the shorter side.
 const WAVES: f64 = 1.7;
 const PATCHES: f64 = 2.3;
 
@@ -61,8 +59,7 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
     match kind {
         Uplift::Uniform => Grid::filled(width, height, 1.0),
         Uplift::Dome => frame.sample(|u, v| {
-            let far = libm::hypot(u / half_width, v / half_height);
-            fading(far * (1.0 + BAYS * (0.5 + 0.5 * noise.get([WAVES * u + place, WAVES * v + other]))))
+            fading(((u / half_width) * (u / half_width) + (v / half_height) * (v / half_height)).sqrt())
         }),
         Uplift::Belt => frame.sample(|u, v| fading(beside(u, v).abs() / BELT)),
         Uplift::Fault => frame.sample(|u, v| fading(0.5 + beside(u, v) / RAMP)),
