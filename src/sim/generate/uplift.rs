@@ -51,9 +51,8 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
     let [place, other] = [(); 2].map(|()| 256.0 * f64::from(stream.unit()) + 0.5);
     let (half_width, half_height) = frame.half_extent();
     let (across, along) = (libm::cos(ASLANT), libm::sin(ASLANT));
-    let beside = |u: f64, v: f64| {
-        u * across - v * along - BENDS * noise.get([WAVES * (u * along + v * across) + place, other])
-    };
+    let beside =
+        |u: f64, v: f64| u * across - v * along - BENDS * noise.get([WAVES * (u * along + v * across) + place, other]);
     // Falls from 1 to 0 between 0 and 1, smoothly.
     let fading = |far: f64| 0.5 + 0.5 * libm::cos(std::f64::consts::PI * far.clamp(0.0, 1.0));
     match kind {

@@ -1,7 +1,11 @@
 //! Ranges that are grown measure as land does, at every resolution.
 
 use super::*;
-use crate::sim::{generate::{Uplift, uplift_map}, measure::Measures, stencil::Border};
+use crate::sim::{
+    generate::{Uplift, uplift_map},
+    measure::Measures,
+    stencil::Border,
+};
 
 fn ground(side: usize, cell_size: f32) -> Terrain {
     Terrain::bare(Grid::filled(side, side, 0.0), cell_size, Edge::Open)
@@ -152,7 +156,10 @@ fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
     assert!(wet > 96 * 96 / 10 && ground.at(0, 48) < sea && ground.min_max().1 > 3.0 * sea, "{wet} cells in the sea");
     for (cell, (&ground, &water)) in ground.iter().zip(terrain.water.iter()).enumerate() {
         // Of the last tick's uplift the sea has heard, of its rivers it need not.
-        assert!(if ground < sea { water == sea - ground } else { water == 0.0 }, "{cell}: {ground} m, {water} m of water");
+        assert!(
+            if ground < sea { water == sea - ground } else { water == 0.0 },
+            "{cell}: {ground} m, {water} m of water"
+        );
     }
     let mut drainage = Drainage::new(Border::of(terrain));
     drainage.set_sea(sea);
