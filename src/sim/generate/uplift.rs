@@ -37,8 +37,10 @@ impl Uplift {
 const BELT: f64 = 0.3;
 const BENDS: f64 = 0.12;
 const RAMP: f64 = 0.03;
-/// Angle of belt and fault with the columns, in radians: no row or column of cells runs along them.
-const ASLANT: f64 = 0.5;
+/// Angles of belt and fault with the columns, in radians: no row or column of cells runs along them. The belt's flanks face the
+/// corners, where the borders pull rivers to the sides: together they leave no direction preferred.
+const BELT_ASLANT: f64 = 0.78;
+const FAULT_ASLANT: f64 = 0.5;
 /// Waves of belt and fault, and patches, along the shorter side.
 const WAVES: f64 = 1.7;
 const PATCHES: f64 = 2.3;
@@ -50,7 +52,8 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
     let noise = Perlin::new(stream.bits());
     let [place, other] = [(); 2].map(|()| 256.0 * f64::from(stream.unit()) + 0.5);
     let (half_width, half_height) = frame.half_extent();
-    let (across, along) = (libm::cos(ASLANT), libm::sin(ASLANT));
+    let aslant = if kind == Uplift::Belt { BELT_ASLANT } else { FAULT_ASLANT };
+    let (across, along) = (libm::cos(aslant), libm::sin(aslant));
     let beside =
         |u: f64, v: f64| u * across - v * along - BENDS * noise.get([WAVES * (u * along + v * across) + place, other]);
     // Falls from 1 to 0 between 0 and 1, smoothly.
