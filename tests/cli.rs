@@ -512,7 +512,10 @@ fn a_grown_range_measures_as_real_land_and_noise_does_not() {
     run(&[&grow[..], &rivers].concat());
     let grown = report(&run(&["measure", "grown/height.r32", "--json"]));
     assert_eq!(grown["real"], grown["of"], "{grown:#}");
-    assert!(grown["measures"]["pits"]["value"] == 0.0 && grown["measures"]["pits"]["is_real"] == true, "{grown:#}");
+    assert!(
+        grown["measures"]["pits"]["value"].as_f64() < Some(1e-4) && grown["measures"]["pits"]["is_real"] == true,
+        "{grown:#}"
+    );
     let noise = report(&run(&["measure", "young-range", "--json"]));
     assert!(noise["real"].as_u64() < Some(7) && noise["measures"]["depressions"]["is_real"] == false, "{noise:#}");
     // The same as text, and runs side by side.

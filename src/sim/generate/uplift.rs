@@ -40,11 +40,11 @@ impl Uplift {
 const BELT: f64 = 0.3;
 const BENDS: f64 = 0.12;
 const RAMP: f64 = 0.03;
-/// Angle of belt and fault with the columns, in radians: no row or column of cells runs along them.
-const ASLANT: f64 = 0.5;
-/// By how much bays of the dome reach inwards, as a share of its radius, at most.
-const BAYS: f64 = 0.6;
-/// Waves of belt, fault and dome, and patches, along the shorter side.
+/// Angles of belt and fault with the columns, in radians: no row or column of cells runs along them. The belt's flanks face the
+/// corners, where the borders pull rivers to the sides: together they leave no direction preferred.
+const BELT_ASLANT: f64 = 0.78;
+const FAULT_ASLANT: f64 = 0.5;
+/// Waves of belt and fault, and patches, along the shorter side.
 const WAVES: f64 = 1.7;
 const PATCHES: f64 = 2.3;
 
@@ -55,7 +55,8 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
     let noise = Perlin::new(stream.bits());
     let [place, other] = [(); 2].map(|()| 256.0 * f64::from(stream.unit()) + 0.5);
     let (half_width, half_height) = frame.half_extent();
-    let (across, along) = (libm::cos(ASLANT), libm::sin(ASLANT));
+    let aslant = if kind == Uplift::Belt { BELT_ASLANT } else { FAULT_ASLANT };
+    let (across, along) = (libm::cos(aslant), libm::sin(aslant));
     let beside =
         |u: f64, v: f64| u * across - v * along - BENDS * noise.get([WAVES * (u * along + v * across) + place, other]);
     // Falls from 1 to 0 between 0 and 1, smoothly.
@@ -64,8 +65,7 @@ pub fn uplift_map(kind: Uplift, width: usize, height: usize, seed: u64) -> Grid 
         Uplift::Uniform => Grid::filled(width, height, 1.0),
         Uplift::Nowhere => Grid::filled(width, height, 0.0),
         Uplift::Dome => frame.sample(|u, v| {
-            let far = libm::hypot(u / half_width, v / half_height);
-            fading(far * (1.0 + BAYS * (0.5 + 0.5 * noise.get([WAVES * u + place, WAVES * v + other]))))
+            fading(((u / half_width) * (u / half_width) + (v / half_height) * (v / half_height)).sqrt())
         }),
         Uplift::Belt => frame.sample(|u, v| fading(beside(u, v).abs() / BELT)),
         Uplift::Fault => frame.sample(|u, v| fading(0.5 + beside(u, v) / RAMP)),
