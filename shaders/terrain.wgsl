@@ -101,6 +101,11 @@ fn ripples(place: vec3<f32>, here: Here) -> f32 {
     return slope * lies * scene.wind.z;
 }
 
+// How wet the ground of a cell is: wholly under a centimetre of water.
+fn wetness(cell: vec4<f32>) -> f32 {
+    return max(-cell.a, clamp(100.0 * cell.b, 0.0, 1.0));
+}
+
 fn look_around(cell: vec2<f32>) -> Here {
     let last = vec2<i32>(textureDimensions(layers)) - 1;
     let first = vec2<i32>(floor(cell));
@@ -114,10 +119,10 @@ fn look_around(cell: vec2<f32>) -> Here {
     let right = clamp(first.x + 2, 0, last.x);
     let up = clamp(first.y - 1, 0, last.y);
     let down = clamp(first.y + 2, 0, last.y);
-    let a = textureLoad(layers, vec2(x0, y0), 0).rga;
-    let b = textureLoad(layers, vec2(x1, y0), 0).rga;
-    let c = textureLoad(layers, vec2(x0, y1), 0).rga;
-    let d = textureLoad(layers, vec2(x1, y1), 0).rga;
+    let a = textureLoad(layers, vec2(x0, y0), 0);
+    let b = textureLoad(layers, vec2(x1, y0), 0);
+    let c = textureLoad(layers, vec2(x0, y1), 0);
+    let d = textureLoad(layers, vec2(x1, y1), 0);
     let along_x = mix(
         mix(b.r - textureLoad(layers, vec2(left, y0), 0).r, textureLoad(layers, vec2(right, y0), 0).r - a.r, part.x),
         mix(d.r - textureLoad(layers, vec2(left, y1), 0).r, textureLoad(layers, vec2(right, y1), 0).r - c.r, part.x),
@@ -128,7 +133,7 @@ fn look_around(cell: vec2<f32>) -> Here {
         part.y);
     let slope = vec2(along_x, along_z) * (0.5 * scene.extent.z / scene.grid.z);
     let sand = mix(mix(a.g, b.g, part.x), mix(c.g, d.g, part.x), part.y);
-    let wet = max(-mix(mix(a.b, b.b, part.x), mix(c.b, d.b, part.x), part.y), 0.0);
+    let wet = mix(mix(wetness(a), wetness(b), part.x), mix(wetness(c), wetness(d), part.x), part.y);
     return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), sand, wet);
 }
 
@@ -183,8 +188,8 @@ fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
     let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, 0.84 + 0.20 * open, grain);
-    // Water between the grains lets less light out again: wet sand is darker and of a deeper colour.
-    let damp = mix(vec3(1.0), vec3(0.60, 0.54, 0.47), smoothstep(0.0, 0.7, here.wet) * mix(0.5, 1.0, sandy));
+    // Water between the grains lets less light out again: wet sand is darker and of a deeper colour. The first water darkens most.
+    let damp = mix(vec3(1.0), vec3(0.60, 0.54, 0.47), smoothstep(0.0, 0.3, here.wet) * mix(0.5, 1.0, sandy));
     return mix(mix(grass, rock, steep), sand, sandy) * crest * damp;
 }
 
