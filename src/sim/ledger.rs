@@ -24,7 +24,7 @@ pub struct Row {
     pub inflow: f64,
     /// Went into the air.
     pub evaporated: f64,
-    /// On its way in particles at this moment.
+    /// On its way at this moment: in particles, and what is too little to change the last digit of a height, which may be negative.
     pub carried: f64,
 }
 

@@ -46,17 +46,20 @@ pub(super) fn rise(terrain: &mut Terrain, outlets: &[u32], lift: impl Fn(usize) 
 }
 
 /// Fills in the height of the ground, which in the sea is the sea's, and covers it there with water. `ground` is what it was before
-/// it rose: where the sea has become land, its water is gone. Returns how much water came and went, in metres times cells.
-pub(super) fn fill_sea(terrain: &mut Terrain, ground: &mut [f32], sea: f32) -> [f64; 2] {
+/// it rose, and `levels` are those of the sea before and now: where the sea has become land, its water is gone. Returns how much water
+/// came and went, in metres times cells.
+pub(super) fn fill_sea(terrain: &mut Terrain, ground: &mut [f32], levels: [f32; 2]) -> [f64; 2] {
     let [mut came, mut went] = [0.0; 2];
-    if !ground.par_iter().any(|&ground| ground < sea) {
+    let [was, sea] = levels;
+    let higher = was.max(sea);
+    if !ground.par_iter().any(|&ground| ground < higher) {
         self::ground(terrain, ground);
         return [came, went];
     }
     let layers = terrain.bedrock.iter().zip(terrain.sand.iter()).zip(&mut terrain.water[..]);
     for (ground, ((rock, sand), water)) in ground.iter_mut().zip(layers) {
         let now = rock + sand;
-        if *ground < sea {
+        if *ground < higher {
             let depth = (sea - now).max(0.0);
             let more = f64::from(depth) - f64::from(*water);
             *water = depth;
@@ -74,25 +77,30 @@ pub(super) struct Laid {
     /// Taken off, and laid down.
     pub eroded: f64,
     pub deposited: f64,
-    /// By how much the ground has grown more than it should, as heights are rounded.
-    pub rounded: f64,
+    /// What is still to be laid down, or taken off where it is negative: less than the last digit of a height.
+    pub owed: f64,
 }
 
-/// Changes the ground of these cells by so many metres: what is taken off is sand first, then rock; what is laid down is sand.
-pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32]) -> Laid {
+/// Changes the ground of these cells by so many metres: what is taken off is sand first, then rock; what is laid down is sand. A
+/// height has 24 bits, so that a cell changes by a little more or less than it should. The next cell that changes makes up for it,
+/// and the first one for what is owed from before.
+pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32], owed: f64) -> Laid {
     let Terrain { bedrock, sand, .. } = terrain;
     let layers = bedrock[cells.clone()].par_chunks_mut(CHUNK).zip(sand[cells.clone()].par_chunks_mut(CHUNK));
-    let parts = layers.zip(change[cells].par_chunks(CHUNK)).map(|((bedrock, sand), change)| {
-        let mut laid = Laid::default();
+    let parts = layers.zip(change[cells].par_chunks(CHUNK)).enumerate().map(|(chunk, ((bedrock, sand), change))| {
+        let mut laid = Laid { owed: if chunk == 0 { owed } else { 0.0 }, ..Laid::default() };
         for ((rock, sand), &change) in bedrock.iter_mut().zip(sand).zip(change) {
-            let (change, before) = (f64::from(change), [f64::from(*rock), f64::from(*sand)]);
+            if change == 0.0 {
+                continue;
+            }
+            let (change, before) = (f64::from(change) + laid.owed, [f64::from(*rock), f64::from(*sand)]);
             let rests = (before[1] + change).max(0.0) as f32;
             let from_rock = (before[1] + change).min(0.0);
             (*rock, *sand) = ((before[0] + from_rock) as f32, rests);
             let grown = (f64::from(*rock) - before[0]) + (f64::from(*sand) - before[1]);
             laid.eroded -= grown.min(0.0);
             laid.deposited += grown.max(0.0);
-            laid.rounded += grown - change;
+            laid.owed = change - grown;
         }
         laid
     });
@@ -100,6 +108,6 @@ pub(super) fn lay(terrain: &mut Terrain, cells: Range<usize>, change: &[f32]) ->
     parts.into_iter().fold(Laid::default(), |sum, part| Laid {
         eroded: sum.eroded + part.eroded,
         deposited: sum.deposited + part.deposited,
-        rounded: sum.rounded + part.rounded,
+        owed: sum.owed + part.owed,
     })
 }

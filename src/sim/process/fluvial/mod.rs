@@ -10,11 +10,11 @@
 //! down, solved implicitly for all cells at once (`solve.rs`); hillsides creep (`creep.rs`); what came of it is taken from the sand
 //! first, then from the rock, and what is laid down is sand (`layers.rs`). All is proportional to the number of cells.
 //!
-//! Outlets keep their height: they neither rise nor take anything, and what reaches them is booked as outflow. Of what the ground
-//! changes less or more than it should, because a height has 24 bits, the outlets take the rest.
+//! Outlets keep their height: they neither rise nor take anything, and what reaches them is booked as outflow.
+//! What is left over of a tick because a height has 24 bits, the next tick makes up for.
 //!
 //! Rivers also end in the sea: all that lies lower than its level. Its ground rises like other land, and nothing else changes it:
-//! what the rivers bring there has left. The layer `water` shows the sea.
+//! what the rivers bring there has left. The layer `water` shows the sea, and where the sea has fallen it is taken away.
 //!
 //! Limits: other water in that layer plays no part. The land of a lake rises like all other. With a mask that
 //! scales the erodibility, each cell has its own.
@@ -63,6 +63,7 @@ const INFO: Info = Info {
         Stage { name: "creep", about: "Hillsides creep." },
         Stage { name: "lay", about: "What came of it is taken off the sand and the rock, or laid down as sand." },
     ],
+    young: &["sea", "owed"],
     calm: &[("uplift_rate", "0")],
     ..Info::BARE
 };
@@ -88,13 +89,22 @@ struct Work {
     left: f64,
 }
 
-/// The process: parameters, counts, years, and the map of drained areas.
-#[derive(Clone, Default)]
+/// The process: parameters, counts, years, the level to which the sea was filled, what is owed to the ground in metres times cells, and
+/// the map of drained areas.
+#[derive(Clone)]
 pub struct Fluvial {
     setup: Setup<Params, Factors>,
     years: f64,
+    sea: f64,
+    owed: f64,
     areas: Option<Grid>,
     work: Option<Work>,
+}
+
+impl Default for Fluvial {
+    fn default() -> Self {
+        Self { setup: Setup::default(), years: 0.0, sea: params::NO_SEA, owed: 0.0, areas: None, work: None }
+    }
 }
 
 /// Numbers of the law that the mask scales.
@@ -175,7 +185,7 @@ impl Process for Fluvial {
         }
         self.work(terrain);
         self.areas(terrain);
-        let Self { setup, years, areas: Some(areas), work: Some(work) } = self else {
+        let Self { setup, years, sea: filled, owed, areas: Some(areas), work: Some(work) } = self else {
             unreachable!("both were made above")
         };
         let (border, area) = (Border::of(terrain), terrain.cell_area());
@@ -191,7 +201,7 @@ impl Process for Fluvial {
         let time = f64::from(params.years_per_tick);
         match stage {
             0 => {
-                let sea = params.sea_level;
+                let sea = params.sea();
                 layers::ground(terrain, ground);
                 drainage.set_sea(f32::NEG_INFINITY);
                 drainage.find_outlets(ground);
@@ -202,7 +212,9 @@ impl Process for Fluvial {
                 let risen = layers::rise(terrain, &held, lift) * area;
                 row.inflow += risen;
                 row.moved += risen;
-                let [came, went] = layers::fill_sea(terrain, ground, sea).map(|depth| depth * area);
+                let levels = [params::sea(*filled), sea];
+                let [came, went] = layers::fill_sea(terrain, ground, levels).map(|depth| depth * area);
+                *filled = params.sea_level.into();
                 let water = context.ledger.water.row(INFO.key);
                 water.inflow += came;
                 water.outflow += went;
@@ -250,15 +262,16 @@ impl Process for Fluvial {
             }
             _ => {
                 if let Some(cells) = parts(ground.len(), 1, layers::CHUNK).nth(*part) {
-                    let laid = layers::lay(terrain, cells, change);
+                    let laid = layers::lay(terrain, cells, change, *owed);
                     row.eroded += laid.eroded * area;
                     row.deposited += laid.deposited * area;
                     row.moved += (laid.eroded + laid.deposited) * area;
-                    *left -= laid.rounded * area;
+                    *owed = laid.owed;
                     *part += 1;
                     return Progress::From(stage);
                 }
                 row.outflow += *left;
+                row.carried = *owed * area;
                 *years += time;
                 setup.counts.substeps += 1;
             }
@@ -268,9 +281,9 @@ impl Process for Fluvial {
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         self.areas(terrain);
-        let Self { setup, years, areas, .. } = self;
+        let Self { setup, years, sea, owed, areas, .. } = self;
         let mut memories = setup.counts.memories();
-        memories.push(("years", Memory::Number(years)));
+        memories.extend([("years", Memory::Number(years)), ("sea", Memory::Number(sea)), ("owed", Memory::Number(owed))]);
         memories.extend(areas.as_mut().map(|areas| ("drainage-area", Memory::Cells(&mut areas[..]))));
         memories
     }

@@ -10,6 +10,14 @@ use crate::{
 const YUAN: &str = "Yuan et al. 2019; the values are ours";
 const BRAUN: &str = "Braun & Willett 2013; the values are ours";
 
+/// The least level of the sea, at which there is none.
+pub(super) const NO_SEA: f64 = -12_000.0;
+
+/// Height of the sea in metres; without one, lower than any ground.
+pub(super) fn sea(level: f64) -> f32 {
+    if level > NO_SEA { level as f32 } else { f32::NEG_INFINITY }
+}
+
 /// Parameters of uplift and rivers.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
@@ -42,9 +50,9 @@ pub struct Params {
     /// Slope of hillsides above which they slide. What slides is the river's to carry. Low keeps mountains gentle.
     #[reflect(@knob(0.2..=2.0).symbol("Sc").source("Cordonnier et al. 2016; the value is ours").main())]
     pub critical_slope: f32,
-    /// Height of the sea, into which rivers run. What lies lower is under water; the least value is deeper than any
-    /// trench, so that there is no sea. High leaves islands.
-    #[reflect(@knob(-12_000.0..=9000.0).unit("m").source("ours"))]
+    /// Height of the sea, into which rivers run. What lies lower is under water. High leaves islands; at the least value there is
+    /// no sea.
+    #[reflect(@knob(NO_SEA..=9000.0).unit("m").source("ours"))]
     pub sea_level: f32,
     /// Time that a tick covers. Long ticks reach mature land sooner; short ones show how valleys grow.
     #[reflect(@knob(1.0..=1e6).unit("yr").symbol("δt").source(BRAUN).log().main())]
@@ -63,9 +71,16 @@ impl Default for Params {
             slope_exponent: 1.0,
             diffusivity: 0.05,
             critical_slope: 0.7,
-            sea_level: -12_000.0,
+            sea_level: NO_SEA as f32,
             years_per_tick: 2500.0,
         }
+    }
+}
+
+impl Params {
+    /// Height of the sea in metres; without one, lower than any ground.
+    pub(super) fn sea(&self) -> f32 {
+        sea(self.sea_level.into())
     }
 }
 

@@ -1,9 +1,11 @@
 //! Ranges that are grown measure as land does, at every resolution.
 
-use super::*;
+use super::{super::params::NO_SEA, *};
 use crate::sim::{
     generate::{Uplift, uplift_map},
     measure::Measures,
+    memory::Memory,
+    process::contract::set,
     stencil::Border,
 };
 
@@ -170,4 +172,39 @@ fn an_island_rises_out_of_the_sea_which_is_its_base_level() {
     assert!(run.water_residual().abs() <= 1e-5 * run.ledger.water.sum(|row| row.inflow), "{}", run.water_residual());
     let moved = volumes(&run)[2];
     assert!(run.solid_residual().abs() <= 1e-5 * moved, "{} of {moved}", run.solid_residual());
+}
+
+#[test]
+fn a_sea_that_falls_leaves_dry_land_also_in_a_run_that_was_read_back() {
+    let mut terrain = ground(64, 60.0);
+    terrain.uplift = Some(uplift_map(Uplift::Dome, 64, 64, 1));
+    let params = |sea_level: f64| Params { sea_level: sea_level as f32, ..Params::default() };
+    let level = |run: &mut Simulation| {
+        let kept = run.memories(&["fluvial"]).into_iter().find(|(name, _)| name == "fluvial/sea");
+        let Some((_, Memory::Number(level))) = kept else { panic!("the level of the sea is kept") };
+        *level
+    };
+    for (lower, read_back) in [(12.0, false), (NO_SEA, false), (12.0, true)] {
+        let mut run = alone(Fluvial::with(params(30.0)), terrain.clone(), 100);
+        let deep = run.terrain.water_volume();
+        assert_eq!(level(&mut run), 30.0);
+        if read_back {
+            let mut fresh = alone(Fluvial::with(params(30.0)), run.terrain.clone(), 0);
+            for (name, memory) in fresh.memories(&["fluvial"]) {
+                if let Memory::Number(number) = memory && name == "fluvial/sea" {
+                    *number = 30.0;
+                }
+            }
+            run = fresh;
+        }
+        set(&mut run, "fluvial.sea_level", &lower.to_string());
+        run.tick();
+        let ground = run.terrain.ground();
+        for (cell, (&ground, &water)) in ground.iter().zip(run.terrain.water.iter()).enumerate() {
+            let wanted = if lower == NO_SEA { 0.0 } else { (lower as f32 - ground).max(0.0) };
+            assert!((water - wanted).abs() <= 1e-4, "{cell}: {ground} m, {water} m of water at {lower} m");
+        }
+        let residual = run.water_residual();
+        assert!(deep > 0.0 && residual.abs() <= 1e-5 * deep, "{residual} of {deep}");
+    }
 }
