@@ -17,7 +17,11 @@ use thalweg::{
         session::{BYTES_PER_CELL, Session},
     },
     params::walk,
-    sim::{grid::Grid, process::catalogue},
+    sim::{
+        grid::Grid,
+        measure::{self, Measures},
+        process::catalogue,
+    },
 };
 
 #[global_allocator]
@@ -136,6 +140,19 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
         }
     }
 
+    let mut land = Table::default();
+    for generator in ["perlin", "diamond-square", "range", "plane"] {
+        let mut session = session();
+        set(&mut session, "terrain.generator", generator);
+        session.restart(1);
+        let (taken, _measures) = most(|| Measures::of(&session.simulation.terrain));
+        land.add(format!("measures of {generator}"), taken, measure::BYTES_PER_CELL as u64);
+        let declared = session.bytes_to_grow() / (SIDE * SIDE) as u64;
+        let (taken, grown) = most(|| session.grow(|_| true));
+        assert_eq!(grown, Ok(true));
+        land.add(format!("a range grown from {generator}"), taken, declared);
+    }
+
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut results, mut moving) = (Table::default(), Table::default());
     let still = session();
@@ -151,7 +168,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
             results.add(export.file_name(), taken, declared);
         }
     }
-    let land = river_land(folder.path());
+    let wet = river_land(folder.path());
     let moves = ["discharge", "velocity-x", "velocity-y", "stream-discharge", "stream-x", "stream-y"];
     let alone = moves.map(|map| vec![map]);
     for size in [Size::Working, Size::Times(2), Size::PowerOfTwoPlusOne, Size::Unreal] {
@@ -162,13 +179,13 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
                 .collect();
             let dimensions = Dimensions { size, ..Dimensions::default() };
             let (taken, ()) = most(|| {
-                let subject = Subject::new(&land, dimensions, &exports).expect("it is small");
+                let subject = Subject::new(&wet, dimensions, &exports).expect("it is small");
                 for export in &exports {
                     let path = folder.path().join(export.file_name());
                     export.write(&subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
                 }
             });
-            let declared = Subject::bytes(&land, dimensions, &exports) / (SIDE * SIDE) as u64;
+            let declared = Subject::bytes(&wet, dimensions, &exports) / (SIDE * SIDE) as u64;
             moving.add(format!("{} as {size:?}", maps.join(", ")), taken, declared);
         }
     }
@@ -179,7 +196,9 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
     let (taken, _project) = most(|| project::open(Path::new(&path)).unwrap_or_else(|error| panic!("{error}")));
     starts.add("a project that is opened".to_owned(), taken, BYTES_PER_CELL as u64);
 
-    for (table, of) in [(&starts, "starts"), (&processes, "processes"), (&results, "results"), (&moving, "moves")] {
+    for (table, of) in
+        [(&starts, "starts"), (&processes, "processes"), (&land, "land"), (&results, "results"), (&moving, "moves")]
+    {
         table.check(of);
     }
     large_maps_need_memory_for_some_rows_and_the_result(folder.path());

@@ -154,6 +154,28 @@ fn simulation(terrain: &Terrain, pool: &Arc<rayon::ThreadPool>, processes: Vec<B
     simulation
 }
 
+/// Runs ticks. Returns their seconds, and those of each stage by its name.
+fn timed(simulation: &mut Simulation, ticks: usize) -> (f64, BTreeMap<&'static str, f64>) {
+    let (mut stages, started) = (BTreeMap::new(), Instant::now());
+    for _ in 0..ticks {
+        simulation.begin_tick();
+        for process in 0..simulation.slots.len() {
+            loop {
+                let (stage, begun) = (simulation.next_stage(), Instant::now());
+                let done = simulation.advance(process);
+                if let Some((_, name)) = stage {
+                    *stages.entry(name).or_default() += begun.elapsed().as_secs_f64();
+                }
+                if done {
+                    break;
+                }
+            }
+        }
+        simulation.end_tick();
+    }
+    (started.elapsed().as_secs_f64(), stages)
+}
+
 fn substeps(simulation: &Simulation) -> u64 {
     simulation.slots.iter().map(|slot| slot.process.counts().substeps).sum()
 }

@@ -5,12 +5,11 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, print, tell};
+use super::{Failure, print, setup};
 use crate::{
-    io::{project, scene},
-    model::origin::Options,
+    io::{Budget, project, scene},
     sim::{
-        measure::{Measures, Reading},
+        measure::{BYTES_PER_CELL, Measures, Reading, score},
         terrain::Terrain,
     },
 };
@@ -20,46 +19,23 @@ pub(super) struct Measure {
     /// A heightmap (.png, .exr, .r16, .r32, .tif, .asc), a built-in scene, a scene file (.ron) or a project (.thalweg), as it begins
     map: String,
     #[command(flatten)]
-    reading: Reads,
+    reading: setup::Reading,
     /// As JSON
     #[arg(long)]
     json: bool,
 }
 
-/// How a file is read.
-#[derive(Args)]
-struct Reads {
-    /// Cells of raw input without sidecar, N or WxH; other input is resampled
-    #[arg(long, value_name = "N|WxH", value_parser = super::setup::parse_size)]
-    size: Option<(usize, usize)>,
-    /// Side of a cell, in metres
-    #[arg(long, value_name = "M", value_parser = super::setup::parse_length)]
-    cell_size: Option<f32>,
-    /// Height of an integer format's smallest value, in metres
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    min_height: Option<f32>,
-    /// Height of an integer format's largest value, in metres
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    max_height: Option<f32>,
-}
-
 impl Measure {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let Reads { size, cell_size, min_height, max_height } = self.reading;
-        let options = Options { size, cell_size, min_m: min_height, max_m: max_height };
-        options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
-        let path = Path::new(&self.map);
-        let sessions = match (project::is_project(path), options == Options::default()) {
-            (true, true) => project::open_whole(path)?.sessions,
-            (true, false) => {
-                let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
-                return Err(Failure::bad_input(sentence));
-            }
-            (false, _) => scene::open(&self.map, &options)?,
+        let (options, path) = (self.reading.options(&self.map)?, Path::new(&self.map));
+        let sessions = if project::is_project(path) {
+            project::open_whole(path)?.sessions
+        } else {
+            scene::open(&self.map, &options)?
         };
-        let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
-        warnings.dedup();
-        warnings.into_iter().for_each(|warning| tell(&format!("warning: {warning}")));
+        setup::tell_warnings(&sessions);
+        let cells = sessions.iter().map(|session| session.simulation.terrain.bedrock.len()).max().unwrap_or_default();
+        Budget::present().ask(path, (BYTES_PER_CELL * cells) as u64)?;
         let all: Vec<(Value, String)> = sessions
             .iter()
             .map(|session| {
@@ -77,12 +53,6 @@ impl Measure {
             print(&all.into_iter().map(|(_, table)| table).collect::<Vec<_>>().join("\n"))
         }
     }
-}
-
-/// Readings of which something is expected, and how many of them lie where they do in real mountains.
-fn score(readings: &[Reading]) -> (usize, usize) {
-    let told: Vec<bool> = readings.iter().filter_map(Reading::is_real).collect();
-    (told.iter().filter(|real| **real).count(), told.len())
 }
 
 fn report(name: &str, terrain: &Terrain, readings: &[Reading]) -> Value {

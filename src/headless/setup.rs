@@ -34,18 +34,8 @@ pub(super) struct RunOptions {
     /// Seed of terrain and processes
     #[arg(long)]
     seed: Option<u64>,
-    /// Cells of the result, N or WxH; for raw input without sidecar, of the file
-    #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
-    size: Option<(usize, usize)>,
-    /// Side of a cell, in metres
-    #[arg(long, value_name = "M", value_parser = parse_length)]
-    cell_size: Option<f32>,
-    /// Height of an integer format's smallest value, in metres
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    min_height: Option<f32>,
-    /// Height of an integer format's largest value, in metres
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    max_height: Option<f32>,
+    #[command(flatten)]
+    reading: Reading,
     /// Set a parameter; may be given many times
     #[arg(long = "set", value_name = "GROUP.PARAM=VALUE")]
     set: Vec<String>,
@@ -63,6 +53,41 @@ pub(super) struct RunOptions {
     /// Threads to use; results don't depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+}
+
+/// How the input is read.
+#[derive(Args, Clone, Copy, Default)]
+pub(super) struct Reading {
+    /// Cells of the result, N or WxH; for raw input without sidecar, of the file
+    #[arg(long, value_name = "N|WxH", value_parser = parse_size)]
+    size: Option<(usize, usize)>,
+    /// Side of a cell, in metres
+    #[arg(long, value_name = "M", value_parser = parse_length)]
+    cell_size: Option<f32>,
+    /// Height of an integer format's smallest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    min_height: Option<f32>,
+    /// Height of an integer format's largest value, in metres
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    max_height: Option<f32>,
+}
+
+impl Reading {
+    /// Checks it for this input. A project has its own size and heights.
+    pub(super) fn options(self, input: &str) -> Result<Options, Failure> {
+        let Self { size, cell_size, min_height, max_height } = self;
+        let options = Options { size, cell_size, min_m: min_height, max_m: max_height };
+        options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
+        if project::is_project(Path::new(input)) && options != Options::default() {
+            let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
+            return Err(Failure::bad_input(sentence));
+        }
+        let sides = 32..=4096;
+        if size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
+            return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
+        }
+        Ok(options)
+    }
 }
 
 /// Files of layers, with an option for each layer that has one.
@@ -108,23 +133,13 @@ impl RunOptions {
 
     /// Opens the input and applies all options to each of its runs.
     pub(super) fn sessions(&self) -> Result<Vec<Session>, Failure> {
-        let options =
-            Options { size: self.size, cell_size: self.cell_size, min_m: self.min_height, max_m: self.max_height };
-        options.check_numbers().map_err(|unfit| Failure::bad_input(unfit.to_string()))?;
-        let resumes = self.resumes();
-        if resumes && options != Options::default() {
-            let sentence = "a project has its size and heights; leave --size, --cell-size and the heights out";
-            return Err(Failure::bad_input(sentence));
-        }
-        let sides = 32..=4096;
-        if self.size.is_some_and(|(width, height)| !sides.contains(&width) || !sides.contains(&height)) {
-            return Err(Failure::bad_input("--size is out of range: each side has 32 to 4096 cells"));
-        }
+        let input = self.input.as_deref().unwrap_or(DEFAULT);
+        let options = self.reading.options(input)?;
         let threads = self.threads.map_or(0, usize::from);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Failure::while_running(format!("threads could not be started: {error}")))?;
         let pool = Arc::new(pool);
-        let sessions = scene::open(self.input.as_deref().unwrap_or(DEFAULT), &options)?;
+        let sessions = scene::open(input, &options)?;
         let first = sessions.first().map(|session| session.simulation.seed()).unwrap_or_default();
         let start = |mut session: Session| {
             // Runs side by side keep the distance of their seeds.
@@ -135,13 +150,8 @@ impl RunOptions {
         };
         let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
         // What their processes will keep is not there yet.
-        let name = Path::new(self.input.as_deref().unwrap_or(DEFAULT));
-        Budget::present().ask(name, sessions.iter().map(Session::wanted).sum())?;
-        let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
-        warnings.dedup();
-        for warning in warnings {
-            tell(&format!("warning: {warning}"));
-        }
+        Budget::present().ask(Path::new(input), sessions.iter().map(Session::wanted).sum())?;
+        tell_warnings(&sessions);
         Ok(sessions)
     }
 
@@ -215,12 +225,20 @@ impl RunOptions {
     }
 }
 
+/// Tells what was found odd in the input, each once.
+pub(super) fn tell_warnings(sessions: &[Session]) {
+    let mut warnings: Vec<&String> = sessions.iter().flat_map(|session| &session.warnings).collect();
+    warnings.dedup();
+    warnings.into_iter().for_each(|warning| tell(&format!("warning: {warning}")));
+}
+
 /// Grows a range, with a progress bar where standard error is a terminal.
 fn grow(session: &mut Session) -> Result<(), Failure> {
     let bar = if io::stderr().is_terminal() { ProgressBar::new(1000) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{bar:40} growing a range, {eta} left") {
         bar.set_style(style);
     }
+    Budget::present().ask(Path::new(&session.name), session.bytes_to_grow())?;
     let grown = session.grow(|growth| {
         bar.set_position((1000.0 * growth.share) as u64);
         !interrupted()

@@ -1,12 +1,12 @@
 //! Numbers, compressed without loss.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::sim::bounds::Bounds;
 
-/// Numbers, compressed without loss: their count, as a whole number of 32 bits (little-endian), then one LZ4 block.
+/// Numbers, compressed without loss: their count, as a whole number of 32 bits (little-endian), then one LZ4 block. Copies share it.
 #[derive(Clone)]
-pub struct Packed(Vec<u8>);
+pub struct Packed(Arc<Vec<u8>>);
 
 /// Bytes of the count.
 const COUNT: usize = 4;
@@ -29,7 +29,7 @@ impl Packed {
         }
         let mut bytes = (count as u32).to_le_bytes().to_vec();
         bytes.extend(lz4_flex::compress(&planes));
-        Self(bytes)
+        Self(Arc::new(bytes))
     }
 
     /// Takes up the bytes of a file: at most so many numbers, each between these bounds.
@@ -37,7 +37,7 @@ impl Packed {
     /// # Errors
     /// What is wrong with them.
     pub fn read(bytes: Vec<u8>, most: usize, bounds: Bounds) -> Result<Self, String> {
-        let packed = Self(bytes);
+        let packed = Self(Arc::new(bytes));
         let count = packed.count();
         if packed.0.len() < COUNT || count > most {
             return Err(format!("has {count} numbers, where at most {most} are needed"));
@@ -73,6 +73,11 @@ impl Packed {
     /// The bytes, as they are written to a file.
     pub fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Memory that it takes, in bytes; of what several copies share each has its part.
+    pub fn memory(&self) -> usize {
+        self.0.len() / Arc::strong_count(&self.0)
     }
 
     /// How many numbers there are.

@@ -229,6 +229,13 @@ impl Session {
         self.bytes().saturating_sub(self.bytes_of_layers())
     }
 
+    /// Memory that it takes while a range grows in it, in bytes.
+    pub fn bytes_to_grow(&self) -> u64 {
+        let mut outline = self.outline();
+        outline.enable(&["fluvial"]);
+        outline.bytes() + outline.bytes_of_maps(self.maps.len())
+    }
+
     /// Memory that its layers take now, in bytes.
     pub fn bytes_of_layers(&self) -> u64 {
         (LAYERS * 4 * self.simulation.terrain.bedrock.len()) as u64

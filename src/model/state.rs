@@ -3,12 +3,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{origin::Origin, packed::Packed, session::Session, shaped::Shaped};
 use crate::sim::{
     bounds::{Bounds, CELL_SIZE, KEPT, TICK},
-    grid::Grid,
+    grid::{Edition, Grid},
     ledger::{Account, Ledger},
     memory::Memory,
     terrain::{Layer, Source, Terrain},
@@ -62,21 +63,39 @@ pub struct State<M = Packed> {
     pub maps: BTreeMap<String, M>,
     /// The start as it had been shaped by hand.
     pub shaped: Option<Arc<Shaped>>,
+    /// What its layers held, as long as the session is there that it was taken of.
+    editions: BTreeMap<String, Edition>,
+}
+
+/// A map of a state that is not packed yet.
+pub enum Loose {
+    /// Its numbers.
+    Cells(Vec<f32>),
+    /// It has not changed since the state before.
+    Same(Packed),
 }
 
 /// A copy of a state, taken fast; packing it is the slow part.
-pub type Copied = State<Vec<f32>>;
+pub type Copied = State<Loose>;
 
 impl<M> State<M> {
-    /// The state of a session that is between two ticks, with each map in the form that `keep` makes of it.
-    fn of(session: &mut Session, keep: impl Fn(&[f32]) -> M) -> Self {
+    /// A state of these facts and maps.
+    pub fn new(facts: Facts, maps: BTreeMap<String, M>, shaped: Option<Arc<Shaped>>) -> Self {
+        Self { facts, maps, shaped, editions: BTreeMap::new() }
+    }
+
+    /// The state of a session that is between two ticks, with each map in the form that `keep` makes of its cells. Of a layer it is
+    /// told the name and what the layer holds.
+    fn of(session: &mut Session, keep: impl Fn(&[f32], Option<(&str, Edition)>) -> M) -> Self {
+        let layers = || session.simulation.terrain.layers().map(|(layer, grid)| (layer.key(), grid));
+        let editions = layers().map(|(name, grid)| (name.to_owned(), grid.edition())).collect();
         let mut maps: BTreeMap<String, M> =
-            session.simulation.terrain.layers().map(|(layer, grid)| (layer.key().to_owned(), keep(grid))).collect();
+            layers().map(|(name, grid)| (name.to_owned(), keep(grid, Some((name, grid.edition()))))).collect();
         let (mut numbers, mut counts) = (BTreeMap::new(), BTreeMap::new());
         let kept = session.simulation.with_memories();
         for (name, memory) in session.simulation.memories(&kept) {
             match memory {
-                Memory::Cells(values) => drop(maps.insert(name, keep(values))),
+                Memory::Cells(values) => drop(maps.insert(name, keep(values, None))),
                 Memory::Number(number) => drop(numbers.insert(name, *number)),
                 Memory::Count(count) => drop(counts.insert(name, *count)),
             }
@@ -104,27 +123,38 @@ impl<M> State<M> {
             numbers,
             counts,
         };
-        Self { facts, maps, shaped: session.shaped.clone() }
+        Self { facts, maps, shaped: session.shaped.clone(), editions }
     }
 }
 
 impl Copied {
-    /// The state of a session that is between two ticks.
-    pub fn copied(session: &mut Session) -> Self {
-        Self::of(session, <[f32]>::to_vec)
+    /// The state of a session that is between two ticks. Layers that are as they were in a state before are not copied.
+    pub fn copied(session: &mut Session, before: Option<&State>) -> Self {
+        let same = |(name, edition): (&str, Edition)| {
+            let before = before.filter(|before| before.editions.get(name) == Some(&edition))?;
+            before.maps.get(name).cloned()
+        };
+        Self::of(session, |cells, layer| match layer.and_then(same) {
+            Some(packed) => Loose::Same(packed),
+            None => Loose::Cells(cells.par_iter().copied().collect()),
+        })
     }
 
     /// Packs it.
     pub fn pack(self) -> State {
-        let maps = self.maps.into_iter().map(|(name, cells)| (name, Packed::of(&cells))).collect();
-        State { facts: self.facts, maps, shaped: self.shaped }
+        let pack = |map| match map {
+            Loose::Cells(cells) => Packed::of(&cells),
+            Loose::Same(packed) => packed,
+        };
+        let maps = self.maps.into_iter().map(|(name, map)| (name, pack(map))).collect();
+        State { facts: self.facts, maps, shaped: self.shaped, editions: self.editions }
     }
 }
 
 impl State {
     /// The state of a session that is between two ticks.
     pub fn packed(session: &mut Session) -> Self {
-        Self::of(session, Packed::of)
+        Self::of(session, |cells, _| Packed::of(cells))
     }
 
     /// Finished ticks.
@@ -132,9 +162,9 @@ impl State {
         self.facts.tick
     }
 
-    /// Memory that it takes.
+    /// Memory that it takes, in bytes; of maps that other states share its part.
     pub fn bytes(&self) -> usize {
-        self.maps.values().map(|packed| packed.bytes().len()).sum::<usize>() + 64 * self.facts.set.len() + 1024
+        self.maps.values().map(Packed::memory).sum::<usize>() + 64 * self.facts.set.len() + 1024
     }
 
     /// Makes a session what it was, to the bit. Where it came from, how it looks to begin with and what it is called stay.
@@ -265,9 +295,17 @@ mod tests {
             let options = Options { size: Some((48, 48)), ..Options::default() };
             let mut session = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
             (0..5).for_each(|_| session.simulation.tick());
-            let state = Copied::copied(&mut session).pack();
+            let state = Copied::copied(&mut session, None).pack();
             assert_eq!(state.tick(), 5);
             (0..5).for_each(|_| session.simulation.tick());
+            // What has not changed since is kept once.
+            let later = Copied::copied(&mut session, Some(&state)).pack();
+            let start = Layer::Start.key();
+            let one = |map: &str| std::ptr::eq(state.maps[map].bytes(), later.maps[map].bytes());
+            assert!(one(start) && state.maps.keys().any(|map| !one(map)), "{name}");
+            assert_eq!(later.maps[start].memory(), state.maps[start].bytes().len() / 2);
+            let fresh = State::packed(&mut session);
+            assert!(fresh.maps.iter().all(|(map, packed)| packed.bytes() == later.maps[map].bytes()), "{name}");
             let (wanted, ledger) = (session.simulation.terrain.clone(), session.simulation.ledger.clone());
             let parameters = session.all_parameters();
             session.set("thermal.repose_angle", "12").unwrap_or_else(|error| panic!("{error}"));

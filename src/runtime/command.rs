@@ -294,16 +294,24 @@ pub enum Dialog {
     ExportFolder,
 }
 
+/// Groups of parameters that belong to the person and the hand, not to the work.
+const BESIDE_THE_WORK: [&str; 3] = ["settings", "brush", "selection"];
+
 impl Command {
     /// Whether it changes, replaces or writes the work, which is put away while a range grows.
     pub(super) fn needs_the_work(&self) -> bool {
         use FileCommand::{CancelJob, Dismiss, OpenFolder, Quit, QuitUnsaved, QuitWhenSaved, Stay, ThrowAway};
         match self {
+            Self::Run(command) => !matches!(command, RunCommand::TogglePlay | RunCommand::SetSpeed(_)),
+            Self::Edit(EditCommand::Set(group, ..)) => !BESIDE_THE_WORK.contains(&&**group),
+            Self::Edit(_) => true,
             Self::File(command) => !matches!(
                 command,
                 CancelJob(_) | Dismiss(_) | OpenFolder(_) | Quit | QuitUnsaved | QuitWhenSaved | Stay | ThrowAway(_)
             ),
-            _ => self.follows_strokes(),
+            // Whether the water is seen is a parameter of the run.
+            Self::Show(command) => *command == ShowCommand::ToggleWater,
+            Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The simulation in the app: the shared sessions, one system per process, a frame budget, and the commands that change
 //! them.
 
+pub mod amount;
 mod brush;
 mod command;
 mod document;

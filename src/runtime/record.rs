@@ -1,11 +1,19 @@
 //! How the chosen run has gone so far: numbers of the terrain, and a series of samples for plots.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::{ledger::Ledger, statistics::Statistics};
+use crate::sim::{
+    ledger::Ledger,
+    statistics::Statistics,
+    terrain::{Layer, Matter, Terrain},
+    totals::Totals,
+};
 
 /// More samples than this are thinned out to half.
 const MOST_SAMPLES: usize = 1024;
@@ -33,7 +41,8 @@ pub struct Record {
     /// Whether the statistics are seen: only then they are measured.
     pub wanted: bool,
     /// Solid and water on the map after the last finished tick, in cubic metres.
-    pub volumes: (f64, f64),
+    pub volumes: [f64; 2],
+    totals: BTreeMap<Layer, Totals>,
     /// The ledger of the same moment.
     pub ledger: Ledger,
     seen: Option<(Revision, usize)>,
@@ -43,6 +52,13 @@ pub struct Record {
 }
 
 impl Record {
+    /// What the layers of a matter hold, in cubic metres.
+    fn volume(&mut self, terrain: &Terrain, matter: Matter) -> f64 {
+        let layers = terrain.layers().filter(|(layer, _)| layer.row().matter == matter);
+        let totals = layers.map(|(layer, grid)| self.totals.entry(layer).or_default().of(grid));
+        totals.sum::<f64>() * terrain.cell_area()
+    }
+
     fn add(&mut self, sample: LedgerSample) {
         if self.samples.last().is_some_and(|last| last.tick > sample.tick) {
             self.samples.clear();
@@ -76,7 +92,7 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
     }
     if fresh {
         record.seen = Some((*revision, live.index()));
-        record.volumes = (simulation.terrain.solid_volume(), simulation.terrain.water_volume());
+        record.volumes = [Matter::Solid, Matter::Water].map(|matter| record.volume(&simulation.terrain, matter));
         record.ledger = simulation.ledger.clone();
         let solid = &simulation.ledger.solid;
         record.add(LedgerSample {

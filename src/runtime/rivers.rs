@@ -14,8 +14,14 @@ use crate::sim::measure::{CHANNEL, Study};
 const SHARE: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(300);
 
-/// What is studied: the state, the run, from how many cells on there are rivers, and which one is chosen.
-type Wanted = (Revision, usize, f32, Option<[f32; 2]>);
+/// What is asked: of which start and run, from how many cells on there are rivers, and which one is chosen.
+#[derive(Clone, Copy, PartialEq)]
+struct Question {
+    start: u64,
+    run: usize,
+    from_cells: f32,
+    chosen: Option<[f32; 2]>,
+}
 
 /// The rivers of the chosen run.
 #[derive(Resource)]
@@ -28,8 +34,9 @@ pub struct Rivers {
     pub chosen: Option<[f32; 2]>,
     /// What was found last.
     pub found: Option<Study>,
-    seen: Option<Wanted>,
-    work: Option<(JoinHandle<Study>, Wanted, Instant)>,
+    /// What was asked last, and of which state.
+    asked: Option<(Question, u64)>,
+    work: Option<(JoinHandle<Study>, Question, Instant)>,
     rest: Option<Instant>,
 }
 
@@ -40,7 +47,7 @@ pub struct RiverTrace(pub Vec<Option<Vec2>>);
 impl Default for Rivers {
     fn default() -> Self {
         let from_cells = CHANNEL as f32;
-        Self { wanted: false, from_cells, chosen: None, found: None, seen: None, work: None, rest: None }
+        Self { wanted: false, from_cells, chosen: None, found: None, asked: None, work: None, rest: None }
     }
 }
 
@@ -48,35 +55,36 @@ impl Default for Rivers {
 pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
     // What is on the screen changes rarely.
     let quiet = rivers.bypass_change_detection();
+    let question =
+        Question { start: revision.start, run: live.index(), from_cells: quiet.from_cells, chosen: quiet.chosen };
     if quiet.work.as_ref().is_some_and(|(work, ..)| work.is_finished())
         && let Some((work, of, begun)) = quiet.work.take()
     {
         quiet.rest = Some(Instant::now() + SHORTEST.max(begun.elapsed() * SHARE));
-        // One of a map that is no more is of no use.
+        // An answer to what is not asked any more is of no use.
         if let Ok(found) = work.join()
-            && of.0.start == revision.start
+            && of == question
         {
             quiet.found = Some(found);
             rivers.set_changed();
         }
     }
     let rivers = rivers.bypass_change_detection();
-    let now = (*revision, live.index(), rivers.from_cells, rivers.chosen);
-    let asked =
-        rivers.seen.is_none_or(|seen| (seen.0.start, seen.1, seen.2, seen.3) != (now.0.start, now.1, now.2, now.3));
-    if rivers.seen.is_some_and(|seen| (seen.0.start, seen.1) != (now.0.start, now.1)) {
-        (rivers.found, rivers.seen) = (None, None);
+    if rivers.asked.is_some_and(|(asked, _)| (asked.start, asked.run) != (question.start, question.run)) {
+        (rivers.found, rivers.asked) = (None, None);
     }
-    let due = asked || rivers.rest.is_none_or(|until| Instant::now() > until);
-    if !rivers.wanted || rivers.work.is_some() || rivers.seen == Some(now) || !due || !live.between_ticks() {
+    let due = rivers.asked.is_none_or(|(asked, _)| asked != question)
+        || rivers.rest.is_none_or(|until| Instant::now() > until);
+    let known = rivers.asked == Some((question, revision.state));
+    if !rivers.wanted || rivers.work.is_some() || known || !due || !live.between_ticks() {
         return;
     }
-    rivers.seen = Some(now);
+    rivers.asked = Some((question, revision.state));
     let (terrain, cells, place) = (live.chosen().simulation.terrain.clone(), rivers.from_cells, rivers.chosen);
     let work = std::thread::Builder::new().name("thalweg rivers".to_owned());
     // Without a thread there is no study this time.
     let work = work.spawn(move || Study::of(&terrain, cells.into(), place));
-    rivers.work = work.ok().map(|work| (work, now, Instant::now()));
+    rivers.work = work.ok().map(|work| (work, question, Instant::now()));
 }
 
 #[cfg(test)]
@@ -106,8 +114,15 @@ mod tests {
         wait(&mut app);
         let mouth = |app: &App| app.world().resource::<Rivers>().found.as_ref().and_then(|found| found.way().last());
         let largest = mouth(&app).expect("there is a river");
-        // Choosing another one is answered at once, and so is another map.
-        app.world_mut().resource_mut::<Rivers>().chosen = Some([1.0 - largest[0], 1.0 - largest[1]]);
+        // Choosing another one is answered at once, and so is another map; an answer that comes too late is not taken.
+        let other = [1.0 - largest[0], 1.0 - largest[1]];
+        app.world_mut().resource_mut::<Rivers>().chosen = Some(other);
+        app.update();
+        assert!(app.world().resource::<Rivers>().work.is_some());
+        app.world_mut().resource_mut::<Rivers>().chosen = None;
+        wait(&mut app);
+        assert_eq!(mouth(&app), Some(largest));
+        app.world_mut().resource_mut::<Rivers>().chosen = Some(other);
         wait(&mut app);
         assert_ne!(mouth(&app), Some(largest));
         app.world_mut().resource_mut::<Revision>().begins();

@@ -5,11 +5,16 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use rayon::prelude::*;
+
 use super::{
     aligned::Aligned,
     resample::Resampler,
     tiles::{Marks, Tiling},
 };
+
+/// Cells that are summed by one thread.
+const PART: usize = 1 << 14;
 
 /// Row-major values of `width × height` cells: `cells[y * width + x]`, x along columns, y along rows.
 ///
@@ -144,7 +149,9 @@ impl Grid {
 
     /// Sum over all cells, in f64.
     pub fn total(&self) -> f64 {
-        self.cells.iter().map(|&value| f64::from(value)).sum()
+        // The parts are the same on any number of threads.
+        let parts = self.cells.par_chunks(PART).map(|part| part.iter().map(|&value| f64::from(value)).sum());
+        parts.collect::<Vec<f64>>().into_iter().sum()
     }
 
     /// Value between cell centres, bilinear; (0, 0) is the centre of the first cell. Outside, the nearest edge counts.

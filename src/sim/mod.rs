@@ -23,6 +23,7 @@ pub mod ledger;
 pub mod masked;
 pub mod measure;
 pub mod memory;
+pub mod network;
 pub mod process;
 pub mod quantity;
 pub mod ray;
@@ -35,6 +36,7 @@ pub mod strip;
 pub mod swarm;
 pub mod terrain;
 pub mod tiles;
+pub mod totals;
 pub mod vector_unit;
 
 use std::{

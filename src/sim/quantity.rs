@@ -118,9 +118,11 @@ impl Quantity {
                 "m²",
                 "Land whose rain passes here. Times the rain of a second, it is the river's discharge.",
             ),
-            Quantity::DrainageArea => {
-                ("Drainage area", "m²", "Land whose rain runs past here, if all of it runs down the surface.")
-            }
+            Quantity::DrainageArea => (
+                "Drainage area",
+                "m²",
+                "Land whose rain runs past here, if all of it runs down the surface. Shown where rivers begin, as the panel Rivers says.",
+            ),
             Quantity::Basin => ("Drainage basins", "", "Land of one colour drains to one outlet."),
             Quantity::Change => {
                 ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")

@@ -61,6 +61,13 @@ impl Tiling {
         [x..(x + SIDE).min(self.width), y..(y + SIDE).min(self.height)]
     }
 
+    /// The tiles of these columns and rows as far as they lie on the map, in order.
+    pub fn within(&self, columns: Range<usize>, rows: Range<usize>) -> Vec<usize> {
+        let tiles = |cells: Range<usize>, count: usize| cells.start / SIDE..cells.end.min(count).div_ceil(SIDE);
+        let (columns, bands) = (tiles(columns, self.width), tiles(rows, self.height));
+        bands.flat_map(|band| columns.clone().map(move |column| band * self.across + column)).collect()
+    }
+
     /// Those of some tiles, in order, that lie in a row of tiles.
     pub fn in_band<'a>(&self, tiles: &'a [usize], band: usize) -> &'a [usize] {
         let [first, last] = [band, band + 1].map(|band| tiles.partition_point(|tile| *tile < band * self.across));

@@ -292,6 +292,8 @@ mod tests {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         app.add_plugins((MinimalPlugins, runtime::plugin, super::super::plugin))
             .insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+            // A stroke is done in the frame in which it ends, however slow the machine.
+            .insert_resource(FrameBudget(std::time::Duration::from_secs(600)))
             .insert_resource(Transport::paused());
         app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
         app

@@ -8,7 +8,7 @@ use super::{
     style,
 };
 use crate::{
-    runtime::{Command, Overlay, ShowCommand},
+    runtime::{Command, Overlay, ShowCommand, amount::area},
     sim::quantity::{Quantity, Scale},
 };
 
@@ -102,9 +102,9 @@ fn number(value: f32) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A value of a legend; large areas say their own unit.
+/// A value of a legend; areas say their own unit.
 fn value_text(value: f32, unit: &str) -> String {
-    if unit == "m²" && value >= 1e5 { format!("{} km²", number(value * 1e-6)) } else { number(value) }
+    if unit == "m²" { area(value.into()) } else { number(value) }
 }
 
 #[cfg(test)]
@@ -114,6 +114,6 @@ mod tests {
     #[test]
     fn numbers_of_a_legend_are_short() {
         assert_eq!([0.0, 0.5, 2.0, 50.0, -0.025, 2.5].map(number), ["0", "0.5", "2", "50", "-0.025", "2.5"]);
-        assert_eq!([900.0, 1.2e5, 8.14e6].map(|area| value_text(area, "m²")), ["900", "0.12 km²", "8.14 km²"]);
+        assert_eq!([value_text(8.14e6, "m²"), value_text(8.5, "m")], ["8.14 km²", "8.5"]);
     }
 }

@@ -11,9 +11,9 @@ use super::{
     style,
 };
 use crate::{
-    runtime::{Command, ShowCommand},
+    runtime::{Command, ShowCommand, amount::area},
     sim::{
-        measure::{Fit, Reading, Study},
+        measure::{Fit, Reading, Study, score},
         process::fluvial,
         quantity::Quantity,
     },
@@ -180,12 +180,11 @@ fn chi_ui(ui: &mut Ui, study: &Study) {
 
 /// Measures beside the range of real mountains.
 fn real_ui(ui: &mut Ui, readings: &[Reading]) {
-    let told: Vec<bool> = readings.iter().filter_map(Reading::is_real).collect();
-    let real = told.iter().filter(|real| **real).count();
+    let (real, of) = score(readings);
     ui.add_space(4.0);
     let help =
         "Each measure beside the range in which real mountains lie, for cells of about 30 m. Noise fails most of them.";
-    ui.label(RichText::new(format!("How real is it: {real} of {}", told.len())).strong()).on_hover_text(help);
+    ui.label(RichText::new(format!("How real is it: {real} of {of}")).strong()).on_hover_text(help);
     egui::Grid::new("real").num_columns(4).min_col_width(0.0).spacing([8.0, 2.0]).striped(true).show(ui, |ui| {
         for reading in readings {
             let (mark, color) = match reading.is_real() {
@@ -211,9 +210,4 @@ fn real_ui(ui: &mut Ui, readings: &[Reading]) {
 
 fn legend(corner: Corner) -> Legend {
     Legend::default().position(corner).text_style(egui::TextStyle::Small)
-}
-
-/// An area as a person reads it, from square metres.
-fn area(value: f64) -> String {
-    if value >= 1e4 { format!("{:.2} km²", 1e-6 * value) } else { format!("{value:.0} m²") }
 }

@@ -5,12 +5,11 @@ use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 
 use super::{
     Kept, PanelState,
-    ledger::volume,
     panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::{
-    runtime::{Command, LedgerSample, Workspace},
+    runtime::{Command, LedgerSample, Workspace, amount::volume},
     sim::statistics::BINS,
 };
 

@@ -114,11 +114,17 @@ pub fn dialog(title: &str) -> egui::Window<'static> {
     window.anchor(Align2::CENTER_CENTER, [0.0, 0.0])
 }
 
+/// Width at the right edge of the panels over which their scroll bar lies.
+const SCROLL_BAR: f32 = 4.0;
+
 /// A row of a grid: a name with its help, and a value at the right.
 pub fn value_row(ui: &mut egui::Ui, name: &str, value: String, help: &str) {
     ui.label(name).on_hover_text(help);
     let value = egui::RichText::new(value).monospace().size(11.0);
-    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| ui.label(value));
+    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        ui.add_space(SCROLL_BAR);
+        ui.label(value)
+    });
     ui.end_row();
 }
 

@@ -68,7 +68,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
     let terrain = &simulation.terrain;
     let solid = &state.record.ledger.solid;
     let moved = solid.sum(|row| row.moved);
-    let residual = solid.residual(state.record.volumes.0);
+    let residual = solid.residual(state.record.volumes[0]);
     let share = if moved > 0.0 { residual / moved } else { 0.0 };
     let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
     let guards: u64 = counts.iter().map(|counts| counts.guards).sum();

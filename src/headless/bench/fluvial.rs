@@ -4,11 +4,11 @@ use std::{hint::black_box, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, median, simulation};
+use super::{REPETITIONS, median, simulation, timed};
 use crate::sim::{
     Simulation,
     process::{
-        Mode, Process,
+        Mode, Process, Stage,
         fluvial::{Fluvial, Params, plain::PlainRivers},
     },
     terrain::Terrain,
@@ -21,30 +21,10 @@ const TICKS: usize = 2;
 
 /// Runs ticks. Returns nanoseconds for each cell, milliseconds of a tick, and nanoseconds by stage.
 fn ticks(simulation: &mut Simulation) -> (f64, f64, Vec<(&'static str, f64)>) {
-    let mut seconds: Vec<(&str, f64)> = Fluvial::INFO.stages.iter().map(|stage| (stage.name, 0.0)).collect();
-    let started = Instant::now();
-    for _ in 0..TICKS {
-        simulation.begin_tick();
-        for process in 0..simulation.slots.len() {
-            loop {
-                let (stage, begun) = (simulation.next_stage(), Instant::now());
-                let done = simulation.advance(process);
-                if let Some((_, name)) = stage
-                    && let Some((_, spent)) = seconds.iter_mut().find(|(other, _)| *other == name)
-                {
-                    *spent += begun.elapsed().as_secs_f64();
-                }
-                if done {
-                    break;
-                }
-            }
-        }
-        simulation.end_tick();
-    }
+    let (all, stages) = timed(simulation, TICKS);
     let per_cell = 1e9 / (TICKS * simulation.terrain.bedrock.len()) as f64;
-    let all = started.elapsed().as_secs_f64();
-    seconds.iter_mut().for_each(|(_, spent)| *spent *= per_cell);
-    (all * per_cell, all * 1e3 / TICKS as f64, seconds)
+    let by_stage = |stage: &Stage| (stage.name, stages.get(stage.name).map_or(0.0, |spent| spent * per_cell));
+    (all * per_cell, all * 1e3 / TICKS as f64, Fluvial::INFO.stages.iter().map(by_stage).collect())
 }
 
 /// By default and as published, beside the plain loop.

@@ -4,7 +4,7 @@ use std::{hint::black_box, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{REPETITIONS, median, simulation, substeps};
+use super::{REPETITIONS, median, simulation, substeps, timed};
 use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
@@ -36,24 +36,9 @@ pub(super) fn grains(pool: &Arc<rayon::ThreadPool>, size: u32) -> Value {
     let wind = |params: &wind::Params| simulation(&terrain, pool, vec![Box::new(Wind::with(params.clone()))]);
     // A sub-step is one of a grain, or one of so many cells. The third number is what the air takes of the first.
     let ticks = |simulation: &mut Simulation, cells: usize| {
-        let (before, started, mut air) = (substeps(simulation), Instant::now(), 0.0);
-        for _ in 0..WIND_TICKS {
-            simulation.begin_tick();
-            for process in 0..simulation.slots.len() {
-                loop {
-                    let (stage, started) = (simulation.next_stage(), Instant::now());
-                    let done = simulation.advance(process);
-                    if stage.is_some_and(|(_, stage)| stage == "air") {
-                        air += started.elapsed().as_secs_f64();
-                    }
-                    if done {
-                        break;
-                    }
-                }
-            }
-            simulation.end_tick();
-        }
-        let seconds = started.elapsed().as_secs_f64();
+        let before = substeps(simulation);
+        let (seconds, stages) = timed(simulation, WIND_TICKS);
+        let air = stages.get("air").copied().unwrap_or_default();
         let steps = (substeps(simulation) - before) as f64 * cells as f64;
         (seconds * 1e9 / steps, seconds * 1e3 / WIND_TICKS as f64, air * 1e9 / steps)
     };

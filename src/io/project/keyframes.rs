@@ -118,7 +118,7 @@ pub fn keyframes(path: &Path) -> Result<Keyframes, Error> {
             Ok((name.clone(), packed))
         });
         let maps = maps.collect::<Result<_, Error>>()?;
-        Ok(State { facts, maps, shaped: None })
+        Ok(State::new(facts, maps, None))
     })
 }
 

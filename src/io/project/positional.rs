@@ -74,7 +74,7 @@ pub(super) fn state(
         maps.insert(name, packed.map_err(|wrong| damaged(archive.path, &format!("{file} in it {wrong}")))?);
     }
     facts.maps = maps.keys().cloned().collect();
-    Ok(State { facts, maps, shaped: None })
+    Ok(State::new(facts, maps, None))
 }
 
 /// What processes keep, in the order in which a session lists it.

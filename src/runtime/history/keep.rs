@@ -46,7 +46,14 @@ impl History {
     pub(super) fn take_as(&mut self, id: u64, live: &mut Live) {
         let begun = Instant::now();
         let cells: usize = live.all().iter().map(|session| session.simulation.terrain.bedrock.len()).sum();
-        let copies: Vec<Copied> = live.all_mut().iter_mut().map(Copied::copied).collect();
+        // What has not changed since the last state is not copied again.
+        let last = self.nodes.iter().rev().find_map(|node| match &node.state {
+            Some(NodeState::Packed(states)) => Some(Arc::clone(states)),
+            _ => None,
+        });
+        let before = |run: usize| last.as_ref().and_then(|states| states.get(run));
+        let sessions = live.all_mut().iter_mut().enumerate();
+        let copies: Vec<Copied> = sessions.map(|(run, session)| Copied::copied(session, before(run))).collect();
         let pack = move || copies.into_iter().map(Copied::pack).collect();
         let packing = std::thread::Builder::new().name("thalweg keyframe".to_owned()).spawn(pack);
         (self.taken, self.cost) = (Some(Instant::now()), begun.elapsed());

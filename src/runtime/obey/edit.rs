@@ -4,7 +4,7 @@ use super::Runtime;
 use crate::{
     model::session::Session,
     params::{Value, write},
-    runtime::{EditCommand, History, Label, Level, Live},
+    runtime::{EditCommand, History, Label, Level, Live, amount::volume},
     sim::{Simulation, breach::Breached, edit::Patch},
 };
 
@@ -63,14 +63,14 @@ impl Runtime<'_> {
                 };
                 let text = match all.cut {
                     0 => format!("No outlets were cut.{left}"),
-                    cut => format!("Cut outlets for {cut} hollows: {:.3e} m³ are gone.{left}", all.volume),
+                    cut => format!("Cut outlets for {cut} hollows: {} are gone.{left}", volume(all.volume)),
                 };
                 self.notices.tell(Level::Info, text);
             }
             EditCommand::FillLakes => {
                 let mut came = 0.0;
                 self.change_layers(Label::LakesFilled, |simulation| came += simulation.fill_lakes());
-                let text = format!("Filled every hollow up to its pass: {came:.3e} m³ of water.");
+                let text = format!("Filled every hollow up to its pass: {} of water.", volume(came));
                 self.notices
                     .tell(Level::Info, if came > 0.0 { text } else { "There are no hollows to fill.".to_owned() });
             }

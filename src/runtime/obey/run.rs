@@ -89,9 +89,7 @@ impl Runtime<'_> {
             return;
         }
         let kept: u64 = self.live.all().iter().map(Session::bytes_of_layers).sum();
-        let wanted = self.bytes(|session| {
-            session.enable(&["fluvial"]);
-        });
+        let wanted: u64 = self.live.all().iter().map(Session::bytes_to_grow).sum();
         if !self.has_room(kept + wanted) {
             return;
         }

@@ -1,7 +1,7 @@
 //! A range that grows beside the frames, outlets and lakes.
 
 use super::*;
-use crate::sim::{breach::Limits, measure::Measures, terrain::Terrain};
+use crate::sim::{breach::Limits, edit::Tool, measure::Measures, terrain::Terrain};
 
 fn terrain(app: &App) -> Terrain {
     app.world().resource::<Live>().chosen().simulation.terrain.clone()
@@ -33,15 +33,28 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     app.update();
     assert!(grows(&app));
     // What stands there is no work: nothing can be done to it.
-    for command in [Command::from(EditCommand::SpreadSand(9.0)), RunCommand::Step(1).into(), EditCommand::Undo.into()] {
+    let water_shown = app.world().resource::<Live>().chosen().water_look.shown;
+    let asked: [Command; 6] = [
+        EditCommand::SpreadSand(9.0).into(),
+        EditCommand::Undo.into(),
+        EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.002)).into(),
+        RunCommand::Step(1).into(),
+        RunCommand::Stage.into(),
+        ShowCommand::ToggleWater.into(),
+    ];
+    for command in asked {
         app.world_mut().write_message(command);
     }
+    // The brush is no part of it.
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    send(&mut app, EditCommand::Set("brush".into(), "radius", Value::Number(33.0)));
     assert!(wait(&mut app), "no level was shown");
     update_until_quiet(&mut app);
     let grown = terrain(&app);
     let live = app.world().resource::<Live>();
-    // The step that was asked for has run since, with nothing but droplets of the scene; it is not lost.
-    assert!(live.ticks() <= 1 && grown != before);
+    assert!(live.ticks() == 0 && grown != before);
+    assert_eq!((live.chosen().water_look.shown, live.chosen().simulation.ticks()), (water_shown, 0));
+    assert_eq!(app.world().resource::<Brushes>().of(Tool::Raise).radius, 33.0);
     send(&mut app, RunCommand::Restart);
     app.update();
     let start = terrain(&app);

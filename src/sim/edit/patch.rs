@@ -6,6 +6,7 @@ use super::area::Area;
 use crate::sim::{
     grid::Grid,
     terrain::{Layer, Matter, Terrain},
+    tiles::Tiling,
 };
 
 /// Side of a tile, in cells.
@@ -55,8 +56,11 @@ impl Patch {
             let grid = terrain.layer_mut(*layer);
             let solid = layer.row().matter == Matter::Solid;
             let mut kept = cells.iter_mut();
-            for span in spans(grid, *row, *column) {
-                for (cell, kept) in grid[span].iter_mut().zip(&mut kept) {
+            let (spans, tiling) = (spans(grid, *row, *column), Tiling::new(grid.width(), grid.height()));
+            let [columns, rows] = [*column, *row].map(|tile| tile * TILE..(tile + 1) * TILE);
+            let changed = grid.change_in(&tiling.within(columns, rows));
+            for span in spans {
+                for (cell, kept) in changed[span].iter_mut().zip(&mut kept) {
                     if solid {
                         grown += f64::from(*kept) - f64::from(*cell);
                     }

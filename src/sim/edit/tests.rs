@@ -317,3 +317,23 @@ fn a_limited_process_leaves_masked_ground_alone_and_the_ledger_closed() {
         assert!(residual.abs() < 1e-5 * moved, "{key}: {residual} of {moved}");
     }
 }
+
+#[test]
+fn taking_a_stroke_back_touches_no_more_of_the_map_than_the_stroke() {
+    let mut simulation = ground(Edge::Open);
+    let before = simulation.terrain.clone();
+    let (mut patch, first) = (Patch::default(), simulation.terrain.bedrock.edition());
+    simulation.dab(Tool::Raise, &brush(Tool::Raise), dab([10.0, 10.0]), None, &mut patch);
+    let second = simulation.terrain.bedrock.edition();
+    let count = |simulation: &Simulation, then| simulation.terrain.bedrock.changed_since(then).map(Iterator::count);
+    let all = simulation.terrain.bedrock.len() / crate::sim::tiles::CELLS;
+    assert!(simulation.terrain != before && count(&simulation, first).is_some_and(|tiles| tiles > 0 && tiles < all));
+    simulation.exchange(&mut patch);
+    assert!(simulation.terrain == before);
+    // A patch keeps squares of 64 cells.
+    assert!(
+        count(&simulation, second).is_some_and(|tiles| tiles > 0 && tiles <= 64),
+        "{:?}",
+        count(&simulation, second)
+    );
+}

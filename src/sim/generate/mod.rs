@@ -158,7 +158,8 @@ pub struct TerrainParams {
     /// What happens at the map's border: nothing crosses, what crosses is gone, or it comes back on the other side.
     #[reflect(@choice().source("ours"))]
     pub edge: Edge,
-    /// Where the land rises while uplift and rivers run: everywhere, or as a dome, a belt, a block along a fault, in patches, or nowhere until it is painted.
+    /// Where the land rises while uplift and rivers run: everywhere, or as a dome, a belt, a block along a fault, in patches, or
+    /// nowhere until it is painted.
     #[reflect(@choice().source("ours").main())]
     pub uplift: Uplift,
     /// How fast land rises where it rises slowest, as a share of its fastest rise. At 0 there are plains that stay, high makes

@@ -26,7 +26,7 @@ mod tests;
 
 pub use self::{
     channels::{Channels, Fit},
-    readings::Reading,
+    readings::{Reading, score},
     river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile},
     shape::{aspect_harmonics, roughness, spectral_exponent},
     study::Study,
@@ -40,6 +40,8 @@ use super::{
 
 /// Cells whose water passes where a channel begins.
 pub const CHANNEL: f64 = 100.0;
+/// Memory that [`Measures::of`] takes for each cell, in bytes.
+pub const BYTES_PER_CELL: usize = 120;
 /// Depth of what counts as a depression, in metres: less is the rounding of heights.
 const SHALLOW: f32 = 1e-3;
 

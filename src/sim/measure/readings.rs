@@ -19,6 +19,12 @@ pub struct Reading {
     pub real: Option<(f64, f64)>,
 }
 
+/// How many readings lie where they do in real mountains, and of how many something is expected.
+pub fn score(readings: &[Reading]) -> (usize, usize) {
+    let told = || readings.iter().filter_map(Reading::is_real);
+    (told().filter(|real| *real).count(), told().count())
+}
+
 impl Reading {
     /// Whether it lies where it does in real mountains; none if that says nothing.
     pub fn is_real(&self) -> Option<bool> {

@@ -283,7 +283,11 @@ impl Process for Fluvial {
         self.areas(terrain);
         let Self { setup, years, sea, owed, areas, .. } = self;
         let mut memories = setup.counts.memories();
-        memories.extend([("years", Memory::Number(years)), ("sea", Memory::Number(sea)), ("owed", Memory::Number(owed))]);
+        memories.extend([
+            ("years", Memory::Number(years)),
+            ("sea", Memory::Number(sea)),
+            ("owed", Memory::Number(owed)),
+        ]);
         memories.extend(areas.as_mut().map(|areas| ("drainage-area", Memory::Cells(&mut areas[..]))));
         memories
     }

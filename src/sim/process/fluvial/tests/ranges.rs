@@ -191,7 +191,9 @@ fn a_sea_that_falls_leaves_dry_land_also_in_a_run_that_was_read_back() {
         if read_back {
             let mut fresh = alone(Fluvial::with(params(30.0)), run.terrain.clone(), 0);
             for (name, memory) in fresh.memories(&["fluvial"]) {
-                if let Memory::Number(number) = memory && name == "fluvial/sea" {
+                if let Memory::Number(number) = memory
+                    && name == "fluvial/sea"
+                {
                     *number = 30.0;
                 }
             }

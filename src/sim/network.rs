@@ -1,0 +1,347 @@
+//! The rivers of a terrain as lines: reaches from source or confluence to confluence or mouth, with discharge, width and depth.
+//!
+//! Water runs as [`drainage`](crate::sim::drainage) finds it, weighted by the map of rain. With Q the discharge when the bed is full,
+//!
+//! ```text
+//! Q = q·A,     w = a·Q^0.5,     d = b·Q^0.4
+//! ```
+//!
+//! A rained-on area above, q runoff, w width and d depth (Leopold & Maddock 1953, USGS Professional Paper 252). The exponents are
+//! theirs. The factors differ between rivers by several times, so that they are parameters.
+
+use bevy_reflect::Reflect;
+
+use super::{drainage::Drainage, grid::Grid, stencil::Border, terrain::Terrain};
+use crate::params::knob;
+
+/// Exponents of width and depth over discharge.
+const WIDER: f32 = 0.5;
+const DEEPER: f32 = 0.4;
+/// How often a line is smoothed; each time, a place moves half the way to the middle of its neighbours.
+const SMOOTHINGS: usize = 3;
+/// Said of a cell at which no reach begins.
+const NONE: u32 = u32::MAX;
+
+const LEOPOLD: &str = "Leopold & Maddock 1953; the value is ours";
+
+/// Where rivers begin, and how wide and deep they are.
+#[derive(Reflect, Clone, Debug, PartialEq)]
+pub struct RiverParams {
+    /// Water of so many cells makes a river. Low draws every gully, high the large rivers alone.
+    #[reflect(@knob(1.0..=10_000.0).unit("cells").symbol("A").source("ours").log().main())]
+    pub from_cells: f32,
+    /// Water that runs off when the rivers fill their beds. High makes them wide and deep.
+    #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("ours").log().main())]
+    pub runoff: f32,
+    /// Width of a river of one cubic metre a second; others are wider by the root of their discharge. Sand has high values,
+    /// clay and rock low ones.
+    #[reflect(@knob(0.5..=30.0).unit("m").symbol("a").source(LEOPOLD).log().main())]
+    pub width: f32,
+    /// Depth of a river of one cubic metre a second; others are deeper by the power 0.4 of their discharge.
+    #[reflect(@knob(0.02..=3.0).unit("m").symbol("b").source(LEOPOLD).log().main())]
+    pub depth: f32,
+}
+
+impl Default for RiverParams {
+    fn default() -> Self {
+        Self { from_cells: super::measure::CHANNEL as f32, runoff: 1.0, width: 5.0, depth: 0.3 }
+    }
+}
+
+impl RiverParams {
+    /// Discharge of so many square metres of land, in cubic metres per second.
+    pub fn discharge(&self, area: f64) -> f32 {
+        (area * f64::from(self.runoff) * 1e-3 / 3600.0) as f32
+    }
+
+    /// Width and depth of a river with so many cubic metres per second, in metres.
+    pub fn channel(&self, discharge: f32) -> [f32; 2] {
+        [self.width * libm::powf(discharge, WIDER), self.depth * libm::powf(discharge, DEEPER)]
+    }
+}
+
+/// A place on a river.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Metres to the right of the map's left side and below its upper side.
+    pub at: [f64; 2],
+    /// Height of the ground or of the lake, in metres.
+    pub height: f32,
+    /// Cubic metres per second.
+    pub discharge: f32,
+    /// In metres.
+    pub width: f32,
+    /// In metres.
+    pub depth: f32,
+}
+
+/// A part of a river that nothing runs into but at its upper end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reach {
+    /// Downstream, two at least. The last one is the first of the reach that it runs into.
+    pub places: Vec<Place>,
+    /// 1 from a source on, one more where two of the highest order meet (Strahler 1957).
+    pub order: u32,
+    /// The reach that it runs into; none at an outlet.
+    pub into: Option<usize>,
+    /// Whether it crosses a lake.
+    pub in_lake: bool,
+}
+
+impl Reach {
+    /// Length, in metres.
+    pub fn length(&self) -> f64 {
+        let steps = self.places.windows(2);
+        steps.map(|step| libm::hypot(step[1].at[0] - step[0].at[0], step[1].at[1] - step[0].at[1])).sum()
+    }
+}
+
+/// All rivers of a terrain.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Network {
+    /// In the order of their upper ends on the map, row by row.
+    pub reaches: Vec<Reach>,
+}
+
+/// What is known of the rivers' cells.
+struct Rivers<'a> {
+    params: &'a RiverParams,
+    drainage: Drainage,
+    border: Border,
+    ground: Grid,
+    /// Rained-on area above and here, in square metres.
+    areas: Vec<f64>,
+    cell_size: f64,
+}
+
+impl Network {
+    /// The rivers of a terrain.
+    pub fn of(terrain: &Terrain, params: &RiverParams) -> Self {
+        let (drainage, border) = (Drainage::of(terrain), Border::of(terrain));
+        let rain = |cell: usize| terrain.rain.as_ref().map_or(1.0, |rain| f64::from(rain[cell]));
+        let areas = drainage.areas(|cell| rain(cell) * terrain.cell_area());
+        let cell_size = f64::from(terrain.cell_size);
+        let rivers = Rivers { params, drainage, border, ground: terrain.ground(), areas, cell_size };
+        rivers.network()
+    }
+
+    /// Number of places of all reaches.
+    pub fn places(&self) -> usize {
+        self.reaches.iter().map(|reach| reach.places.len()).sum()
+    }
+}
+
+impl Rivers<'_> {
+    fn is_river(&self, cell: usize) -> bool {
+        self.areas[cell] >= f64::from(self.params.from_cells) * self.cell_size * self.cell_size
+            && self.areas[cell] > 0.0
+    }
+
+    fn in_lake(&self, cell: usize) -> bool {
+        self.drainage.lake(cell, self.ground[cell]).is_some()
+    }
+
+    fn network(&self) -> Network {
+        let cells = || (0..self.areas.len()).filter(|&cell| self.is_river(cell));
+        // Rivers that run into a cell, and its order.
+        let mut donors = vec![0_u8; self.areas.len()];
+        let mut orders = vec![(1_u32, 0_u8); self.areas.len()];
+        for &(cell, receiver) in self.drainage.order().links().iter().rev() {
+            let (cell, receiver) = (cell as usize, receiver as usize);
+            if self.is_river(cell) {
+                donors[receiver] += 1;
+                let (own, (order, times)) = (orders[cell], &mut orders[receiver]);
+                let own = own.0 + u32::from(own.1 > 1);
+                match own.cmp(order) {
+                    std::cmp::Ordering::Greater => (*order, *times) = (own, 1),
+                    std::cmp::Ordering::Equal => *times += 1,
+                    std::cmp::Ordering::Less => {}
+                }
+            }
+        }
+        // A reach begins at a source, where rivers meet, and at the shore of a lake.
+        let begins = |cell: usize| {
+            let enters = || {
+                self.drainage
+                    .donors(cell)
+                    .any(|other| self.is_river(other) && self.in_lake(other) != self.in_lake(cell))
+            };
+            self.drainage.receiver(cell).is_some() && (donors[cell] != 1 || enters())
+        };
+        let starts: Vec<usize> = cells().filter(|&cell| begins(cell)).collect();
+        let mut numbers = vec![NONE; self.areas.len()];
+        starts.iter().zip(0..).for_each(|(&cell, number)| numbers[cell] = number);
+        let reach = |&start: &usize| {
+            let (order, times) = orders[start];
+            let mut cells = vec![start];
+            let into = loop {
+                let Some(next) = self.drainage.receiver(cells[cells.len() - 1]) else { break None };
+                cells.push(next);
+                if numbers[next] != NONE {
+                    break Some(numbers[next] as usize);
+                }
+            };
+            Reach {
+                places: self.places(&cells),
+                order: order + u32::from(times > 1),
+                into,
+                in_lake: self.in_lake(start),
+            }
+        };
+        Network { reaches: starts.iter().map(reach).collect() }
+    }
+
+    /// The line through these cells, each beside the one before.
+    fn places(&self, cells: &[usize]) -> Vec<Place> {
+        let (width, height) = (self.border.width as isize, self.border.height as isize);
+        let split = |cell: usize| [(cell % self.border.width) as isize, (cell / self.border.width) as isize];
+        // On a map that goes round, a line goes on beyond its side.
+        let nearest = |from: isize, to: isize, count: isize| {
+            let step = to - from;
+            if step > 1 {
+                step - count
+            } else if step < -1 {
+                step + count
+            } else {
+                step
+            }
+        };
+        let [mut column, mut row] = split(cells[0]);
+        let mut places: Vec<Place> = Vec::with_capacity(cells.len());
+        for (index, &cell) in cells.iter().enumerate() {
+            if let Some(&before) = index.checked_sub(1).and_then(|before| cells.get(before)) {
+                let ([from_x, from_y], [x, y]) = (split(before), split(cell));
+                column += nearest(from_x, x, width);
+                row += nearest(from_y, y, height);
+            }
+            let discharge = self.params.discharge(self.areas[cell]);
+            let [width, depth] = self.params.channel(discharge);
+            let at = [column, row].map(|place| (place as f64 + 0.5) * self.cell_size);
+            let height = self.drainage.lake(cell, self.ground[cell]).unwrap_or(self.ground[cell]);
+            places.push(Place { at, height, discharge, width, depth });
+        }
+        for _ in 0..SMOOTHINGS {
+            let mut before = places[0].at;
+            for index in 1..places.len() - 1 {
+                let (here, after) = (places[index].at, places[index + 1].at);
+                places[index].at = std::array::from_fn(|axis| 0.5 * here[axis] + 0.25 * (before[axis] + after[axis]));
+                before = here;
+            }
+        }
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{
+        generate::{TerrainParams, generate},
+        terrain::Edge,
+    };
+
+    /// Two valleys that meet halfway down, and run on as one.
+    fn fork(edge: Edge) -> Terrain {
+        let ground = Grid::from_fn(61, 80, |x, y| {
+            let split = if y < 40 { (40 - y) / 2 } else { 0 };
+            let away = (30 - split).abs_diff(x).min((30 + split).abs_diff(x));
+            2.0 * away as f32 + 1.5 * (79 - y) as f32
+        });
+        Terrain::bare(ground, 10.0, edge)
+    }
+
+    fn params(from_cells: f32) -> RiverParams {
+        RiverParams { from_cells, ..RiverParams::default() }
+    }
+
+    #[test]
+    fn where_two_rivers_meet_a_third_of_a_higher_order_begins_with_the_water_of_both() {
+        let network = Network::of(&fork(Edge::Open), &params(300.0));
+        let [left, right, below] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
+        assert_eq!([left.into, right.into, below.into], [Some(2), Some(2), None]);
+        assert_eq!([left, right, below].map(|reach| reach.order), [1, 1, 2]);
+        let meet = below.places[0];
+        for one in [left, right] {
+            let last = one.places[one.places.len() - 1];
+            assert_eq!(last.at, meet.at);
+            let falls =
+                one.places.windows(2).all(|two| two[1].height <= two[0].height && two[1].discharge > two[0].discharge);
+            assert!(falls && one.places[0].at[1] < 300.0 && one.length() > 100.0);
+        }
+        let before = [left, right].map(|reach| reach.places[reach.places.len() - 2].discharge);
+        assert!(meet.discharge > before[0] + before[1] && meet.discharge < 1.2 * (before[0] + before[1]));
+        // The mouth lies in the lowest row, in the middle, and drains almost everything at a millimetre an hour.
+        let mouth = below.places[below.places.len() - 1];
+        assert!((mouth.at[0] - 305.0).abs() < 11.0 && (mouth.at[1] - 795.0).abs() < 1e-9, "{mouth:?}");
+        let most = 61.0 * 80.0 * 100.0 * 1e-3 / 3600.0;
+        assert!(mouth.discharge > 0.7 * most && mouth.discharge < most, "{} of {most}", mouth.discharge);
+        let [width, depth] = RiverParams::default().channel(4.0);
+        assert!((width - 10.0).abs() < 1e-5 && (depth - 0.3 * 4.0_f32.powf(0.4)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn every_reach_goes_on_where_another_begins_whatever_the_land() {
+        let noise = generate(&TerrainParams { width: 96, height: 64, ..TerrainParams::default() }, 3);
+        for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+            let terrain = Terrain { edge, ..noise.clone() };
+            for from_cells in [1.0, 20.0, 1e4] {
+                let network = Network::of(&terrain, &params(from_cells));
+                assert!(network.reaches.is_empty() == (from_cells == 1e4), "{edge:?}: {}", network.reaches.len());
+                let (mut lakes, mut through) = (0, 0);
+                for reach in &network.reaches {
+                    assert!(
+                        reach.places.len() > 1
+                            && reach.places.iter().all(|place| place.at.iter().all(|at| at.is_finite()))
+                    );
+                    let far = reach
+                        .places
+                        .windows(2)
+                        .map(|two| (two[1].at[0] - two[0].at[0]).hypot(two[1].at[1] - two[0].at[1]));
+                    assert!(far.fold(0.0, f64::max) < 1.5 * f64::from(terrain.cell_size), "{edge:?}: a reach leaps");
+                    assert!(
+                        reach.places.windows(2).all(|two| two[1].height <= two[0].height),
+                        "{edge:?}: a reach climbs"
+                    );
+                    lakes += usize::from(reach.in_lake);
+                    if let Some(into) = reach.into {
+                        let next = &network.reaches[into];
+                        let last = reach.places[reach.places.len() - 1];
+                        let [x, y] = [0, 1].map(|axis| {
+                            let size = [96.0, 64.0][axis] * f64::from(terrain.cell_size);
+                            (last.at[axis] - next.places[0].at[axis]).rem_euclid(size)
+                        });
+                        assert!(x < 1e-6 && y < 1e-6 && last.discharge == next.places[0].discharge);
+                        assert!(next.order >= reach.order);
+                        through += 1;
+                    }
+                }
+                assert!(
+                    from_cells != 1.0 || (lakes > 0 && through > 20),
+                    "{edge:?}: {lakes} lakes, {through} confluences"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn level_dry_and_tiny_maps_have_clear_rivers_or_none() {
+        for (width, height) in [(1, 1), (1, 2), (2, 2), (3, 3), (64, 1)] {
+            for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+                let terrain = Terrain::bare(Grid::filled(width, height, 2.0), 5.0, edge);
+                let network = Network::of(&terrain, &params(1.0));
+                assert!(network.reaches.iter().all(|reach| reach.places.iter().all(|place| place.width.is_finite())));
+            }
+        }
+        let mut dry = fork(Edge::Open);
+        dry.rain = Some(Grid::filled(61, 80, 0.0));
+        assert_eq!(Network::of(&dry, &params(1.0)), Network::default());
+        // Twice the rain is twice the discharge.
+        let mut wet = fork(Edge::Open);
+        wet.rain = Some(Grid::filled(61, 80, 2.0));
+        let [one, two] = [fork(Edge::Open), wet].map(|terrain| {
+            let network = Network::of(&terrain, &params(600.0));
+            network.reaches.iter().flat_map(|reach| &reach.places).map(|place| place.discharge).fold(0.0, f32::max)
+        });
+        assert_eq!(2.0 * one, two);
+    }
+}
