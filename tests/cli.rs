@@ -12,7 +12,7 @@ use thalweg::{
     io::scene::BUILT_IN,
     look::{Look, WaterLook},
     params::{Group, Parameter, walk},
-    sim::{generate::TerrainParams, process::catalogue, vector_unit::VectorUnit},
+    sim::{generate::TerrainParams, network::RiverParams, process::catalogue, vector_unit::VectorUnit},
 };
 
 use self::skipped::skipped;
@@ -337,8 +337,10 @@ fn lists_are_complete_and_machine_readable() {
     }
 
     let (terrain, look, water) = (TerrainParams::default(), Look::default(), WaterLook::default());
+    let rivers = RiverParams::default();
     let catalogue = catalogue();
-    let mut groups: Vec<Group<'_>> = vec![("terrain", &terrain), ("look", &look), ("water-look", &water)];
+    let mut groups: Vec<Group<'_>> =
+        vec![("terrain", &terrain), ("look", &look), ("water-look", &water), ("rivers", &rivers)];
     groups.extend(catalogue.iter().map(|process| (process.info().key, process.params())));
     let own: Vec<Parameter> = groups.into_iter().flat_map(walk).collect();
     let listed = rows("params", "key");

@@ -14,6 +14,7 @@ use crate::{
         bounds::Unfit,
         generate::{TerrainParams, Uplift, generate},
         grid::Grid,
+        network::RiverParams,
         process::fluvial::grow::Growth,
         terrain::{Edge, Layer, Pool, Source, Terrain},
     },
@@ -69,6 +70,8 @@ pub struct Session {
     pub look: Look,
     /// How the water looks.
     pub water_look: WaterLook,
+    /// Where rivers begin, and how wide and deep they are.
+    pub rivers: RiverParams,
     /// The imported map, if the terrain is not generated.
     pub heightmap: Option<Arc<Heightmap>>,
     /// Imported layers, which stand for the generated ones, each of any size.
@@ -120,6 +123,7 @@ impl Session {
             terrain: TerrainParams::default(),
             look: Look::default(),
             water_look: WaterLook::default(),
+            rivers: RiverParams::default(),
             heightmap: None,
             maps: BTreeMap::new(),
             sources: Vec::new(),
@@ -254,16 +258,24 @@ impl Session {
 
     /// All parameters: terrain, light and colour, processes.
     pub fn groups(&self) -> Vec<Group<'_>> {
-        let mut groups: Vec<Group<'_>> =
-            vec![("terrain", &self.terrain), ("look", &self.look), ("water-look", &self.water_look)];
+        let mut groups: Vec<Group<'_>> = vec![
+            ("terrain", &self.terrain),
+            ("look", &self.look),
+            ("water-look", &self.water_look),
+            ("rivers", &self.rivers),
+        ];
         groups.extend(self.simulation.groups());
         groups
     }
 
     /// All parameters, to be changed.
     pub fn groups_mut(&mut self) -> Vec<GroupMut<'_>> {
-        let mut groups: Vec<GroupMut<'_>> =
-            vec![("terrain", &mut self.terrain), ("look", &mut self.look), ("water-look", &mut self.water_look)];
+        let mut groups: Vec<GroupMut<'_>> = vec![
+            ("terrain", &mut self.terrain),
+            ("look", &mut self.look),
+            ("water-look", &mut self.water_look),
+            ("rivers", &mut self.rivers),
+        ];
         groups.extend(self.simulation.groups_mut());
         groups
     }

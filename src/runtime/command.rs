@@ -197,8 +197,6 @@ pub enum ShowCommand {
     Overlay(Option<Quantity>),
     /// The last quantity over the ground, or none.
     ToggleOverlay,
-    /// Rivers begin where the water of so many cells passes.
-    RiversFrom(f32),
     /// The largest river near a place, as shares of the map's sides, or the largest of all.
     ChooseRiver(Option<[f32; 2]>),
     /// Arrows along the flow of the water, or none.

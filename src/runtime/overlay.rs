@@ -4,7 +4,7 @@ use bevy::prelude::*;
 use colorgrad::Gradient;
 use rayon::prelude::*;
 
-use super::{Brushes, Live, Revision, Rivers};
+use super::{Brushes, Live, Revision};
 use crate::{
     model::session::Session,
     sim::{
@@ -173,20 +173,16 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
 }
 
 /// Follows the last finished tick.
-pub(super) fn follow_ticks(
-    live: Res<Live>,
-    revision: Res<Revision>,
-    rivers: Res<Rivers>,
-    mut overlay: ResMut<Overlay>,
-) {
-    let now = (*revision, overlay.shown, overlay.arrows, rivers.from_cells);
+pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
+    let from_cells = live.chosen().rivers.from_cells;
+    let now = (*revision, overlay.shown, overlay.arrows, from_cells);
     // A slider or a switch changes values between ticks as well.
     if (overlay.seen == Some(now) && !live.is_changed()) || !live.rests() {
         return;
     }
     let goes_on = overlay.seen.is_some_and(|(seen, shown, ..)| seen.start == revision.start && shown == overlay.shown);
     overlay.seen = Some(now);
-    overlay.measure(&live, rivers.from_cells, goes_on);
+    overlay.measure(&live, from_cells, goes_on);
     let wanted = overlay.arrows || live.chosen().water_look.shown;
     let streams = overlay.arrows_are_of_streams();
     let flow = |session: &Session| {

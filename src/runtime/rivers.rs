@@ -8,7 +8,7 @@ use std::{
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::measure::{CHANNEL, Study};
+use crate::sim::measure::Study;
 
 /// A study may take this part of the time; a large map is studied less often.
 const SHARE: u32 = 8;
@@ -24,12 +24,10 @@ struct Question {
 }
 
 /// The rivers of the chosen run.
-#[derive(Resource)]
+#[derive(Resource, Default)]
 pub struct Rivers {
     /// Whether the panel is seen: only then they are studied.
     pub wanted: bool,
-    /// Cells whose water passes where a river begins.
-    pub from_cells: f32,
     /// The place that was clicked to choose a river, as shares of the map's sides.
     pub chosen: Option<[f32; 2]>,
     /// What was found last.
@@ -44,19 +42,16 @@ pub struct Rivers {
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct RiverTrace(pub Vec<Option<Vec2>>);
 
-impl Default for Rivers {
-    fn default() -> Self {
-        let from_cells = CHANNEL as f32;
-        Self { wanted: false, from_cells, chosen: None, found: None, asked: None, work: None, rest: None }
-    }
-}
-
 /// Follows the chosen run.
 pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut<Rivers>) {
     // What is on the screen changes rarely.
     let quiet = rivers.bypass_change_detection();
-    let question =
-        Question { start: revision.start, run: live.index(), from_cells: quiet.from_cells, chosen: quiet.chosen };
+    let question = Question {
+        start: revision.start,
+        run: live.index(),
+        from_cells: live.chosen().rivers.from_cells,
+        chosen: quiet.chosen,
+    };
     if quiet.work.as_ref().is_some_and(|(work, ..)| work.is_finished())
         && let Some((work, of, begun)) = quiet.work.take()
     {
@@ -80,7 +75,7 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
         return;
     }
     rivers.asked = Some((question, revision.state));
-    let (terrain, cells, place) = (live.chosen().simulation.terrain.clone(), rivers.from_cells, rivers.chosen);
+    let (terrain, cells, place) = (live.chosen().simulation.terrain.clone(), question.from_cells, rivers.chosen);
     let work = std::thread::Builder::new().name("thalweg rivers".to_owned());
     // Without a thread there is no study this time.
     let work = work.spawn(move || Study::of(&terrain, cells.into(), place));

@@ -6,6 +6,7 @@ use egui_plot::{Corner, Legend, Line, PlotPoints, Points};
 
 use super::{
     Kept, PanelState,
+    group::{group_ui, set},
     panel::{EVERYWHERE, Panel},
     statistics::{hypsometry_ui, plot},
     style,
@@ -14,6 +15,7 @@ use crate::{
     runtime::{Command, ShowCommand, amount::area},
     sim::{
         measure::{Fit, Reading, Study, score},
+        network::RiverParams,
         process::fluvial,
         quantity::Quantity,
     },
@@ -21,22 +23,11 @@ use crate::{
 
 pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVERYWHERE, unfolded: &[], draw };
 
-/// Cells from which on a river may be said to begin.
-const FROM_CELLS: std::ops::RangeInclusive<f32> = 1.0..=10_000.0;
-
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     memory.rivers_seen = true;
     let (mut asked, rivers) = (Vec::new(), &state.rivers);
-    let mut from = rivers.from_cells;
-    let help = "Water of so many cells makes a river. Low draws every gully, high the large rivers alone.";
-    ui.horizontal(|ui| {
-        ui.spacing_mut().slider_width = style::SHORT_SLIDER;
-        ui.label("Rivers begin at").on_hover_text(help);
-        let slider = egui::Slider::new(&mut from, FROM_CELLS).logarithmic(true).fixed_decimals(0).suffix(" cells");
-        if ui.add(slider).on_hover_text(help).changed() {
-            asked.push(ShowCommand::RiversFrom(from).into());
-        }
-    });
+    let (now, fresh) = (&state.live.chosen().rivers, RiverParams::default());
+    asked.extend(set("rivers", group_ui(ui, ("rivers", now), ("rivers", &fresh), false)));
     ui.horizontal_wrapped(|ui| {
         for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
             let on = state.overlay.shown == Some(quantity);

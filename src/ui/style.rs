@@ -9,8 +9,6 @@ pub const PANEL_WIDTH: f32 = 300.0;
 pub const LEAST_PANEL_WIDTH: f32 = 120.0;
 /// The name of a parameter.
 pub const NAME_WIDTH: f32 = 124.0;
-/// A slider beside a long name.
-pub const SHORT_SLIDER: f32 = 56.0;
 pub const STATUS_HEIGHT: f32 = 24.0;
 pub const TRANSPORT_HEIGHT: f32 = 42.0;
 /// A branch of the timeline.

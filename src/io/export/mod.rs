@@ -6,6 +6,7 @@
 
 mod glb;
 pub mod hillshade;
+mod lines;
 mod mesh;
 mod sets;
 mod subject;
@@ -44,10 +45,11 @@ enum Content {
     Colors(fn(&Subject, &JobProgress) -> Vec<u8>),
     Normals,
     Mesh,
+    Rivers,
 }
 
 /// What can be saved besides the layers: name, what it is, and how it is made.
-const OTHERS: [(&str, &str, Content); 21] = [
+const OTHERS: [(&str, &str, Content); 22] = [
     ("height", "Height of the ground, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
@@ -138,6 +140,11 @@ const OTHERS: [(&str, &str, Content); 21] = [
         "Discharge of the droplets times its direction down the picture, in square metres.",
         Content::Moves(|run| part(run, run.momentum(), 1)),
     ),
+    (
+        "rivers",
+        "The rivers as lines from source to mouth, with discharge, width and depth; where they begin is a parameter.",
+        Content::Rivers,
+    ),
     ("nodata", "1 where the heightmap had no data and beyond the map's border, 0 elsewhere.", Content::Nodata),
     ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print.", Content::Mesh),
 ];
@@ -172,6 +179,7 @@ pub fn formats(map: &str) -> &'static [&'static str] {
         Some((_, Content::Colors(_))) => &["png"],
         Some((_, Content::Normals)) => &["png", "png8", "png16"],
         Some((_, Content::Mesh)) => &["glb", "obj", "stl"],
+        Some((_, Content::Rivers)) => &["geojson", "csv"],
         _ => &["png", "png8", "png16", "exr", "r16", "r32", "tif", "asc"],
     }
 }
@@ -210,7 +218,11 @@ impl Export {
 
     /// Memory that it takes for each cell while it is written, in bytes. Measured by `tests/memory.rs`.
     pub fn bytes_per_cell(self) -> usize {
-        if self.map == "mesh" { 160 } else { 40 }
+        match self.map {
+            "mesh" => 160,
+            "rivers" => 120,
+            _ => 40,
+        }
     }
 
     /// Name of its file.
@@ -247,6 +259,14 @@ impl Export {
                 let picture = rgb8_bytes(path, size, &subject.colors())?;
                 let write = if format == "glb" { glb::write_glb } else { mesh::write_obj };
                 return write(path, terrain, &picture, progress);
+            }
+            (Content::Rivers, format) => {
+                let Some(rivers) = &subject.rivers else { return Ok(()) };
+                return if format == "csv" {
+                    rivers.write_csv(path, progress)
+                } else {
+                    rivers.write_geojson(path, progress)
+                };
             }
             (Content::Numbers(make), _) => make(subject),
             (Content::Moves(_), _) => {

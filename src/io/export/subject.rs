@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{Content, Dimensions, Export, Print, found, hillshade::color_map};
+use super::{Content, Dimensions, Export, Print, found, hillshade::color_map, lines::Rivers};
 use crate::{
     io::{Budget, Error, holes},
     look::Look,
@@ -39,6 +39,8 @@ pub struct Subject {
     pub(super) map: (usize, usize),
     /// 1 where the heightmap had no data and beyond the map, else 0; none if all cells have data.
     pub(super) nodata: Option<Grid>,
+    /// As far as they are wanted.
+    pub(super) rivers: Option<Rivers>,
 }
 
 impl Subject {
@@ -56,6 +58,8 @@ impl Subject {
     /// used.
     pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
         Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
+        let wanted = exports.iter().any(|export| matches!(found(export.map), Some((_, Content::Rivers))));
+        let rivers = if wanted { Some(Rivers::of(session)?) } else { None };
         let run = &session.simulation;
         let (width, height) = (run.terrain.width(), run.terrain.height());
         let (around, size) = (dimensions.size.around(&run.terrain), dimensions.size.of(&run.terrain));
@@ -87,7 +91,7 @@ impl Subject {
         if size != around {
             terrain = analysis::resized(&terrain, size);
         }
-        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata })
+        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata, rivers })
     }
 
     /// A map of which nothing lies beyond the border but the ground, which goes on.

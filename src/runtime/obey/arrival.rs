@@ -198,6 +198,7 @@ fn on_heights(path: &Path, options: Options, map: Heightmap, old: &Session) -> R
     let mut fresh = Session::of_heightmap(&stem, map, origin)?;
     fresh.look = old.look.clone();
     fresh.water_look = old.water_look.clone();
+    fresh.rivers = old.rivers.clone();
     fresh.simulation.take_over(&old.simulation);
     Ok(fresh)
 }

@@ -12,7 +12,6 @@ impl Runtime<'_> {
             ShowCommand::Before(before) => self.shown.0 = *before,
             ShowCommand::Overlay(quantity) => self.overlay.show(*quantity),
             ShowCommand::ToggleOverlay => self.overlay.toggle(),
-            ShowCommand::RiversFrom(cells) => self.rivers.from_cells = *cells,
             ShowCommand::ChooseRiver(place) => self.rivers.chosen = *place,
             ShowCommand::ToggleArrows => self.overlay.arrows = !self.overlay.arrows,
             ShowCommand::ToggleWater => {

@@ -478,6 +478,7 @@ fn every_parameter_is_declared_fully_and_survives_a_round_trip() {
     assert_declared("terrain", &mut terrain);
     assert_declared("look", &mut look);
     assert_declared("water-look", &mut crate::look::WaterLook::default());
+    assert_declared("rivers", &mut crate::sim::network::RiverParams::default());
     for mut process in catalogue() {
         let (info, [params, factors]) = (process.info(), process.settings_mut());
         assert_declared(info.key, params);

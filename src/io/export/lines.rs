@@ -1,0 +1,118 @@
+//! The rivers as lines: GeoJSON in the map's own coordinates, and a table of places for engines.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use serde_json::json;
+
+use crate::{
+    io::{Error, JobProgress, output},
+    model::{origin::Geo, session::Session},
+    sim::network::{Network, Place, Reach},
+};
+
+/// Most places that are written: a file of more than 200 MB helps nobody.
+const MOST: usize = 2_000_000;
+
+/// Columns of the table.
+const COLUMNS: &str = "reach,place,x_m,y_m,height_m,width_m,depth_m,discharge_m3_s,order,into,lake";
+
+/// Rivers, and where on Earth they lie.
+#[derive(Clone, Debug)]
+pub(super) struct Rivers {
+    network: Network,
+    /// Width and height of the map, in metres.
+    extent: [f64; 2],
+    geo: Geo,
+}
+
+impl Rivers {
+    /// Those of a session, whatever the size of the other results.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn of(session: &Session) -> Result<Self, Error> {
+        let terrain = &session.simulation.terrain;
+        let network = Network::of(terrain, &session.rivers);
+        if network.places() > MOST {
+            let wrong = format!("its rivers have {} places, more than the {MOST} that are written", network.places());
+            let right = format!("let them begin at more than {} cells", session.rivers.from_cells);
+            return Err(Error::input(Path::new(&session.name), wrong, right));
+        }
+        let cell = f64::from(terrain.cell_size);
+        let extent = [terrain.width(), terrain.height()].map(|count| count as f64 * cell);
+        let local = Geo { west: 0.0, north: extent[1], width: extent[0], height: extent[1], degrees: false };
+        let geo = session.heightmap.as_ref().and_then(|import| import.geo).unwrap_or(local);
+        Ok(Self { network, extent, geo })
+    }
+
+    /// Where a place lies in the map's coordinates: to the east, to the north, and up.
+    fn coordinates(&self, place: &Place) -> [f64; 3] {
+        let share: [f64; 2] = std::array::from_fn(|axis| place.at[axis] / self.extent[axis].max(f64::MIN_POSITIVE));
+        let Geo { west, north, width, height, .. } = self.geo;
+        [west + share[0] * width, north - share[1] * height, f64::from(place.height)]
+    }
+
+    /// Writes a collection of lines, one for each reach, downstream. Width, depth and discharge are those of its lower end.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write_geojson(&self, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+        let feature = |(number, reach): (usize, &Reach)| {
+            let lower = reach.places.last();
+            json!({
+                "type": "Feature",
+                "id": number,
+                "geometry": {
+                    "type": "LineString",
+                    "coordinates": reach.places.iter().map(|place| self.coordinates(place)).collect::<Vec<_>>(),
+                },
+                "properties": {
+                    "order": reach.order,
+                    "into": reach.into,
+                    "lake": reach.in_lake,
+                    "length_m": reach.length(),
+                    "discharge_m3_s": lower.map(|place| place.discharge),
+                    "width_m": lower.map(|place| place.width),
+                    "depth_m": lower.map(|place| place.depth),
+                },
+            })
+        };
+        let count = self.network.reaches.len();
+        output::create(path, |file| -> io::Result<()> {
+            file.write_all(b"{\"type\": \"FeatureCollection\", \"features\": [")?;
+            for (number, reach) in self.network.reaches.iter().enumerate() {
+                let comma = if number == 0 { "" } else { "," };
+                write!(file, "{comma}\n{}", feature((number, reach)))?;
+                progress.done(number + 1, count);
+            }
+            file.write_all(b"\n]}\n")
+        })
+    }
+
+    /// Writes a table with a row for each place of each reach, downstream. Its x runs to the right and its y down the picture, as in the
+    /// other maps.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write_csv(&self, path: &Path, progress: &JobProgress) -> Result<(), Error> {
+        let count = self.network.reaches.len();
+        output::create(path, |file| -> io::Result<()> {
+            writeln!(file, "{COLUMNS}")?;
+            for (number, Reach { places, order, into, in_lake }) in self.network.reaches.iter().enumerate() {
+                let into = into.map_or(String::new(), |into| into.to_string());
+                for (index, place) in places.iter().enumerate() {
+                    let Place { at: [x, y], height, discharge, width, depth } = place;
+                    let numbers =
+                        [x, y].into_iter().copied().chain([height, width, depth, discharge].map(|&value| value.into()));
+                    let numbers: Vec<String> = numbers.map(|value: f64| value.to_string()).collect();
+                    writeln!(file, "{number},{index},{},{order},{into},{in_lake}", numbers.join(","))?;
+                }
+                progress.done(number + 1, count);
+            }
+            Ok(())
+        })
+    }
+}
