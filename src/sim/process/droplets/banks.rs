@@ -217,8 +217,6 @@ fn slide_into(ground: &Ground<'_>, stands: Stands, tile: usize, cells: u64, slid
 fn row_of(heights: &Rimmed, row: i32, across: i32) -> Lanes {
     let (row, first) = (&heights[(row + 1) as usize], (across + 1) as usize);
     let mut lanes = Lanes::default();
-    for lane in 0..LANES {
-        lanes.0[lane] = row[first + lane];
-    }
+    lanes.0.copy_from_slice(&row[first..first + LANES]);
     lanes
 }

@@ -417,6 +417,7 @@ impl<'a> Ground<'a> {
     /// # Safety
     /// Its tile is ready, and no other thread uses it meanwhile.
     #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "threads share the tiles, and promise to keep apart")]
     unsafe fn changing(&self, place: u32) -> [&mut f32; LAYERS] {
         let (tile, cell) = (place as usize / CELLS, place as usize % CELLS);
         self.note(tile, 1 << cell);
