@@ -192,6 +192,16 @@ impl LaneMask {
         self
     }
 
+    /// A bit for each lane, the first one the lowest.
+    #[inline(always)]
+    pub fn bits(self) -> u64 {
+        let mut bits = 0;
+        for lane in 0..LANES {
+            bits |= u64::from(self.0[lane] & 1) << lane;
+        }
+        bits
+    }
+
     /// Whether any lane is set.
     #[inline(always)]
     pub fn any(self) -> bool {

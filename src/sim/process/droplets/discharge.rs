@@ -5,6 +5,7 @@
 //! same steps, so that the bits are the same.
 
 use bytemuck::Zeroable;
+use rayon::prelude::*;
 
 use crate::sim::{
     grid::Grid,
@@ -207,18 +208,25 @@ impl Discharge {
         maps.missed.iter_mut().for_each(|missed| *missed += 1);
         let (share, least) = (maps.pace.of(maps.renewals), maps.least);
         let visited = self.tracks.filled();
-        let layers = maps.grids.each_mut().map(|grid| grid.change_in(&visited));
-        for &tile in &visited {
-            let [columns, rows] = tiling.cells(tile);
-            for (cells, y) in self.tracks.tile(tile).0.chunks(SIDE).zip(rows) {
-                for (cell, x) in cells.iter().zip(columns.clone()) {
-                    for map in 0..MAPS {
-                        layers[map][y * width + x] = renewed(cell[map], cell[TRACKS + map] * land, share, least);
+        let [water, along, down] =
+            maps.grids.each_mut().map(|grid| grid.change_in(&visited).par_chunks_mut(SIDE * width));
+        let (tracks, in_order) = (&self.tracks, &visited);
+        water.zip(along).zip(down).enumerate().for_each(|(band, ((water, along), down))| {
+            for &tile in tiling.in_band(in_order, band) {
+                let [columns, rows] = tiling.cells(tile);
+                // SAFETY: the tile is ready, and nobody writes it now.
+                let tile = unsafe { &*tracks.pointer().add(tile) };
+                for (line, cells) in tile.0.chunks(SIDE).enumerate().take(rows.len()) {
+                    for (cell, x) in cells.iter().zip(columns.clone()) {
+                        let place = line * width + x;
+                        for (map, layer) in [&mut *water, &mut *along, &mut *down].into_iter().enumerate() {
+                            layer[place] = renewed(cell[map], cell[TRACKS + map] * land, share, least);
+                        }
                     }
                 }
             }
-            maps.missed[tile] = 0;
-        }
+        });
+        visited.iter().for_each(|&tile| maps.missed[tile] = 0);
         self.tracks.forget();
     }
 

@@ -17,7 +17,7 @@ use crate::sim::{
     grid::Edition,
     real::{LANES, Lanes, Real, fetch_ahead},
     terrain::{Edge, Terrain},
-    tiles::{CellSet, SIDE, TileCache, Tiling},
+    tiles::{CELLS, CellSet, SIDE, TileCache, Tiling},
 };
 
 /// A tile with its layers row by row.
@@ -38,6 +38,10 @@ const BEDROCK: usize = 0;
 const SAND: usize = 1;
 const ERODIBILITY: usize = 2;
 const SURFACE: usize = 3;
+
+/// Heights of a tile's cells and of those around it, row by row.
+pub(super) type Rimmed = [[f32; RIMMED]; RIMMED];
+const RIMMED: usize = SIDE + 2;
 
 /// Numbers of a tile, and of a row with all layers.
 const NUMBERS: i32 = (size_of::<GroundTile>() / size_of::<f32>()) as i32;
@@ -196,15 +200,8 @@ impl<'a> Ground<'a> {
             let (first, count) = (columns.start, columns.len());
             for (row, y) in filled.rows.iter_mut().zip(rows) {
                 let cells = y * self.width as usize + first..y * self.width as usize + first + count;
-                let of_layer = |layer: &[f32]| {
-                    let mut row = [0.0; SIDE];
-                    match layer[cells.clone()].try_into() {
-                        Ok(all) => row = all,
-                        Err(_) => row[..count].copy_from_slice(&layer[cells.clone()]),
-                    }
-                    Lanes(row)
-                };
-                let (bedrock, sand, softness) = (of_layer(bedrock), of_layer(sand), of_layer(softness));
+                let [bedrock, sand, softness] =
+                    [bedrock, sand, softness].map(|layer| row_of_tile(&layer[cells.clone()]));
                 *row = [bedrock, sand, softness + softness, bedrock + sand].map(|Lanes(row)| Row(row));
             }
         });
@@ -241,6 +238,13 @@ impl<'a> Ground<'a> {
     pub(super) fn tile_and_cell(&self, x: i32, y: i32) -> (usize, usize) {
         let tile = (y >> TILE.ilog2()) * (self.stride / NUMBERS) + (x >> TILE.ilog2());
         (tile as usize, ((y & (TILE - 1)) * TILE + (x & (TILE - 1))) as usize)
+    }
+
+    /// The number of a cell on the map: those of a tile follow each other, as the tiles do.
+    #[inline(always)]
+    pub(super) fn number(&self, [x, y]: [i32; 2]) -> u32 {
+        let (tile, cell) = self.tile_and_cell(x, y);
+        (tile * CELLS + cell) as u32
     }
 
     /// Notes that cells of a tile have changed, which nobody else is changing.
@@ -307,16 +311,121 @@ impl<'a> Ground<'a> {
         self.edge == Edge::Open && (x == 0 || y == 0 || x == self.width - 1 || y == self.height - 1)
     }
 
-    /// Takes a thickness off a cell, sand first, then rock. Returns what was really taken.
-    pub(super) fn break_off(&mut self, cell: [i32; 2], thickness: f32) -> f32 {
-        let [bedrock, sand, _, surface] = self.layers(cell);
+    /// Whether a tile is cut off, or has cells beside it that are not on the map or are kept at their height.
+    #[inline(always)]
+    pub(super) fn is_at_border(&self, tile: usize) -> bool {
+        let [columns, rows] = self.tiling().cells(tile);
+        let near = |cells: Range<usize>, side: i32| cells.start == 0 || cells.start + SIDE + 1 >= side as usize;
+        near(columns, self.width) || near(rows, self.height)
+    }
+
+    /// Finds the surface of a tile's cells with those around it, which are made ready. Beyond the map nothing is high. No thread may be
+    /// changing these tiles.
+    #[inline(always)]
+    pub(super) fn look_around(&self, tile: usize, heights: &mut Rimmed) {
+        if self.is_at_border(tile) {
+            self.look_around_at_border(tile, heights);
+            return;
+        }
+        let across = (self.stride / NUMBERS) as usize;
+        for (down, near) in [tile - across, tile, tile + across].into_iter().enumerate() {
+            [near - 1, near, near + 1].into_iter().for_each(|tile| self.fill(tile));
+            // SAFETY: the tiles are ready, and changed only by blocks of droplets that run.
+            let [west, own, east] = [near - 1, near, near + 1].map(|tile| unsafe { &*self.tiles.pointer().add(tile) });
+            let (first, lines) = [(0, SIDE - 1..SIDE), (1, 0..SIDE), (SIDE + 1, 0..1)][down].clone();
+            for (heights, line) in heights[first..].iter_mut().zip(lines) {
+                heights[0] = west.rows[line][SURFACE].0[SIDE - 1];
+                heights[1..=SIDE].copy_from_slice(&own.rows[line][SURFACE].0);
+                heights[SIDE + 1] = east.rows[line][SURFACE].0[0];
+            }
+        }
+    }
+
+    /// As [`Self::look_around`], for tiles at the border.
+    #[cold]
+    #[inline(never)]
+    fn look_around_at_border(&self, tile: usize, heights: &mut Rimmed) {
+        let [columns, rows] = self.tiling().cells(tile);
+        *heights = [[f32::NEG_INFINITY; RIMMED]; RIMMED];
+        for (down, row) in heights.iter_mut().enumerate().take(rows.len() + 2) {
+            for (across, height) in row.iter_mut().enumerate().take(columns.len() + 2) {
+                let place = [columns.start + across, rows.start + down].map(|place| place as isize - 1);
+                if let Some(cell) = self.cell(place[0], place[1]) {
+                    *height = self.look(cell)[0];
+                }
+            }
+        }
+    }
+
+    /// Asks for what [`Self::look_around`] and [`Self::before`] read for a tile. To the west and above it has often just been read.
+    #[inline(always)]
+    pub(super) fn expect_tile(&self, tile: usize) {
+        const SURFACES: usize = size_of::<[Row; SURFACE]>();
+        let ([columns, rows], across) = (self.tiling().cells(tile), (self.stride / NUMBERS) as usize);
+        let [own, east, south] = [tile, tile + 1, tile + across].map(|tile| self.tiles.pointer().wrapping_add(tile));
+        for (line, y) in rows.enumerate() {
+            let row = line * size_of::<[Row; LAYERS]>();
+            fetch_ahead(own.wrapping_byte_add(row));
+            fetch_ahead(own.wrapping_byte_add(row + SURFACES));
+            fetch_ahead(east.wrapping_byte_add(row + SURFACES));
+            let first = y * self.width as usize + columns.start;
+            fetch_ahead(self.terrain.bedrock[first..].as_ptr());
+            fetch_ahead(self.terrain.sand[first..].as_ptr());
+        }
+        fetch_ahead(south.wrapping_byte_add(SURFACES));
+    }
+
+    /// Height of the ground of a tile's cells before the wave, in metres, row by row.
+    #[inline(always)]
+    pub(super) fn before(&self, tile: usize) -> [Lanes; SIDE] {
+        let [columns, rows] = self.tiling().cells(tile);
+        let mut heights = [Lanes::default(); SIDE];
+        for (heights, y) in heights.iter_mut().zip(rows) {
+            let first = y * self.width as usize + columns.start;
+            let [bedrock, sand] = [&self.terrain.bedrock, &self.terrain.sand]
+                .map(|layer| row_of_tile(&layer[first..first + columns.len()]));
+            *heights = bedrock + sand;
+        }
+        heights
+    }
+
+    /// Lets a thickness slide from a cell to another, but not so much that the first one comes below its floor: sand first, then rock,
+    /// and it becomes sand. Notes both as [`Self::undercut`]. Returns by how much the sand there really grew.
+    ///
+    /// # Safety
+    /// Their tiles are ready, and no other thread uses them meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn slide(&self, [from, to]: [u32; 2], thickness: f32, floor: f32) -> f64 {
+        // SAFETY: as promised by the caller.
+        let [bedrock, sand, _, surface] = unsafe { self.changing(from) };
         let (old_bedrock, old_sand) = (*bedrock, *sand);
+        let thickness = thickness.min(*surface - floor).max(0.0);
         let loose = thickness.min(old_sand);
         (*sand, *bedrock) = (old_sand - loose, old_bedrock - (thickness - loose));
         let taken = (old_sand - *sand) + (old_bedrock - *bedrock);
         *surface = *bedrock + *sand;
-        self.note_cell(cell);
-        taken
+        // SAFETY: as promised by the caller.
+        let [bedrock, sand, _, surface] = unsafe { self.changing(to) };
+        let old = *sand;
+        *sand = (old + taken).max(0.0);
+        *surface = *bedrock + *sand;
+        f64::from(*sand) - f64::from(old)
+    }
+
+    /// Layers of a cell that is to change, which is noted.
+    ///
+    /// # Safety
+    /// Its tile is ready, and no other thread uses it meanwhile.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "threads share the tiles, and promise to keep apart")]
+    unsafe fn changing(&self, place: u32) -> [&mut f32; LAYERS] {
+        let (tile, cell) = (place as usize / CELLS, place as usize % CELLS);
+        self.note(tile, 1 << cell);
+        let old = self.undercut[tile].load(Ordering::Relaxed);
+        self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
+        // SAFETY: as promised by the caller.
+        let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
+        rows[cell / SIDE].each_mut().map(|layer| &mut layer.0[cell % SIDE])
     }
 
     /// Puts sand on a cell, or takes it off. Returns by how much the layer really changed.
@@ -610,6 +719,17 @@ impl<'a> Ground<'a> {
         (*bedrock, *sand, *surface) = (new_bedrock, new_sand, new_bedrock + new_sand);
         (old_sand - new_sand) + (old_bedrock - new_bedrock)
     }
+}
+
+/// A row of a tile; there is nothing beyond the map.
+#[inline(always)]
+fn row_of_tile(cells: &[f32]) -> Lanes {
+    let mut row = Lanes::default();
+    match cells.try_into() {
+        Ok(all) => row.0 = all,
+        Err(_) => row.0[..cells.len()].copy_from_slice(cells),
+    }
+    row
 }
 
 /// Brings what has changed in the copies into the layers. Returns the tiles in which it has, in order.

@@ -38,13 +38,13 @@ impl Peak {
     /// Takes note of a wave that has changed these tiles alone, since [`Self::height`] was asked for.
     pub(super) fn follow(&mut self, terrain: &Terrain, tiling: Tiling, changed: &[usize]) {
         let Some(mut found) = self.found.take() else { return };
-        let highest = changed.iter().map(|&tile| {
+        let highest = changed.par_iter().map(|&tile| {
             let [columns, rows] = tiling.cells(tile);
             let rows =
                 rows.map(|y| highest_of(terrain, y * tiling.width() + columns.start..y * tiling.width() + columns.end));
             rows.fold(NONE, higher)
         });
-        let (cell, height) = highest.fold(NONE, higher);
+        let (cell, height) = highest.reduce(|| NONE, higher);
         if height >= found.height {
             (found.cell, found.height) = (cell, height);
         } else {
