@@ -9,8 +9,11 @@ use serde_json::json;
 
 use crate::{
     io::{Error, JobProgress, output},
-    model::{origin::Geo, session::Session},
-    sim::network::{Network, Place, Reach},
+    model::origin::Geo,
+    sim::{
+        network::{Network, Place, Reach, RiverParams},
+        terrain::Terrain,
+    },
 };
 
 /// Most places that are written: a file of more than 200 MB helps nobody.
@@ -18,6 +21,11 @@ const MOST: usize = 2_000_000;
 
 /// Columns of the table.
 const COLUMNS: &str = "reach,place,x_m,y_m,height_m,width_m,depth_m,discharge_m3_s,order,into,lake";
+
+/// A number with as many digits as are of use.
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1e4).round() / 1e4
+}
 
 /// Rivers, and where on Earth they lie.
 #[derive(Clone, Debug)]
@@ -29,30 +37,28 @@ pub(super) struct Rivers {
 }
 
 impl Rivers {
-    /// Those of a session, whatever the size of the other results.
+    /// Those of a terrain.
     ///
     /// # Errors
     /// There are too many.
-    pub(super) fn of(session: &Session) -> Result<Self, Error> {
-        let terrain = &session.simulation.terrain;
-        let network = Network::of(terrain, &session.rivers);
+    pub(super) fn of(name: &str, terrain: &Terrain, params: &RiverParams, geo: Option<Geo>) -> Result<Self, Error> {
+        let network = Network::of(terrain, params);
         if network.places() > MOST {
             let wrong = format!("its rivers have {} places, more than the {MOST} that are written", network.places());
-            let right = format!("let them begin at more than {} cells", session.rivers.from_cells);
-            return Err(Error::input(Path::new(&session.name), wrong, right));
+            let right = format!("let them begin at more than {} cells", params.from_cells);
+            return Err(Error::input(Path::new(name), wrong, right));
         }
         let cell = f64::from(terrain.cell_size);
         let extent = [terrain.width(), terrain.height()].map(|count| count as f64 * cell);
         let local = Geo { west: 0.0, north: extent[1], width: extent[0], height: extent[1], degrees: false };
-        let geo = session.heightmap.as_ref().and_then(|import| import.geo).unwrap_or(local);
-        Ok(Self { network, extent, geo })
+        Ok(Self { network, extent, geo: geo.unwrap_or(local) })
     }
 
     /// Where a place lies in the map's coordinates: to the east, to the north, and up.
     fn coordinates(&self, place: &Place) -> [f64; 3] {
         let share: [f64; 2] = std::array::from_fn(|axis| place.at[axis] / self.extent[axis].max(f64::MIN_POSITIVE));
         let Geo { west, north, width, height, .. } = self.geo;
-        [west + share[0] * width, north - share[1] * height, f64::from(place.height)]
+        [west + share[0] * width, north - share[1] * height, rounded(place.height)]
     }
 
     /// Writes a collection of lines, one for each reach, downstream. Width, depth and discharge are those of its lower end.
@@ -73,10 +79,10 @@ impl Rivers {
                     "order": reach.order,
                     "into": reach.into,
                     "lake": reach.in_lake,
-                    "length_m": reach.length(),
-                    "discharge_m3_s": lower.map(|place| place.discharge),
-                    "width_m": lower.map(|place| place.width),
-                    "depth_m": lower.map(|place| place.depth),
+                    "length_m": rounded(reach.length() as f32),
+                    "discharge_m3_s": lower.map(|place| rounded(place.discharge)),
+                    "width_m": lower.map(|place| rounded(place.width)),
+                    "depth_m": lower.map(|place| rounded(place.depth)),
                 },
             })
         };
@@ -105,10 +111,10 @@ impl Rivers {
                 let into = into.map_or(String::new(), |into| into.to_string());
                 for (index, place) in places.iter().enumerate() {
                     let Place { at: [x, y], height, discharge, width, depth } = place;
-                    let numbers =
-                        [x, y].into_iter().copied().chain([height, width, depth, discharge].map(|&value| value.into()));
-                    let numbers: Vec<String> = numbers.map(|value: f64| value.to_string()).collect();
-                    writeln!(file, "{number},{index},{},{order},{into},{in_lake}", numbers.join(","))?;
+                    writeln!(
+                        file,
+                        "{number},{index},{x:.3},{y:.3},{height:.3},{width:.3},{depth:.3},{discharge:.4},{order},{into},{in_lake}"
+                    )?;
                 }
                 progress.done(number + 1, count);
             }

@@ -261,7 +261,9 @@ impl Export {
                 return write(path, terrain, &picture, progress);
             }
             (Content::Rivers, format) => {
-                let Some(rivers) = &subject.rivers else { return Ok(()) };
+                let Some(rivers) = &subject.rivers else {
+                    return Err(Error::output(path, "its rivers were not looked for", "name them among the results"));
+                };
                 return if format == "csv" {
                     rivers.write_csv(path, progress)
                 } else {

@@ -59,8 +59,9 @@ impl Subject {
     pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
         Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
         let wanted = exports.iter().any(|export| matches!(found(export.map), Some((_, Content::Rivers))));
-        let rivers = if wanted { Some(Rivers::of(session)?) } else { None };
-        let run = &session.simulation;
+        let (run, import) = (&session.simulation, session.heightmap.as_ref());
+        let rivers = || Rivers::of(&session.name, &run.terrain, &session.rivers, import.and_then(|import| import.geo));
+        let rivers = wanted.then(rivers).transpose()?;
         let (width, height) = (run.terrain.width(), run.terrain.height());
         let (around, size) = (dimensions.size.around(&run.terrain), dimensions.size.of(&run.terrain));
         let map = (cells_within(width, around.0, size.0), cells_within(height, around.1, size.1));
@@ -71,7 +72,6 @@ impl Subject {
             (false, _) => analysis::continued(&grid, around).resampled(size.0, size.1),
         };
         let moves = moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
-        let import = session.heightmap.as_ref();
         let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
             let nodata = holes::fitted(nodata, (width, height));
             holes::fitted(&analysis::continued(&nodata, around), size)

@@ -4,19 +4,24 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::*;
 use crate::{
+    io::export::lines::Rivers,
     io::{heightmap, holes},
     look::Look,
     model::{
         origin::{Geo, Heightmap, Options, Origin},
         session::Session,
     },
-    sim::terrain::{Edge, Terrain},
+    sim::{
+        network::{Network, RiverParams},
+        terrain::{Edge, Terrain},
+    },
 };
 
 fn subject(terrain: Terrain) -> Subject {
     let map = (terrain.width(), terrain.height());
     let (look, print) = (Look::default(), Print::default());
-    Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None }
+    let rivers = Rivers::of("hills", &terrain, &RiverParams::default(), None).expect("they are few");
+    Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None, rivers: Some(rivers) }
 }
 
 fn hills(width: usize, height: usize) -> Terrain {
@@ -337,4 +342,57 @@ fn other_readers_find_the_ground_in_gltf_and_obj() {
     let materials = materials.expect("its material is beside it");
     assert_eq!(materials[0].diffuse_texture.as_deref(), Some("mesh.png"));
     assert!(path.with_file_name("mesh.png").exists());
+}
+
+#[test]
+fn other_readers_find_the_rivers_in_geojson_and_in_the_table() {
+    use geojson::{FeatureCollection, GeometryValue};
+    let mut session = river_land();
+    session.rivers.from_cells = 30.0;
+    let network = Network::of(&session.simulation.terrain, &session.rivers);
+    assert!(network.reaches.len() > 3, "{} reaches", network.reaches.len());
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let exports = ["geojson", "csv"].map(|format| Export::new("rivers", format).expect("it can be saved"));
+    // The size of the maps is not that of the rivers.
+    let dimensions = Dimensions { size: Size::Unreal, ..Dimensions::default() };
+    let subject = Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
+    save_all(&exports, &subject, folder.path(), "", &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let text = std::fs::read_to_string(folder.path().join("rivers.geojson")).expect("it was written");
+    let lines: FeatureCollection = text.parse().expect("it is GeoJSON");
+    assert_eq!(lines.features.len(), network.reaches.len());
+    for (feature, reach) in lines.features.iter().zip(&network.reaches) {
+        let Some(GeometryValue::LineString { coordinates }) = feature.geometry.as_ref().map(|line| &line.value) else {
+            panic!("{feature:?} is no line")
+        };
+        assert_eq!(coordinates.len(), reach.places.len());
+        for (found, place) in coordinates.iter().zip(&reach.places) {
+            // Of 60 by 40 cells of 30 m, which lie there.
+            let wanted = [5e5 + place.at[0], 4e6 - place.at[1], f64::from(place.height)];
+            let near = found.as_slice().iter().zip(wanted).all(|(found, wanted)| (found - wanted).abs() < 1e-3);
+            assert!(near && found.len() == 3, "{found:?}, {wanted:?}");
+        }
+        let width = feature.property("width_m").and_then(|width| width.as_f64()).expect("it has one");
+        assert!((width - f64::from(reach.places[reach.places.len() - 1].width)).abs() < 1e-3);
+        let into = feature.property("into").expect("it says").as_u64().map(|into| into as usize);
+        assert_eq!(into, reach.into);
+    }
+    let mut table = csv::Reader::from_path(folder.path().join("rivers.csv")).expect("it was written");
+    let named = table.headers().expect("it has a head").iter().position(|name| name == "discharge_m3_s");
+    let column = named.expect("it has discharges");
+    let rows: Vec<csv::StringRecord> = table.records().map(|row| row.expect("it is a row")).collect();
+    assert_eq!(rows.len(), network.places());
+    let number = |row: &csv::StringRecord, column: usize| row[column].parse::<f64>().expect("it is a number");
+    let whole: f64 = rows.iter().map(|row| number(row, column)).sum();
+    let wanted: f64 =
+        network.reaches.iter().flat_map(|reach| &reach.places).map(|place| f64::from(place.discharge)).sum();
+    assert!((whole / wanted - 1.0).abs() < 1e-3, "{whole}, {wanted}");
+    // More than can be written is refused before anything is.
+    session.rivers.from_cells = 1.0;
+    let huge = Terrain::bare(Grid::from_fn(1500, 1400, |x, y| (x + y) as f32), 1.0, Edge::Open);
+    session.simulation.terrain = huge;
+    let error = Subject::new(&session, Dimensions::default(), &exports).expect_err("they are too many").to_string();
+    assert!(
+        error.contains("places, more than the 2000000 that are written; let them begin at more than 1 cells"),
+        "{error}"
+    );
 }
