@@ -1,7 +1,7 @@
 // The ground: a grid displaced by the height texture, with the side walls of the block. The same file serves the main
 // pass and the shadow pass.
 #import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
-#import thalweg::scene::{sun_color, ambient_light, hash, noise}
+#import thalweg::scene::{sun_color, ambient_light, sky_color, hash, noise}
 #import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
 
 #ifdef PREPASS_PIPELINE
@@ -28,6 +28,18 @@ struct Overlay {
 }
 
 @group(#{MATERIAL_BIND_GROUP}) @binding(3) var<uniform> overlay: Overlay;
+
+struct River {
+    // Colour of deep water; a: metres of clear water that swallow most of the red light.
+    color: vec4<f32>,
+    // Strength of the ripples, factors of mirror and glint, and seconds of the waves.
+    waves: vec4<f32>,
+}
+
+// The nearest river of a cell: direction of its flow in radians, how far the cell lies to its right and half its width, both in
+// cells, and its depth in metres. No width: no river.
+@group(#{MATERIAL_BIND_GROUP}) @binding(4) var channels: texture_2d<f32>;
+@group(#{MATERIAL_BIND_GROUP}) @binding(5) var<uniform> river: River;
 
 // Share of the sky that a cell sees, from how far the ground around rises above it at three distances.
 fn openness(cell: vec2<i32>) -> f32 {
@@ -225,6 +237,62 @@ fn arrow(cell: vec2<f32>) -> vec2<f32> {
     return vec2(1.0 - smoothstep(-pixel, pixel, away), 1.0 - smoothstep(0.02, 0.02 + 2.0 * pixel, away));
 }
 
+#ifdef RIVERS
+// A river at a pixel: how much of the pixel it covers, how wet its banks are, how deep it is there in metres, and its flow.
+struct Channel {
+    covers: f32,
+    bank: f32,
+    depth: f32,
+    flow: vec2<f32>,
+}
+
+// Each of the four cells around knows the middle of its river as a line. So banks are sharp at any distance.
+fn channel_at(cell: vec2<f32>, pixel: f32) -> Channel {
+    let last = vec2<i32>(textureDimensions(channels)) - 1;
+    let first = vec2<i32>(floor(cell));
+    let part = cell - floor(cell);
+    var sum = vec4(0.0);
+    var flow = vec2(0.0);
+    for (var corner = 0; corner < 4; corner++) {
+        let offset = vec2(corner & 1, corner >> 1u);
+        let known = textureLoad(channels, clamp(first + offset, vec2(0), last), 0);
+        let share = select(1.0 - part.x, part.x, offset.x == 1) * select(1.0 - part.y, part.y, offset.y == 1);
+        let weight = share * select(0.0, 1.0, known.z > 0.0);
+        let along = vec2(cos(known.x), sin(known.x));
+        let aside = known.y + dot(part - vec2<f32>(offset), vec2(-along.y, along.x));
+        sum += weight * vec4(abs(aside), known.z, known.w, 1.0);
+        flow += weight * along;
+    }
+    let mean = sum.xyz / max(sum.w, 1e-4);
+    // From afar a river stays as wide as a pixel, and fades instead.
+    let half_width = max(mean.y, 0.5 * pixel);
+    let seen = clamp(mean.y / half_width, 0.3, 1.0) * smoothstep(0.0, 0.2, sum.w);
+    let edge = 0.5 * pixel + 0.04 * mean.y;
+    var out: Channel;
+    out.covers = (1.0 - smoothstep(half_width - edge, half_width + edge, mean.x)) * seen;
+    let bank = mean.y + min(0.8 * mean.y, 0.6);
+    out.bank = (1.0 - smoothstep(mean.y, bank, mean.x)) * seen;
+    // Deepest in the middle.
+    let away = clamp(mean.x / max(half_width, 1e-4), 0.0, 1.0);
+    out.depth = mean.z * 1.5 * (1.0 - away * away);
+    out.flow = flow / max(length(flow), 1e-4);
+    return out;
+}
+
+// Small waves that drift with the flow, as a slope.
+fn river_waves(cell: vec2<f32>, flow: vec2<f32>, pixel: f32) -> vec2<f32> {
+    var slope = vec2(0.0);
+    for (var size = 0; size < 2; size++) {
+        let scale = array(3.0, 9.0)[size];
+        let at = scale * (cell - flow * river.waves.w * 0.35);
+        let near = 1.0 - smoothstep(0.2, 0.8, pixel * scale);
+        let here = noise(at);
+        slope += near * vec2(noise(at + vec2(0.35, 0.0)) - here, noise(at + vec2(0.0, 0.35)) - here);
+    }
+    return slope * river.waves.x * 6.0;
+}
+#endif
+
 @fragment
 fn fragment(in: VertexOutput) -> FragmentOutput {
 #ifdef SPLIT
@@ -236,6 +304,11 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     var normal = in.world_normal;
     var color: vec3<f32>;
     var open = 1.0;
+    // Width of a pixel on the ground, in cells.
+    let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
+#ifdef RIVERS
+    var channel = Channel();
+#endif
     if wall {
         normal = normalize(normal);
         color = wall_color(place, cell, normal);
@@ -248,6 +321,11 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         let here = look_around(cell);
         normal = here.normal;
         color = ground_color(place, here, in.world_normal.y);
+#ifdef RIVERS
+        channel = channel_at(cell, pixel);
+        // Banks are damp, and fall to the water.
+        color *= mix(vec3(1.0), vec3(0.66, 0.62, 0.57), channel.bank);
+#endif
 #ifdef RIPPLES
         if here.sand > 0.0 {
             let slope = ripples(place, here) * scene.wind.xy;
@@ -280,10 +358,24 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
     var light = color * (direct * facing + ambient_light(normal, scene) * open) + direct * highlight;
+#ifdef RIVERS
+    if channel.covers > 0.0 {
+        let waves = river_waves(cell, channel.flow, pixel);
+        // Water lies flatter than its bed.
+        let surface = normalize(mix(normal, vec3(0.0, 1.0, 0.0), 0.7) - vec3(waves.x, 0.0, waves.y));
+        let swallowed = 1.0 - exp(-2.5 * channel.depth / river.color.a);
+        let tint = mix(0.6 * color, river.color.rgb, 0.35 + 0.65 * swallowed);
+        let mirrored = reflect(-towards_eye, surface);
+        let sky = sky_color(normalize(vec3(mirrored.x, max(mirrored.y, 0.02), mirrored.z)), scene);
+        let facet = pow(1.0 - max(dot(surface, towards_eye), 0.0), 5.0);
+        let fresnel = clamp(river.waves.y * (0.02 + 0.98 * facet), 0.0, 1.0);
+        let glint = river.waves.z * pow(max(dot(surface, half_way), 0.0), 220.0) * 2.0;
+        let water = tint * (direct * max(dot(surface, sun), 0.0) + ambient_light(surface, scene) * open);
+        light = mix(light, mix(water, sky, fresnel) + direct * glint, channel.covers);
+    }
+#endif
     light = through_air(light, towards_eye, distance, scene);
 #ifdef RING
-    // Width of a pixel on the ground, in cells.
-    let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
     if !wall { light = with_ring(light, cell, pixel); }
 #endif
     var out: FragmentOutput;

@@ -503,7 +503,6 @@ fn the_built_in_real_map_is_the_file_that_it_was_made_from() {
     assert!(read("file") == read("scene"));
 }
 
-/// Pillow, tifffile, OpenImageIO and rasterio read what is written, and find the same heights at the same place on Earth.
 #[test]
 fn a_grown_range_measures_as_real_land_and_noise_does_not() {
     let folder = folder();
@@ -530,6 +529,7 @@ fn a_grown_range_measures_as_real_land_and_noise_does_not() {
     refuses(&still, &["no range can grow where nothing rises", "fluvial.uplift_rate above 0"]);
 }
 
+/// Pillow, tifffile, OpenImageIO and rasterio read what is written, and find the same heights and rivers at the same place on Earth.
 #[test]
 fn programs_of_others_read_the_results() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readers.py");
@@ -549,8 +549,11 @@ fn programs_of_others_read_the_results() {
         |y: usize| (0..48).map(|x| format!("{} ", 300 + (x * 7 + y * 13) % 90 + x * y % 11)).collect::<String>() + "\n";
     let text = header + &(0..40).map(row).collect::<String>();
     fs::write(folder.path().join("land.asc"), text).expect("it is writable");
-    let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,color,slope.r32";
-    succeeds(&[], &["build", "land.asc", "--ticks", "3", "--out", "out", "--save", save], folder.path());
+    let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,color,slope.r32,\
+        flow.r32,rivers.geojson,rivers.csv";
+    let rivers = ["--set", "rivers.from_cells=8"];
+    let arguments = ["build", "land.asc", "--ticks", "3", "--out", "out", "--save", save];
+    succeeds(&[], &[&arguments[..], &rivers].concat(), folder.path());
     let hole = |y: usize| {
         let cells = row(y);
         let words = cells.split_whitespace().enumerate();

@@ -3,6 +3,7 @@
 Run by tests/cli.rs: readers.py FOLDER WEST NORTH CELL SQUARE. The map in FOLDER lies on Earth. That in SQUARE lies nowhere, has 48 × 40
 cells of 30 m, of which the first 5 × 6 have no data, and was saved as a square for Unity.
 """
+import csv
 import json
 import sys
 
@@ -11,6 +12,7 @@ import OpenImageIO
 import rasterio
 import tifffile
 from PIL import Image
+from rasterio.features import rasterize
 
 folder, west, north, cell, square = sys.argv[1], *map(float, sys.argv[2:5]), sys.argv[5]
 sidecar = json.load(open(f"{folder}/height.json"))
@@ -51,6 +53,24 @@ assert numpy.array(Image.open(f"{folder}/color.png")).shape == (height, width, 3
 slope = numpy.fromfile(f"{folder}/slope.r32", "<f4").reshape(height, width)
 down = (raw[2:, 1:-1] - raw[:-2, 1:-1]) / (2 * sidecar_cell)
 assert numpy.abs(numpy.degrees(numpy.arctan(numpy.hypot(inner, down))) - slope[1:-1, 1:-1]).max() < 0.01
+# Rivers that are drawn into the map's own grid lie where much water flows.
+rivers = [feature["geometry"] for feature in json.load(open(f"{folder}/rivers.geojson"))["features"]]
+with rasterio.open(f"{folder}/height.tif") as grid:
+    drawn = rasterize(rivers, out_shape=(height, width), transform=grid.transform, all_touched=True)
+flow = numpy.exp(numpy.fromfile(f"{folder}/flow.r32", "<f4").reshape(height, width))
+# Lines are smoothed, so that they may miss the corner of a cell; and the map of flow does not lead over hollows as rivers do.
+padded = numpy.pad(drawn, 1)
+beside = numpy.max([padded[y : y + height, x : x + width] for y in range(3) for x in range(3)], axis=0)
+found = (len(rivers), (flow > 9).sum(), drawn[flow > 9].mean(), beside[flow > 9].mean(), drawn[flow < 3].mean())
+assert found[0] > 3 and found[1] > 20 and found[2] > 0.75 and found[3] > 0.85 and found[4] < 0.15, found
+rows = list(csv.DictReader(open(f"{folder}/rivers.csv", newline="")))
+places = [place for river in rivers for place in river["coordinates"]]
+assert len(rows) == len(places)
+for row, place in zip(rows, places):
+    wanted = (west + float(row["x_m"]) / sidecar_cell * cell, north - float(row["y_m"]) / sidecar_cell * cell, float(row["height_m"]))
+    assert all(abs(a - b) < limit for a, b, limit in zip(place, wanted, (cell / 100, cell / 100, 1e-3))), (place, wanted)
+    assert float(row["width_m"]) > 0 and row["lake"] in ("true", "false")
+
 for name in ("height", "discharge"):
     raw = numpy.fromfile(f"{square}/{name}.r32", "<f4").reshape(65, 65)
     sidecar = json.load(open(f"{square}/{name}.json"))

@@ -302,7 +302,8 @@ mod tests {
             let later = Copied::copied(&mut session, Some(&state)).pack();
             let start = Layer::Start.key();
             let one = |map: &str| std::ptr::eq(state.maps[map].bytes(), later.maps[map].bytes());
-            assert!(one(start) && state.maps.keys().any(|map| !one(map)), "{name}");
+            let rests = session.simulation.slots.iter().all(|slot| !slot.enabled);
+            assert!(one(start) && state.maps.keys().any(|map| !one(map)) != rests, "{name}");
             assert_eq!(later.maps[start].memory(), state.maps[start].bytes().len() / 2);
             let fresh = State::packed(&mut session);
             assert!(fresh.maps.iter().all(|(map, packed)| packed.bytes() == later.maps[map].bytes()), "{name}");

@@ -3,6 +3,7 @@
 
 pub mod amount;
 mod brush;
+mod channels;
 mod command;
 mod document;
 mod fault;
@@ -27,6 +28,7 @@ use bevy::prelude::*;
 
 pub use self::{
     brush::{BrushCursor, BrushRing, Brushes, Held, Touch},
+    channels::Channels,
     command::{
         Before, BrushCommand, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand, ViewCommand,
         WindowCommand, Workspace,
@@ -327,6 +329,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Record>()
         .init_resource::<Rivers>()
         .init_resource::<RiverTrace>()
+        .init_resource::<Channels>()
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
         .init_resource::<Document>()
@@ -360,6 +363,7 @@ pub fn plugin(app: &mut App) {
                         .chain()
                         .run_if(nothing_grows),
                     rivers::study,
+                    channels::follow,
                     overlay::follow_ticks,
                 )
                     .chain()

@@ -12,13 +12,17 @@
 use bevy_reflect::Reflect;
 
 use super::{drainage::Drainage, grid::Grid, stencil::Border, terrain::Terrain};
-use crate::params::knob;
+use crate::params::{choice, knob};
 
 /// Exponents of width and depth over discharge.
 const WIDER: f32 = 0.5;
 const DEEPER: f32 = 0.4;
 /// How often a line is smoothed; each time, a place moves half the way to the middle of its neighbours.
 const SMOOTHINGS: usize = 3;
+/// Rivers are drawn over their beds as far as this beyond their banks, in cells: so all four cells around a bank know of it.
+const BEYOND: f32 = 1.5;
+/// Half the width of the widest river that is drawn, in cells.
+const WIDEST: f32 = 48.0;
 /// Said of a cell at which no reach begins.
 const NONE: u32 = u32::MAX;
 
@@ -27,6 +31,9 @@ const LEOPOLD: &str = "Leopold & Maddock 1953; the value is ours";
 /// Where rivers begin, and how wide and deep they are.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RiverParams {
+    /// Whether rivers are drawn where the water would run, also while none is simulated.
+    #[reflect(@choice().source("ours").main())]
+    pub shown: bool,
     /// Water of so many cells makes a river. Low draws every gully, high the large rivers alone.
     #[reflect(@knob(1.0..=10_000.0).unit("cells").symbol("A").source("ours").log().main())]
     pub from_cells: f32,
@@ -44,7 +51,7 @@ pub struct RiverParams {
 
 impl Default for RiverParams {
     fn default() -> Self {
-        Self { from_cells: super::measure::CHANNEL as f32, runoff: 1.0, width: 5.0, depth: 0.3 }
+        Self { shown: false, from_cells: super::measure::CHANNEL as f32, runoff: 1.0, width: 5.0, depth: 0.3 }
     }
 }
 
@@ -103,6 +110,19 @@ pub struct Network {
     pub reaches: Vec<Reach>,
 }
 
+/// The river nearest to a cell, if it is near enough to be drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Nearest {
+    /// Direction of the flow, in radians from the map's right towards its lower side.
+    pub heading: f32,
+    /// How far the cell's middle lies to the right of the river's, seen downstream, in cells.
+    pub aside: f32,
+    /// Half the width, in cells; 0 where there is no river.
+    pub half_width: f32,
+    /// In metres.
+    pub depth: f32,
+}
+
 /// What is known of the rivers' cells.
 struct Rivers<'a> {
     params: &'a RiverParams,
@@ -123,6 +143,60 @@ impl Network {
         let cell_size = f64::from(terrain.cell_size);
         let rivers = Rivers { params, drainage, border, ground: terrain.ground(), areas, cell_size };
         rivers.network()
+    }
+
+    /// The nearest river of every cell of the terrain that the rivers were found on, row by row.
+    pub fn nearest(&self, border: Border, cell_size: f32) -> Vec<Nearest> {
+        let mut cells = vec![Nearest::default(); border.width * border.height];
+        let mut beyond = vec![f32::INFINITY; cells.len()];
+        let on_map = |place, count| border.edge.index(place, count);
+        for Reach { places, .. } in &self.reaches {
+            let middle = |place: &Place| place.at.map(|at| (at / f64::from(cell_size) - 0.5) as f32);
+            let middles: Vec<[f32; 2]> = places.iter().map(middle).collect();
+            // Along the line through the places before and after.
+            let heading = |place: usize| {
+                let [from, to] = [middles[place.saturating_sub(1)], middles[(place + 1).min(middles.len() - 1)]];
+                [to[0] - from[0], to[1] - from[1]]
+            };
+            for (index, ends) in places.windows(2).enumerate() {
+                let half = |place: &Place| (0.5 * place.width / cell_size).min(WIDEST);
+                let ([from, to], [first, last]) =
+                    ([middles[index], middles[index + 1]], [half(&ends[0]), half(&ends[1])]);
+                let way = [to[0] - from[0], to[1] - from[1]];
+                let length = (way[0] * way[0] + way[1] * way[1]).max(f32::MIN_POSITIVE);
+                let reach = first.max(last) + BEYOND;
+                let span = |axis: usize| {
+                    let [low, high] = [from[axis].min(to[axis]) - reach, from[axis].max(to[axis]) + reach];
+                    low.ceil() as isize..=high.floor() as isize
+                };
+                let headings = [heading(index), heading(index + 1)];
+                for row in span(1) {
+                    for column in span(0) {
+                        let Some((x, y)) = on_map(column, border.width).zip(on_map(row, border.height)) else {
+                            continue;
+                        };
+                        let cell = y * border.width + x;
+                        let [x, y] = [column as f32 - from[0], row as f32 - from[1]];
+                        let share = ((x * way[0] + y * way[1]) / length).clamp(0.0, 1.0);
+                        let [x, y] = [x - share * way[0], y - share * way[1]];
+                        let mix = |from: f32, to: f32| from + share * (to - from);
+                        let (away, half_width) = ((x * x + y * y).sqrt(), mix(first, last));
+                        if away - half_width <= BEYOND && away - half_width < beyond[cell] {
+                            beyond[cell] = away - half_width;
+                            let [along, down] = [0, 1].map(|axis| mix(headings[0][axis], headings[1][axis]));
+                            let right = y * along - x * down >= 0.0;
+                            cells[cell] = Nearest {
+                                heading: libm::atan2f(down, along),
+                                aside: if right { away } else { -away },
+                                half_width,
+                                depth: mix(ends[0].depth, ends[1].depth),
+                            };
+                        }
+                    }
+                }
+            }
+        }
+        cells
     }
 
     /// Number of places of all reaches.
@@ -320,6 +394,28 @@ mod tests {
                     "{edge:?}: {lakes} lakes, {through} confluences"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn cells_know_the_middle_and_the_width_of_the_river_beside_them() {
+        for edge in [Edge::Open, Edge::Wrap] {
+            let terrain = fork(edge);
+            let network = Network::of(&terrain, &RiverParams { width: 20.0, ..params(300.0) });
+            let cells = network.nearest(Border::of(&terrain), terrain.cell_size);
+            let here = |x: usize, y: usize| cells[y * 61 + x];
+            // Below the confluence the river runs down in the middle, from left to right over so many columns.
+            let middle = here(30, 70);
+            assert!(
+                (middle.heading - std::f32::consts::FRAC_PI_2).abs() < 0.2 && middle.half_width > 0.2,
+                "{middle:?}"
+            );
+            assert!(middle.aside.abs() < 0.5 && middle.depth > 0.1);
+            // Looking down the picture, the right side is the map's left.
+            let [left, right] = [here(29, 70), here(31, 70)];
+            assert!(left.aside > 0.5 && right.aside < -0.5, "{left:?} {right:?}");
+            assert!((left.aside - middle.aside - 1.0).abs() < 0.2 && here(10, 70) == Nearest::default());
+            assert!(cells.iter().filter(|cell| cell.half_width > 0.0).count() > 200);
         }
     }
 

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use super::{
     ViewSystems,
+    channels::RiverNumbers,
     material::{Variant, shader, specialize, update},
     numbers::{self, Layout, SceneNumbers},
     overlay::{Motions, OverlayNumbers},
@@ -44,16 +45,21 @@ pub(super) struct GroundMaterial {
     pub motion: Handle<Image>,
     #[uniform(3)]
     pub overlay: OverlayNumbers,
+    #[texture(4, sample_type = "float", filterable = false)]
+    pub channels: Handle<Image>,
+    #[uniform(5)]
+    pub river: RiverNumbers,
 }
 
 impl From<&GroundMaterial> for Variant {
-    fn from(GroundMaterial { scene, overlay, .. }: &GroundMaterial) -> Self {
+    fn from(GroundMaterial { scene, overlay, river, .. }: &GroundMaterial) -> Self {
         Self::with(&[
             ("SPLIT", scene.is_split()),
             ("SHADOWS", scene.has_shadows()),
             ("RIPPLES", scene.has_ripples()),
             ("OVERLAY", overlay.has_values()),
             ("ARROWS", overlay.has_arrows()),
+            ("RIVERS", river.are_drawn()),
             ("RING", scene.has_ring()),
         ])
     }
@@ -183,6 +189,8 @@ impl BlockAssets<'_, '_> {
             layers: layers.clone(),
             motion: self.motions.still.clone(),
             overlay: OverlayNumbers::default(),
+            channels: self.motions.still.clone(),
+            river: RiverNumbers::default(),
         });
         let surface = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), RenderLayers::layer(layer));
         let entity = self.commands.spawn((surface, NoFrustumCulling)).id();

@@ -1,6 +1,7 @@
 //! What is seen: the ground, the sky and the light, the camera.
 
 pub mod camera;
+mod channels;
 mod ground;
 mod material;
 mod numbers;
@@ -57,6 +58,7 @@ pub(super) fn plugin(app: &mut App) {
         ground::plugin,
         surroundings::plugin,
         overlay::plugin,
+        channels::plugin,
         pick::plugin,
         tracks::plugin,
         water::plugin,

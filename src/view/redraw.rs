@@ -19,7 +19,7 @@ use bevy::{
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
 use crate::runtime::{
-    BrushCursor, Brushes, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown, ViewCommand,
+    BrushCursor, Brushes, Channels, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown, ViewCommand,
 };
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
@@ -62,6 +62,7 @@ struct Seen<'w, 's> {
     view: Res<'w, FreeView>,
     preferences: Res<'w, Preferences>,
     overlay: Res<'w, Overlay>,
+    channels: Res<'w, Channels>,
     cursor: Res<'w, BrushCursor>,
     brushes: Res<'w, Brushes>,
     commands: MessageReader<'w, 's, Command>,
@@ -72,7 +73,11 @@ impl Seen<'_, '_> {
     fn changed(&mut self) -> bool {
         let asked = self.commands.read().any(|command| *command == ViewCommand::TakePicture);
         let changed = self.live.is_changed() || self.shown.is_changed() || self.preferences.is_changed();
-        let changed = changed || self.overlay.is_changed() || self.cursor.is_changed() || self.brushes.is_changed();
+        let changed = changed
+            || self.overlay.is_changed()
+            || self.channels.is_changed()
+            || self.cursor.is_changed()
+            || self.brushes.is_changed();
         asked || changed || self.view.is_changed() || self.compiling.0.load(Ordering::Relaxed)
     }
 }

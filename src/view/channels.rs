@@ -1,0 +1,110 @@
+//! Rivers on the ground: the texture of the nearest river of every cell, and the numbers of their water.
+
+use std::sync::Arc;
+
+use bevy::{prelude::*, render::render_resource::ShaderType};
+use rayon::prelude::*;
+
+use super::{
+    ViewSystems,
+    ground::{Blocks, GroundMaterial, layer_image, show_heights},
+    material::update,
+    overlay::Motions,
+};
+use crate::{
+    look::WaterLook,
+    runtime::{Before, Channels, Live, Overlay, Shown, TICKS_PER_SECOND},
+    sim::network::Nearest,
+};
+
+/// `River` in `shaders/terrain.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct RiverNumbers {
+    color: Vec4,
+    waves: Vec4,
+}
+
+impl RiverNumbers {
+    fn new(look: &WaterLook, ticks: u64) -> Self {
+        let color = Color::srgb_from_array(look.color).to_linear().to_vec3();
+        let clock = (ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32;
+        Self { color: color.extend(look.clarity), waves: Vec4::new(look.ripples, look.mirror, look.glint, clock) }
+    }
+
+    pub(super) fn are_drawn(&self) -> bool {
+        self.color.w > 0.0
+    }
+}
+
+/// The textures, one for each block, and what they were made of.
+#[derive(Resource, Default)]
+struct Textures(Vec<Option<(Handle<Image>, Arc<Vec<Nearest>>)>>);
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Textures>().add_systems(Update, show.in_set(ViewSystems::Show).after(show_heights));
+}
+
+/// Brings the rivers to the screen. The start, and what is shown over the ground, have none.
+fn show(
+    (live, channels, overlay, shown): (Res<Live>, Res<Channels>, Res<Overlay>, Res<Shown>),
+    (blocks, motions): (Res<Blocks>, Res<Motions>),
+    mut textures: ResMut<Textures>,
+    mut images: ResMut<Assets<Image>>,
+    mut materials: ResMut<Assets<GroundMaterial>>,
+) {
+    if !(live.is_changed()
+        || channels.is_changed()
+        || overlay.is_changed()
+        || blocks.is_changed()
+        || shown.is_changed())
+    {
+        return;
+    }
+    let count = blocks.materials().count();
+    textures.0.resize(count, None);
+    for (index, (material, texture)) in blocks.materials().zip(&mut textures.0).enumerate() {
+        let Some(session) = live.all().get(index) else { continue };
+        let terrain = &session.simulation.terrain;
+        let fits = |map: &&Arc<Vec<Nearest>>| map.len() == terrain.bedrock.len();
+        let drawn = session.rivers.shown && shown.0 != Before::Alone && !overlay.on();
+        let map = channels.maps.get(index).and_then(Option::as_ref).filter(fits).filter(|_| drawn);
+        let Some(map) = map else {
+            *texture = None;
+            let still = &motions.still;
+            update(&mut materials, material, |material| {
+                (material.channels, material.river) = (still.clone(), RiverNumbers::default());
+            });
+            continue;
+        };
+        if texture.as_ref().is_none_or(|(_, of)| !Arc::ptr_eq(of, map)) {
+            let size = (terrain.width(), terrain.height());
+            let same_size = |image: &Image| image.size() == UVec2::new(size.0 as u32, size.1 as u32);
+            let old = texture.take().map(|(handle, _)| handle);
+            let handle = match old.filter(|handle| images.get(handle).is_some_and(same_size)) {
+                Some(handle) => {
+                    if let Some(mut image) = images.get_mut(&handle) {
+                        image.data = Some(texels(map));
+                    }
+                    handle
+                }
+                None => images.add(layer_image(size, texels(map))),
+            };
+            *texture = Some((handle, Arc::clone(map)));
+        }
+        let Some((image, _)) = texture else { continue };
+        let numbers = RiverNumbers::new(&session.water_look, live.ticks());
+        update(&mut materials, material, |material| {
+            (material.channels, material.river) = (image.clone(), numbers);
+        });
+    }
+}
+
+/// The texels as the shader reads them.
+fn texels(map: &[Nearest]) -> Vec<u8> {
+    let mut bytes = vec![0; 16 * map.len()];
+    bytes.par_chunks_mut(16).with_min_len(1 << 12).zip(map).for_each(|(texel, cell)| {
+        let Nearest { heading, aside, half_width, depth } = *cell;
+        texel.copy_from_slice([heading, aside, half_width, depth].map(f32::to_le_bytes).as_flattened());
+    });
+    bytes
+}
