@@ -127,7 +127,7 @@ fn main() {
                 tool.title()
             );
         }
-        let copied = median(|| drop(std::hint::black_box(Copied::copied(session))));
+        let copied = median(|| drop(std::hint::black_box(Copied::copied(session, None))));
         let begun = Instant::now();
         let packed = State::packed(session);
         let packing = begun.elapsed().as_secs_f64() * 1e3 - copied;

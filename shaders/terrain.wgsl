@@ -253,20 +253,23 @@ fn channel_at(cell: vec2<f32>, pixel: f32) -> Channel {
     let part = cell - floor(cell);
     var sum = vec4(0.0);
     var flow = vec2(0.0);
+    var knows = 0.0;
     for (var corner = 0; corner < 4; corner++) {
         let offset = vec2(corner & 1, corner >> 1u);
         let known = textureLoad(channels, clamp(first + offset, vec2(0), last), 0);
         let share = select(1.0 - part.x, part.x, offset.x == 1) * select(1.0 - part.y, part.y, offset.y == 1);
-        let weight = share * select(0.0, 1.0, known.z > 0.0);
         let along = vec2(cos(known.x), sin(known.x));
         let aside = known.y + dot(part - vec2<f32>(offset), vec2(-along.y, along.x));
+        // Where the corners know different rivers, the one that is nearest counts.
+        let weight = (share + 0.02) * exp2(clamp(8.0 * (known.z - abs(aside)), -40.0, 40.0)) * select(0.0, 1.0, known.z > 0.0);
+        knows += share * select(0.0, 1.0, known.z > 0.0);
         sum += weight * vec4(abs(aside), known.z, known.w, 1.0);
         flow += weight * along;
     }
-    let mean = sum.xyz / max(sum.w, 1e-4);
+    let mean = sum.xyz / max(sum.w, 1e-20);
     // From afar a river stays as wide as a pixel, and fades instead.
     let half_width = max(mean.y, 0.5 * pixel);
-    let seen = clamp(mean.y / half_width, 0.3, 1.0) * smoothstep(0.0, 0.2, sum.w);
+    let seen = clamp(mean.y / half_width, 0.3, 1.0) * smoothstep(0.0, 0.2, knows);
     let edge = 0.5 * pixel + 0.04 * mean.y;
     var out: Channel;
     out.covers = (1.0 - smoothstep(half_width - edge, half_width + edge, mean.x)) * seen;
@@ -285,11 +288,11 @@ fn river_waves(cell: vec2<f32>, flow: vec2<f32>, pixel: f32) -> vec2<f32> {
     for (var size = 0; size < 2; size++) {
         let scale = array(3.0, 9.0)[size];
         let at = scale * (cell - flow * river.waves.w * 0.35);
-        let near = 1.0 - smoothstep(0.2, 0.8, pixel * scale);
+        let near = 1.0 - smoothstep(0.08, 0.35, pixel * scale);
         let here = noise(at);
         slope += near * vec2(noise(at + vec2(0.35, 0.0)) - here, noise(at + vec2(0.0, 0.35)) - here);
     }
-    return slope * river.waves.x * 6.0;
+    return slope * river.waves.x * 2.5;
 }
 #endif
 
@@ -364,7 +367,7 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         // Water lies flatter than its bed.
         let surface = normalize(mix(normal, vec3(0.0, 1.0, 0.0), 0.7) - vec3(waves.x, 0.0, waves.y));
         let swallowed = 1.0 - exp(-2.5 * channel.depth / river.color.a);
-        let tint = mix(0.6 * color, river.color.rgb, 0.35 + 0.65 * swallowed);
+        let tint = mix(0.55 * color, river.color.rgb, 0.55 + 0.45 * swallowed);
         let mirrored = reflect(-towards_eye, surface);
         let sky = sky_color(normalize(vec3(mirrored.x, max(mirrored.y, 0.02), mirrored.z)), scene);
         let facet = pow(1.0 - max(dot(surface, towards_eye), 0.0), 5.0);

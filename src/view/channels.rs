@@ -36,9 +36,16 @@ impl RiverNumbers {
     }
 }
 
-/// The textures, one for each block, and what they were made of.
+/// The textures, one for each block that has rivers.
 #[derive(Resource, Default)]
-struct Textures(Vec<Option<(Handle<Image>, Arc<Vec<Nearest>>)>>);
+struct Textures(Vec<Option<Texture>>);
+
+/// A texture, and what it was made of.
+#[derive(Clone)]
+struct Texture {
+    image: Handle<Image>,
+    of: Arc<Vec<Nearest>>,
+}
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Textures>().add_systems(Update, show.in_set(ViewSystems::Show).after(show_heights));
@@ -76,11 +83,11 @@ fn show(
             });
             continue;
         };
-        if texture.as_ref().is_none_or(|(_, of)| !Arc::ptr_eq(of, map)) {
+        if texture.as_ref().is_none_or(|texture| !Arc::ptr_eq(&texture.of, map)) {
             let size = (terrain.width(), terrain.height());
             let same_size = |image: &Image| image.size() == UVec2::new(size.0 as u32, size.1 as u32);
-            let old = texture.take().map(|(handle, _)| handle);
-            let handle = match old.filter(|handle| images.get(handle).is_some_and(same_size)) {
+            let old = texture.take().map(|texture| texture.image);
+            let image = match old.filter(|image| images.get(image).is_some_and(same_size)) {
                 Some(handle) => {
                     if let Some(mut image) = images.get_mut(&handle) {
                         image.data = Some(texels(map));
@@ -89,9 +96,9 @@ fn show(
                 }
                 None => images.add(layer_image(size, texels(map))),
             };
-            *texture = Some((handle, Arc::clone(map)));
+            *texture = Some(Texture { image, of: Arc::clone(map) });
         }
-        let Some((image, _)) = texture else { continue };
+        let Some(Texture { image, .. }) = texture else { continue };
         let numbers = RiverNumbers::new(&session.water_look, live.ticks());
         update(&mut materials, material, |material| {
             (material.channels, material.river) = (image.clone(), numbers);
