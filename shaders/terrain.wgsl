@@ -371,7 +371,8 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         let mirrored = reflect(-towards_eye, surface);
         let sky = sky_color(normalize(vec3(mirrored.x, max(mirrored.y, 0.02), mirrored.z)), scene);
         let facet = pow(1.0 - max(dot(surface, towards_eye), 0.0), 5.0);
-        let fresnel = clamp(river.waves.y * (0.02 + 0.98 * facet), 0.0, 1.0);
+        // Waves that are too small to be seen turn some of the water towards the sky.
+        let fresnel = clamp(river.waves.y * (0.12 + 0.88 * facet), 0.0, 1.0);
         let glint = river.waves.z * pow(max(dot(surface, half_way), 0.0), 220.0) * 2.0;
         let water = tint * (direct * max(dot(surface, sun), 0.0) + ambient_light(surface, scene) * open);
         light = mix(light, mix(water, sky, fresnel) + direct * glint, channel.covers);

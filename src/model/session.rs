@@ -175,6 +175,7 @@ impl Session {
             let [params, _] = slot.process.settings_mut();
             params::follow((key, params), fresh.params(), cells, &wanted);
         }
+        params::follow(("rivers", &mut self.rivers), &RiverParams::default(), cells, &wanted);
     }
 
     /// The program's defaults on a map of this size.
@@ -470,19 +471,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_particles_follow_the_cells() {
+    fn numbers_of_particles_and_where_rivers_begin_follow_the_cells() {
         let sized = |size| Session::open("round-hill", &Options { size, ..Options::default() }).expect("built in");
         let numbers = |session: &Session| {
             let all = session.all_parameters();
-            ["droplets.per_tick", "droplets.total", "wind.per_tick"].map(|path| all[path].parse::<u32>().unwrap_or(0))
+            ["droplets.per_tick", "droplets.total", "wind.per_tick", "rivers.from_cells"]
+                .map(|path| all[path].parse::<u32>().unwrap_or(0))
         };
         let mut session = sized(None);
-        assert_eq!(numbers(&session), [1000, 200_000, 1024]);
-        assert_eq!(numbers(&sized(Some((1024, 512)))), [8000, 1_600_000, 8192]);
+        assert_eq!(numbers(&session), [1000, 200_000, 1024, 100]);
+        assert_eq!(numbers(&sized(Some((1024, 512)))), [8000, 1_600_000, 8192, 800]);
         // What is as stated comes back as stated, however small the map was; what is not is multiplied.
         session.set("wind.per_tick", "500").expect("in range");
         session.resize(33);
-        assert_eq!(numbers(&session), [17, 3323, 8]);
+        assert_eq!(numbers(&session), [17, 3323, 8, 2]);
         session.write("terrain", "width", &Value::Number(256.0));
         session.resize(512);
         session.set("terrain.height", "512").expect("in range");

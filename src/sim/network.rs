@@ -35,7 +35,7 @@ pub struct RiverParams {
     #[reflect(@choice().source("ours").main())]
     pub shown: bool,
     /// Water of so many cells makes a river. Low draws every gully, high the large rivers alone.
-    #[reflect(@knob(1.0..=10_000.0).unit("cells").symbol("A").source("ours").log().main())]
+    #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("ours").log().main().grows())]
     pub from_cells: f32,
     /// Water that runs off when the rivers fill their beds. High makes them wide and deep.
     #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("ours").log().main())]

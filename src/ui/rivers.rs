@@ -15,7 +15,6 @@ use crate::{
     runtime::{Command, ShowCommand, amount::area},
     sim::{
         measure::{Fit, Reading, Study, score},
-        network::RiverParams,
         process::fluvial,
         quantity::Quantity,
     },
@@ -26,7 +25,7 @@ pub const PANEL: Panel = Panel { key: "rivers", title: "Rivers", workspaces: EVE
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     memory.rivers_seen = true;
     let (mut asked, rivers) = (Vec::new(), &state.rivers);
-    let (now, fresh) = (&state.live.chosen().rivers, RiverParams::default());
+    let (now, fresh) = (&state.live.chosen().rivers, state.live.chosen().defaults().rivers);
     asked.extend(set("rivers", group_ui(ui, ("rivers", now), ("rivers", &fresh), false)));
     ui.horizontal_wrapped(|ui| {
         for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
