@@ -59,7 +59,7 @@ use terrain::{Layer, Terrain};
 pub struct Slot {
     /// The process.
     pub process: Box<dyn AnyProcess>,
-    /// Whether ticks run it.
+    /// Whether ticks run it. Switched off in the middle of its part of a tick, it finishes that.
     pub enabled: bool,
     /// Whether it leaves alone what the mask covers.
     pub limited: bool,
@@ -67,11 +67,18 @@ pub struct Slot {
     pub seconds: f64,
     /// What it must leave alone under the mask, before its part of the present tick, if it is limited.
     before: Option<Vec<(Layer, Grid)>>,
+    /// Whether it has begun its part of the present tick and not finished it.
+    begun: bool,
 }
 
 impl Slot {
     fn new(process: Box<dyn AnyProcess>) -> Self {
-        Self { process, enabled: false, limited: false, seconds: 0.0, before: None }
+        Self { process, enabled: false, limited: false, seconds: 0.0, before: None, begun: false }
+    }
+
+    /// Whether a tick works on it.
+    fn runs(&self) -> bool {
+        self.enabled || self.begun
     }
 
     /// The process's key.
@@ -296,7 +303,7 @@ impl Simulation {
     /// Goes on to the next process that is on.
     fn skip_idle(&mut self) {
         while let Some(cursor) = self.cursor
-            && self.slots.get(cursor.process).is_some_and(|slot| !slot.enabled)
+            && self.slots.get(cursor.process).is_some_and(|slot| !slot.runs())
         {
             self.advance(cursor.process);
         }
@@ -312,7 +319,10 @@ impl Simulation {
         if self.cursor.is_none() && self.fault.is_none() {
             self.cursor = Some(Cursor::default());
             self.covered = None;
-            self.slots.iter_mut().for_each(|slot| slot.process.begin_tick());
+            for slot in &mut self.slots {
+                slot.begun = false;
+                slot.process.begin_tick();
+            }
         }
     }
 
@@ -325,15 +335,12 @@ impl Simulation {
         self.pauses = false;
         let water_flows = self.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
         let slot = &mut self.slots[process];
-        if !slot.enabled {
-            // What it did before it was switched off stays within the mask.
-            if let Some(before) = slot.before.take() {
-                self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
-            }
+        if !slot.runs() {
             self.cursor = Some(Cursor { process: process + 1, stage: 0 });
             return true;
         }
         let started = Instant::now();
+        slot.begun = true;
         if slot.limited && slot.before.is_none() && self.terrain.mask.is_some() {
             slot.before = Some(edit::masked(&self.terrain));
         }
@@ -377,6 +384,7 @@ impl Simulation {
             }
         }
         let finished = cursor.stage + 1 == slot.process.info().stages.len();
+        slot.begun = !finished;
         if finished && let Some(before) = slot.before.take() {
             // What the mask holds back is no work of nature: it is booked like one of the hand.
             self.ledger.solid.edits += edit::hold_back(&mut self.terrain, &before) * self.terrain.cell_area();
@@ -409,7 +417,7 @@ impl Simulation {
     /// The process and stage that will run next; `None` between ticks.
     pub fn next_stage(&self) -> Option<(&'static str, &'static str)> {
         let cursor = self.cursor?;
-        let mut slots = self.slots.iter().enumerate().skip(cursor.process).filter(|(_, slot)| slot.enabled);
+        let mut slots = self.slots.iter().enumerate().skip(cursor.process).filter(|(_, slot)| slot.runs());
         let (process, slot) = slots.next()?;
         let (info, stage) = (slot.process.info(), if process == cursor.process { cursor.stage } else { 0 });
         Some((info.title, info.stages.get(stage)?.name))

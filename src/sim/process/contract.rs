@@ -217,6 +217,35 @@ fn the_layers_that_are_read_are_those_that_are_declared() {
 }
 
 #[test]
+fn what_is_switched_off_in_its_part_of_a_tick_finishes_that_to_the_bit() {
+    // Large enough for several parts of a stage.
+    let terrain = hills(600, Edge::Open);
+    for (key, settings) in variants() {
+        let ran = |switched_off_after: Option<usize>| {
+            let mut run = run(&terrain, key, &settings, 1, 2);
+            run.begin_tick();
+            let process = run.slots.iter().position(|slot| slot.key() == key).expect("it is in the catalogue");
+            (0..process).for_each(|process| assert!(run.advance(process)));
+            let mut steps = 0;
+            while Some(steps) != switched_off_after && !run.advance(process) {
+                steps += 1;
+            }
+            if switched_off_after.is_some() {
+                run.slots[process].enabled = false;
+            }
+            run.tick();
+            assert!(run.between_ticks() && run.ticks() == 2);
+            (bits(&run), run.ledger.clone(), steps)
+        };
+        let (wanted, ledger, steps) = ran(None);
+        for after in [1, steps / 2, steps.saturating_sub(1)].into_iter().filter(|after| (1..=steps).contains(after)) {
+            let (found, books, _) = ran(Some(after));
+            assert!(found == wanted && books == ledger, "{key} {settings:?}: after {after} of {steps} steps");
+        }
+    }
+}
+
+#[test]
 fn flat_bare_bedrock_stays_flat() {
     for edge in [Edge::Wall, Edge::Open] {
         let terrain = Terrain::bare(Grid::filled(48, 40, 100.0), 10.0, edge);
