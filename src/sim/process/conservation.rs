@@ -145,3 +145,37 @@ fn processes_together_keep_the_solids_whatever_the_sliders_say() {
     let keys: Vec<&str> = catalogue().iter().map(|process| process.info().key).collect();
     try_out(&keys, 15);
 }
+
+#[test]
+fn settings_that_change_in_the_middle_of_a_tick_leave_the_account_whole() {
+    for process in catalogue() {
+        let key = process.info().key;
+        let faults = (0..vectors()).filter_map(|number| {
+            let (mut run, start, mut said) = random_run(&[key], number, 2);
+            let mut stream = Stream::new(number, key, 1);
+            let place = run.slots.iter().position(|slot| slot.key() == key).expect("it is in the catalogue");
+            run.begin_tick();
+            (0..place).for_each(|process| assert!(run.advance(process)));
+            let steps = 1 + stream.below(6);
+            for _ in 0..steps {
+                run.advance(place);
+            }
+            said += &format!("\n  after {steps} steps of the third tick:");
+            let group = run.groups().into_iter().find(|(group, _)| *group == key).expect("it is in the catalogue");
+            let kept = ["mode", "per_tick"];
+            let all = walk(group).into_iter().filter(|parameter| !kept.contains(&parameter.name));
+            let changes: Vec<(String, String)> =
+                all.map(|parameter| (parameter.path.clone(), random_value(&parameter, &mut stream))).collect();
+            for (path, value) in changes {
+                set(&mut run, &path, &value);
+                said += &format!(" {path}={value}");
+            }
+            (0..2).for_each(|_| run.tick());
+            assert_healthy(&run, &said);
+            let whole = start + run.ledger.solid.sum(|row| row.inflow);
+            fault(&run, start, whole).map(|fault| format!("{said}\n  {fault}"))
+        });
+        let faults: Vec<String> = faults.collect();
+        assert!(faults.is_empty(), "{} of {} runs:\n{}", faults.len(), vectors(), faults.join("\n"));
+    }
+}
