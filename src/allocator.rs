@@ -47,6 +47,31 @@ fn taken(piece: *mut u8, bytes: usize) -> *mut u8 {
     piece
 }
 
+/// Pieces from this size on, in bytes, are asked for in pages of 2 MiB: particles come to places all over them, and the processor keeps
+/// the addresses of a few thousand pages at hand.
+#[cfg(target_os = "linux")]
+const HUGE: usize = 4 * PAGE;
+#[cfg(target_os = "linux")]
+const PAGE: usize = 1 << 21;
+
+/// Asks the system for large pages, which it may refuse.
+#[cfg(target_os = "linux")]
+fn in_large_pages(piece: *mut u8, bytes: usize) -> *mut u8 {
+    if bytes >= HUGE && !piece.is_null() {
+        let first = piece.wrapping_add(piece.align_offset(PAGE));
+        let last = piece.wrapping_add(bytes);
+        let last = last.wrapping_sub(last.addr() % PAGE);
+        // SAFETY: the pages belong to the piece as a whole; what is in them stays.
+        unsafe { libc::madvise(first.cast(), last.addr() - first.addr(), libc::MADV_HUGEPAGE) };
+    }
+    piece
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_large_pages(piece: *mut u8, _: usize) -> *mut u8 {
+    piece
+}
+
 /// Counts a piece that is given back.
 fn given_back(bytes: usize) {
     if bytes >= LARGE {
@@ -58,17 +83,17 @@ fn given_back(bytes: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as promised by the caller.
-        taken(unsafe { System.alloc(layout) }, layout.size())
+        taken(in_large_pages(unsafe { System.alloc(layout) }, layout.size()), layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as promised by the caller.
-        taken(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        taken(in_large_pages(unsafe { System.alloc_zeroed(layout) }, layout.size()), layout.size())
     }
 
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as promised by the caller.
-        let piece = taken(unsafe { System.realloc(piece, layout, size) }, size);
+        let piece = taken(in_large_pages(unsafe { System.realloc(piece, layout, size) }, size), size);
         given_back(layout.size());
         piece
     }

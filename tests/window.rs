@@ -159,9 +159,11 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
     harness.run_steps(2);
     let carves = |asked: &Command| matches!(asked, Command::Edit(EditCommand::CarveOutlets(_)));
     assert!(asked.borrow_mut().drain(..).any(|asked| carves(&asked)));
-    for (button, command) in
-        [("Grow a range", Command::from(RunCommand::Grow)), ("Fill lakes", EditCommand::FillLakes.into())]
-    {
+    for (button, command) in [
+        ("Grow a range", Command::from(RunCommand::Grow)),
+        ("Fill lakes", EditCommand::FillLakes.into()),
+        ("Fill rivers", EditCommand::FillRivers.into()),
+    ] {
         harness.get_by_label_contains(button).click();
         harness.run_steps(2);
         assert!(asked.borrow_mut().drain(..).any(|asked| asked == command), "{button}");

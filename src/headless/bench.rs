@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use self::{fluvial::rivers, grids::GRIDS, wind::grains};
 use super::{Failure, print};
+use crate::params::{STATED_CELLS, follow};
 use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
@@ -32,9 +33,8 @@ use crate::sim::{
 const FINISHED_MAP: f64 = 200_000.0;
 /// Repetitions whose median is reported.
 const REPETITIONS: usize = 5;
-/// Waves of published droplets in a repetition.
-const PUBLISHED_TICKS: usize = 5;
-/// Droplets of the plain loop in a repetition.
+/// Droplets of a repetition, and those of the plain loop.
+const DROPLETS: f64 = 5000.0;
 const PLAIN_DROPLETS: usize = 2000;
 /// Seconds after which a map is not finished but reckoned from what has run.
 const LONGEST: f64 = 3.0;
@@ -197,20 +197,36 @@ fn bandwidth(pool: &rayon::ThreadPool) -> f64 {
     runs.fold(0.0, f64::max)
 }
 
-/// Runs ticks. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
-fn ticks(terrain: &Terrain, params: Params, most: usize, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
-    let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::with(params.clone()))]);
-    let started = Instant::now();
-    while simulation.ticks() < most as u64 && started.elapsed().as_secs_f64() < LONGEST {
-        simulation.tick();
+/// Runs wave after wave until there were so many particles or so many seconds have gone by. Returns seconds, steps and particles.
+fn waves(simulation: &mut Simulation, particles: f64, longest: f64) -> (f64, f64, f64) {
+    let counts = |simulation: &Simulation| {
+        let all = simulation.slots.iter().map(|slot| slot.process.counts());
+        all.fold((0, 0), |(steps, particles), own| (steps + own.substeps, particles + own.particles))
+    };
+    let (begun, before) = (Instant::now(), counts(simulation));
+    loop {
+        simulation.begin_tick();
+        if (0..simulation.slots.len()).all(|process| simulation.advance(process)) {
+            simulation.end_tick();
+        }
+        let now = counts(simulation);
+        let (steps, ran, seconds) =
+            ((now.0 - before.0) as f64, (now.1 - before.1) as f64, begun.elapsed().as_secs_f64());
+        // A wave at least, however long it takes.
+        if ran >= particles || seconds >= longest && ran > 0.0 {
+            return (seconds, steps, ran);
+        }
     }
-    let seconds = started.elapsed().as_secs_f64();
-    let droplets = simulation.ticks() as f64 * f64::from(params.per_tick);
-    let steps = substeps(&simulation);
-    (seconds * 1e9 / steps as f64, steps as f64 / droplets, seconds / droplets)
 }
 
-/// The published loop, one droplet after the other in f32. Same units as [`ticks`].
+/// Runs so many droplets. Returns (nanoseconds per step, steps per droplet, seconds per droplet).
+fn run(terrain: &Terrain, params: &Params, most: f64, pool: &Arc<rayon::ThreadPool>) -> (f64, f64, f64) {
+    let mut simulation = simulation(terrain, pool, vec![Box::new(Droplets::with(params.clone()))]);
+    let (seconds, steps, droplets) = waves(&mut simulation, most, LONGEST);
+    (seconds * 1e9 / steps, steps / droplets, seconds / droplets)
+}
+
+/// The published loop, one droplet after the other in f32. Same units as [`run`].
 fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     let law = MassTransfer::<f32>::new(&Params::default());
     let (width, height) = (terrain.width(), terrain.height());
@@ -229,14 +245,16 @@ fn scalar(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
     (seconds * 1e9 / steps as f64, steps as f64 / droplets as f64, seconds / droplets as f64)
 }
 
-/// The default streams in a plain loop, without banks. Same units as [`ticks`].
-fn scalar_streams(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
-    let (params, mut stream) = (Params::default(), Stream::new(1, "bench", 0));
+/// The default streams in a plain loop. Same units as [`run`].
+fn scalar_streams(terrain: &Terrain, params: &Params, most: usize) -> (f64, f64, f64) {
+    let mut stream = Stream::new(1, "bench", 0);
     let mut plain = PlainStreams::new(terrain);
     let (started, mut droplets) = (Instant::now(), 0);
     while droplets < most && started.elapsed().as_secs_f64() < LONGEST {
-        plain.tick(terrain, &params, params.per_tick as usize, &mut stream);
-        droplets += params.per_tick as usize;
+        // A part of a tick where that alone would take long.
+        let part = (params.per_tick as usize).min(most);
+        plain.tick(terrain, params, part, &mut stream);
+        droplets += part;
     }
     black_box(&plain.ground);
     let seconds = started.elapsed().as_secs_f64();
@@ -245,19 +263,20 @@ fn scalar_streams(terrain: &Terrain, most: usize) -> (f64, f64, f64) {
 
 fn droplets(terrain: &Terrain, pool: Arc<rayon::ThreadPool>) -> Value {
     let (mut fast, mut plain) = (Vec::new(), Vec::new());
-    let per_tick = f64::from(Params::default().per_tick);
-    let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..Params::default() };
+    let (stated, mut params) = (Params::default(), Params::default());
+    follow((Droplets::INFO.key, &mut params), &stated, [STATED_CELLS, terrain.bedrock.len() as f64], |_| true);
+    let published = Params { mode: Mode::Published, law: DropletLaw::MassTransfer, ..params.clone() };
     let (mut streams, mut plain_streams) = (Vec::new(), Vec::new());
     for _ in 0..REPETITIONS {
-        fast.push(ticks(terrain, published.clone(), PUBLISHED_TICKS, &pool));
+        fast.push(run(terrain, &published, DROPLETS, &pool));
         plain.push(scalar(terrain, PLAIN_DROPLETS));
-        streams.push(ticks(terrain, Params::default(), PUBLISHED_TICKS, &pool));
-        plain_streams.push(scalar_streams(terrain, PLAIN_DROPLETS));
+        streams.push(run(terrain, &params, DROPLETS, &pool));
+        plain_streams.push(scalar_streams(terrain, &params, PLAIN_DROPLETS));
     }
     let (fast, plain) = (median(fast), median(plain));
     let (streams, plain_streams) = (median(streams), median(plain_streams));
     // Seconds each: once is enough.
-    let whole = ticks(terrain, Params::default(), (FINISHED_MAP / per_tick) as usize, &pool);
+    let whole = run(terrain, &params, FINISHED_MAP, &pool);
     let whole_plain = scalar(terrain, FINISHED_MAP as usize);
     json!({
         "ns_per_step": fast.0,

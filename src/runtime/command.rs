@@ -141,6 +141,8 @@ pub enum EditCommand {
     CarveOutlets(Limits),
     /// Fills every hollow with water up to its pass.
     FillLakes,
+    /// Fills rivers and lakes as rain and springs keep them.
+    FillRivers,
     /// Takes the last step back.
     Undo,
     /// Does again what was taken back.

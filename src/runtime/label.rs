@@ -41,6 +41,8 @@ pub enum Label {
     Carved,
     /// Hollows were filled with water.
     LakesFilled,
+    /// Rivers and lakes were filled.
+    RiversFilled,
     /// A range grew.
     Grown,
     /// From the start.
@@ -116,6 +118,7 @@ impl fmt::Display for Label {
             Self::Dried => f.write_str("dried"),
             Self::Carved => f.write_str("outlets carved"),
             Self::LakesFilled => f.write_str("lakes filled"),
+            Self::RiversFilled => f.write_str("rivers filled"),
             Self::Grown => f.write_str("range grown"),
             Self::Restart => f.write_str("restart"),
             Self::RestartUnshaped => f.write_str("restart unshaped"),

@@ -58,6 +58,13 @@ impl Account {
         self.rows.entry(Cow::Borrowed(process)).or_default()
     }
 
+    /// Books what came from outside for a process at once, in cubic metres; what is negative went.
+    pub fn came(&mut self, process: &'static str, volume: f64) {
+        let row = self.row(process);
+        row.inflow += volume.max(0.0);
+        row.outflow -= volume.min(0.0);
+    }
+
     /// Checks that it can be carried, and that there are such processes.
     ///
     /// # Errors

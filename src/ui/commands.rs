@@ -141,6 +141,8 @@ fn edit(table: &mut MenuPart<'_>) {
     table.add(icon::SHOVEL, "-Carve outlets", carve, &[], EditCommand::CarveOutlets(CUTS));
     let lakes = "Fills every hollow with water up to its lowest pass.";
     table.add(icon::WAVES, "Fill lakes", lakes, &[], EditCommand::FillLakes);
+    let rivers = "Fills rivers and lakes as the rain and the springs of Water keep them in the long run.";
+    table.add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], EditCommand::FillRivers);
 }
 
 fn brush(table: &mut MenuPart<'_>) {

@@ -85,7 +85,8 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
 fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
-        for command in [Command::from(RunCommand::Grow), EditCommand::FillLakes.into()] {
+        let edits = [EditCommand::FillLakes, EditCommand::FillRivers].map(Command::from);
+        for command in [Command::from(RunCommand::Grow)].into_iter().chain(edits) {
             let Some(entry) = commands::table().iter().find(|entry| entry.command == command) else { continue };
             let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
             if ui.add_enabled(!state.growing(), button).on_hover_text(&entry.about).clicked() {

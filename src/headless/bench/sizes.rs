@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::{super::tell, simulation, substeps};
+use super::{super::tell, simulation, substeps, waves};
 use crate::{
     params::{self, STATED_CELLS, follow, walk},
     sim::{
@@ -159,30 +159,14 @@ fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (
 /// Runs wave after wave, as a tick of many droplets takes long. Returns the mean of nanoseconds for each step of a particle, and the
 /// seconds that a tick takes at this pace. The first waves, which make room, are left out unless one takes too long to be run again.
 fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
-    let counts = |simulation: &Simulation| {
-        let all = simulation.slots.iter().map(|slot| slot.process.counts());
-        all.fold((0, 0), |(steps, particles), own| (steps + own.substeps, particles + own.particles))
-    };
-    let mut run = |longest: f64| {
-        let (begun, before) = (Instant::now(), counts(simulation));
-        // Some waves at least, however long they take.
-        while begun.elapsed().as_secs_f64() < longest || counts(simulation) == before {
-            simulation.begin_tick();
-            if (0..simulation.slots.len()).all(|process| simulation.advance(process)) {
-                simulation.end_tick();
-            }
-        }
-        let after = counts(simulation);
-        (begun.elapsed().as_secs_f64(), after.0 - before.0, after.1 - before.1)
-    };
-    let first = run(0.5 * LONGEST);
-    let (seconds, steps, particles) = if first.0 > LONGEST { first } else { run(LONGEST) };
+    let first = waves(simulation, f64::INFINITY, 0.5 * LONGEST);
+    let (seconds, steps, particles) = if first.0 > LONGEST { first } else { waves(simulation, f64::INFINITY, LONGEST) };
     let per_tick = simulation.slots.iter().filter(|slot| slot.enabled).find_map(|slot| {
         let parameters = walk((slot.key(), slot.process.params()));
         parameters.into_iter().find(|parameter| parameter.name == "per_tick").map(|parameter| parameter.value)
     });
     let Some(params::Value::Number(per_tick)) = per_tick else { unreachable!("processes of particles have it") };
-    (seconds * 1e9 / steps as f64, seconds * per_tick / particles as f64)
+    (seconds * 1e9 / steps, seconds * per_tick / particles)
 }
 
 /// The power of the number of cells with which these times grow, from one side to the next twice as long.

@@ -74,9 +74,37 @@ impl Runtime<'_> {
                 self.notices
                     .tell(Level::Info, if came > 0.0 { text } else { "There are no hollows to fill.".to_owned() });
             }
+            EditCommand::FillRivers => self.fill_rivers(),
             EditCommand::Undo => self.step("Undone", History::undo),
             EditCommand::Redo => self.step("Done again", History::redo),
         }
+    }
+
+    /// Fills the rivers of all runs, or says why they can't be.
+    fn fill_rivers(&mut self) {
+        self.live.finish_tick();
+        let found: Result<Vec<_>, _> = self.live.all().iter().map(|session| session.simulation.balance()).collect();
+        let mut balances = match found {
+            Ok(balances) => balances.into_iter(),
+            Err(unfit) => {
+                self.notices.tell(Level::Error, format!("Rivers were not filled: {unfit}."));
+                return;
+            }
+        };
+        let mut came = 0.0;
+        self.change_layers(Label::RiversFilled, |simulation| {
+            came += balances.next().map_or(0.0, |balance| simulation.fill_rivers(balance));
+        });
+        let flows =
+            self.live.chosen().simulation.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
+        let still = if flows { "" } else { " Switch Water on to let it flow." };
+        let text = match came {
+            came if came < 0.0 => {
+                format!("Rivers and lakes are in balance now, with {} less water.{still}", volume(-came))
+            }
+            came => format!("Filled rivers and lakes with {} of water.{still}", volume(came)),
+        };
+        self.notices.tell(Level::Info, text);
     }
 
     /// Sets a parameter; one in which runs side by side differ by design, in the chosen one alone.

@@ -11,6 +11,11 @@ fn grows(app: &App) -> bool {
     app.world().resource::<Jobs>().grows()
 }
 
+/// What the program has told.
+fn notices(app: &App) -> Vec<String> {
+    app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect()
+}
+
 /// Waits until what grows has grown or was given up. Returns whether anything was shown meanwhile.
 fn wait(app: &mut App) -> bool {
     let before = terrain(app);
@@ -83,7 +88,7 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
     app.update();
     wait(&mut app);
     assert!(terrain(&app) == before);
-    let told: Vec<String> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+    let told = notices(&app);
     assert!(told.iter().any(|text| text.contains("no range can grow where nothing rises")), "{told:?}");
 }
 
@@ -105,6 +110,19 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     let water = terrain(&app).water_volume();
     let ledger = &app.world().resource::<Live>().chosen().simulation.ledger.water;
     assert!(water > 0.0 && ledger.residual(water).abs() < 1e-6 * water);
+    send(&mut app, EditCommand::Undo);
+    send(&mut app, EditCommand::FillRivers);
+    app.update();
+    let (filled, told) = (terrain(&app).water_volume(), notices(&app));
+    assert!(filled > water, "rivers besides the lake: {filled} m³, and {water} m³ in the lake alone");
+    assert!(told.iter().any(|text| text.contains("Switch Water on")), "{told:?}");
+    send(&mut app, EditCommand::Undo);
+    let rains = EditCommand::Set("water".into(), "rain_rate", Value::Number(0.0));
+    send(&mut app, rains);
+    send(&mut app, EditCommand::FillRivers);
+    app.update();
+    assert!(terrain(&app).water_volume() == 0.0);
+    assert!(notices(&app).iter().any(|text| text.contains("no rain falls")), "{:?}", notices(&app));
     send(&mut app, EditCommand::Undo);
     send(&mut app, EditCommand::CarveOutlets(Limits { length: 1e6, depth: 1e6 }));
     app.update();

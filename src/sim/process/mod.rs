@@ -29,6 +29,7 @@ use bevy_reflect::{Reflect, structs::Struct};
 
 use self::guard::{Acted, Guard};
 use super::{
+    bounds::Unfit,
     grid::Grid,
     ledger::Ledger,
     masked::Covered,
@@ -239,6 +240,9 @@ macro_rules! setup_in {
 
 pub use setup_in;
 
+/// A process and the water of each cell in metres, or why there is no such state: see [`Process::balance`].
+pub type Balanced<P> = Result<(P, Grid), Unfit>;
+
 /// A process that shapes the terrain: what its author writes. [`AnyProcess`] is what the rest of the program sees of it.
 ///
 /// One tick calls every stage in turn, each until it is [`Progress::Done`]. Parallel work uses rayon's current pool
@@ -277,6 +281,15 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
     /// tick depends on, its counts among it, and the maps that it averages.
     fn memories(&mut self, _: &Terrain) -> Memories<'_> {
         self.setup_mut().counts.memories()
+    }
+
+    /// Itself and the water of each cell, in metres, as they would be in the long run if all went on as at the beginning of this tick;
+    /// `None` if it moves no water.
+    ///
+    /// # Errors
+    /// One sentence, if it never comes to rest.
+    fn balance(&self, _terrain: &Terrain, _tick: u64) -> Option<Balanced<Self>> {
+        None
     }
 
     /// The ways of a sample of particles in the last tick, if the process has particles and they are watched.
@@ -349,6 +362,8 @@ pub trait AnyProcess: Send + Sync {
     fn overstep(&mut self, share: f32);
     /// See [`Process::memories`].
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_>;
+    /// See [`Process::balance`].
+    fn balance(&self, terrain: &Terrain, tick: u64) -> Option<Balanced<Box<dyn AnyProcess>>>;
     /// See [`Process::tracks`].
     fn tracks(&self) -> &[Track];
     /// See [`Process::velocity`].
@@ -418,6 +433,11 @@ impl<P: Process> AnyProcess for P {
 
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_> {
         Process::memories(self, terrain)
+    }
+
+    fn balance(&self, terrain: &Terrain, tick: u64) -> Option<Balanced<Box<dyn AnyProcess>>> {
+        let balance = Process::balance(self, terrain, tick)?;
+        Some(balance.map(|(process, water)| (Box::new(process) as Box<dyn AnyProcess>, water)))
     }
 
     fn tracks(&self) -> &[Track] {

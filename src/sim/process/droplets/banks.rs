@@ -22,13 +22,13 @@ use crate::sim::{
 };
 
 /// Most rounds after a wave; what is left over then is left to those that dig there again.
-const MOST_ROUNDS: usize = 5;
+pub(super) const MOST_ROUNDS: usize = 5;
 /// Of what is too much between two cells, what slides in a round.
-const SHARE: f32 = 0.25;
+pub(super) const SHARE: f32 = 0.25;
 /// What is too steep by less than this share of the cell size stays.
-const TOLERANCE: f32 = 0.01;
+pub(super) const TOLERANCE: f32 = 0.01;
 /// What is lower than before the wave by less than this share of the cell size is not filled.
-const LEAST_ROOM: f32 = 0.0005;
+pub(super) const LEAST_ROOM: f32 = 0.0005;
 
 /// Rows of tiles whose slides a thread does at a time: slides reach into one row of those before and after.
 const BAND: usize = 4;
@@ -37,7 +37,7 @@ const BAND: usize = 4;
 const AHEAD: usize = 2;
 
 /// The cells around one, as columns and rows from it.
-const AROUND: [[i32; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
+pub(super) const AROUND: [[i32; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
 
 /// The steepest that ground stands beside where droplets dig, as tangents.
 #[derive(Clone, Copy, Debug)]

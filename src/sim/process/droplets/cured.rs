@@ -74,7 +74,7 @@ impl Law for Cured<'_> {
                 // SAFETY: the droplet has come there, and no other block that runs now comes near.
                 parts[lane] = unsafe { self.ground.change(place, amount.0[lane]) };
                 if steep.0[lane] != 0 {
-                    self.ground.undercut(place.map(|place| place as i32));
+                    self.ground.undercut(self.ground.tile_and_cell(place[0] as i32, place[1] as i32));
                 }
             }
         }

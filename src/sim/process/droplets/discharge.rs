@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::sim::{
     grid::Grid,
     memory::{Memories, Memory},
+    real::{Kernel, LANES, Lanes, Real, with_eight_lanes},
     terrain::Terrain,
     tiles::{CELLS, SIDE, TileCache, Tiling},
 };
@@ -102,15 +103,16 @@ impl Maps {
         Tiling::new(self.grids[0].width(), self.grids[0].height())
     }
 
-    /// A value after the last so many renewals, where nothing passed.
-    fn faded(&self, mut value: f32, missed: u32) -> f32 {
-        for renewal in self.renewals.saturating_sub(missed.into())..self.renewals {
-            if value == 0.0 {
-                break;
-            }
-            value = renewed(value, 0.0, self.pace.of(renewal + 1), self.least);
+    /// A tile of a map, row by row, after the renewals that it has missed: nothing passed there. Beyond the map there is nothing.
+    fn faded(&self, map: usize, tile: usize) -> [Lanes; SIDE] {
+        let ([columns, rows], width) = (self.tiling().cells(tile), self.grids[map].width());
+        let mut values = [Lanes::default(); SIDE];
+        for (values, y) in values.iter_mut().zip(rows) {
+            let cells = y * width + columns.start..y * width + columns.end;
+            values.0[..columns.len()].copy_from_slice(&self.grids[map][cells]);
         }
-        value
+        with_eight_lanes(Fade { maps: self, missed: self.missed[tile], values: &mut values });
+        values
     }
 
     /// Has all tiles catch up.
@@ -118,25 +120,66 @@ impl Maps {
         let (tiling, width) = (self.tiling(), self.grids[0].width());
         for tile in (0..tiling.count()).filter(|&tile| self.missed[tile] > 0).collect::<Vec<_>>() {
             let [columns, rows] = tiling.cells(tile);
-            let missed = std::mem::take(&mut self.missed[tile]);
             for map in 0..MAPS {
-                for y in rows.clone() {
-                    for cell in y * width + columns.start..y * width + columns.end {
-                        let value = self.grids[map][cell];
-                        if value != 0.0 {
-                            self.grids[map][cell] = self.faded(value, missed);
-                        }
+                let values = self.faded(map, tile);
+                if !is_empty(&values) {
+                    for (values, y) in values.iter().zip(rows.clone()) {
+                        let cells = y * width + columns.start..y * width + columns.end;
+                        self.grids[map][cells].copy_from_slice(&values.0[..columns.len()]);
                     }
                 }
             }
+            self.missed[tile] = 0;
         }
     }
 }
 
-/// A value that goes a share of the way to another; what is less than the `least` is nothing.
-fn renewed(value: f32, to: f32, share: f32, least: f32) -> f32 {
-    let new = value + share * (to - value);
-    if new.abs() < least { 0.0 } else { new }
+/// Brings values to where they are after the last so many renewals in which nothing passed.
+struct Fade<'a> {
+    maps: &'a Maps,
+    missed: u32,
+    values: &'a mut [Lanes; SIDE],
+}
+
+/// After so many renewals it is worth a look whether anything is left.
+const LOOK: usize = 16;
+
+impl Kernel for Fade<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { maps, missed, values } = self;
+        let last = maps.renewals;
+        let mut faded = *values;
+        for first in (last.saturating_sub(missed.into())..last).step_by(LOOK) {
+            if is_empty(&faded) {
+                break;
+            }
+            for renewal in first..(first + LOOK as u64).min(last) {
+                let share = maps.pace.of(renewal + 1);
+                for row in &mut faded {
+                    *row = renewed(*row, Lanes::default(), share, maps.least);
+                }
+            }
+        }
+        *values = faded;
+    }
+}
+
+/// Whether there is nothing in a tile.
+#[inline(always)]
+fn is_empty(values: &[Lanes; SIDE]) -> bool {
+    values.iter().fold(0, |any, row| row.0.iter().fold(any, |any, value| any | value.to_bits())) == 0
+}
+
+/// Values that go a share of the way to others; what is less than the `least` is nothing.
+#[inline(always)]
+fn renewed(values: Lanes, to: Lanes, share: f32, least: f32) -> Lanes {
+    let new = values + Lanes([share; LANES]) * (to - values);
+    // What is no number stays so.
+    let small = Lanes([least; LANES]).above(new.max(-new));
+    small.choose(Lanes::default(), new)
 }
 
 impl Discharge {
@@ -168,17 +211,18 @@ impl Discharge {
         }
     }
 
-    /// The cells of all tiles, see [`TileCache::pointer`].
+    /// The cell at a place in a tile, see [`TileCache::pointer`].
     #[inline(always)]
-    pub(super) fn cells(&self) -> *mut StreamCell {
-        self.tracks.pointer().cast()
+    pub(super) fn cell(&self, (tile, cell): (usize, usize)) -> *mut StreamCell {
+        self.tracks.pointer().cast::<StreamCell>().wrapping_add(tile * CELLS + cell)
     }
 
-    /// Makes a tile ready.
+    /// Makes tiles ready.
     #[inline(always)]
-    pub(super) fn come_to(&self, tile: usize) {
-        if !self.tracks.has(tile) {
-            self.fill(tile);
+    pub(super) fn come_to(&self, tiles: [u32; LANES]) {
+        let ready = tiles.iter().fold(true, |ready, &tile| ready & self.tracks.has(tile as usize));
+        if !ready {
+            tiles.iter().filter(|&&tile| !self.tracks.has(tile as usize)).for_each(|&tile| self.fill(tile as usize));
         }
     }
 
@@ -187,14 +231,10 @@ impl Discharge {
     fn fill(&self, tile: usize) {
         let Some(maps) = &self.maps else { return };
         self.tracks.fill(tile, |filled| {
-            let [columns, rows] = maps.tiling().cells(tile);
-            let (width, missed) = (maps.grids[0].width(), maps.missed[tile]);
             *filled = StreamTile::zeroed();
-            for (cells, y) in filled.0.chunks_mut(SIDE).zip(rows) {
-                for (cell, x) in cells.iter_mut().zip(columns.clone()) {
-                    for (map, grid) in maps.grids.iter().enumerate() {
-                        cell[map] = maps.faded(grid[y * width + x], missed);
-                    }
+            for map in 0..MAPS {
+                for (cells, values) in filled.0.chunks_mut(SIDE).zip(maps.faded(map, tile)) {
+                    cells.iter_mut().zip(values.0).for_each(|(cell, value)| cell[map] = value);
                 }
             }
         });
@@ -216,12 +256,13 @@ impl Discharge {
                 let [columns, rows] = tiling.cells(tile);
                 // SAFETY: the tile is ready, and nobody writes it now.
                 let tile = unsafe { &*tracks.pointer().add(tile) };
-                for (line, cells) in tile.0.chunks(SIDE).enumerate().take(rows.len()) {
-                    for (cell, x) in cells.iter().zip(columns.clone()) {
-                        let place = line * width + x;
-                        for (map, layer) in [&mut *water, &mut *along, &mut *down].into_iter().enumerate() {
-                            layer[place] = renewed(cell[map], cell[TRACKS + map] * land, share, least);
-                        }
+                for (line, cells) in tile.0.chunks_exact(SIDE).enumerate().take(rows.len()) {
+                    let places = line * width + columns.start..line * width + columns.end;
+                    for (map, layer) in [&mut *water, &mut *along, &mut *down].into_iter().enumerate() {
+                        let [old, track] =
+                            [map, TRACKS + map].map(|place| Lanes(std::array::from_fn(|lane| cells[lane][place])));
+                        let new = renewed(old, track * Lanes([land; LANES]), share, least);
+                        layer[places.clone()].copy_from_slice(&new.0[..columns.len()]);
                     }
                 }
             }

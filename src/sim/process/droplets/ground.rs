@@ -39,6 +39,21 @@ const SAND: usize = 1;
 const ERODIBILITY: usize = 2;
 const SURFACE: usize = 3;
 
+/// Where eight cells lie: the tile of each, and its place there, row by row.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    pub(super) tiles: [u32; LANES],
+    pub(super) cells: [u32; LANES],
+}
+
+impl Places {
+    /// The tile of a lane's cell, and its place there.
+    #[inline(always)]
+    pub(super) fn at(&self, lane: usize) -> (usize, usize) {
+        (self.tiles[lane] as usize, self.cells[lane] as usize)
+    }
+}
+
 /// Heights of a tile's cells and of those around it, row by row.
 pub(super) type Rimmed = [[f32; RIMMED]; RIMMED];
 const RIMMED: usize = SIDE + 2;
@@ -89,7 +104,8 @@ pub(super) struct Ground<'a> {
     tiles: &'a TileCache<GroundTile>,
     changed: &'a [AtomicU64],
     undercut: &'a [AtomicU64],
-    /// From one row of tiles to the next, in numbers.
+    /// Tiles in a row of tiles, and from one row of tiles to the next, in numbers.
+    across: i32,
     stride: i32,
     /// Whether water stands anywhere.
     wet: bool,
@@ -120,6 +136,7 @@ impl<'a> Ground<'a> {
             // Two digits below it, so that rounding lifts nothing higher.
             ceiling: highest.next_down().next_down(),
             terrain,
+            across: tiles.tiling().across() as i32,
             stride: tiles.tiling().across() as i32 * NUMBERS,
             tiles,
             changed,
@@ -152,17 +169,28 @@ impl<'a> Ground<'a> {
         if place < 0 { before } else { inside }
     }
 
+    /// Where cells on the map lie.
+    #[inline(always)]
+    pub(super) fn places(&self, columns: [i32; LANES], rows: [i32; LANES]) -> Places {
+        let (mut tiles, mut cells) = ([0; LANES], [0; LANES]);
+        for lane in 0..LANES {
+            tiles[lane] = ((rows[lane] >> TILE.ilog2()) * self.across + (columns[lane] >> TILE.ilog2())) as u32;
+            cells[lane] = ((rows[lane] & (TILE - 1)) * TILE + (columns[lane] & (TILE - 1))) as u32;
+        }
+        Places { tiles, cells }
+    }
+
     /// Makes ready what droplets at these places see and change: their tiles and those around them.
     #[inline(always)]
     pub(super) fn come_to(&self, x: Lanes, y: Lanes) {
         // SAFETY: places on the map have small coordinates.
         let (columns, rows) = unsafe { (x.truncated(), y.truncated()) };
-        let (mut tiles, across) = ([0; LANES], self.stride / NUMBERS);
-        for lane in 0..LANES {
-            let column = if columns[lane] < self.width { columns[lane] } else { self.width - 1 };
-            let row = if rows[lane] < self.height { rows[lane] } else { self.height - 1 };
-            tiles[lane] = (row >> TILE.ilog2()) * across + (column >> TILE.ilog2());
-        }
+        self.come_to_tiles(self.places(columns, rows).tiles);
+    }
+
+    /// The same for the cells of these tiles.
+    #[inline(always)]
+    pub(super) fn come_to_tiles(&self, tiles: [u32; LANES]) {
         let mut ready = true;
         for lane in 0..LANES {
             ready &= self.tiles.is_surrounded(tiles[lane] as usize);
@@ -174,7 +202,7 @@ impl<'a> Ground<'a> {
 
     #[cold]
     #[inline(never)]
-    fn surround(&self, tiles: [i32; LANES]) {
+    fn surround(&self, tiles: [u32; LANES]) {
         for tile in tiles.map(|tile| tile as usize).into_iter().filter(|tile| !self.tiles.is_surrounded(*tile)) {
             let [columns, rows] = self.tiling().cells(tile);
             let near = |cells: Range<usize>, side: i32| {
@@ -227,8 +255,7 @@ impl<'a> Ground<'a> {
 
     /// Notes that a droplet dug in a cell under what stands steep. Nobody else does so in its tile.
     #[inline(always)]
-    pub(super) fn undercut(&self, [x, y]: [i32; 2]) {
-        let (tile, cell) = self.tile_and_cell(x, y);
+    pub(super) fn undercut(&self, (tile, cell): (usize, usize)) {
         let old = self.undercut[tile].load(Ordering::Relaxed);
         self.undercut[tile].store(old | 1 << cell, Ordering::Relaxed);
     }
@@ -236,7 +263,7 @@ impl<'a> Ground<'a> {
     /// The tile of a cell on the map, and its place there, row by row.
     #[inline(always)]
     pub(super) fn tile_and_cell(&self, x: i32, y: i32) -> (usize, usize) {
-        let tile = (y >> TILE.ilog2()) * (self.stride / NUMBERS) + (x >> TILE.ilog2());
+        let tile = (y >> TILE.ilog2()) * self.across + (x >> TILE.ilog2());
         (tile as usize, ((y & (TILE - 1)) * TILE + (x & (TILE - 1))) as usize)
     }
 
@@ -327,7 +354,7 @@ impl<'a> Ground<'a> {
             self.look_around_at_border(tile, heights);
             return;
         }
-        let across = (self.stride / NUMBERS) as usize;
+        let across = self.across as usize;
         for (down, near) in [tile - across, tile, tile + across].into_iter().enumerate() {
             [near - 1, near, near + 1].into_iter().for_each(|tile| self.fill(tile));
             // SAFETY: the tiles are ready, and changed only by blocks of droplets that run.
@@ -361,7 +388,7 @@ impl<'a> Ground<'a> {
     #[inline(always)]
     pub(super) fn expect_tile(&self, tile: usize) {
         const SURFACES: usize = size_of::<[Row; SURFACE]>();
-        let ([columns, rows], across) = (self.tiling().cells(tile), (self.stride / NUMBERS) as usize);
+        let ([columns, rows], across) = (self.tiling().cells(tile), self.across as usize);
         let [own, east, south] = [tile, tile + 1, tile + across].map(|tile| self.tiles.pointer().wrapping_add(tile));
         for (line, y) in rows.enumerate() {
             let row = line * size_of::<[Row; LAYERS]>();
@@ -456,12 +483,13 @@ impl<'a> Ground<'a> {
             places[1][lane] = column + self.of_row(rows[lane]);
             places[2][lane] = column + self.of_row(below);
         }
-        for places in &places {
-            for lane in 0..LANES {
-                let row = self.numbers().wrapping_add(places[lane] as usize);
-                fetch_ahead(row);
-                fetch_ahead(row.wrapping_byte_add(LINE));
-            }
+        for lane in 0..LANES {
+            let [above, row, below] = places.map(|places| self.numbers().wrapping_add(places[lane] as usize));
+            // Of those beside it the surface alone is looked at.
+            fetch_ahead(above.wrapping_byte_add(LINE));
+            fetch_ahead(row);
+            fetch_ahead(row.wrapping_byte_add(LINE));
+            fetch_ahead(below.wrapping_byte_add(LINE));
         }
     }
 
@@ -584,14 +612,18 @@ impl<'a> Ground<'a> {
         heights
     }
 
-    /// Takes an amount off a cell, or lays it down where it is negative: not below the one height and not above the other. Others may
+    /// Takes an amount off a cell of a tile, or lays it down where it is negative: not below the one height and not above the other. Others may
     /// have changed the cell since these were found. Returns what was really taken, in metres, and whether less was dug than asked for.
     ///
     /// # Safety
     /// [`Self::come_to`] has been there, and no other thread uses this cell or changes its tile meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn take(&self, [x, y]: [i32; 2], amount: f32, [least, most]: [f32; 2]) -> (f32, bool) {
-        let (tile, cell) = self.tile_and_cell(x, y);
+    pub(super) unsafe fn take(
+        &self,
+        (tile, cell): (usize, usize),
+        amount: f32,
+        [least, most]: [f32; 2],
+    ) -> (f32, bool) {
         self.note(tile, 1 << cell);
         // SAFETY: the tile is ready, and changed by this thread alone.
         let rows = unsafe { &mut (*self.tiles.pointer().add(tile)).rows };
@@ -651,7 +683,7 @@ impl<'a> Ground<'a> {
     /// Changes a row of a tile whose first column is given. Returns what was taken off its cells.
     #[inline(always)]
     unsafe fn change_row(&self, first: i32, y: i32, amount: f32, weights: Lanes) -> Lanes {
-        let tile = (y >> TILE.ilog2()) * (self.stride / NUMBERS) + (first >> TILE.ilog2());
+        let tile = (y >> TILE.ilog2()) * self.across + (first >> TILE.ilog2());
         let line = y & (TILE - 1);
         let mut bits = 0;
         for lane in 0..LANES {

@@ -1,7 +1,11 @@
-//! The default streams as a plain loop: one droplet after the other on one layer, as one would write it first. The yardstick for
-//! speed, and for what waves of droplets side by side do.
+//! The default streams as a plain loop: one droplet after the other on one layer, as one would write it first, and banks that fail
+//! cell by cell. The yardstick for speed, and for what waves of droplets side by side do.
 
-use super::{Params, streams::StreamLaw};
+use super::{
+    CELLS_PER_DROPLET, Params,
+    banks::{AROUND, LEAST_ROOM, MOST_ROUNDS, SHARE, TOLERANCE},
+    streams::StreamLaw,
+};
 use crate::sim::{grid::Grid, rng::Stream, terrain::Terrain};
 
 /// A ground, and the maps of its streams.
@@ -10,12 +14,19 @@ pub struct PlainStreams {
     pub ground: Grid,
     /// Taken off the ground so far, in metres times cells.
     pub eroded: f64,
+    /// What fell from banks so far, in metres times cells.
+    pub fallen: f64,
     /// Steps taken so far.
     pub steps: u64,
     /// Water, and water times its direction along columns and rows; and the tracks of the present tick.
     maps: [Grid; 3],
     tracks: [Grid; 3],
     ticks: u64,
+    /// The ground before the wave, and the cells where it is another one by now.
+    before: Grid,
+    changed: Vec<usize>,
+    /// Cells where droplets dug under what stands steep.
+    undercut: Vec<usize>,
 }
 
 impl PlainStreams {
@@ -23,14 +34,20 @@ impl PlainStreams {
     pub fn new(terrain: &Terrain) -> Self {
         let empty = || Grid::filled(terrain.width(), terrain.height(), 0.0);
         let (maps, tracks) = ([empty(), empty(), empty()], [empty(), empty(), empty()]);
-        Self { ground: terrain.ground(), eroded: 0.0, steps: 0, maps, tracks, ticks: 0 }
+        let ground = terrain.ground();
+        let (before, changed, undercut) = (ground.clone(), Vec::new(), Vec::new());
+        Self { ground, eroded: 0.0, fallen: 0.0, steps: 0, maps, tracks, ticks: 0, before, changed, undercut }
     }
 
     /// Rains so many droplets, as a tick of the `params`' number does. A map has open edges.
     pub fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
         let law = StreamLaw::new(params, terrain);
-        for _ in 0..droplets {
+        let wave = (terrain.bedrock.len() / CELLS_PER_DROPLET).max(1);
+        for number in 1..=droplets {
             self.run(&law, [stream.unit() * terrain.width() as f32, stream.unit() * terrain.height() as f32]);
+            if number % wave == 0 || number == droplets {
+                self.fail(params, terrain.cell_size);
+            }
         }
         self.ticks += 1;
         let share = law.pace.of(self.ticks);
@@ -91,6 +108,11 @@ impl PlainStreams {
                 (if fall < 0.0 { -load } else { wanted }).max(-rise)
             };
             self.ground[cell] = here - amount;
+            self.changed.push(cell);
+            let beside = [cell - 1, cell + 1, cell - width, cell + width].map(|cell| self.ground[cell]);
+            if amount > 0.0 && beside.into_iter().fold(here, f32::max) - self.ground[cell] > law.steep {
+                self.undercut.push(cell);
+            }
             self.eroded += f64::from(amount.max(0.0));
             load += amount;
             behind = here;
@@ -105,6 +127,59 @@ impl PlainStreams {
             }
         }
         // What it still carries lies where it ended.
-        self.ground[y as usize * width + x as usize] += load;
+        let cell = y as usize * width + x as usize;
+        self.ground[cell] += load;
+        self.changed.push(cell);
+    }
+
+    /// Lets banks of rock of a softness of one half fail.
+    fn fail(&mut self, params: &Params, size: f32) {
+        let (width, height, stands) = (self.ground.width(), self.ground.height(), params.stands().rock);
+        let mut dug = std::mem::take(&mut self.undercut);
+        for _ in 0..MOST_ROUNDS {
+            dug.sort_unstable();
+            dug.dedup();
+            let mut slides: Vec<(usize, usize, f32, f32)> = Vec::new();
+            for &cell in &dug {
+                let (x, y, here, first) = (cell % width, cell / width, self.ground[cell], slides.len());
+                if self.before[cell] <= here + LEAST_ROOM * size {
+                    continue;
+                }
+                let (mut wanted, mut most) = (0.0_f32, 0.0_f32);
+                for [across, down] in AROUND {
+                    let (x, y) = (x.wrapping_add_signed(across as isize), y.wrapping_add_signed(down as isize));
+                    // The outermost cells are kept at their height.
+                    if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
+                        continue;
+                    }
+                    let far = size * if across != 0 && down != 0 { std::f32::consts::SQRT_2 } else { 1.0 };
+                    let from = y * width + x;
+                    let excess = self.ground[from] - here - stands * far;
+                    if excess > TOLERANCE * size {
+                        (wanted, most) = (wanted + SHARE * excess, most.max(excess));
+                        slides.push((from, cell, SHARE * excess, self.ground[from] - excess));
+                    }
+                }
+                let room = (self.before[cell] - here).min(most);
+                if wanted > room {
+                    slides[first..].iter_mut().for_each(|slide| slide.2 *= room / wanted);
+                }
+            }
+            dug.clear();
+            for &(from, to, thickness, floor) in &slides {
+                let thickness = thickness.min(self.ground[from] - floor).max(0.0);
+                self.ground[from] -= thickness;
+                self.ground[to] += thickness;
+                self.fallen += f64::from(thickness);
+                dug.extend([from, to]);
+            }
+            self.changed.extend(&dug);
+            if slides.is_empty() {
+                break;
+            }
+        }
+        for cell in self.changed.drain(..) {
+            self.before[cell] = self.ground[cell];
+        }
     }
 }

@@ -30,15 +30,14 @@ use super::{
     bundle::{Bundle, Law},
     cured::decay,
     discharge::{ALONG, DOWN, Discharge, Pace, TRACKS, WATER},
-    ground::Ground,
+    ground::{Ground, Places},
 };
 use crate::params::STATED_CELLS;
 use crate::sim::{
     masked::{Mask, between},
     process::Mode,
-    real::{LANES, LaneMask, Lanes, Real},
+    real::{LANES, LaneMask, Lanes, Real, fetch_ahead},
     terrain::{Edge, Terrain},
-    tiles::CELLS,
 };
 
 /// Droplets per cell in a tick for which the renewal of the maps is stated.
@@ -176,13 +175,13 @@ impl Law for Streams<'_> {
 
     #[inline(always)]
     fn act(&self, bundle: &mut Bundle) -> Lanes {
-        let Step { columns, rows, amount, least, most, undercuts } = self.advance(bundle);
+        let Step { places, amount, least, most, undercuts } = self.advance(bundle);
         let mut given = Lanes::default();
         for lane in 0..LANES {
             if amount.0[lane] != 0.0 {
-                let cell = [columns[lane], rows[lane]];
+                let (cell, between) = (places.at(lane), [least.0[lane], most.0[lane]]);
                 // SAFETY: the droplet was in this cell, and no other block that runs now comes near.
-                let (taken, held) = unsafe { self.ground.take(cell, amount.0[lane], [least.0[lane], most.0[lane]]) };
+                let (taken, held) = unsafe { self.ground.take(cell, amount.0[lane], between) };
                 given.0[lane] = taken;
                 bundle.limited[1][lane] += u32::from(held);
                 if undercuts.0[lane] != 0 {
@@ -197,8 +196,7 @@ impl Law for Streams<'_> {
 /// What eight droplets do in a step.
 struct Step {
     /// The cells that they leave.
-    columns: [i32; LANES],
-    rows: [i32; LANES],
+    places: Places,
     /// What they take off there, in metres; what is negative is laid down.
     amount: Lanes,
     /// How deep they dig, and how high they build.
@@ -241,18 +239,14 @@ impl Streams<'_> {
         let (zero, one) = (all(0.0), all(1.0));
         // SAFETY: `Bundle::keep_on_map` has seen to it that droplets are on the map.
         let (columns, rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
-        let mut places = [0; LANES];
-        for lane in 0..LANES {
-            let (tile, cell) = ground.tile_and_cell(columns[lane], rows[lane]);
-            self.discharge.come_to(tile);
-            places[lane] = tile * CELLS + cell;
-        }
+        let places = ground.places(columns, rows);
+        self.discharge.come_to(places.tiles);
         // SAFETY: droplets have come to these cells.
         let [here, west, east, north, south] = unsafe { ground.around(columns, rows) };
         let (mut water, mut along, mut down) = (zero, zero, zero);
         for lane in 0..LANES {
             // SAFETY: the tile is ready, and nobody writes the maps in it.
-            let cell = unsafe { &*self.discharge.cells().add(places[lane]) };
+            let cell = unsafe { &*self.discharge.cell(places.at(lane)) };
             (water.0[lane], along.0[lane], down.0[lane]) = (cell[WATER], cell[ALONG], cell[DOWN]);
         }
         let water = water.max(zero);
@@ -302,7 +296,7 @@ impl Streams<'_> {
             if goes.0[lane] != 0 {
                 let volume = bundle.volume.0[lane];
                 // SAFETY: as above; no other block that runs now comes near.
-                let cell = unsafe { &mut *self.discharge.cells().add(places[lane]) };
+                let cell = unsafe { &mut *self.discharge.cell(places.at(lane)) };
                 cell[TRACKS + WATER] += volume;
                 // One that finds no lower ground draws no other along: they would run in circles.
                 let drawing = if bundle.waited.0[lane] < law.circling { volume } else { 0.0 };
@@ -317,9 +311,13 @@ impl Streams<'_> {
         let beyond = bundle.keep_on_map((ground.width as f32, ground.height as f32), ground.edge);
         left = left.or(beyond.and(bundle.runs));
         (bundle.x, bundle.y) = (left.choose(from[0], bundle.x), left.choose(from[1], bundle.y));
-        ground.come_to(bundle.x, bundle.y);
         // SAFETY: as above.
         let (new_columns, new_rows) = unsafe { (bundle.x.truncated(), bundle.y.truncated()) };
+        let new_places = ground.places(new_columns, new_rows);
+        ground.come_to_tiles(new_places.tiles);
+        for lane in 0..LANES {
+            fetch_ahead(self.discharge.cell(new_places.at(lane)));
+        }
         // SAFETY: droplets have come there.
         let ahead = unsafe { ground.heights(new_columns, new_rows) };
         ground.expect(bundle.x + vx, bundle.y + vy);
@@ -380,7 +378,7 @@ impl Streams<'_> {
         bundle.runs = bundle.runs.without(ended);
         let highest = west.max(east).max(north.max(south));
         let undercuts = (highest - here + amount).above(all(law.steep)).and(amount.above(zero));
-        Step { columns, rows, amount: acts.choose(amount, zero), least, most, undercuts }
+        Step { places, amount: acts.choose(amount, zero), least, most, undercuts }
     }
 }
 

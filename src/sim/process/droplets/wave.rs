@@ -6,6 +6,7 @@
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
 use bytemuck::Zeroable;
+use rayon::prelude::*;
 
 use super::{
     published::{DropletState, DropletStep, facet_normal},
@@ -95,29 +96,36 @@ where
     (outcome, visited)
 }
 
-/// Brings the heights of tiles into the terrain: what was taken is sand as long as there is some, what was laid down is bedrock.
-/// Returns by how much rock and sand together shrank, in metres times cells.
-fn write_back(terrain: &mut Terrain, tiles: &mut TileCache<DriveTile>, visited: &[usize]) -> f64 {
+/// Brings the heights of tiles, given in order, into the terrain: what was taken is sand as long as there is some, what was laid down is
+/// bedrock. Returns by how much rock and sand together shrank, in metres times cells.
+fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>, visited: &[usize]) -> f64 {
     let (tiling, width) = (tiles.tiling(), terrain.width());
-    let mut taken = 0.0;
-    let (bedrock, sand) = (terrain.bedrock.change_in(visited), terrain.sand.change_in(visited));
-    for &tile in visited {
-        let [columns, rows] = tiling.cells(tile);
-        for (cells, y) in tiles.tile(tile).0.chunks(SIDE).zip(rows) {
-            let row = y * width + columns.start..y * width + columns.end;
-            let layers = bedrock[row.clone()].iter_mut().zip(&mut sand[row]);
-            for ((bedrock, sand), cell) in layers.zip(cells) {
-                let (ground, before) = (cell[HEIGHT], f64::from(*bedrock) + f64::from(*sand));
-                let change = ground - (*bedrock + *sand);
-                if change != 0.0 {
-                    *sand = (*sand + change.min(0.0)).max(0.0);
-                    *bedrock = ground - *sand;
-                    taken += before - (f64::from(*bedrock) + f64::from(*sand));
+    let layers = [&mut terrain.bedrock, &mut terrain.sand];
+    let [bedrock, sand] = layers.map(|layer| layer.change_in(visited).par_chunks_mut(SIDE * width));
+    let taken = bedrock.zip(sand).enumerate().map(|(band, (bedrock, sand))| {
+        let mut taken = 0.0;
+        for &tile in tiling.in_band(visited, band) {
+            let [columns, rows] = tiling.cells(tile);
+            // SAFETY: the tile is filled, and nobody changes it now.
+            let tile = unsafe { &*tiles.pointer().add(tile) };
+            for (line, cells) in tile.0.chunks_exact(SIDE).enumerate().take(rows.len()) {
+                let places = line * width + columns.start..line * width + columns.end;
+                let layers = bedrock[places.clone()].iter_mut().zip(&mut sand[places]);
+                for ((bedrock, sand), cell) in layers.zip(cells) {
+                    let (ground, before) = (cell[HEIGHT], f64::from(*bedrock) + f64::from(*sand));
+                    let change = ground - (*bedrock + *sand);
+                    if change != 0.0 {
+                        *sand = (*sand + change.min(0.0)).max(0.0);
+                        *bedrock = ground - *sand;
+                        taken += before - (f64::from(*bedrock) + f64::from(*sand));
+                    }
                 }
             }
         }
-    }
-    taken
+        taken
+    });
+    // Added from north to south, whoever came first.
+    taken.collect::<Vec<f64>>().into_iter().sum()
 }
 
 /// Fills a tile; nothing drives a droplet in the outermost ring of cells.
@@ -139,10 +147,10 @@ impl<S: DropletStep<Lanes>> Kernel for FillTile<'_, S> {
         let steepness = Lanes::splat(1.0 / f64::from(terrain.cell_size));
         let [columns, rows] = tiling.cells(tile);
         let first_row = rows.start;
-        let line = |y: usize| ground_row(terrain, columns.start, y.min(height - 1));
-        let (mut above, mut here) = (line(first_row.saturating_sub(1)), line(first_row));
+        let mut above = ground_row(terrain, columns.start, first_row.saturating_sub(1));
+        let mut here = ground_row(terrain, columns.start, first_row);
         for (cells, y) in cells.0.chunks_exact_mut(SIDE).zip(rows) {
-            let below = line(y + 1);
+            let below = ground_row(terrain, columns.start, (y + 1).min(height - 1));
             let [[nw, north, ne], [west, own, east], [sw, south, se]] = [above, here, below];
             let [drive_x, drive_y] =
                 law.drive(facet_normal([nw, north, ne, west, own, east, sw, south, se], steepness));

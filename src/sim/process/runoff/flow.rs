@@ -221,7 +221,8 @@ impl<N: Number, const EIGHT: bool> RowKernel for TransferRow<'_, N, EIGHT> {
         let [comes, goes, loads] = around_some::<V, 3, EIGHT>(self, x);
         let wet = (V::load(self.water, x) + (comes - goes)).positive();
         let water = wet * self.stays.at::<V>(x);
-        (V::load(self.suspended, x) + loads).store(self.suspended, x);
+        // Where all of it goes rounding leaves no less than nothing.
+        (V::load(self.suspended, x) + loads).positive().store(self.suspended, x);
         water.store(self.water, x);
         self.dried.add(x, wet - water);
     }

@@ -4,6 +4,7 @@
 //! in flux form. [`pipes`] is the paper: four one-way pipes per cell of constant cross-section, eqs 1–16. These carry no momentum
 //! along: there are no hydraulic jumps, and a dam-break front on dry ground is too slow.
 
+mod balance;
 #[cfg(test)]
 mod directions;
 pub mod friction;
@@ -17,7 +18,7 @@ mod tests;
 
 pub use self::params::{Capacity, Factors, Params};
 use self::sources::run_sources;
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
+use super::{Balanced, Context, Counts, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::sim::{
     cells::Cells,
     grid::Grid,
@@ -231,6 +232,14 @@ impl Process for Water {
         let terrain = &mut *context.terrain;
         match stage {
             0 => {
+                if self.setup.params.filled && self.setup.counts == Counts::default() {
+                    // Where that cannot be, it begins with the water that there is.
+                    if let Some(Ok((water, depths))) = self.balance(terrain, context.tick) {
+                        let before = terrain.water_volume();
+                        (*self, terrain.water) = (water, depths);
+                        context.ledger.water.came(INFO.key, terrain.water_volume() - before);
+                    }
+                }
                 match &mut self.flow {
                     Scheme::Still => {}
                     Scheme::Friction(faces) => faces.look_away(),
@@ -268,6 +277,16 @@ impl Process for Water {
             }
         }
         Progress::Done
+    }
+
+    fn balance(&self, terrain: &Terrain, tick: u64) -> Option<Balanced<Self>> {
+        let params = &self.setup.params;
+        let covered = self.setup.covered(terrain, params.mode);
+        let balance = balance::find(terrain, tick, params, covered.as_ref());
+        Some(balance.map(|(faces, water)| {
+            let flow = if params.mode == Mode::Default { Scheme::Friction(faces) } else { Scheme::Still };
+            (Self { setup: self.setup.clone(), flow, ..*self }, water)
+        }))
     }
 
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {

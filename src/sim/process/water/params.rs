@@ -74,6 +74,10 @@ pub struct Params {
     /// Whether sediment that goes into the water raises its surface, as published. Without it ripples grow on the bed.
     #[reflect(@choice().source("Jákó & Tóth 2011, eqs 12c, 13c and figure 8").only("mode=published"))]
     pub displacement: bool,
+    /// Whether rivers and lakes are full when the water begins to flow, as rain and springs keep them in the long run. Without it land
+    /// is dry at first. A map that no water can leave begins as it is.
+    #[reflect(@choice().source("ours; Manning"))]
+    pub filled: bool,
     /// Height of a sea around a map with open edges. Low, there is none; high, it floods the map.
     #[reflect(@knob(-1000.0..=9000.0).unit("m").source("ours"))]
     pub sea_level: f32,
@@ -98,6 +102,7 @@ impl Default for Params {
             least_tilt: 0.1,
             capacity: Capacity::Collision,
             displacement: true,
+            filled: false,
             sea_level: -1000.0,
         }
     }

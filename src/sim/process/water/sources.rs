@@ -22,7 +22,7 @@ pub(super) fn run_sources(terrain: &mut Terrain, tick: u64, seconds: f32) -> (f6
 }
 
 /// The cells that a source covers: those whose centre lies in its circle, or the one that it lies in.
-fn source_cells(terrain: &Terrain, source: &Source) -> Vec<usize> {
+pub(super) fn source_cells(terrain: &Terrain, source: &Source) -> Vec<usize> {
     let (width, height) = (terrain.width(), terrain.height());
     let centre = [source.place[0] * width as f32, source.place[1] * height as f32];
     let reach = source.radius / terrain.cell_size;

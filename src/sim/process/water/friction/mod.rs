@@ -36,7 +36,7 @@ use crate::sim::{
     memory::{Memories, Memory},
     stencil::{Border, Window},
     strip::{Strip, for_strips},
-    terrain::Terrain,
+    terrain::{Edge, Terrain},
 };
 
 /// Cells that a wave on the flow passes in a step at most.
@@ -72,6 +72,30 @@ impl Faces {
 
     pub(super) fn fit(&self, terrain: &Terrain) -> bool {
         self.size == (terrain.width(), terrain.height())
+    }
+
+    /// Lets a flux, in square metres per second, leave a cell across one of its faces: left, right, above, below.
+    pub(super) fn run(&mut self, [x, y]: [usize; 2], face: usize, flux: f32) {
+        let width = self.size.0;
+        match face {
+            0 => self.x[y * (width + 1) + x] -= flux,
+            1 => self.x[y * (width + 1) + x + 1] += flux,
+            2 => self.y[y * width + x] -= flux,
+            _ => self.y[(y + 1) * width + x] += flux,
+        }
+    }
+
+    /// Makes the first and the last faces of a map that goes round one.
+    pub(super) fn close(&mut self, edge: Edge) {
+        let (width, height) = self.size;
+        if edge == Edge::Wrap {
+            let join = |faces: &mut Aligned, first: usize, last: usize| {
+                let flux = faces[first] + faces[last];
+                (faces[first], faces[last]) = (flux, flux);
+            };
+            (0..height).for_each(|y| join(&mut self.x, y * (width + 1), y * (width + 1) + width));
+            (0..width).for_each(|x| join(&mut self.y, x, height * width + x));
+        }
     }
 
     /// Velocity of the fluid along columns and rows, in metres per second; films that hardly flow have none.
