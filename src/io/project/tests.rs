@@ -300,8 +300,8 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
     for (from, to, said) in [
         ("size: (32, 32)", "size: (40000, 40000)", "a side has 1 to 4096 cells"),
         ("size: (32, 32)", "size: (0, 32)", "a side has 1 to 4096 cells"),
-        ("cell_size: 80.0", "cell_size: -80.0", "the side of its cells is -"),
-        ("cell_size: 80.0", "cell_size: 9999999999", "the side of a cell lies between"),
+        ("cell_size: 120.0", "cell_size: -80.0", "the side of its cells is -"),
+        ("cell_size: 120.0", "cell_size: 9999999999", "the side of a cell lies between"),
         ("start: ", "start: NaN, //", "its ledger's volume at the start is NaN"),
         ("rate: 3.5", "rate: 3.5e30", "the rate of a spring is 3.5e30"),
         ("tick: ", "tick: 9999999999999999", "its tick is 9.99999999999999"),
