@@ -612,8 +612,9 @@ impl<'a> Ground<'a> {
         heights
     }
 
-    /// Takes an amount off a cell of a tile, or lays it down where it is negative: not below the one height and not above the other. Others may
-    /// have changed the cell since these were found. Returns what was really taken, in metres, and whether less was dug than asked for.
+    /// Takes an amount off a cell of a tile, or lays it down where it is negative: not below the one height and not above the other.
+    /// Others may have changed the cell since these were found. Returns what was really taken, in metres, and whether less was dug than
+    /// asked for.
     ///
     /// # Safety
     /// [`Self::come_to`] has been there, and no other thread uses this cell or changes its tile meanwhile.

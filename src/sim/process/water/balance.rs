@@ -10,8 +10,9 @@
 //!
 //! z and z′ are the grounds, l the cell size and n the roughness (Manning). This is the state in which the default scheme's own faces no
 //! longer change, but for the momentum that they carry: lakes stand at their passes, and rivers are dammed up by what lies downstream.
-//! What evaporates on the way is taken off, round by round, as it depends on the depths. A slope's rain goes down in one line from each
-//! cell, where the process lets it spread; it does so within seconds.
+//! What evaporates on the way is taken off, round by round, as it depends on the depths. Rain on a slope goes down in one line from each
+//! cell, where the process lets it spread: for some seconds slopes hold back a part of it. The published form has no roughness; it begins
+//! with the depths of the default one.
 
 use std::{
     cmp::Reverse,
@@ -147,8 +148,8 @@ impl Land<'_> {
     }
 }
 
-/// By how much a level lies above the higher one of what holds it up, in metres: x in (x + a)^(5/3)·√(x + b) = c, where a is by how much the
-/// level downstream lies above the higher ground, or b by how much it lies below.
+/// By how much a level lies above the higher one of what holds it up, in metres: x in (x + a)^(5/3)·√(x + b) = c, where a is by how much
+/// the level downstream lies above the higher ground, or b by how much it lies below.
 fn rise(above: f64, below: f64, c: f64) -> f64 {
     if c <= 0.0 {
         return 0.0;
