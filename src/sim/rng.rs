@@ -22,6 +22,11 @@ impl Stream {
         (self.0.next_u32() >> 8) as f32 * (1.0 / (1 << 24) as f32)
     }
 
+    /// Uniform in [0, 1), with 48 random bits: for what is drawn from more than the values of [`Self::unit`].
+    pub fn fine_unit(&mut self) -> f64 {
+        f64::from(self.unit()) + f64::from(self.unit()) / f64::from(1 << 24)
+    }
+
     /// Uniform in 0..count, for count up to 2³²; the bias is below count / 2⁶⁴.
     pub fn below(&mut self, count: usize) -> usize {
         ((u128::from(self.0.next_u64()) * count as u128) >> 64) as usize

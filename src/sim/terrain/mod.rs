@@ -63,6 +63,31 @@ impl Source {
         self.ticks.is_none_or(|(first, end)| (first..end).contains(&tick))
     }
 
+    /// The cells that it covers: those whose centre lies in its circle, or the one that it lies in.
+    pub fn cells(&self, terrain: &Terrain) -> Vec<usize> {
+        let (width, height) = (terrain.width(), terrain.height());
+        let centre = [self.place[0] * width as f32, self.place[1] * height as f32];
+        let reach = self.radius / terrain.cell_size;
+        let range = |centre: f32, count: usize| {
+            let first = (centre - reach - 1.0).max(0.0) as usize;
+            first..((centre + reach + 1.0).max(0.0) as usize + 1).min(count)
+        };
+        let mut cells = Vec::new();
+        for y in range(centre[1], height) {
+            for x in range(centre[0], width) {
+                let (dx, dy) = (x as f32 + 0.5 - centre[0], y as f32 + 0.5 - centre[1]);
+                if dx * dx + dy * dy <= reach * reach {
+                    cells.push(y * width + x);
+                }
+            }
+        }
+        if cells.is_empty() {
+            let nearest = |place: f32, count: usize| (place.max(0.0) as usize).min(count - 1);
+            cells.push(nearest(centre[1], height) * width + nearest(centre[0], width));
+        }
+        cells
+    }
+
     /// Checks that it lies on the map and that its numbers make sense.
     ///
     /// # Errors

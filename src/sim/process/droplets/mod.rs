@@ -14,6 +14,7 @@ mod params;
 mod peak;
 pub mod plain;
 pub mod published;
+mod rain;
 #[cfg(test)]
 mod rivers;
 mod settling;
@@ -32,6 +33,7 @@ use self::{
     ground::{Copies, Ground},
     peak::Peak,
     published::{CapacityLaw, DropletState, DropletStep, MassTransfer},
+    rain::{HEAVY_RAIN, Rain, in_waves},
     streams::{StreamLaw, Streams},
     tracks::Tracks,
     wave::DriveTile,
@@ -39,7 +41,6 @@ use self::{
 use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
 use crate::sim::{
     grid::Grid,
-    masked::Covered,
     memory::Memories,
     quantity::Quantity,
     real::Lanes,
@@ -62,7 +63,10 @@ const INFO: Info = Info {
     moves_water: false,
     replaces: &[],
     stages: &[
-        Stage { name: "rain", about: "Droplets appear, evenly or where the rain map has rain." },
+        Stage {
+            name: "rain",
+            about: "Droplets appear, evenly or where the rain map has rain, and at springs if they rise there.",
+        },
         Stage {
             name: "run",
             about: "They run downhill, dig and drop, until each has ended; what they still carry settles, and while water flows \
@@ -89,29 +93,19 @@ const INFO: Info = Info {
         },
         Guard { name: "circling", about: "Droplets that ended because they ran in circles over a map that wraps." },
     ],
-    silent: &[("water", ""), ("tracks", ""), ("total", ""), ("min_volume", "")],
+    silent: &[("springs", ""), ("water", ""), ("tracks", ""), ("total", ""), ("min_volume", "")],
     partly_masked: &[],
     young: &["discharge", "momentum x", "momentum y", "renewals"],
     calm: &[],
 };
-
-/// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill
-/// few hollows in which others still dig.
-const CELLS_PER_DROPLET: usize = 128;
-/// Most droplets of a wave. Where a large map may have more at once, a wave rains on a part of it: a frame need not wait for all of
-/// them, and what they change lies together.
-const MOST: usize = 2048;
-/// A tick stands for the time in which as much rain falls as its droplets bring, if it falls at this rate, in metres per second: heavy
-/// rain of 10 mm in an hour.
-const HEAVY_RAIN: f64 = 0.01 / 3600.0;
-/// Side of the squares that a part is made of, in cells.
-const SQUARE: usize = 64;
 
 /// The process: parameters, the rain that has not run yet, and counts.
 #[derive(Clone, Default)]
 pub struct Droplets {
     setup: Setup<Params, Factors>,
     waiting: Vec<[f32; 2]>,
+    /// Land that a droplet of this tick stands for, in square metres.
+    land: f32,
     /// Droplets of a wave of this tick, and of the tick.
     wave: usize,
     fallen: usize,
@@ -147,7 +141,9 @@ impl Process for Droplets {
         if stage == 0 {
             let mut stream = Stream::new(context.seed, INFO.key, context.tick);
             let covered = self.setup.covered(context.terrain, self.setup.params.mode);
-            self.waiting = rain(context.terrain, self.setup.params.per_tick, covered.as_ref(), &mut stream);
+            let Rain { starts, land } =
+                Rain::new(context.terrain, context.tick, &self.setup.params, covered.as_ref(), &mut stream);
+            (self.waiting, self.land) = (starts, land);
             self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len());
             self.fallen = self.waiting.len();
             // Waves are taken from the end.
@@ -189,7 +185,7 @@ impl Process for Droplets {
             return Progress::Again;
         }
         if streams {
-            self.discharge.renew(streams::land_of(&self.setup.params, context.terrain));
+            self.discharge.renew(self.land);
         }
         Progress::Done
     }
@@ -250,7 +246,7 @@ impl Droplets {
         let mask = covered.as_ref().map(|covered| &covered.mask);
         let mut ground = Ground::new(terrain, &mut self.copies, highest);
         let outcome = if params.law == DropletLaw::Streams {
-            let laws = [params, under].map(|params| StreamLaw::new(params, terrain));
+            let laws = [params, under].map(|params| StreamLaw::new(params, terrain, self.land));
             bundle::run(&Streams::new(&ground, &self.discharge, laws, mask), droplets, tracks.as_ref())
         } else {
             let laws = [params, under].map(|params| Constants::new(params, terrain));
@@ -334,60 +330,4 @@ fn pour(terrain: &mut Terrain, ended: &[Droplet], depth: f32) -> f64 {
         poured += f64::from(*water) - f64::from(before);
     }
     poured
-}
-
-/// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.
-fn in_waves(starts: &mut [[f32; 2]], cells: usize) -> usize {
-    let at_once = (cells / CELLS_PER_DROPLET).max(1);
-    if at_once <= MOST {
-        return at_once;
-    }
-    for starts in starts.chunks_mut(at_once / MOST * MOST) {
-        starts.sort_by_cached_key(|&[x, y]| z_order(x as usize / SQUARE, y as usize / SQUARE));
-    }
-    MOST
-}
-
-/// The number of a square in Morton's order, which visits a block of squares before it goes on to the next one. Blocks are at most
-/// twice as tall as wide: the swarm cuts the map along rows.
-fn z_order(x: usize, y: usize) -> usize {
-    (0..16).map(|bit| ((y >> bit & 1) | (x >> bit & 1) << 1) << (2 * bit)).sum()
-}
-
-/// Places where drops fall, in cells: everywhere alike, or in proportion to the rain map; as much more or less where the mask
-/// scales their number.
-fn rain(terrain: &Terrain, per_tick: u32, covered: Option<&Covered<Params>>, stream: &mut Stream) -> Vec<[f32; 2]> {
-    let (width, height) = (terrain.width(), terrain.height());
-    let covered = covered.filter(|covered| covered.params.per_tick != per_tick);
-    let weight = |cell: usize| terrain.rain.as_ref().map_or(1.0, |map| f64::from(map[cell].max(0.0)));
-    let (mut sums, mut count, mut even) = (Vec::new(), per_tick as usize, 0.0);
-    if terrain.rain.is_some() || covered.is_some() {
-        let mut sum = 0.0;
-        let mut weigh = |cell: usize| {
-            even += weight(cell);
-            let more = covered.map_or(0.0, |covered| {
-                let mask = f64::from(covered.mask.at(cell % width, cell / width));
-                mask * (f64::from(covered.params.per_tick) / f64::from(per_tick) - 1.0)
-            });
-            sum += weight(cell) * (1.0 + more);
-            sum
-        };
-        sums = (0..width * height).map(&mut weigh).collect();
-    }
-    let total = sums.last().copied().unwrap_or_default();
-    if covered.is_some() && even > 0.0 {
-        count = (count as f64 * total / even).round() as usize;
-    }
-    (0..count)
-        .map(|_| {
-            let cell = if total > 0.0 {
-                let drawn = (f64::from(stream.unit()) + f64::from(stream.unit()) / f64::from(1 << 24)) * total;
-                sums.partition_point(|&sum| sum <= drawn).min(sums.len() - 1)
-            } else {
-                stream.below(width * height)
-            };
-            let place = |cell: usize, part: f32| (cell as f32 + part).min((cell as f32 + 1.0).next_down());
-            [place(cell % width, stream.unit()), place(cell / width, stream.unit())]
-        })
-        .collect()
 }

@@ -40,6 +40,13 @@ pub struct Params {
     /// window pauses once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows())]
     pub total: u32,
+    /// Whether droplets rise at springs too, as many as the springs give water against the rain. Springs bring no sediment, so a stream
+    /// digs deep below a large one.
+    #[reflect(@choice().source("ours").only("mode=default"))]
+    pub springs: bool,
+    /// Rain that falls on the map. At 0 droplets rise at springs alone.
+    #[reflect(@knob(0.0..=100.0).unit("mm/h").source("ours").only("mode=default"))]
+    pub rain_rate: f32,
     /// Water of a droplet, as a depth over a cell. While water flows, what is left of it where the droplet ends joins that water. Much
     /// raises lakes; at 0 droplets bring none.
     #[reflect(@knob(0.0..=1.0).unit("m").source("ours").only("mode=default"))]
@@ -136,6 +143,8 @@ impl Default for Params {
             law: DropletLaw::Streams,
             per_tick: 1000,
             total: 200_000,
+            springs: false,
+            rain_rate: 10.0,
             water: 0.05,
             tracks: 60,
             dt: 1.2,

@@ -2,8 +2,9 @@
 //! cell by cell. The yardstick for speed, and for what waves of droplets side by side do.
 
 use super::{
-    CELLS_PER_DROPLET, Params,
+    Params,
     banks::{AROUND, LEAST_ROOM, MOST_ROUNDS, SHARE, TOLERANCE},
+    rain::CELLS_PER_DROPLET,
     streams::StreamLaw,
 };
 use crate::sim::{grid::Grid, rng::Stream, terrain::Terrain};
@@ -41,7 +42,8 @@ impl PlainStreams {
 
     /// Rains so many droplets, as a tick of the `params`' number does. A map has open edges.
     pub fn tick(&mut self, terrain: &Terrain, params: &Params, droplets: usize, stream: &mut Stream) {
-        let law = StreamLaw::new(params, terrain);
+        let land = terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick);
+        let law = StreamLaw::new(params, terrain, land as f32);
         let wave = (terrain.bedrock.len() / CELLS_PER_DROPLET).max(1);
         for number in 1..=droplets {
             self.run(&law, [stream.unit() * terrain.width() as f32, stream.unit() * terrain.height() as f32]);

@@ -93,10 +93,10 @@ pub(super) struct StreamLaw {
 }
 
 impl StreamLaw {
-    pub(super) fn new(params: &Params, terrain: &Terrain) -> Self {
+    /// The law on a terrain where a fresh droplet stands for so much `land`, in square metres.
+    pub(super) fn new(params: &Params, terrain: &Terrain, land: f32) -> Self {
         let published = params.mode == Mode::Published;
         let cells = if published { 1.0 } else { terrain.cell_size / params.length };
-        let land = land_of(params, terrain);
         Self {
             published,
             gravity: params.gravity * cells,
@@ -118,11 +118,6 @@ impl StreamLaw {
             lowest: if published { lowest(terrain) } else { 0.0 },
         }
     }
-}
-
-/// Land that a fresh droplet stands for, in square metres: all droplets of a tick together are the rain of the whole map.
-pub(super) fn land_of(params: &Params, terrain: &Terrain) -> f32 {
-    (terrain.cell_area() * terrain.bedrock.len() as f64 / f64::from(params.per_tick.max(1))) as f32
 }
 
 /// How far the maps follow a tick's droplets: by default as far as they are many.

@@ -8,12 +8,15 @@ use std::{
     time::Duration,
 };
 
-use super::*;
+use super::{
+    rain::{CELLS_PER_DROPLET, MOST, SQUARE},
+    *,
+};
 use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
     grid::Grid,
-    terrain::Edge,
+    terrain::{Edge, Source},
 };
 
 const LAWS: [DropletLaw; 3] = [DropletLaw::Streams, DropletLaw::MassTransfer, DropletLaw::Capacity];
@@ -252,6 +255,7 @@ fn banks_fail(ground: &mut Ground<'_>, droplets: &mut Droplets, params: &Params)
 fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
     let (mut eroded, mut stream, side) = (0.0, Stream::new(99, "alone", seed), terrain.width() as f32);
     let mut droplets = Droplets::with(params.clone());
+    let land = (terrain.cell_area() * terrain.bedrock.len() as f64 / 1000.0) as f32;
     for _ in 0..20 {
         let (mut copies, highest) = (Copies::default(), Peak::default().height(&terrain));
         droplets.discharge.begin(&terrain, streams::pace_of(params, &terrain));
@@ -260,7 +264,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
         for number in 1..=1000 {
             let droplet = vec![Droplet::at(side * stream.unit(), side * stream.unit(), 1.0)];
             let outcome = if params.law == DropletLaw::Streams {
-                let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain));
+                let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain, land));
                 bundle::run(&Streams::new(&ground, &droplets.discharge, laws, None), droplet, None)
             } else {
                 let laws = [(); 2].map(|()| Constants::new(params, &terrain));
@@ -275,7 +279,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
                 ground = Ground::new(&terrain, &mut copies, highest);
             }
         }
-        droplets.discharge.renew(streams::land_of(params, &terrain));
+        droplets.discharge.renew(land);
     }
     (eroded, terrain.ground())
 }
@@ -396,6 +400,13 @@ fn soft_ground_erodes_more_than_hard_ground_and_sand_before_rock() {
     assert!(sandy.terrain.sand != terrain.sand);
 }
 
+/// A tick's droplets on a terrain: the shares of them that begin between these columns, how many they are, and the land of each.
+fn begin(terrain: &Terrain, params: &Params, columns: &[[f32; 2]]) -> (Vec<f64>, usize, f32) {
+    let Rain { starts, land } = Rain::new(terrain, 0, params, None, &mut Stream::new(1, "rain", 1));
+    let share = |[from, to]: &[f32; 2]| starts.iter().filter(|[x, _]| x >= from && x < to).count() as f64;
+    (columns.iter().map(|columns| share(columns) / starts.len().max(1) as f64).collect(), starts.len(), land)
+}
+
 #[test]
 fn rain_falls_where_the_map_has_rain() {
     let mut terrain = perlin(64, 1);
@@ -408,9 +419,37 @@ fn rain_falls_where_the_map_has_rain() {
             0.0
         }
     }));
-    let places = rain(&terrain, 20_000, None, &mut Stream::new(1, "rain", 1));
-    let share = |from: f32, to: f32| places.iter().filter(|[x, _]| *x >= from && *x < to).count() as f64 / 2e4;
-    assert!((share(0.0, 16.0) - 0.25).abs() < 0.02 && (share(16.0, 32.0) - 0.75).abs() < 0.02);
+    let params = Params { per_tick: 20_000, ..Params::default() };
+    let (shares, count, land) = begin(&terrain, &params, &[[0.0, 16.0], [16.0, 32.0]]);
+    assert!((shares[0] - 0.25).abs() < 0.02 && (shares[1] - 0.75).abs() < 0.02 && count == 20_000, "{shares:?}");
+    // On the average a cell has as much rain as without a map.
+    let whole = terrain.cell_area() * 64.0 * 64.0;
+    assert!((f64::from(land) * 2e4 / whole - 1.0).abs() < 1e-5);
+    terrain.rain = Some(Grid::filled(64, 64, 0.0));
+    assert_eq!(begin(&terrain, &params, &[]).1, 0, "where there is no rain and no spring, nothing begins");
+}
+
+#[test]
+fn springs_give_droplets_as_they_give_water() {
+    let mut terrain = perlin(64, 1);
+    let whole = terrain.cell_area() * 64.0 * 64.0;
+    // As much as heavy rain on the whole map, in the middle of the sixth column of eight; a drain gives none.
+    let rate = (whole * 0.01 / 3600.0) as f32;
+    let source = |x: f32, rate: f32| Source { place: [x, 0.5], radius: 0.0, rate, ticks: None };
+    terrain.sources = vec![source(0.6875, rate), source(0.2, -rate)];
+    let columns = [[44.0, 45.0], [12.0, 13.0]];
+    let params = |rain_rate| Params { per_tick: 20_000, rain_rate, springs: true, ..Params::default() };
+    for (rain_rate, wanted) in [(10.0, 0.5), (30.0, 0.25), (0.0, 1.0)] {
+        let (shares, count, land) = begin(&terrain, &params(rain_rate), &columns);
+        let rained = (1.0 - wanted) / 64.0;
+        assert!((shares[0] - wanted - rained).abs() < 0.02 && (shares[1] - rained).abs() < 0.01, "{shares:?}");
+        let all = whole * (1.0 + f64::from(rain_rate) / 10.0);
+        assert!(count == 20_000 && (f64::from(land) * 2e4 / all - 1.0).abs() < 1e-4, "{land} m²");
+    }
+    // The article knows no springs, and without the switch there are none.
+    for params in [Params { mode: Mode::Published, ..params(0.0) }, Params { springs: false, ..params(10.0) }] {
+        assert!(begin(&terrain, &params, &columns).0[0] < 0.05);
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::{
     collections::{BinaryHeap, VecDeque},
 };
 
-use super::{INFO, Params, friction::Faces, sources::source_cells};
+use super::{INFO, Params, friction::Faces};
 use crate::sim::{
     Simulation,
     bounds::Unfit,
@@ -140,7 +140,7 @@ impl Land<'_> {
         let rain = |cell| self.local(cell, |params| params.rain_rate) * share(cell) * terrain.cell_area();
         let mut supply: Vec<f64> = (0..terrain.bedrock.len()).map(rain).collect();
         for source in terrain.sources.iter().filter(|source| source.runs(tick)) {
-            let cells = source_cells(terrain, source);
+            let cells = source.cells(terrain);
             let each = f64::from(source.rate) / cells.len() as f64;
             cells.into_iter().for_each(|cell| supply[cell] += each);
         }
@@ -210,7 +210,7 @@ pub(super) fn find(
         (0..supply.len()).filter(|&cell| border(cell).is_some()).map(|cell| (cell, beyond(cell).1)).collect()
     } else {
         let drains = terrain.sources.iter().filter(|source| source.rate < 0.0 && source.runs(tick));
-        let mut cells: Vec<usize> = drains.flat_map(|source| source_cells(terrain, source)).collect();
+        let mut cells: Vec<usize> = drains.flat_map(|source| source.cells(terrain)).collect();
         cells.sort_unstable();
         cells.dedup();
         cells.into_iter().map(|cell| (cell, f32::NEG_INFINITY)).collect()

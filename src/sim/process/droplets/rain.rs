@@ -1,0 +1,120 @@
+//! Where droplets begin: on the map as rain, and at springs.
+
+use super::{Mode, Params};
+use crate::sim::{masked::Covered, rng::Stream, terrain::Terrain};
+
+/// Rain for whose land the discharge of streams is stated, in metres per second: heavy rain of 10 mm in an hour.
+pub(super) const HEAVY_RAIN: f64 = STATED_RATE / 1000.0 / 3600.0;
+/// The same in millimetres in an hour.
+const STATED_RATE: f64 = 10.0;
+
+/// Rain falls in waves of at most one droplet for so many cells: what they carry at their end settles after the wave, and should fill
+/// few hollows in which others still dig.
+pub(super) const CELLS_PER_DROPLET: usize = 128;
+/// Most droplets of a wave. Where a large map may have more at once, a wave rains on a part of it: a frame need not wait for all of
+/// them, and what they change lies together.
+pub(super) const MOST: usize = 2048;
+/// Side of the squares that a part is made of, in cells.
+pub(super) const SQUARE: usize = 64;
+
+/// A tick's droplets.
+pub(super) struct Rain {
+    /// Where they begin, in cells.
+    pub(super) starts: Vec<[f32; 2]>,
+    /// Land that each stands for, in square metres: that on which heavy rain gives as much water.
+    pub(super) land: f32,
+}
+
+/// A spring that runs.
+struct Spring {
+    cells: Vec<usize>,
+    /// Land on which heavy rain gives as much water, in square metres.
+    land: f64,
+}
+
+impl Rain {
+    /// Lets a tick's droplets begin: on the map everywhere alike, or in proportion to the rain map, and, if they rise there, at springs as
+    /// many as they give water. There are as much more or fewer where the mask scales their number. As published, there are no springs.
+    pub(super) fn new(
+        terrain: &Terrain,
+        tick: u64,
+        params: &Params,
+        covered: Option<&Covered<Params>>,
+        stream: &mut Stream,
+    ) -> Self {
+        let (width, per_tick) = (terrain.width(), params.per_tick);
+        let covered = covered.filter(|covered| covered.params.per_tick != per_tick);
+        let weight = |cell: usize| terrain.rain.as_ref().map_or(1.0, |map| f64::from(map[cell].max(0.0)));
+        let (mut sums, cells) = (Vec::new(), terrain.bedrock.len());
+        // Of all cells: what they weigh without and with the mask.
+        let (mut even, mut total) = (cells as f64, cells as f64);
+        if terrain.rain.is_some() || covered.is_some() {
+            (even, total) = (0.0, 0.0);
+            sums = Vec::with_capacity(cells);
+            for cell in 0..cells {
+                even += weight(cell);
+                let more = covered.map_or(0.0, |covered| {
+                    let mask = f64::from(covered.mask.at(cell % width, cell / width));
+                    mask * (f64::from(covered.params.per_tick) / f64::from(per_tick) - 1.0)
+                });
+                total += weight(cell) * (1.0 + more);
+                sums.push(total);
+            }
+        }
+        let published = params.mode == Mode::Published;
+        let springs = if published || !params.springs { Vec::new() } else { springs(terrain, tick) };
+        let rate = if published { 1.0 } else { f64::from(params.rain_rate) / STATED_RATE };
+        let given: f64 = springs.iter().map(|spring| spring.land).sum();
+        let [even, fallen] = [even, total].map(|weight| weight * rate * terrain.cell_area());
+        if given + even <= 0.0 {
+            return Self { starts: Vec::new(), land: 0.0 };
+        }
+        let count = (f64::from(per_tick) * (given + fallen) / (given + even)).round() as usize;
+        let starts = (0..count).map(|_| {
+            let drawn = if given > 0.0 { stream.fine_unit() * (given + fallen) } else { f64::INFINITY };
+            let cell = if let Some(spring) = spring_at(&springs, drawn) {
+                spring.cells[stream.below(spring.cells.len())]
+            } else if sums.is_empty() {
+                stream.below(cells)
+            } else {
+                let drawn = stream.fine_unit() * total;
+                sums.partition_point(|&sum| sum <= drawn).min(sums.len() - 1)
+            };
+            let place = |cell: usize, part: f32| (cell as f32 + part).min((cell as f32 + 1.0).next_down());
+            [place(cell % width, stream.unit()), place(cell / width, stream.unit())]
+        });
+        Self { starts: starts.collect(), land: ((given + even) / f64::from(per_tick.max(1))) as f32 }
+    }
+}
+
+/// The springs that run in a tick.
+fn springs(terrain: &Terrain, tick: u64) -> Vec<Spring> {
+    let running = terrain.sources.iter().filter(|source| source.rate > 0.0 && source.runs(tick));
+    running.map(|source| Spring { cells: source.cells(terrain), land: f64::from(source.rate) / HEAVY_RAIN }).collect()
+}
+
+/// The spring in whose part of their land, one after the other, a number lies; none beyond them.
+fn spring_at(springs: &[Spring], mut drawn: f64) -> Option<&Spring> {
+    springs.iter().find(|spring| {
+        drawn -= spring.land;
+        drawn < 0.0
+    })
+}
+
+/// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.
+pub(super) fn in_waves(starts: &mut [[f32; 2]], cells: usize) -> usize {
+    let at_once = (cells / CELLS_PER_DROPLET).max(1);
+    if at_once <= MOST {
+        return at_once;
+    }
+    for starts in starts.chunks_mut(at_once / MOST * MOST) {
+        starts.sort_by_cached_key(|&[x, y]| z_order(x as usize / SQUARE, y as usize / SQUARE));
+    }
+    MOST
+}
+
+/// The number of a square in Morton's order, which visits a block of squares before it goes on to the next one. Blocks are at most
+/// twice as tall as wide: the swarm cuts the map along rows.
+fn z_order(x: usize, y: usize) -> usize {
+    (0..16).map(|bit| ((y >> bit & 1) | (x >> bit & 1) << 1) << (2 * bit)).sum()
+}
