@@ -151,8 +151,10 @@ impl Process for Droplets {
             let cut = self.setup.params.dt > self.longest_step();
             self.setup.note([u64::from(cut), 0, 0, 0, 0]);
             if self.setup.params.mode == Mode::Default {
-                let water = self.fallen as f64 * f64::from(self.setup.params.water);
-                self.setup.cover(water / context.terrain.bedrock.len() as f64 / HEAVY_RAIN);
+                // The time in which heavy rain on the droplets' land gives their water.
+                let water = self.fallen as f64 * f64::from(self.setup.params.water) * context.terrain.cell_area();
+                let land = f64::from(self.land) * f64::from(self.setup.params.per_tick);
+                self.setup.cover(if self.fallen > 0 { water / land / HEAVY_RAIN } else { 0.0 });
             }
             self.watches = context.watched;
             self.tracks.clear();

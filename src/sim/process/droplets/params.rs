@@ -40,11 +40,11 @@ pub struct Params {
     /// window pauses once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows())]
     pub total: u32,
-    /// Whether droplets rise at springs too, as many as the springs give water against the rain. Springs bring no sediment, so a stream
-    /// digs deep below a large one.
+    /// Whether droplets rise at springs too: of a tick's droplets the share that the springs have in the water. They bring no sediment,
+    /// so the stream digs deep below a large spring.
     #[reflect(@choice().source("ours").only("mode=default"))]
     pub springs: bool,
-    /// Rain that falls on the map. At 0 droplets rise at springs alone.
+    /// How hard it rains on the map. High makes greater streams, which carry more; at 0 droplets rise at springs alone.
     #[reflect(@knob(0.0..=100.0).unit("mm/h").source("ours").only("mode=default"))]
     pub rain_rate: f32,
     /// Water of a droplet, as a depth over a cell. While water flows, what is left of it where the droplet ends joins that water. Much

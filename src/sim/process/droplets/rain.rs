@@ -33,8 +33,9 @@ struct Spring {
 }
 
 impl Rain {
-    /// Lets a tick's droplets begin: on the map everywhere alike, or in proportion to the rain map, and, if they rise there, at springs as
-    /// many as they give water. There are as much more or fewer where the mask scales their number. As published, there are no springs.
+    /// Chooses where a tick's droplets begin: on the map everywhere alike or in proportion to the rain map, and at springs in proportion
+    /// to their water, if droplets rise there. Where the mask scales their number, more or fewer rain down. As published, none rise at
+    /// springs.
     pub(super) fn new(
         terrain: &Terrain,
         tick: u64,
@@ -72,8 +73,9 @@ impl Rain {
         let count = (f64::from(per_tick) * (given + fallen) / (given + even)).round() as usize;
         let starts = (0..count).map(|_| {
             let drawn = if given > 0.0 { stream.fine_unit() * (given + fallen) } else { f64::INFINITY };
-            let cell = if let Some(spring) = spring_at(&springs, drawn) {
-                spring.cells[stream.below(spring.cells.len())]
+            let cell = if drawn < given {
+                let cells = &springs[spring_at(&springs, drawn)].cells;
+                cells[stream.below(cells.len())]
             } else if sums.is_empty() {
                 stream.below(cells)
             } else {
@@ -93,12 +95,14 @@ fn springs(terrain: &Terrain, tick: u64) -> Vec<Spring> {
     running.map(|source| Spring { cells: source.cells(terrain), land: f64::from(source.rate) / HEAVY_RAIN }).collect()
 }
 
-/// The spring in whose part of their land, one after the other, a number lies; none beyond them.
-fn spring_at(springs: &[Spring], mut drawn: f64) -> Option<&Spring> {
-    springs.iter().find(|spring| {
+/// The number of the spring to which a number below the land of all belongs, if each has its part of it, one after the other.
+fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
+    let within = springs.iter().position(|spring| {
         drawn -= spring.land;
         drawn < 0.0
-    })
+    });
+    // Rounding can leave a little.
+    within.unwrap_or(springs.len() - 1)
 }
 
 /// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.

@@ -422,7 +422,7 @@ fn rain_falls_where_the_map_has_rain() {
     let params = Params { per_tick: 20_000, ..Params::default() };
     let (shares, count, land) = begin(&terrain, &params, &[[0.0, 16.0], [16.0, 32.0]]);
     assert!((shares[0] - 0.25).abs() < 0.02 && (shares[1] - 0.75).abs() < 0.02 && count == 20_000, "{shares:?}");
-    // On the average a cell has as much rain as without a map.
+    // The mean of this map is as much rain as without a map.
     let whole = terrain.cell_area() * 64.0 * 64.0;
     assert!((f64::from(land) * 2e4 / whole - 1.0).abs() < 1e-5);
     terrain.rain = Some(Grid::filled(64, 64, 0.0));
@@ -433,7 +433,7 @@ fn rain_falls_where_the_map_has_rain() {
 fn springs_give_droplets_as_they_give_water() {
     let mut terrain = perlin(64, 1);
     let whole = terrain.cell_area() * 64.0 * 64.0;
-    // As much as heavy rain on the whole map, in the middle of the sixth column of eight; a drain gives none.
+    // A spring in column 44 gives as much as heavy rain on the whole map; a drain in column 12 gives nothing.
     let rate = (whole * 0.01 / 3600.0) as f32;
     let source = |x: f32, rate: f32| Source { place: [x, 0.5], radius: 0.0, rate, ticks: None };
     terrain.sources = vec![source(0.6875, rate), source(0.2, -rate)];
@@ -446,6 +446,11 @@ fn springs_give_droplets_as_they_give_water() {
         let all = whole * (1.0 + f64::from(rain_rate) / 10.0);
         assert!(count == 20_000 && (f64::from(land) * 2e4 / all - 1.0).abs() < 1e-4, "{land} m²");
     }
+    // A tick of half the rain stands for twice the time.
+    let seconds = |rain_rate| {
+        erode(&terrain, &Params { springs: false, ..params(rain_rate) }, 1, 1).slots[0].process.counts().seconds
+    };
+    assert!((seconds(5.0) / seconds(10.0) - 2.0).abs() < 1e-6 && seconds(0.0) == 0.0);
     // The article knows no springs, and without the switch there are none.
     for params in [Params { mode: Mode::Published, ..params(0.0) }, Params { springs: false, ..params(10.0) }] {
         assert!(begin(&terrain, &params, &columns).0[0] < 0.05);
