@@ -1,13 +1,15 @@
 //! The rivers of a terrain as lines: reaches from source or confluence to confluence or mouth, with discharge, width and depth.
 //!
-//! Water runs as [`drainage`](crate::sim::drainage) finds it, weighted by the map of rain. With Q the discharge when the bed is full,
+//! Water runs as [`drainage`](crate::sim::drainage) finds it, weighted by the map of rain; springs add theirs. With Q the discharge when the bed is full,
 //!
 //! ```text
 //! Q = q·A,     w = a·Q^0.5,     d = b·Q^0.4
 //! ```
 //!
-//! A rained-on area above, q runoff, w width and d depth (Leopold & Maddock 1953, USGS Professional Paper 252). The exponents are
+//! A rained-on area above (with a spring, as much as gives its water), q runoff, w width and d depth (Leopold & Maddock 1953, USGS Professional Paper 252). The exponents are
 //! theirs. The factors differ between rivers by several times, so that they are parameters.
+
+use std::collections::BTreeMap;
 
 use bevy_reflect::Reflect;
 
@@ -23,6 +25,8 @@ const SMOOTHINGS: usize = 3;
 const BEYOND: f32 = 1.5;
 /// Half the width of the widest river that is drawn, in cells.
 const WIDEST: f32 = 48.0;
+/// A millimetre in an hour, in metres per second.
+const RUNOFF_UNIT: f64 = 1e-3 / 3600.0;
 /// Said of a cell at which no reach begins.
 const NONE: u32 = u32::MAX;
 
@@ -58,7 +62,7 @@ impl Default for RiverParams {
 impl RiverParams {
     /// Discharge of so many square metres of land, in cubic metres per second.
     pub fn discharge(&self, area: f64) -> f32 {
-        (area * f64::from(self.runoff) * 1e-3 / 3600.0) as f32
+        (area * f64::from(self.runoff) * RUNOFF_UNIT) as f32
     }
 
     /// Width and depth of a river with so many cubic metres per second, in metres.
@@ -139,7 +143,9 @@ impl Network {
     pub fn of(terrain: &Terrain, params: &RiverParams) -> Self {
         let (drainage, border) = (Drainage::of(terrain), Border::of(terrain));
         let rain = |cell: usize| terrain.rain.as_ref().map_or(1.0, |rain| f64::from(rain[cell]));
-        let areas = drainage.areas(|cell| rain(cell) * terrain.cell_area());
+        let springs = springs(terrain, params);
+        let areas =
+            drainage.areas(|cell| rain(cell) * terrain.cell_area() + springs.get(&cell).copied().unwrap_or_default());
         let cell_size = f64::from(terrain.cell_size);
         let rivers = Rivers { params, drainage, border, ground: terrain.ground(), areas, cell_size };
         rivers.network()
@@ -203,6 +209,17 @@ impl Network {
     pub fn places(&self) -> usize {
         self.reaches.iter().map(|reach| reach.places.len()).sum()
     }
+}
+
+/// The cells where springs give water all the time, and the land whose runoff is as much, in square metres.
+fn springs(terrain: &Terrain, params: &RiverParams) -> BTreeMap<usize, f64> {
+    let mut springs = BTreeMap::new();
+    for source in terrain.sources.iter().filter(|source| source.rate > 0.0 && source.ticks.is_none()) {
+        let cells = source.cells(terrain);
+        let land = f64::from(source.rate) / f64::from(params.runoff) / RUNOFF_UNIT / cells.len() as f64;
+        cells.into_iter().for_each(|cell| *springs.entry(cell).or_default() += land);
+    }
+    springs
 }
 
 impl Rivers<'_> {
@@ -311,7 +328,7 @@ mod tests {
     use super::*;
     use crate::sim::{
         generate::{TerrainParams, generate},
-        terrain::Edge,
+        terrain::{Edge, Source},
     };
 
     /// Two valleys that meet halfway down, and run on as one.
@@ -394,6 +411,22 @@ mod tests {
                     "{edge:?}: {lakes} lakes, {through} confluences"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_river_begins_at_a_spring_with_its_water() {
+        let spring = |rate: f32, ticks| Source { place: [0.5, 0.6], radius: 0.0, rate, ticks };
+        let mut terrain = fork(Edge::Open);
+        // A flood that comes and goes, and a drain, make no river.
+        terrain.sources = vec![spring(3.0, None), spring(9.0, Some((5, 8))), spring(-1.0, None)];
+        for runoff in [0.1, 1.0] {
+            let network = Network::of(&terrain, &RiverParams { runoff, ..params(6000.0) });
+            let [river] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
+            let [first, last] = [river.places[0], river.places[river.places.len() - 1]];
+            assert!((first.at[1] - 485.0).abs() < 1e-6 && first.discharge >= 3.0, "{first:?}");
+            let rain = 61.0 * 80.0 * 100.0 * runoff * 1e-3 / 3600.0;
+            assert!(last.discharge > 3.0 + 0.7 * rain && last.discharge < 3.0 + 1.001 * rain, "{last:?}");
         }
     }
 

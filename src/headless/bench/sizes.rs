@@ -139,28 +139,26 @@ impl Subject {
     }
 }
 
-/// Runs ticks. Returns the median of nanoseconds for each of what is counted, and of the seconds of a tick. The first, which makes room,
-/// is left out unless it takes so long that there is no other.
+/// Runs two ticks at least. Returns the median of nanoseconds for each of what is counted, and of the seconds of a tick. The first, which
+/// makes room, is left out.
 fn ticks(simulation: &mut Simulation, counted: impl Fn(&Simulation) -> u64) -> (f64, f64) {
     let (begun, mut ticks) = (Instant::now(), Vec::new());
-    while ticks.len() <= TICKS && (ticks.is_empty() || begun.elapsed().as_secs_f64() < LONGEST) {
+    while ticks.len() <= TICKS && (ticks.len() < 2 || begun.elapsed().as_secs_f64() < LONGEST) {
         let (started, before) = (Instant::now(), counted(simulation));
         simulation.tick();
         let seconds = started.elapsed().as_secs_f64();
         ticks.push((seconds * 1e9 / (counted(simulation) - before) as f64, seconds));
     }
-    if ticks.len() > 1 {
-        ticks.remove(0);
-    }
+    ticks.remove(0);
     ticks.sort_by(|one, other| one.1.total_cmp(&other.1));
     ticks[ticks.len() / 2]
 }
 
 /// Runs wave after wave, as a tick of many droplets takes long. Returns the mean of nanoseconds for each step of a particle, and the
-/// seconds that a tick takes at this pace. The first waves, which make room, are left out unless one takes too long to be run again.
+/// seconds that a tick takes at this pace. The first waves, which make room, are left out.
 fn part_of_a_tick(simulation: &mut Simulation) -> (f64, f64) {
-    let first = waves(simulation, f64::INFINITY, 0.5 * LONGEST);
-    let (seconds, steps, particles) = if first.0 > LONGEST { first } else { waves(simulation, f64::INFINITY, LONGEST) };
+    waves(simulation, f64::INFINITY, 0.5 * LONGEST);
+    let (seconds, steps, particles) = waves(simulation, f64::INFINITY, LONGEST);
     let per_tick = simulation.slots.iter().filter(|slot| slot.enabled).find_map(|slot| {
         let parameters = walk((slot.key(), slot.process.params()));
         parameters.into_iter().find(|parameter| parameter.name == "per_tick").map(|parameter| parameter.value)

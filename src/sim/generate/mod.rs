@@ -7,6 +7,7 @@
 mod diamond_square;
 mod faulting;
 mod fields;
+mod flood_plain;
 mod fractal;
 mod frame;
 mod plateau;
@@ -64,6 +65,9 @@ pub enum Generator {
     /// A plateau beside a plain: high country that ends in a winding scarp, towards which it falls gently. The scarp is as wide as
     /// the feature size to each side.
     Plateau,
+    /// A plain for a river: it falls evenly from the left border to the right, with low swells. It is as wide as the feature size to each
+    /// side, and the land beside it rises gently.
+    FloodPlain,
     /// A range that rivers have cut while it rose, and that they drain over the map's edge: it has no hollows.
     Range,
     /// One inclined plane, from 0 at the left border to the relief at the right.
@@ -132,28 +136,28 @@ pub struct TerrainParams {
     pub relief: f32,
     /// Number of noise layers, each finer than the last. Few give smooth hills. Layers finer than the cells can show
     /// are faded out, so that more than enough does no harm.
-    #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau"))]
+    #[reflect(@knob(1.0..=20.0).source(D1).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub octaves: u32,
     /// Periods of the first noise layer per shorter side of the map. High gives many small mountains, low a part of a
     /// single one.
-    #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau"))]
+    #[reflect(@knob(0.25..=16.0).source(D1).log().main().only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub frequency: f32,
     /// Height of each noise layer as a share of the one before. High is rugged down to the cells, low is smooth.
     #[reflect(@knob(0.1..=0.9).source(D1).main().only("generator=perlin|simplex"))]
     pub persistence: f32,
     /// Frequency of each noise layer over the one before. High leaves gaps between the sizes of the bumps, low needs
     /// more octaves for the same detail.
-    #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau"))]
+    #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub lacunarity: f32,
     /// Hurst exponent: a bump of half the width has 2 to the power of minus this as much height. Low is rugged, high is smooth.
-    #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley|plateau"))]
+    #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley|plateau|flood-plain"))]
     pub hurst: f32,
     /// Number of faults. Few leave straight cliffs between level blocks, many pile up to mountains.
     #[reflect(@knob(1.0..=1000.0).source(G1).log().only("generator=faulting"))]
     pub faults: u32,
-    /// Radius, half width or standard deviation of a test field, half width of the valley's floor or of the scarp, as a share of the map's
-    /// shorter side. Too large runs over the border, too small is only a few cells.
-    #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|plateau|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
+    /// Radius, half width or standard deviation of a test field, half width of the valley's floor, of the plain or of the scarp, as a share
+    /// of the map's shorter side. Too large runs over the border, too small is only a few cells.
+    #[reflect(@knob(0.02..=0.5).source("ours").only("generator=valley|plateau|flood-plain|ramp|cone|column|pyramid|ridge|crater|dam|two-vessels|hill"))]
     pub feature_size: f32,
     /// What happens at the map's border: nothing crosses, what crosses is gone, or it comes back on the other side.
     #[reflect(@choice().source("ours"))]
@@ -257,6 +261,7 @@ pub fn generate(params: &TerrainParams, seed: u64) -> Terrain {
         Generator::Faulting => normalized(faulting::heights(params.faults, frame, seed), params.relief),
         Generator::Range => normalized(range::heights(params, (frame.width, frame.height), seed), params.relief),
         Generator::Plateau => normalized(plateau::heights(params, frame, seed), params.relief),
+        Generator::FloodPlain => normalized(flood_plain::heights(params, frame, seed), params.relief),
         Generator::Valley => normalized(valley::heights(params, frame, seed), params.relief),
         _ => fields::heights(params, frame),
     };

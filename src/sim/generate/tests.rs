@@ -24,7 +24,9 @@ fn params(generator: Generator, (width, height): (u32, u32)) -> TerrainParams {
 
 fn all() -> impl Iterator<Item = Generator> {
     use Generator::*;
-    let fields = [Plateau, Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill];
+    let fields = [
+        Plateau, FloodPlain, Plane, Ramp, Step, Cone, Column, Pyramid, Ridge, Crater, Dam, SandSheet, TwoVessels, Hill,
+    ];
     RANDOM.into_iter().chain(fields)
 }
 

@@ -4,6 +4,8 @@
 //! what the tracks say. Nobody passes over the map for that: a tile where no droplet was catches up when one comes there, by the
 //! same steps, so that the bits are the same.
 
+use std::ops::Range;
+
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
@@ -238,6 +240,26 @@ impl Discharge {
                 }
             }
         });
+    }
+
+    /// The water that passes the cells of a part of the map, row by row, in square metres of rained-on land.
+    pub(super) fn water_in(&self, [columns, rows]: &[Range<usize>; 2]) -> Vec<f32> {
+        let mut water = vec![0.0; columns.len() * rows.len()];
+        let Some(maps) = &self.maps else { return water };
+        let tiling = maps.tiling();
+        for tile_row in rows.start / SIDE..rows.end.div_ceil(SIDE) {
+            for tile_column in columns.start / SIDE..columns.end.div_ceil(SIDE) {
+                let tile = tiling.of(tile_column * SIDE, tile_row * SIDE);
+                let (values, [across, down]) = (maps.faded(WATER, tile), tiling.cells(tile));
+                for y in down.start.max(rows.start)..down.end.min(rows.end) {
+                    for x in across.start.max(columns.start)..across.end.min(columns.end) {
+                        let place = (y - rows.start) * columns.len() + x - columns.start;
+                        water[place] = values[y - down.start].0[x - across.start];
+                    }
+                }
+            }
+        }
+        water
     }
 
     /// Takes the tracks of the tick into the maps. A fresh droplet stands for so much rained-on land, in square metres.

@@ -33,7 +33,7 @@ use self::{
     ground::{Copies, Ground},
     peak::Peak,
     published::{CapacityLaw, DropletState, DropletStep, MassTransfer},
-    rain::{HEAVY_RAIN, Rain, in_waves},
+    rain::{HEAVY_RAIN, Rain, Start, in_waves},
     streams::{StreamLaw, Streams},
     tracks::Tracks,
     wave::DriveTile,
@@ -103,7 +103,7 @@ const INFO: Info = Info {
 #[derive(Clone, Default)]
 pub struct Droplets {
     setup: Setup<Params, Factors>,
-    waiting: Vec<[f32; 2]>,
+    waiting: Vec<Start>,
     /// Land that a droplet of this tick stands for, in square metres.
     land: f32,
     /// Droplets of a wave of this tick, and of the tick.
@@ -141,8 +141,14 @@ impl Process for Droplets {
         if stage == 0 {
             let mut stream = Stream::new(context.seed, INFO.key, context.tick);
             let covered = self.setup.covered(context.terrain, self.setup.params.mode);
+            if streams {
+                self.discharge.begin(context.terrain, streams::pace_of(&self.setup.params, context.terrain));
+            } else {
+                self.discharge.clear();
+            }
+            let (params, discharge) = (&self.setup.params, &self.discharge);
             let Rain { starts, land } =
-                Rain::new(context.terrain, context.tick, &self.setup.params, covered.as_ref(), &mut stream);
+                Rain::new(context.terrain, context.tick, params, covered.as_ref(), discharge, &mut stream);
             (self.waiting, self.land) = (starts, land);
             self.wave = in_waves(&mut self.waiting, context.terrain.bedrock.len());
             self.fallen = self.waiting.len();
@@ -158,18 +164,13 @@ impl Process for Droplets {
             }
             self.watches = context.watched;
             self.tracks.clear();
-            if streams {
-                self.discharge.begin(context.terrain, streams::pace_of(&self.setup.params, context.terrain));
-            } else {
-                self.discharge.clear();
-            }
             return Progress::Done;
         }
         if streams {
             self.discharge.make_ready(context.terrain);
         }
         let wave = self.wave.min(self.waiting.len());
-        let starts: Vec<[f32; 2]> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
+        let starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
         self.setup.counts.particles += starts.len() as u64;
         match (self.setup.params.mode, self.setup.params.law) {
             (Mode::Default, _) | (_, DropletLaw::Streams) => self.run_on_copies(context, &starts),
@@ -235,13 +236,15 @@ impl Droplets {
         (self.watches && part > 0).then(|| Tracks::new(part))
     }
 
-    fn run_on_copies(&mut self, context: &mut Context<'_>, starts: &[[f32; 2]]) {
+    fn run_on_copies(&mut self, context: &mut Context<'_>, starts: &[Start]) {
         let volume = if self.setup.params.law == DropletLaw::Capacity { self.setup.params.start_water } else { 1.0 };
-        let droplets: Vec<Droplet> = starts.iter().map(|&[x, y]| Droplet::at(x, y, volume)).collect();
+        let droplets: Vec<Droplet> = starts.iter().map(|start| start.droplet(volume)).collect();
         let tracks = self.new_tracks(starts.len());
         self.published = TileCache::default();
         let terrain = &mut *context.terrain;
-        let highest = self.peak.height(terrain);
+        // What comes from outside may raise the land, by a little in a wave.
+        let supplied = starts.iter().any(|start| start.load > 0.0);
+        let highest = self.peak.height(terrain) + if supplied { terrain.cell_size } else { 0.0 };
         let params = &self.setup.params;
         let covered = self.setup.covered(terrain, params.mode);
         let under = covered.as_ref().map_or(params, |covered| &covered.params);
@@ -273,6 +276,7 @@ impl Droplets {
         self.setup.counts.substeps += outcome.steps;
         let area = context.terrain.cell_area();
         let row = context.ledger.solid.row(INFO.key);
+        row.inflow += starts.iter().map(|start| f64::from(start.load)).sum::<f64>() * area;
         row.eroded += (outcome.eroded + fallen.volume) * area;
         row.deposited += (outcome.deposited + laid + fallen.volume) * area;
         row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
@@ -287,7 +291,7 @@ impl Droplets {
     fn run_published<S: DropletStep<Lanes> + Send>(
         &mut self,
         context: &mut Context<'_>,
-        starts: &[[f32; 2]],
+        starts: &[Start],
         volume: f32,
         law: &S,
     ) {
@@ -297,7 +301,7 @@ impl Droplets {
         // A droplet that starts in the outermost ring has left before its first step.
         let droplets: Vec<DropletState<f32>> = starts
             .iter()
-            .map(|[x, y]| (x.floor(), y.floor()))
+            .map(|Start { place: [x, y], .. }| (x.floor(), y.floor()))
             .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < (width - 1) as f32 && y < (height - 1) as f32)
             .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, volume))
             .collect();

@@ -40,10 +40,13 @@ pub struct Params {
     /// window pauses once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows())]
     pub total: u32,
-    /// Whether droplets rise at springs too: of a tick's droplets the share that the springs have in the water. They bring no sediment,
-    /// so the stream digs deep below a large spring.
+    /// Whether droplets rise at springs too: of a tick's droplets the share that the springs have in the water.
     #[reflect(@choice().source("ours").only("mode=default"))]
     pub springs: bool,
+    /// Sediment that springs bring, as a share of what the streams that leave them can carry down the land as it was at the start. With
+    /// little a stream cuts down and winds; with much it raises its bed, divides, and builds fans and deltas.
+    #[reflect(@knob(0.0..=4.0).source("ours; graded rivers as in Mackin 1948").only("mode=default law=streams springs=true"))]
+    pub sediment_supply: f32,
     /// How hard it rains on the map. High makes greater streams, which carry more; at 0 droplets rise at springs alone.
     #[reflect(@knob(0.0..=100.0).unit("mm/h").source("ours").only("mode=default"))]
     pub rain_rate: f32,
@@ -144,6 +147,7 @@ impl Default for Params {
             per_tick: 1000,
             total: 200_000,
             springs: false,
+            sediment_supply: 0.5,
             rain_rate: 10.0,
             water: 0.05,
             tracks: 60,

@@ -1,6 +1,6 @@
 //! Where droplets begin: on the map as rain, and at springs.
 
-use super::{Mode, Params};
+use super::{DropletLaw, Mode, Params, bundle::Droplet, discharge::Discharge, streams::graded_load};
 use crate::sim::{masked::Covered, rng::Stream, terrain::Terrain};
 
 /// Rain for whose land the discharge of streams is stated, in metres per second: heavy rain of 10 mm in an hour.
@@ -19,10 +19,26 @@ pub(super) const SQUARE: usize = 64;
 
 /// A tick's droplets.
 pub(super) struct Rain {
-    /// Where they begin, in cells.
-    pub(super) starts: Vec<[f32; 2]>,
+    pub(super) starts: Vec<Start>,
     /// Land that each stands for, in square metres: that on which heavy rain gives as much water.
     pub(super) land: f32,
+}
+
+/// How a droplet begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Start {
+    /// Column and row, in cells.
+    pub(super) place: [f32; 2],
+    /// Sediment on board, in metres times cells.
+    pub(super) load: f32,
+}
+
+impl Start {
+    /// The droplet, with so much water.
+    pub(super) fn droplet(&self, volume: f32) -> Droplet {
+        let [x, y] = self.place;
+        Droplet { mass: self.load, ..Droplet::at(x, y, volume) }
+    }
 }
 
 /// A spring that runs.
@@ -30,7 +46,12 @@ struct Spring {
     cells: Vec<usize>,
     /// Land on which heavy rain gives as much water, in square metres.
     land: f64,
+    /// Sediment that each of its droplets brings, in metres times cells.
+    load: f32,
 }
+
+/// How far from a spring its streams and the slope of its land are looked at, in cells.
+const VALLEY: f32 = 16.0;
 
 impl Rain {
     /// Chooses where a tick's droplets begin: on the map everywhere alike or in proportion to the rain map, and at springs in proportion
@@ -41,6 +62,7 @@ impl Rain {
         tick: u64,
         params: &Params,
         covered: Option<&Covered<Params>>,
+        discharge: &Discharge,
         stream: &mut Stream,
     ) -> Self {
         let (width, per_tick) = (terrain.width(), params.per_tick);
@@ -63,7 +85,7 @@ impl Rain {
             }
         }
         let published = params.mode == Mode::Published;
-        let springs = if published || !params.springs { Vec::new() } else { springs(terrain, tick) };
+        let springs = if published || !params.springs { Vec::new() } else { springs(terrain, tick, params, discharge) };
         let rate = if published { 1.0 } else { f64::from(params.rain_rate) / STATED_RATE };
         let given: f64 = springs.iter().map(|spring| spring.land).sum();
         let [even, fallen] = [even, total].map(|weight| weight * rate * terrain.cell_area());
@@ -73,9 +95,11 @@ impl Rain {
         let count = (f64::from(per_tick) * (given + fallen) / (given + even)).round() as usize;
         let starts = (0..count).map(|_| {
             let drawn = if given > 0.0 { stream.fine_unit() * (given + fallen) } else { f64::INFINITY };
+            let mut load = 0.0;
             let cell = if drawn < given {
-                let cells = &springs[spring_at(&springs, drawn)].cells;
-                cells[stream.below(cells.len())]
+                let spring = &springs[spring_at(&springs, drawn)];
+                load = spring.load;
+                spring.cells[stream.below(spring.cells.len())]
             } else if sums.is_empty() {
                 stream.below(cells)
             } else {
@@ -83,16 +107,50 @@ impl Rain {
                 sums.partition_point(|&sum| sum <= drawn).min(sums.len() - 1)
             };
             let place = |cell: usize, part: f32| (cell as f32 + part).min((cell as f32 + 1.0).next_down());
-            [place(cell % width, stream.unit()), place(cell / width, stream.unit())]
+            Start { place: [place(cell % width, stream.unit()), place(cell / width, stream.unit())], load }
         });
         Self { starts: starts.collect(), land: ((given + even) / f64::from(per_tick.max(1))) as f32 }
     }
 }
 
 /// The springs that run in a tick.
-fn springs(terrain: &Terrain, tick: u64) -> Vec<Spring> {
+fn springs(terrain: &Terrain, tick: u64, params: &Params, discharge: &Discharge) -> Vec<Spring> {
     let running = terrain.sources.iter().filter(|source| source.rate > 0.0 && source.runs(tick));
-    running.map(|source| Spring { cells: source.cells(terrain), land: f64::from(source.rate) / HEAVY_RAIN }).collect()
+    running
+        .map(|source| {
+            let (cells, land) = (source.cells(terrain), f64::from(source.rate) / HEAVY_RAIN);
+            let brings = params.law == DropletLaw::Streams && params.sediment_supply > 0.0;
+            let load = if brings { carried_away(terrain, &cells, land as f32, params, discharge) } else { 0.0 };
+            Spring { cells, land, load: params.sediment_supply * load }
+        })
+        .collect()
+}
+
+/// What each droplet of a spring can carry away, on average, in metres times cells: down the slope of the land as it was at the start, in
+/// the streams that leave the spring now. Water that has spread over many cells carries less than a stream.
+fn carried_away(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, discharge: &Discharge) -> f32 {
+    let (width, count) = (terrain.width(), cells.len() as f32);
+    let mean = |part: &dyn Fn(usize) -> f32| cells.iter().map(|&cell| part(cell)).sum::<f32>() / count;
+    let (x, y) = (mean(&|cell| (cell % width) as f32), mean(&|cell| (cell / width) as f32));
+    let height = mean(&|cell| terrain.start[cell]);
+    let range = |middle: f32, side: usize| {
+        (middle - VALLEY - 1.0).max(0.0) as usize..((middle + VALLEY + 2.0) as usize).min(side)
+    };
+    let window = [range(x, width), range(y, terrain.height())];
+    let water = discharge.water_in(&window);
+    let [columns, rows] = window;
+    let places = rows.flat_map(|row| columns.clone().map(move |column| (column, row)));
+    let (mut slope, mut passes, mut carries) = (0.0_f32, 0.0, 0.0);
+    for ((column, row), water) in places.zip(water) {
+        let (dx, dy) = (column as f32 - x, row as f32 - y);
+        let away = (dx * dx + dy * dy).sqrt();
+        if (away - VALLEY).abs() <= 1.0 {
+            slope = slope.max((height - terrain.start[row * width + column]) / (away * terrain.cell_size));
+            let water = water.min(land);
+            (passes, carries) = (passes + water, carries + water * graded_load(params, water, 1.0));
+        }
+    }
+    if passes > 0.0 { slope * carries / passes } else { 0.0 }
 }
 
 /// The number of the spring to which a number below the land of all belongs, if each has its part of it, one after the other.
@@ -106,13 +164,13 @@ fn spring_at(springs: &[Spring], mut drawn: f64) -> usize {
 }
 
 /// Puts a tick's droplets in the order in which they rain, on a map of so many cells. Returns how many make a wave.
-pub(super) fn in_waves(starts: &mut [[f32; 2]], cells: usize) -> usize {
+pub(super) fn in_waves(starts: &mut [Start], cells: usize) -> usize {
     let at_once = (cells / CELLS_PER_DROPLET).max(1);
     if at_once <= MOST {
         return at_once;
     }
     for starts in starts.chunks_mut(at_once / MOST * MOST) {
-        starts.sort_by_cached_key(|&[x, y]| z_order(x as usize / SQUARE, y as usize / SQUARE));
+        starts.sort_by_cached_key(|Start { place: [x, y], .. }| z_order(*x as usize / SQUARE, *y as usize / SQUARE));
     }
     MOST
 }

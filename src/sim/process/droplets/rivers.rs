@@ -1,10 +1,18 @@
 //! What droplets make of good land, of steep walls, and of their own streams.
 
+use std::collections::BTreeSet;
+
 use super::{tests::erode, *};
-use crate::sim::{
-    grid::Grid,
-    process::land::{Land, fluvial},
-    terrain::Edge,
+use crate::{
+    io::preset::Preset,
+    params::set,
+    sim::{
+        Simulation,
+        generate::{Generator, TerrainParams, generate},
+        grid::Grid,
+        process::land::{Land, fluvial},
+        terrain::{Edge, Source},
+    },
 };
 
 #[test]
@@ -153,7 +161,7 @@ fn four_times_the_droplets_find_the_same_streams() {
     }
 }
 
-fn eroded_of(run: &crate::sim::Simulation) -> f64 {
+fn eroded_of(run: &Simulation) -> f64 {
     run.ledger.solid.rows[INFO.key].eroded
 }
 
@@ -217,7 +225,7 @@ fn a_tick_that_is_copied_or_gets_another_law_between_two_waves_goes_on() {
         (0..3).for_each(|_| assert!(!run.advance(0)));
         run
     };
-    let finish = |run: &mut crate::sim::Simulation| {
+    let finish = |run: &mut Simulation| {
         for process in 0..run.slots.len() {
             while !run.advance(process) {}
         }
@@ -232,8 +240,8 @@ fn a_tick_that_is_copied_or_gets_another_law_between_two_waves_goes_on() {
     // To the streams, and away from them.
     for [then, now] in [["mass-transfer", "streams"], ["streams", "capacity"]] {
         let mut run = erode(&terrain, &Params { per_tick: 200, ..Params::default() }, 1, 1);
-        let set = |run: &mut crate::sim::Simulation, law: &str| {
-            crate::params::set(&mut run.groups_mut(), "droplets.law", law).unwrap_or_else(|error| panic!("{error}"));
+        let set = |run: &mut Simulation, law: &str| {
+            set(&mut run.groups_mut(), "droplets.law", law).unwrap_or_else(|error| panic!("{error}"));
         };
         set(&mut run, then);
         run.tick();
@@ -255,7 +263,7 @@ fn droplets_build_a_delta_into_standing_water() {
     terrain.water.iter_mut().zip(bed.iter()).for_each(|(water, bed)| *water = (level - bed).max(0.0));
     for law in [DropletLaw::Streams, DropletLaw::MassTransfer] {
         let droplets = Droplets::with(Params { law, per_tick: 300, ..Params::default() });
-        let mut run = crate::sim::Simulation::of(
+        let mut run = Simulation::of(
             vec![Box::new(droplets), Box::new(crate::sim::process::water::Water::default())],
             terrain.clone(),
             1,
@@ -276,6 +284,119 @@ fn droplets_build_a_delta_into_standing_water() {
         let (before, behind) = (ground(54..60), ground(64..128));
         assert!(behind <= before, "{law:?}: a bar of {behind} m before a plain of {before} m");
     }
+}
+
+/// A plain of sand that falls by 2 m in 100 from left to right, with swells, and a spring of 5 m³/s near its upper border.
+fn plain(seed: u64) -> Terrain {
+    let params = TerrainParams {
+        generator: Generator::FloodPlain,
+        width: 512,
+        height: 256,
+        relief: 105.0,
+        frequency: 4.0,
+        feature_size: 0.5,
+        sand: 60.0,
+        ..TerrainParams::default()
+    };
+    let mut terrain = generate(&params, seed);
+    terrain.sources = vec![Source { place: [0.03, 0.5], radius: 15.0, rate: 5.0, ticks: None }];
+    terrain
+}
+
+/// The way from a cell of the map to its right border along which the water passes: columns and rows.
+fn way_of_the_water(water: &Grid, from: [usize; 2]) -> Vec<[f64; 2]> {
+    let most = water.iter().copied().fold(0.0, f32::max);
+    let mut cost = vec![f32::INFINITY; water.len()];
+    let (mut before, mut queue) = (vec![usize::MAX; water.len()], BTreeSet::new());
+    let start = from[1] * water.width() + from[0];
+    cost[start] = 0.0;
+    queue.insert((0_u32, start));
+    let mut end = start;
+    while let Some((_, cell)) = queue.pop_first() {
+        let [x, y] = [(cell % water.width()) as isize, (cell / water.width()) as isize];
+        end = cell;
+        if x as usize + 3 >= water.width() {
+            break;
+        }
+        for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))).filter(|&to| to != (0, 0)) {
+            let (x, y) = (x + dx, y + dy);
+            if x < 0 || y < 0 || x as usize >= water.width() || y as usize >= water.height() {
+                continue;
+            }
+            let to = y as usize * water.width() + x as usize;
+            let new = cost[cell] + ((dx * dx + dy * dy) as f32).sqrt() / (water[to] / most + 1e-4);
+            if new < cost[to] {
+                queue.remove(&(cost[to].to_bits(), to));
+                (cost[to], before[to]) = (new, cell);
+                queue.insert((new.to_bits(), to));
+            }
+        }
+    }
+    let way = std::iter::successors(Some(end), |&cell| Some(before[cell]).filter(|&cell| cell != usize::MAX));
+    way.map(|cell| [(cell % water.width()) as f64, (cell / water.width()) as f64]).collect()
+}
+
+/// The length of a line over the distance of its ends, after the steps from cell to cell have been smoothed.
+fn sinuosity(way: &[[f64; 2]]) -> f64 {
+    let mean = |places: &[[f64; 2]]| [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f64>() / 9.0);
+    let smooth: Vec<[f64; 2]> = way.windows(9).map(mean).collect();
+    let far = |one: [f64; 2], other: [f64; 2]| (one[0] - other[0]).hypot(one[1] - other[1]);
+    let length: f64 = smooth.windows(2).map(|step| far(step[0], step[1])).sum();
+    length / far(smooth[0], smooth[smooth.len() - 1])
+}
+
+#[test]
+fn a_river_on_a_plain_begins_to_meander() {
+    let preset = Preset::built_in("droplets-meanders").expect("it comes along");
+    let mut simulation = Simulation::new(plain(2), 2);
+    simulation.slot_mut("droplets").expect("listed").enabled = true;
+    for (path, value) in &preset.parameters {
+        set(&mut simulation.groups_mut(), path, value).expect("a preset");
+    }
+    let mut found = Vec::new();
+    for _ in 0..6 {
+        (0..200).for_each(|_| simulation.tick());
+        let water = simulation.quantity(Quantity::StreamDischarge);
+        let way = way_of_the_water(&water, [15, 128]);
+        // One channel has most of the water: what passes a column within three rows of the line.
+        let spring = 5.0 / HEAVY_RAIN as f32;
+        let crossing = |column: usize| {
+            let near = |row: usize| {
+                way.iter().any(|place| (place[0] - column as f64).abs() <= 2.0 && (place[1] - row as f64).abs() <= 3.0)
+            };
+            (0..256).filter(|&row| near(row)).map(|row| water.at(column, row)).sum::<f32>() / spring
+        };
+        let columns: Vec<f32> = (40..500).step_by(10).map(crossing).collect();
+        let whole = columns.iter().filter(|&&share| share > 0.5).count() as f32 / columns.len() as f32;
+        found.push((sinuosity(&way), whole, columns.iter().copied().fold(f32::INFINITY, f32::min)));
+    }
+    let most = found.iter().map(|found| found.0).fold(0.0, f64::max);
+    assert!(found[0].0 < 1.15 && most > 1.3, "{found:?}");
+    assert!(found[1..].iter().all(|found| found.1 >= 0.9 && found.2 > 0.3), "{found:?}");
+    let row = simulation.ledger.solid.rows[INFO.key];
+    assert!(row.inflow > 0.0 && simulation.solid_residual().abs() <= 1e-5 * row.moved, "{row:?}");
+}
+
+#[test]
+fn a_spring_brings_as_much_sediment_as_its_streams_carry_away() {
+    let laden = |supply, ticks| {
+        let params = Params { springs: true, rain_rate: 0.0, sediment_supply: supply, ..Params::default() };
+        let mut run = erode(&plain(1), &params, 0, 1);
+        (0..ticks).for_each(|_| run.tick());
+        run
+    };
+    let inflow = |run: &Simulation| run.ledger.solid.rows[INFO.key].inflow;
+    // Nothing runs yet when the first droplets rise; then the more the more is asked for.
+    assert_eq!(inflow(&laden(1.0, 1)), 0.0);
+    let [none, some, much] = [0.0, 0.2, 0.8].map(|supply| laden(supply, 60));
+    assert!(inflow(&none) == 0.0 && inflow(&some) > 0.0 && inflow(&much) > 1.5 * inflow(&some));
+    // What it brings fills the trench that clear water digs.
+    let deepest = |run: &Simulation| {
+        let ground = run.terrain.ground();
+        run.terrain.start.iter().zip(ground.iter()).map(|(start, now)| start - now).fold(0.0, f32::max)
+    };
+    let depths = [&none, &some, &much].map(deepest);
+    assert!(depths[0] > 2.0 * depths[2] && depths[1] < depths[0], "{depths:?} m");
 }
 
 fn bits(grid: &Grid) -> Vec<u32> {

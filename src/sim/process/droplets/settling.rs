@@ -1,5 +1,7 @@
 //! What a droplet still carries when it ends lies down where it ended: level in the hollow, then as a low fan.
 
+use std::collections::HashMap;
+
 use super::{bundle::Droplet, ground::Ground};
 use crate::sim::terrain::Edge;
 
@@ -14,8 +16,8 @@ const FAN_THICKNESS: f32 = 0.02;
 const RESOLVED: f32 = 1e-8;
 const DIGITS: f32 = 64.0 * f32::EPSILON;
 
-/// Lays the load of every droplet down, one after the other, none of it above the `highest` ground. Returns what was laid,
-/// in metres times cells.
+/// Lays down what droplets carry at their end, for one cell after the other, none of it above the `highest` ground. What ends in one
+/// cell becomes one fan. Returns what was laid, in metres times cells.
 pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32) -> f64 {
     // Two digits below it, so that rounding lifts nothing higher.
     let top = highest.next_down().next_down();
@@ -23,14 +25,13 @@ pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32
     // What even the cell where it ended can't resolve of a load goes with the next one.
     let mut rest = 0.0;
     let fans: Vec<Fan> = (2..=WIDEST_FAN).map(Fan::new).collect();
-    for droplet in droplets.iter().filter(|droplet| droplet.mass != 0.0) {
-        let (x, y) = (droplet.x as isize, droplet.y as isize);
+    for (cell, load) in joined(droplets) {
+        let [x, y] = cell.map(|place| place as isize);
         // No land grows out of standing water.
-        let cell = [droplet.x as i32, droplet.y as i32];
         let level = ground.still_level(cell);
         let highest = if level > ground.height_of(cell) { level.min(top) } else { top };
-        all += f64::from(droplet.mass);
-        let mut load = rest + f64::from(droplet.mass);
+        all += load;
+        let mut load = rest + load;
         let rim = cells_around(ground, x, y, REACH, &mut window);
         load -= fill_up(ground, &mut window, rim.min(highest), load);
         load -= spread(ground, [x, y], load, highest, &fans);
@@ -48,6 +49,21 @@ pub(super) fn settle(ground: &mut Ground<'_>, droplets: &[Droplet], highest: f32
         rest = load;
     }
     all - rest
+}
+
+/// The loads of droplets by the cells where they ended, in the order in which the first of each ended, in metres times cells.
+fn joined(droplets: &[Droplet]) -> Vec<([i32; 2], f64)> {
+    let mut loads: Vec<([i32; 2], f64)> = Vec::new();
+    let mut places = HashMap::new();
+    for droplet in droplets.iter().filter(|droplet| droplet.mass != 0.0) {
+        let cell = [droplet.x as i32, droplet.y as i32];
+        let place = *places.entry(cell).or_insert(loads.len());
+        if place == loads.len() {
+            loads.push((cell, 0.0));
+        }
+        loads[place].1 += f64::from(droplet.mass);
+    }
+    loads
 }
 
 /// The height of a cell, and the cell.

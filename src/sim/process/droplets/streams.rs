@@ -120,6 +120,13 @@ impl StreamLaw {
     }
 }
 
+/// What a fresh droplet can carry down a slope, in metres times cells, in a stream one cell wide that gathers the rain of so much `land`,
+/// in square metres. A steady stream of this load neither digs nor lays down there.
+pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
+    let land = (land + SHEET * params.headwater) / HECTARE;
+    params.entrainment * power(Lanes([land; LANES]), params.concavity).0[0] * slope
+}
+
 /// How far the maps follow a tick's droplets: by default as far as they are many.
 pub(super) fn pace_of(params: &Params, terrain: &Terrain) -> Pace {
     match params.mode {

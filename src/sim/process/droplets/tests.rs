@@ -402,8 +402,10 @@ fn soft_ground_erodes_more_than_hard_ground_and_sand_before_rock() {
 
 /// A tick's droplets on a terrain: the shares of them that begin between these columns, how many they are, and the land of each.
 fn begin(terrain: &Terrain, params: &Params, columns: &[[f32; 2]]) -> (Vec<f64>, usize, f32) {
-    let Rain { starts, land } = Rain::new(terrain, 0, params, None, &mut Stream::new(1, "rain", 1));
-    let share = |[from, to]: &[f32; 2]| starts.iter().filter(|[x, _]| x >= from && x < to).count() as f64;
+    let Rain { starts, land } =
+        Rain::new(terrain, 0, params, None, &Discharge::default(), &mut Stream::new(1, "rain", 1));
+    let share =
+        |[from, to]: &[f32; 2]| starts.iter().filter(|Start { place: [x, _], .. }| x >= from && x < to).count() as f64;
     (columns.iter().map(|columns| share(columns) / starts.len().max(1) as f64).collect(), starts.len(), land)
 }
 
@@ -580,8 +582,9 @@ fn a_published_law_that_explodes_builds_no_tower_and_lets_nothing_out_that_is_no
 #[test]
 fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
     let mut stream = Stream::new(3, "waves", 0);
-    let mut drops = |side: usize, count: usize| -> Vec<[f32; 2]> {
-        (0..count).map(|_| [stream.unit() * side as f32, stream.unit() * side as f32]).collect()
+    let mut drops = |side: usize, count: usize| -> Vec<Start> {
+        let place = |_| Start { place: [stream.unit() * side as f32, stream.unit() * side as f32], load: 0.0 };
+        (0..count).map(place).collect()
     };
     // Where all may rain at once they stay as they were drawn.
     let small = drops(256, 1000);
@@ -596,14 +599,15 @@ fn on_a_large_map_a_wave_rains_on_a_part_of_it() {
     let most = wave * CELLS_PER_DROPLET / (SQUARE * SQUARE) + 8;
     for starts in ordered.chunks(wave) {
         let mut squares: Vec<[usize; 2]> =
-            starts.iter().map(|start| start.map(|place| place as usize / SQUARE)).collect();
+            starts.iter().map(|start| start.place.map(|place| place as usize / SQUARE)).collect();
         squares.sort_unstable();
         squares.dedup();
         assert!(squares.len() <= most, "{} squares", squares.len());
     }
-    let sorted = |mut starts: Vec<[f32; 2]>| {
-        starts.sort_by(|one, other| one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1])));
-        starts
+    let sorted = |starts: Vec<Start>| {
+        let mut places: Vec<[f32; 2]> = starts.iter().map(|start| start.place).collect();
+        places.sort_by(|one, other| one[0].total_cmp(&other[0]).then(one[1].total_cmp(&other[1])));
+        places
     };
     assert_eq!(sorted(ordered), sorted(large));
 }
