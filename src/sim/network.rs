@@ -1,13 +1,14 @@
 //! The rivers of a terrain as lines: reaches from source or confluence to confluence or mouth, with discharge, width and depth.
 //!
-//! Water runs as [`drainage`](crate::sim::drainage) finds it, weighted by the map of rain; springs add theirs. With Q the discharge when the bed is full,
+//! Water runs as [`drainage`](crate::sim::drainage) finds it, weighted by the map of rain; springs add theirs. With Q the discharge when
+//! the bed is full,
 //!
 //! ```text
 //! Q = q·A,     w = a·Q^0.5,     d = b·Q^0.4
 //! ```
 //!
-//! A rained-on area above (with a spring, as much as gives its water), q runoff, w width and d depth (Leopold & Maddock 1953, USGS Professional Paper 252). The exponents are
-//! theirs. The factors differ between rivers by several times, so that they are parameters.
+//! A rained-on area above (for a spring, as much land as gives its water), q runoff, w width and d depth (Leopold & Maddock 1953, USGS
+//! Professional Paper 252). The exponents are theirs. The factors differ between rivers by several times, so that they are parameters.
 
 use std::collections::BTreeMap;
 

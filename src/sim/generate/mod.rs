@@ -66,7 +66,7 @@ pub enum Generator {
     /// the feature size to each side.
     Plateau,
     /// A plain for a river: it falls evenly from the left border to the right, with low swells. It is as wide as the feature size to each
-    /// side, and the land beside it rises gently.
+    /// side; beside it the land rises gently.
     FloodPlain,
     /// A range that rivers have cut while it rose, and that they drain over the map's edge: it has no hollows.
     Range,

@@ -1,5 +1,7 @@
 //! Where droplets begin: on the map as rain, and at springs.
 
+use std::f32::consts::PI;
+
 use super::{DropletLaw, Mode, Params, bundle::Droplet, discharge::Discharge, streams::graded_load};
 use crate::sim::{masked::Covered, rng::Stream, terrain::Terrain};
 
@@ -19,6 +21,7 @@ pub(super) const SQUARE: usize = 64;
 
 /// A tick's droplets.
 pub(super) struct Rain {
+    /// How they begin, in the order in which they do.
     pub(super) starts: Vec<Start>,
     /// Land that each stands for, in square metres: that on which heavy rain gives as much water.
     pub(super) land: f32,
@@ -50,8 +53,10 @@ struct Spring {
     load: f32,
 }
 
-/// How far from a spring its streams and the slope of its land are looked at, in cells.
-const VALLEY: f32 = 16.0;
+/// How far beyond a spring its streams and the slope of its land are looked at: in the law's unit of length, but this many cells at least
+/// and at most.
+const VALLEY: f32 = 8.0;
+const VALLEY_CELLS: [f32; 2] = [8.0, 64.0];
 
 impl Rain {
     /// Chooses where a tick's droplets begin: on the map everywhere alike or in proportion to the rain map, and at springs in proportion
@@ -133,9 +138,10 @@ fn carried_away(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, 
     let mean = |part: &dyn Fn(usize) -> f32| cells.iter().map(|&cell| part(cell)).sum::<f32>() / count;
     let (x, y) = (mean(&|cell| (cell % width) as f32), mean(&|cell| (cell / width) as f32));
     let height = mean(&|cell| terrain.start[cell]);
-    let range = |middle: f32, side: usize| {
-        (middle - VALLEY - 1.0).max(0.0) as usize..((middle + VALLEY + 2.0) as usize).min(side)
-    };
+    let [least, most] = VALLEY_CELLS;
+    let far = (count / PI).sqrt() + (VALLEY * params.length / terrain.cell_size).clamp(least, most);
+    let range =
+        |middle: f32, side: usize| (middle - far - 1.0).max(0.0) as usize..((middle + far + 2.0) as usize).min(side);
     let window = [range(x, width), range(y, terrain.height())];
     let water = discharge.water_in(&window);
     let [columns, rows] = window;
@@ -144,7 +150,7 @@ fn carried_away(terrain: &Terrain, cells: &[usize], land: f32, params: &Params, 
     for ((column, row), water) in places.zip(water) {
         let (dx, dy) = (column as f32 - x, row as f32 - y);
         let away = (dx * dx + dy * dy).sqrt();
-        if (away - VALLEY).abs() <= 1.0 {
+        if (away - far).abs() <= 1.0 {
             slope = slope.max((height - terrain.start[row * width + column]) / (away * terrain.cell_size));
             let water = water.min(land);
             (passes, carries) = (passes + water, carries + water * graded_load(params, water, 1.0));
