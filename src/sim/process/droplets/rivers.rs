@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::{tests::erode, *};
 use crate::{
-    io::preset::Preset,
     params::set,
     sim::{
         Simulation,
@@ -347,12 +346,9 @@ fn sinuosity(way: &[[f64; 2]]) -> f64 {
 
 #[test]
 fn a_river_on_a_plain_begins_to_meander() {
-    let preset = Preset::built_in("droplets-meanders").expect("it comes along");
-    let mut simulation = Simulation::new(plain(2), 2);
-    simulation.slot_mut("droplets").expect("listed").enabled = true;
-    for (path, value) in &preset.parameters {
-        set(&mut simulation.groups_mut(), path, value).expect("a preset");
-    }
+    // As the preset "Meanders".
+    let params = Params { springs: true, rain_rate: 0.0, sediment_supply: 0.15, length: 20.0, ..Params::default() };
+    let mut simulation = erode(&plain(2), &params, 0, 2);
     let mut found = Vec::new();
     // Until the first large neck is cut: while it is, the water has two ways.
     for _ in 0..5 {
