@@ -90,7 +90,7 @@ fn process_ui(
                             }
                         })
                         .response
-                        .on_hover_text("Sets the values of a source");
+                        .on_hover_text("Sets values that belong together: those of a source, or for a kind of land");
                     }
                     if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
                         commands.push(WindowCommand::Ask(Dialog::SavePreset(Some(info.key))).into());

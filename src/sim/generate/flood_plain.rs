@@ -1,6 +1,6 @@
 //! A flood plain that falls from the left border to the right, between low sides.
 
-use super::{Generator, TerrainParams, fractal, frame::Frame, normalized};
+use super::{TerrainParams, fractal, frame::Frame};
 use crate::sim::grid::Grid;
 
 /// Height of the swells, and of the sides at the upper and lower border, as shares of the fall.
@@ -9,8 +9,7 @@ const SIDES: f64 = 0.3;
 
 /// Heights of any scale; the caller normalises them. The plain is as wide as the feature size to each side.
 pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
-    let swells = TerrainParams { generator: Generator::Fbm, ..params.clone() };
-    let swells = normalized(fractal::heights(&swells, frame, seed), SWELLS);
+    let swells = fractal::rugged(params, frame, seed, SWELLS);
     let (size, (half_width, half_height)) = (f64::from(params.feature_size), frame.half_extent());
     let mut heights = frame.sample(|u, v| {
         let beside = (v.abs() - size).max(0.0) / (half_height - size).max(f64::MIN_POSITIVE);
@@ -22,7 +21,10 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{Generator, normalized},
+        *,
+    };
 
     #[test]
     fn the_plain_falls_evenly_and_lies_below_its_sides() {

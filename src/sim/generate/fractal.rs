@@ -15,7 +15,7 @@
 
 use noise::{NoiseFn, Perlin, Simplex};
 
-use super::{Generator, TerrainParams, frame::Frame};
+use super::{Generator, TerrainParams, frame::Frame, normalized};
 use crate::sim::{grid::Grid, rng::Stream};
 
 /// Weight of a ridged octave per height of the one before (Ebert et al. 2003).
@@ -85,6 +85,11 @@ impl Series {
         }
         octaves
     }
+}
+
+/// Rugged ground between 0 and a top, as fBm makes it of the octaves of a terrain.
+pub(super) fn rugged(params: &TerrainParams, frame: Frame, seed: u64, top: f32) -> Grid {
+    normalized(heights(&TerrainParams { generator: Generator::Fbm, ..params.clone() }, frame, seed), top)
 }
 
 /// Heights of any scale; the caller normalises them.

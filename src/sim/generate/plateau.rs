@@ -2,7 +2,7 @@
 
 use noise::{NoiseFn, Perlin};
 
-use super::{Generator, TerrainParams, fractal, frame::Frame, normalized};
+use super::{TerrainParams, fractal, frame::Frame};
 use crate::sim::{grid::Grid, rng::Stream};
 
 /// Where the scarp stands, from the middle towards the left border, and how far and how often it winds, as shares of the shorter side.
@@ -19,8 +19,7 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let mut stream = Stream::new(seed, "terrain.plateau", 0);
     let bends = Perlin::new(stream.bits());
     let row = 256.0 * f64::from(stream.unit()) + 0.5;
-    let rugged = TerrainParams { generator: Generator::Fbm, ..params.clone() };
-    let rugged = normalized(fractal::heights(&rugged, frame, seed), RUGGED as f32);
+    let rugged = fractal::rugged(params, frame, seed, RUGGED as f32);
     let half = f64::from(params.feature_size);
     let mut heights = frame.sample(|u, v| {
         let beside = (u + PLACE + BENDS * bends.get([WAVES * v, row])) / half;
@@ -33,7 +32,10 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{Generator, normalized},
+        *,
+    };
 
     #[test]
     fn most_ground_is_plain_or_plateau_and_the_plateau_falls_towards_the_plain() {

@@ -2,7 +2,7 @@
 
 use noise::{NoiseFn, Perlin};
 
-use super::{Generator, TerrainParams, fractal, frame::Frame, normalized};
+use super::{TerrainParams, fractal, frame::Frame};
 use crate::sim::{grid::Grid, rng::Stream};
 
 /// Share of the relief by which the floor falls from the upper border to the lower.
@@ -17,8 +17,7 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
     let mut stream = Stream::new(seed, "terrain.valley", 0);
     let bends = Perlin::new(stream.bits());
     let rows = BENDS.map(|_| 256.0 * f64::from(stream.unit()) + 0.5);
-    let rugged = TerrainParams { generator: Generator::Fbm, ..params.clone() };
-    let rugged = normalized(fractal::heights(&rugged, frame, seed), 1.0);
+    let rugged = fractal::rugged(params, frame, seed, 1.0);
     let size = f64::from(params.feature_size);
     let (_, half_height) = frame.half_extent();
     let side = frame.sample(|u, v| {
@@ -37,7 +36,10 @@ pub(super) fn heights(params: &TerrainParams, frame: Frame, seed: u64) -> Grid {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::{Generator, normalized},
+        *,
+    };
 
     #[test]
     fn the_floor_falls_from_border_to_border_and_lies_below_the_country_beside_it() {

@@ -101,7 +101,7 @@ const INFO: Info = Info {
 /// At most one grain of a wave for so many cells: grains don't see what others of their wave do.
 const CELLS_PER_GRAIN: usize = 64;
 /// Most grains of a wave. On a large map more could fly at once, but a frame need not wait for all of them.
-const MOST: usize = 16_384;
+const MOST_GRAINS: usize = 16_384;
 
 /// The process: parameters, what waits between stages, and the maps that it keeps.
 #[derive(Clone, Default)]
@@ -290,7 +290,7 @@ impl Wind {
 
     /// Most grains of a wave.
     fn wave(&self, terrain: &Terrain) -> usize {
-        (terrain.sand.len() / CELLS_PER_GRAIN).clamp(1, MOST)
+        (terrain.sand.len() / CELLS_PER_GRAIN).clamp(1, MOST_GRAINS)
     }
 
     /// Chooses the wind of the tick and where its grains start.
