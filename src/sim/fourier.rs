@@ -1,17 +1,117 @@
-//! Fourier transforms of sixteen columns at once.
+//! Fourier transforms of sixteen columns.
 //!
 //! ```text
 //! X_k = Σ_n x_n·exp(−2πi·n·k/N)
 //! ```
 //!
-//! `rustfft` does them one by one, without vectors: so every machine gets the same bits.
+//! `rustfft` does them, for any kind of number: here a number is [`Four`] numbers of four columns. So a transform moves four columns side
+//! by side, and every machine gets the bits that one column alone would get.
 
-use std::sync::Arc;
+use std::{
+    ops::{Add, Div, Mul, Neg, Rem, Sub},
+    sync::Arc,
+};
 
 use bytemuck::{Pod, Zeroable};
-use rustfft::{Fft, FftPlannerScalar, num_complex::Complex32};
+use glam::Vec4;
+use rustfft::{
+    Fft, FftPlannerScalar,
+    num_complex::Complex,
+    num_traits::{FromPrimitive, Num, One, Signed, Zero},
+};
 
 use super::cells::{Cells, MOST};
+
+/// Columns whose numbers go side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+/// A number of each of four columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Four(Vec4);
+
+macro_rules! each {
+    ($($operator:ident $name:ident),*) => {$(
+        impl $operator for Four {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $name(self, other: Self) -> Self {
+                Self(self.0.$name(other.0))
+            }
+        }
+    )*};
+}
+
+each!(Add add, Sub sub, Mul mul, Div div, Rem rem);
+
+impl Neg for Four {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Zero for Four {
+    fn zero() -> Self {
+        Self(Vec4::ZERO)
+    }
+
+    fn is_zero(&self) -> bool {
+        self.0 == Vec4::ZERO
+    }
+}
+
+impl One for Four {
+    fn one() -> Self {
+        Self(Vec4::ONE)
+    }
+}
+
+impl Num for Four {
+    type FromStrRadixErr = <f32 as Num>::FromStrRadixErr;
+
+    fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
+        <f32 as Num>::from_str_radix(text, radix).map(|number| Self(Vec4::splat(number)))
+    }
+}
+
+impl Signed for Four {
+    fn abs(&self) -> Self {
+        Self(self.0.abs())
+    }
+
+    fn abs_sub(&self, other: &Self) -> Self {
+        Self((self.0 - other.0).max(Vec4::ZERO))
+    }
+
+    fn signum(&self) -> Self {
+        Self(self.0.signum())
+    }
+
+    fn is_positive(&self) -> bool {
+        self.0.cmpgt(Vec4::ZERO).all()
+    }
+
+    fn is_negative(&self) -> bool {
+        self.0.cmplt(Vec4::ZERO).all()
+    }
+}
+
+impl FromPrimitive for Four {
+    fn from_i64(number: i64) -> Option<Self> {
+        Some(Self(Vec4::splat(number as f32)))
+    }
+
+    fn from_u64(number: u64) -> Option<Self> {
+        Some(Self(Vec4::splat(number as f32)))
+    }
+
+    fn from_f64(number: f64) -> Option<Self> {
+        Some(Self(Vec4::splat(number as f32)))
+    }
+}
 
 /// A complex number of each of the sixteen columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -49,9 +149,9 @@ pub fn product<V: Cells>([a, b]: [V; 2], [c, d]: [V; 2]) -> [V; 2] {
 pub struct Columns {
     /// The numbers, row by row.
     pub rows: Vec<Complexes>,
-    /// The same, column by column, and what a transform needs beside them.
-    columns: Vec<Complex32>,
-    scratch: Vec<Complex32>,
+    /// Four of them, and what a transform needs beside them.
+    four: Vec<Complex<Four>>,
+    scratch: Vec<Complex<Four>>,
 }
 
 impl Columns {
@@ -65,7 +165,7 @@ impl Columns {
 
 /// How columns of a length are transformed.
 #[derive(Clone)]
-pub struct Transform(Arc<dyn Fft<f32>>);
+pub struct Transform(Arc<dyn Fft<Four>>);
 
 impl Transform {
     /// Of columns of so many numbers.
@@ -80,20 +180,17 @@ impl Transform {
 
     /// Transforms columns, of which there are as many numbers. For the way back, exchange real and imaginary parts before and after,
     /// and divide by the number.
-    pub fn run(&self, Columns { rows, columns, scratch }: &mut Columns) {
-        let side = self.side();
-        columns.resize(MOST * side, Complex32::default());
-        for (at, row) in rows.iter().enumerate() {
-            for lane in 0..MOST {
-                columns[lane * side + at] = Complex32::new(row.re[lane], row.im[lane]);
-            }
-        }
-        scratch.resize(self.0.get_inplace_scratch_len(), Complex32::default());
-        self.0.process_with_scratch(columns, scratch);
-        for (at, row) in rows.iter_mut().enumerate() {
-            for lane in 0..MOST {
-                let number = columns[lane * side + at];
-                (row.re[lane], row.im[lane]) = (number.re, number.im);
+    pub fn run(&self, Columns { rows, four, scratch }: &mut Columns) {
+        scratch.resize(self.0.get_inplace_scratch_len(), Complex::default());
+        for first in (0..MOST).step_by(SIDE_BY_SIDE) {
+            let columns = first..first + SIDE_BY_SIDE;
+            let number = |part: &[f32; MOST]| Four(Vec4::from_slice(&part[columns.clone()]));
+            four.clear();
+            four.extend(rows.iter().map(|row| Complex::new(number(&row.re), number(&row.im))));
+            self.0.process_with_scratch(four, scratch);
+            for (row, number) in rows.iter_mut().zip(&*four) {
+                number.re.0.write_to_slice(&mut row.re[columns.clone()]);
+                number.im.0.write_to_slice(&mut row.im[columns.clone()]);
             }
         }
     }
