@@ -1,18 +1,17 @@
 //! Rivers in balance: the water that stands and flows when as much leaves as falls and springs, found at once.
 //!
-//! From every cell water goes to one of the four cells beside it, out of hollows over their lowest pass (priority flood, Barnes et al.
-//! 2014): faces, not corners, are what the water process moves water across. With Q the discharge that comes together in a cell, its
-//! level H follows from that of the cell that it runs into, H′, from the outlets upwards:
+//! Water leaves a cell across those of its four faces behind which the ground is lower, in parts as the roots of the falls: so Manning has
+//! it where water is shallow. Out of hollows it goes over their lowest pass (priority flood, Barnes et al. 2014). With Q the discharge that
+//! comes together in a cell, its level H follows from the levels H′ behind these faces, from the outlets upwards:
 //!
 //! ```text
-//! Q = (l/n)·h^(5/3)·√((H − H′)/l)        h = max(H, H′) − max(z, z′)
+//! Q = Σ (l/n)·h^(5/3)·√((H − H′)/l)        h = max(H, H′) − max(z, z′)
 //! ```
 //!
-//! z and z′ are the grounds, l the cell size and n the roughness (Manning). This is the state in which the default scheme's own faces no
-//! longer change, but for the momentum that they carry: lakes stand at their passes, and rivers are dammed up by what lies downstream.
-//! What evaporates on the way is taken off, round by round, as it depends on the depths. Rain on a slope goes down in one line from each
-//! cell, where the process lets it spread: for some seconds slopes hold back a part of it. The published form has no roughness; it begins
-//! with the depths of the default one.
+//! z and z′ are the grounds, l the cell size and n the roughness. This is the state in which the default scheme's own faces no longer
+//! change, but for the momentum that they carry: lakes stand at their passes, rivers are dammed up by what lies downstream, and rain
+//! spreads over slopes. What evaporates on the way is taken off, round by round, as it depends on the depths. The published form has no
+//! roughness; it begins with the depths of the default one.
 
 use std::{
     cmp::Reverse,
@@ -63,8 +62,9 @@ impl Simulation {
 const MOST_ROUNDS: usize = 12;
 /// Change of all that leaves the map, as a share, with which they end.
 const SETTLED: f64 = 1e-4;
-/// Halvings of the span in which a level lies.
-const HALVINGS: usize = 26;
+/// Steps in which a level is found at most, and how well its discharge is met, as a share.
+const MOST_STEPS: usize = 60;
+const MET: f64 = 1e-5;
 
 /// Where the water of each cell goes, across the four faces.
 struct Ways {
@@ -148,35 +148,86 @@ impl Land<'_> {
     }
 }
 
-/// By how much a level lies above the higher one of what holds it up, in metres: x in (x + a)^(5/3)·√(x + b) = c, where a is by how much
-/// the level downstream lies above the higher ground, or b by how much it lies below.
-fn rise(above: f64, below: f64, c: f64) -> f64 {
-    if c <= 0.0 {
-        return 0.0;
-    }
-    let conveyance = |depth: f64| {
-        let root = libm::cbrt(depth);
-        depth * root * root
-    };
-    // Each of the two factors alone would need more.
-    let mut most = libm::pow(c, 6.0 / 13.0);
-    if above > 0.0 {
-        let needed = c / conveyance(above);
-        most = most.min(needed * needed);
-    }
-    if below > 0.0 {
-        most = most.min(libm::pow(c / below.sqrt(), 0.6));
-    }
-    let mut least = 0.0;
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (least + most);
-        if conveyance(middle + above) * (middle + below).sqrt() < c {
-            least = middle;
-        } else {
-            most = middle;
+/// A face that water leaves a cell across.
+#[derive(Clone, Copy)]
+struct Face {
+    /// Its number: left, right, above, below.
+    number: usize,
+    /// The cell behind it; none beyond the border.
+    to: Option<usize>,
+    /// By how much the ground behind it lies lower, or what stands there if that is beyond the border, in metres.
+    fall: f64,
+    /// The higher one of the grounds on both sides, and the level behind it, in metres.
+    sill: f64,
+    level: f64,
+}
+
+impl Face {
+    /// What passes at a level in the cell, in units of √l/n, and by how much more for each metre that it is higher.
+    fn passes(&self, level: f64) -> [f64; 2] {
+        let (depth, fall) = (level - self.sill, level - self.level);
+        if depth <= 0.0 || fall <= 0.0 {
+            return [0.0; 2];
         }
+        let root = libm::cbrt(depth);
+        let flux = depth * root * root * fall.sqrt();
+        [flux, flux * (5.0 / 3.0 / depth + 0.5 / fall)]
     }
-    most
+
+    /// The level at which nothing passes yet, and one at which as much as `flux` does.
+    fn span(&self, flux: f64) -> [f64; 2] {
+        let foot = self.sill.max(self.level);
+        let (above, below) = (foot - self.sill, foot - self.level);
+        // Each of the two factors alone would need more.
+        let mut most = libm::pow(flux, 6.0 / 13.0);
+        if above > 0.0 {
+            let root = libm::cbrt(above);
+            let needed = flux / (above * root * root);
+            most = most.min(needed * needed);
+        }
+        if below > 0.0 {
+            most = most.min(libm::pow(flux / below.sqrt(), 0.6));
+        }
+        [foot, foot + most]
+    }
+}
+
+/// The part of a cell's water that each of its faces takes.
+fn parts_of(faces: &[Face]) -> [f64; 4] {
+    let mut parts = [0.0; 4];
+    for (part, face) in parts.iter_mut().zip(faces) {
+        *part = face.fall.max(0.0).sqrt();
+    }
+    let sum: f64 = parts.iter().sum();
+    match faces.len() {
+        // Out of a hollow there is one way.
+        _ if sum > 0.0 => parts.map(|part| part / sum),
+        0 => parts,
+        count => std::array::from_fn(|face| if face < count { 1.0 / count as f64 } else { 0.0 }),
+    }
+}
+
+/// The level at which as much as `flux` leaves across faces, of which there is one at least.
+fn level(faces: &[Face], flux: f64) -> f64 {
+    let spans = faces.iter().map(|face| face.span(flux.max(0.0)));
+    let [mut least, mut most] = spans.fold([f64::INFINITY; 2], |all, span| [all[0].min(span[0]), all[1].min(span[1])]);
+    let mut level = most;
+    for _ in 0..MOST_STEPS {
+        let [passes, more] =
+            faces.iter().map(|face| face.passes(level)).fold([0.0; 2], |sum, face| [sum[0] + face[0], sum[1] + face[1]]);
+        if (passes - flux).abs() <= MET * flux || most - least <= f64::EPSILON * most.abs() {
+            break;
+        }
+        if passes < flux {
+            least = level;
+        } else {
+            most = level;
+        }
+        // By the slope, and where that leads out of the span, to its middle.
+        let next = level - (passes - flux) / more;
+        level = if next > least && next < most { next } else { 0.5 * (least + most) };
+    }
+    level
 }
 
 /// Finds the fluxes and depths, in metres, that a terrain's rivers and lakes have with the rain and springs of a tick.
@@ -200,14 +251,14 @@ pub(super) fn find(
     }
     let ground: Vec<f32> =
         (0..supply.len()).map(|cell| terrain.bedrock[cell] + terrain.sand[cell] + terrain.suspended[cell]).collect();
-    let border = |cell: usize| {
+    let at_border = |cell: usize| {
         let (x, y) = (cell % width, cell / width);
-        [x == 0, x + 1 == width, y == 0, y + 1 == height].into_iter().position(|at| at)
+        [x == 0, x + 1 == width, y == 0, y + 1 == height]
     };
     // What lies beyond: ground, and its level.
     let beyond = |cell: usize| (terrain.start[cell], terrain.start[cell].max(params.sea_level));
     let outlets: Vec<(usize, f32)> = if terrain.edge == Edge::Open {
-        (0..supply.len()).filter(|&cell| border(cell).is_some()).map(|cell| (cell, beyond(cell).1)).collect()
+        (0..supply.len()).filter(|&cell| at_border(cell).contains(&true)).map(|cell| (cell, beyond(cell).1)).collect()
     } else {
         let drains = terrain.sources.iter().filter(|source| source.rate < 0.0 && source.runs(tick));
         let mut cells: Vec<usize> = drains.flat_map(|source| source.cells(terrain)).collect();
@@ -222,40 +273,69 @@ pub(super) fn find(
         });
     }
     let ways = Ways::find(terrain, &ground, &outlets);
+    let mut places = vec![0_u32; ground.len()];
+    ways.order.iter().zip(0..).for_each(|(&cell, place)| places[cell as usize] = place);
     let size = f64::from(terrain.cell_size);
     let area = terrain.cell_area();
-    let (mut levels, mut discharge) = (vec![0.0_f32; ground.len()], vec![0.0; ground.len()]);
+    // The faces that water leaves a cell across: to lower ground, beyond the border, and the way of the flood. So water only goes to
+    // cells before it in the order.
+    let faces_of = |cell: usize, levels: &[f64], faces: &mut Vec<Face>| {
+        let own = f64::from(ground[cell]);
+        let inside = beside(terrain.edge, [width, height], cell).filter(|&(_, next)| {
+            places[next] < places[cell] && (ground[next] < ground[cell] || ways.into[cell] as usize == next)
+        });
+        faces.clear();
+        if ways.into[cell] as usize == cell && terrain.edge != Edge::Open {
+            // A drain swallows what comes.
+            return;
+        }
+        faces.extend(inside.map(|(number, next)| {
+            let bed = f64::from(ground[next]);
+            Face { number, to: Some(next), fall: own - bed, sill: own.max(bed), level: levels[next] }
+        }));
+        if terrain.edge == Edge::Open && ways.into[cell] as usize == cell {
+            let (bed, level) = beyond(cell);
+            let [bed, level] = [bed, level].map(f64::from);
+            let outside = at_border(cell).into_iter().enumerate().filter(|(_, at)| *at);
+            let face = |number| Face { number, to: None, fall: own - bed.max(level), sill: own.max(bed), level };
+            faces.extend(outside.map(|(number, _)| face(number)));
+        }
+    };
+    let (mut levels, mut discharge) = (vec![0.0_f64; ground.len()], vec![0.0; ground.len()]);
     let mut depths = vec![0.0; ground.len()];
+    let mut fluxes = Faces::still(terrain);
     let mut left = f64::INFINITY;
+    let mut faces = Vec::new();
     for _ in 0..MOST_ROUNDS {
         discharge.copy_from_slice(&supply);
+        fluxes = Faces::still(terrain);
         let mut leaves = 0.0;
         for &cell in ways.order.iter().rev() {
             let cell = cell as usize;
             let evaporates = land.local(cell, |params| params.evaporation_rate) * depths[cell] * area;
             discharge[cell] = (discharge[cell] - evaporates).max(0.0);
-            match ways.into[cell] as usize {
-                into if into == cell => leaves += discharge[cell],
-                into => discharge[into] += discharge[cell],
+            faces_of(cell, &levels, &mut faces);
+            let parts = parts_of(&faces);
+            if faces.is_empty() {
+                leaves += discharge[cell];
+            }
+            for (face, part) in faces.iter().zip(parts) {
+                let passes = discharge[cell] * part;
+                match face.to {
+                    Some(to) => discharge[to] += passes,
+                    None => leaves += passes,
+                }
+                fluxes.run([cell % width, cell / width], face.number, (passes / size) as f32);
             }
         }
         for &cell in &ways.order {
             let cell = cell as usize;
-            let (bed, level) = match ways.into[cell] as usize {
-                into if into != cell => (ground[into], levels[into]),
-                _ if terrain.edge == Edge::Open => beyond(cell),
-                // A drain swallows what comes.
-                _ => (f32::NEG_INFINITY, f32::NEG_INFINITY),
-            };
-            let sill = f64::from(ground[cell].max(bed));
-            let (below, foot) = (f64::from(level), f64::from(level).max(sill));
+            faces_of(cell, &levels, &mut faces);
             let resistance = land.local(cell, |params| params.roughness) / size.sqrt();
-            levels[cell] = if level == f32::NEG_INFINITY {
-                ground[cell]
-            } else {
-                (foot + rise(foot - sill, foot - below, discharge[cell] * resistance)) as f32
-            };
-            depths[cell] = (f64::from(levels[cell]) - f64::from(ground[cell])).max(0.0);
+            let own = f64::from(ground[cell]);
+            levels[cell] =
+                if faces.is_empty() { own } else { level(&faces, discharge[cell] * resistance).max(own) };
+            depths[cell] = levels[cell] - own;
         }
         let same = (leaves - left).abs() <= SETTLED * leaves.max(f64::MIN_POSITIVE);
         left = leaves;
@@ -263,23 +343,8 @@ pub(super) fn find(
             break;
         }
     }
-    let mut faces = Faces::still(terrain);
-    for &cell in &ways.order {
-        let cell = cell as usize;
-        let flux = (discharge[cell] / size) as f32;
-        let into = ways.into[cell] as usize;
-        let face = if into == cell {
-            border(cell).filter(|_| terrain.edge == Edge::Open)
-        } else {
-            beside(terrain.edge, [width, height], cell).find(|&(_, next)| next == into).map(|(face, _)| face)
-        };
-        if let Some(face) = face {
-            faces.run([cell % width, cell / width], face, flux);
-        }
-    }
-    faces.close(terrain.edge);
-    let depth = |cell: usize| (levels[cell] - ground[cell]).max(0.0);
-    Ok((faces, Grid::from_fn(width, height, |x, y| depth(y * width + x))))
+    fluxes.close(terrain.edge);
+    Ok((fluxes, Grid::from_fn(width, height, |x, y| depths[y * width + x] as f32)))
 }
 
 #[cfg(test)]
@@ -353,9 +418,8 @@ mod tests {
         let terrain = generate(&params, 5);
         let mut filled = run(terrain.clone(), rain(1e-4));
         let volume = fill(&mut filled);
-        // Slopes hold back a little until their rain has spread.
         let share = outflow(&mut filled, 20);
-        assert!((0.6..1.05).contains(&share), "{share} of the rain leaves at once");
+        assert!((0.9..1.05).contains(&share), "{share} of the rain leaves at once");
         (0..500).for_each(|_| filled.tick());
         let after = filled.terrain.water_volume();
         assert!((after / volume - 1.0).abs() < 0.03, "{volume} m³ became {after} m³");
@@ -374,7 +438,8 @@ mod tests {
         };
         for seed in [5, 11] {
             let terrain = generate(&params, seed);
-            let areas = Drainage::of(&terrain).areas(|_| 1.0);
+            let drainage = Drainage::of(&terrain);
+            let areas = drainage.areas(|_| 1.0);
             let mut run = run(terrain, rain(1e-4));
             fill(&mut run);
             (0..200).for_each(|_| run.tick());
@@ -382,26 +447,41 @@ mod tests {
             let [u, v] = water.process.velocity(&run.terrain).expect("it flows");
             let water = &run.terrain.water;
             let (mut wet, mut all, mut sums) = (0, 0, [0.0_f64; 5]);
-            for (x, y) in
-                (1..159).flat_map(|y| (1..159).map(move |x| (x, y))).filter(|&(x, y)| areas[y * 160 + x] >= 200.0)
-            {
+            let inner = (0..areas.len()).filter(|cell| (1..159).contains(&(cell % 160)) && (1..159).contains(&(cell / 160)));
+            for cell in inner.filter(|&cell| areas[cell] >= 200.0) {
                 all += 1;
-                wet += usize::from(water.at(x, y) > 1e-3);
-                // What passes the line of lowest ground and the cells beside it.
-                let around = (0..9).map(|near| (x + near % 3 - 1, y + near / 3 - 1));
-                let passing = around.fold([0.0_f32; 2], |[along, down], (x, y)| {
-                    [along + u.at(x, y) * water.at(x, y), down + v.at(x, y) * water.at(x, y)]
+                wet += usize::from(water[cell] > 1e-3);
+                // What leaves the land that drains to this cell, near it.
+                let mut basin = vec![cell];
+                let mut inside = vec![false; areas.len()];
+                inside[cell] = true;
+                while let Some(cell) = basin.pop() {
+                    for donor in drainage.donors(cell) {
+                        inside[donor] = true;
+                        basin.push(donor);
+                    }
+                }
+                let flow = [&u, &v].map(|speed| {
+                    Grid::from_fn(160, 160, |x, y| speed.at(x, y) * water.at(x, y))
                 });
-                let most = passing[0].hypot(passing[1]);
-                let [area, flow] = [areas[y * 160 + x], f64::from(most.max(1e-9))].map(f64::ln);
+                let mut leaves = 0.0_f64;
+                let (x, y) = (cell % 160, cell / 160);
+                for (x, y) in (y.max(4) - 4..(y + 5).min(159)).flat_map(|y| (x.max(4) - 4..(x + 5).min(159)).map(move |x| (x, y))) {
+                    let here = y * 160 + x;
+                    for (axis, next) in [here + 1, here + 160].into_iter().enumerate() {
+                        let passes = f64::from(0.5 * (flow[axis][here] + flow[axis][next]));
+                        leaves += passes * (f64::from(u8::from(inside[here])) - f64::from(u8::from(inside[next])));
+                    }
+                }
+                let [area, flow] = [areas[cell], leaves.max(1e-9)].map(f64::ln);
                 for (sum, term) in sums.iter_mut().zip([1.0, area, flow, area * area, area * flow]) {
                     *sum += term;
                 }
             }
             let [count, area, flow, square, both] = sums;
             let power = (count * both - area * flow) / (count * square - area * area);
+            eprintln!("POWER {power}");
             assert!(all > 100 && wet as f64 >= 0.99 * f64::from(all), "seed {seed}: {wet} of {all} cells are wet");
-            // Where rivers meet, both count for both: the power comes out too low.
             assert!((0.8..1.1).contains(&power), "seed {seed}: discharge grows with the power {power} of the area");
         }
     }
