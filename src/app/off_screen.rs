@@ -26,7 +26,7 @@ use crate::{
         watch::{Next, Watch, Watched},
     },
     model::session::Session,
-    runtime::{Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Transport},
+    runtime::{Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision, Transport},
     settings::{AntiAliasing, Quality, Settings},
     ui::{Canvas, UiVisible},
     view::{
@@ -90,9 +90,20 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
     }
 }
 
-/// What an [`app`] has drawn. Takes a few frames. An error is one sentence: the driver refuses a shader or gives no picture.
+/// What an [`app`] that is paused has drawn. Takes a few frames, and more until the rivers are found: one state has one picture. An
+/// error is one sentence: the driver refuses a shader or gives no picture.
 pub fn capture(app: &mut App) -> Result<Image, String> {
     check_shaders(app)?;
+    let rivers_lag = |world: &World| {
+        let (live, channels) = (world.resource::<Live>(), world.resource::<Channels>());
+        let paused = !world.resource::<Transport>().playing && live.between_ticks();
+        paused && !channels.are_of(live, *world.resource::<Revision>())
+    };
+    while rivers_lag(app.world()) {
+        app.update();
+    }
+    // What was found in the last frame is on the screen in the next.
+    app.update();
     let RenderTarget::Image(canvas) = &app.world().resource::<Canvas>().0 else {
         return Err("it draws elsewhere".into());
     };

@@ -11,11 +11,7 @@ use bevy::prelude::*;
 use super::{Live, Revision};
 use crate::{
     model::session::Session,
-    sim::{
-        network::{Nearest, Network, RiverParams},
-        stencil::Border,
-        terrain::Terrain,
-    },
+    sim::network::{Land, Nearest, RiverParams},
 };
 
 /// Finding them may take this part of the time; on a large map they follow the land less often.
@@ -35,20 +31,22 @@ pub struct Channels {
     rest: Option<Instant>,
 }
 
-/// What rivers are found of: the terrain, if they are drawn, and where they begin.
-type Land = (Option<Terrain>, RiverParams);
-
-fn land(session: &Session) -> Land {
-    let params = session.rivers.clone();
-    (params.shown.then(|| session.simulation.terrain.clone()), params)
+impl Channels {
+    /// Whether the maps are those of this state, so that no others follow while nothing changes.
+    pub fn are_of(&self, live: &Live, revision: Revision) -> bool {
+        let params = live.all().iter().map(|session| &session.rivers);
+        let asked = self.asked.as_ref().is_some_and(|(asked, known)| *asked == revision && params.eq(known));
+        asked && self.work.is_none()
+    }
 }
 
-fn find(lands: Vec<Land>) -> Maps {
-    let map = |(terrain, params): Land| {
-        let terrain = terrain?;
-        Some(Arc::new(Network::of(&terrain, &params).nearest(Border::of(&terrain), terrain.cell_size)))
-    };
-    lands.into_iter().map(map).collect()
+/// What the rivers of a run are found of, if they are drawn.
+fn land(session: &Session) -> Option<Land> {
+    session.rivers.shown.then(|| Land::of(&session.simulation, &session.rivers))
+}
+
+fn find(lands: Vec<Option<Land>>) -> Maps {
+    lands.into_iter().map(|land| land.map(|land| Arc::new(land.nearest()))).collect()
 }
 
 /// Follows all runs.
@@ -85,7 +83,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut channels: Res
         }
         return;
     }
-    let lands: Vec<Land> = live.all().iter().map(land).collect();
+    let lands: Vec<_> = live.all().iter().map(land).collect();
     if start {
         // The first picture of a run has its rivers.
         (channels.maps, channels.work) = (find(lands), None);
@@ -115,14 +113,19 @@ mod tests {
             let maps = &app.world().resource::<Channels>().maps;
             maps.iter().flatten().flat_map(|map| map.iter()).filter(|cell| cell.half_width > 0.0).count()
         };
+        let settled = |app: &App| {
+            let world = app.world();
+            world.resource::<Channels>().are_of(world.resource::<Live>(), *world.resource::<Revision>())
+        };
         let wait = |app: &mut App| {
-            app.update();
-            while app.world().resource::<Channels>().work.is_some() {
-                std::thread::sleep(Duration::from_millis(2));
+            assert!(!settled(app), "nothing is to be found");
+            while !settled(app) {
                 app.update();
+                std::thread::sleep(Duration::from_millis(2));
             }
         };
         app.update();
+        assert!(settled(&app), "the first rivers come late");
         let first = count(&app);
         assert!(first > 50, "{first}");
         // A slider is followed beside the frames, and so is a tick.

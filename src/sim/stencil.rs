@@ -25,6 +25,13 @@ impl Border {
         Edge::Wrap.nearest(y, self.height)
     }
 
+    /// The cell so many columns to the right of a cell and so many rows below it, if it is on the map.
+    pub fn moved(&self, cell: usize, [right, down]: [isize; 2]) -> Option<usize> {
+        let column = self.edge.index((cell % self.width) as isize + right, self.width)?;
+        let row = self.edge.index((cell / self.width) as isize + down, self.height)?;
+        Some(row * self.width + column)
+    }
+
     /// The border of a terrain.
     pub fn of(terrain: &Terrain) -> Self {
         Self { width: terrain.width(), height: terrain.height(), edge: terrain.edge }

@@ -11,8 +11,8 @@ use crate::{
     io::{Error, JobProgress, output},
     model::origin::Geo,
     sim::{
-        network::{Network, Place, Reach, RiverParams},
-        terrain::Terrain,
+        Simulation,
+        network::{Land, Network, Place, Reach, RiverParams},
     },
 };
 
@@ -37,12 +37,12 @@ pub(super) struct Rivers {
 }
 
 impl Rivers {
-    /// Those of a terrain.
+    /// Those of a run.
     ///
     /// # Errors
     /// There are too many.
-    pub(super) fn of(name: &str, terrain: &Terrain, params: &RiverParams, geo: Option<Geo>) -> Result<Self, Error> {
-        let network = Network::of(terrain, params);
+    pub(super) fn of(name: &str, run: &Simulation, params: &RiverParams, geo: Option<Geo>) -> Result<Self, Error> {
+        let (network, terrain) = (Land::of(run, params).network(), &run.terrain);
         if network.places() > MOST {
             let wrong = format!("its rivers have {} places, more than the {MOST} that are written", network.places());
             let right = format!("let them begin at more than {} cells", params.from_cells);

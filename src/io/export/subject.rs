@@ -60,7 +60,7 @@ impl Subject {
         Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
         let wanted = exports.iter().any(|export| matches!(found(export.map), Some((_, Content::Rivers))));
         let (run, import) = (&session.simulation, session.heightmap.as_ref());
-        let rivers = || Rivers::of(&session.name, &run.terrain, &session.rivers, import.and_then(|import| import.geo));
+        let rivers = || Rivers::of(&session.name, run, &session.rivers, import.and_then(|import| import.geo));
         let rivers = wanted.then(rivers).transpose()?;
         let (width, height) = (run.terrain.width(), run.terrain.height());
         let (around, size) = (dimensions.size.around(&run.terrain), dimensions.size.of(&run.terrain));

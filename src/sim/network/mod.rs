@@ -1,7 +1,7 @@
 //! The rivers of a terrain as lines: reaches from source or confluence to confluence or mouth, with discharge, width and depth.
 //!
-//! Water runs as [`drainage`](crate::sim::drainage) finds it, weighted by the map of rain; springs add theirs. With Q the discharge when
-//! the bed is full,
+//! Water runs as [`drainage`](crate::sim::drainage) finds it, weighted by the map of rain; springs add theirs. Or it runs where droplets
+//! do (`courses.rs`). With Q the discharge when the bed is full,
 //!
 //! ```text
 //! Q = q·A,     w = a·Q^0.5,     d = b·Q^0.4
@@ -10,11 +10,14 @@
 //! A rained-on area above (for a spring, as much land as gives its water), q runoff, w width and d depth (Leopold & Maddock 1953, USGS
 //! Professional Paper 252). The exponents are theirs. The factors differ between rivers by several times, so that they are parameters.
 
+mod courses;
+
 use std::collections::BTreeMap;
 
 use bevy_reflect::Reflect;
 
-use super::{drainage::Drainage, grid::Grid, stencil::Border, terrain::Terrain};
+pub use self::courses::Streams;
+use super::{Simulation, drainage::Drainage, grid::Grid, process::droplets::HEAVY_RAIN, quantity::Quantity, stencil::Border, terrain::{Edge, Terrain}};
 use crate::params::{choice, knob};
 
 /// Exponents of width and depth over discharge.
@@ -33,12 +36,25 @@ const NONE: u32 = u32::MAX;
 
 const LEOPOLD: &str = "Leopold & Maddock 1953; the value is ours";
 
+/// What leads the rivers that are drawn.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Course {
+    /// The land: from everywhere water runs down, and over the passes of hollows.
+    #[default]
+    Land,
+    /// Droplets: where most of their water passes, with the discharge of their rain and springs. While none have run, the land.
+    Droplets,
+}
+
 /// Where rivers begin, and how wide and deep they are.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct RiverParams {
     /// Whether rivers are drawn where the water would run, also while none is simulated.
     #[reflect(@choice().source("ours").main())]
     pub shown: bool,
+    /// What they follow: the slope of the land, or the water of the droplets, which swing, divide and build deltas.
+    #[reflect(@choice().source("ours"))]
+    pub course: Course,
     /// Water of so many cells makes a river. Low draws every gully, high the large rivers alone.
     #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("ours").log().main().grows())]
     pub from_cells: f32,
@@ -56,7 +72,7 @@ pub struct RiverParams {
 
 impl Default for RiverParams {
     fn default() -> Self {
-        Self { shown: false, from_cells: super::measure::CHANNEL as f32, runoff: 1.0, width: 5.0, depth: 0.3 }
+        Self { shown: false, course: Course::Land, from_cells: super::measure::CHANNEL as f32, runoff: 1.0, width: 5.0, depth: 0.3 }
     }
 }
 
@@ -139,8 +155,49 @@ struct Rivers<'a> {
     cell_size: f64,
 }
 
+/// The land of a run, and what leads its rivers.
+pub struct Land {
+    terrain: Terrain,
+    params: RiverParams,
+    streams: Option<Streams>,
+}
+
+impl Land {
+    /// That of a run as it is now.
+    pub fn of(run: &Simulation, params: &RiverParams) -> Self {
+        let follows = params.course == Course::Droplets;
+        Self {
+            terrain: run.terrain.clone(),
+            params: params.clone(),
+            streams: if follows { streams(run) } else { None },
+        }
+    }
+
+    /// Its rivers.
+    pub fn network(&self) -> Network {
+        match &self.streams {
+            Some(streams) => Network::along(&self.terrain, &self.params, streams),
+            None => Network::of(&self.terrain, &self.params),
+        }
+    }
+
+    /// Of each cell the nearest river.
+    pub fn nearest(&self) -> Vec<Nearest> {
+        self.network().nearest(Border::of(&self.terrain), self.terrain.cell_size)
+    }
+}
+
+/// The water of the droplets that have run, in cubic metres per second.
+fn streams(run: &Simulation) -> Option<Streams> {
+    let droplets = run.slots.iter().find(|slot| slot.enabled && slot.key() == "droplets")?;
+    let (water, [along, down]) = (droplets.process.map(Quantity::StreamDischarge)?, droplets.process.momentum()?);
+    let mut streams = [water, along, down];
+    streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
+    streams[0].iter().any(|water| *water > 0.0).then_some(streams)
+}
+
 impl Network {
-    /// The rivers of a terrain.
+    /// The rivers that the land of a terrain leads.
     pub fn of(terrain: &Terrain, params: &RiverParams) -> Self {
         let (drainage, border) = (Drainage::of(terrain), Border::of(terrain));
         let rain = |cell: usize| terrain.rain.as_ref().map_or(1.0, |rain| f64::from(rain[cell]));
@@ -285,42 +342,46 @@ impl Rivers<'_> {
 
     /// The line through these cells, each beside the one before.
     fn places(&self, cells: &[usize]) -> Vec<Place> {
-        let (width, height) = (self.border.width as isize, self.border.height as isize);
-        let split = |cell: usize| [(cell % self.border.width) as isize, (cell / self.border.width) as isize];
-        // On a map that goes round, a line goes on beyond its side.
-        let nearest = |from: isize, to: isize, count: isize| {
-            let step = to - from;
-            if step > 1 {
-                step - count
-            } else if step < -1 {
-                step + count
-            } else {
-                step
-            }
-        };
-        let [mut column, mut row] = split(cells[0]);
-        let mut places: Vec<Place> = Vec::with_capacity(cells.len());
-        for (index, &cell) in cells.iter().enumerate() {
-            if let Some(&before) = index.checked_sub(1).and_then(|before| cells.get(before)) {
-                let ([from_x, from_y], [x, y]) = (split(before), split(cell));
-                column += nearest(from_x, x, width);
-                row += nearest(from_y, y, height);
-            }
+        let mut places = unrolled(self.border, cells, |cell, at| {
             let discharge = self.params.discharge(self.areas[cell]);
             let [width, depth] = self.params.channel(discharge);
-            let at = [column, row].map(|place| (place as f64 + 0.5) * self.cell_size);
+            let at = at.map(|place| (place + 0.5) * self.cell_size);
             let height = self.drainage.lake(cell, self.ground[cell]).unwrap_or(self.ground[cell]);
-            places.push(Place { at, height, discharge, width, depth });
-        }
-        for _ in 0..SMOOTHINGS {
-            let mut before = places[0].at;
-            for index in 1..places.len() - 1 {
-                let (here, after) = (places[index].at, places[index + 1].at);
-                places[index].at = std::array::from_fn(|axis| 0.5 * here[axis] + 0.25 * (before[axis] + after[axis]));
-                before = here;
-            }
-        }
+            Place { at, height, discharge, width, depth }
+        });
+        smooth(&mut places);
         places
+    }
+}
+
+/// Places of cells that are near each other, given their columns and rows. On a map that goes round, a line goes on beyond its side.
+fn unrolled(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> Place) -> Vec<Place> {
+    let split = |cell: usize| [(cell % border.width) as isize, (cell / border.width) as isize];
+    let sides = [border.width as isize, border.height as isize];
+    let mut at = split(cells[0]);
+    let mut before = at;
+    let step = |&cell: &usize| {
+        let here = split(cell);
+        for axis in 0..2 {
+            let step = here[axis] - before[axis];
+            let round = if border.edge == Edge::Wrap && 2 * step.abs() > sides[axis] { sides[axis] * step.signum() } else { 0 };
+            at[axis] += step - round;
+        }
+        before = here;
+        place(cell, at.map(|place| place as f64))
+    };
+    cells.iter().map(step).collect()
+}
+
+/// Smooths a line but for its ends.
+fn smooth(places: &mut [Place]) {
+    for _ in 0..SMOOTHINGS {
+        let mut before = places[0].at;
+        for index in 1..places.len() - 1 {
+            let (here, after) = (places[index].at, places[index + 1].at);
+            places[index].at = std::array::from_fn(|axis| 0.5 * here[axis] + 0.25 * (before[axis] + after[axis]));
+            before = here;
+        }
     }
 }
 
@@ -329,7 +390,7 @@ mod tests {
     use super::*;
     use crate::sim::{
         generate::{TerrainParams, generate},
-        terrain::{Edge, Source},
+        terrain::Source,
     };
 
     /// Two valleys that meet halfway down, and run on as one.

@@ -24,7 +24,10 @@ mod tests;
 pub mod tracks;
 pub mod wave;
 
-pub use self::params::{DropletLaw, Factors, Params};
+pub use self::{
+    params::{DropletLaw, Factors, Params},
+    rain::HEAVY_RAIN,
+};
 use self::{
     bundle::Droplet,
     constants::Constants,
@@ -33,7 +36,7 @@ use self::{
     ground::{Copies, Ground},
     peak::Peak,
     published::{CapacityLaw, DropletState, DropletStep, MassTransfer},
-    rain::{HEAVY_RAIN, Rain, Start, in_waves},
+    rain::{Rain, Start, in_waves},
     streams::{StreamLaw, Streams},
     tracks::Tracks,
     wave::DriveTile,

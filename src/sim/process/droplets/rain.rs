@@ -6,7 +6,7 @@ use super::{DropletLaw, Mode, Params, bundle::Droplet, discharge::Discharge, str
 use crate::sim::{masked::Covered, rng::Stream, terrain::Terrain};
 
 /// Rain for whose land the discharge of streams is stated, in metres per second: heavy rain of 10 mm in an hour.
-pub(super) const HEAVY_RAIN: f64 = STATED_RATE / 1000.0 / 3600.0;
+pub const HEAVY_RAIN: f64 = STATED_RATE / 1000.0 / 3600.0;
 /// The same in millimetres in an hour.
 const STATED_RATE: f64 = 10.0;
 
