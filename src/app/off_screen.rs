@@ -26,7 +26,9 @@ use crate::{
         watch::{Next, Watch, Watched},
     },
     model::session::Session,
-    runtime::{Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision, Transport},
+    runtime::{
+        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision, Transport,
+    },
     settings::{AntiAliasing, Quality, Settings},
     ui::{Canvas, UiVisible},
     view::{

@@ -152,7 +152,13 @@ pub fn run<S: Swarm>(swarm: &S, tiling: Tiling, mut particles: Vec<S::Particle>)
         let many = blocks.count > 1 || waiting.iter().map(Vec::len).sum::<usize>() >= 2 * PER_BLOCK;
         let mut far = Vec::new();
         for turn in 0..2 {
-            let own = waiting.par_iter_mut().enumerate().skip(turn).step_by(2).with_max_len(1).filter(|(_, own)| !own.is_empty());
+            let own = waiting
+                .par_iter_mut()
+                .enumerate()
+                .skip(turn)
+                .step_by(2)
+                .with_max_len(1)
+                .filter(|(_, own)| !own.is_empty());
             let ran = own.map(|(index, particles)| {
                 let (block, mut particles) = (blocks.block(index), std::mem::take(particles));
                 in_order::<S>(tiling, &mut particles);

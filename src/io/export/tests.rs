@@ -21,7 +21,8 @@ use crate::{
 fn subject(terrain: Terrain) -> Subject {
     let map = (terrain.width(), terrain.height());
     let (look, print) = (Look::default(), Print::default());
-    let rivers = Rivers::of("hills", &Simulation::new(terrain.clone(), 1), &RiverParams::default(), None).expect("they are few");
+    let rivers =
+        Rivers::of("hills", &Simulation::new(terrain.clone(), 1), &RiverParams::default(), None).expect("they are few");
     Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None, rivers: Some(rivers) }
 }
 

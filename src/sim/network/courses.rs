@@ -59,9 +59,8 @@ impl Flow {
     /// The water of a cell and of both beside it, across the flow.
     fn profile(&self, cell: usize, heading: [f32; 2]) -> [f32; 3] {
         let [across, down] = aside(heading);
-        let water = |far: isize| {
-            self.border.moved(cell, [far * across, far * down]).map_or(0.0, |cell| self.streams[0][cell])
-        };
+        let water =
+            |far: isize| self.border.moved(cell, [far * across, far * down]).map_or(0.0, |cell| self.streams[0][cell]);
         [water(-1), water(0), water(1)]
     }
 
@@ -329,8 +328,7 @@ mod tests {
             |share: f32| [50.0 + share * 50.0, 40.0 - 25.0 * share],
             |share: f32| [50.0 + share * 50.0, 40.0 + 25.0 * share],
         );
-        let (border, maps) =
-            streams([100, 80], Edge::Open, &[(6.0, &trunk), (3.5, &up), (2.5, &down)]);
+        let (border, maps) = streams([100, 80], Edge::Open, &[(6.0, &trunk), (3.5, &up), (2.5, &down)]);
         let network = Network::along(&terrain(border), &from(1.0), &maps);
         assert_eq!(network.reaches.len(), 3, "reaches");
         let ends = |reach: &Reach| [reach.places[0], reach.places[reach.places.len() - 1]];

@@ -17,7 +17,15 @@ use std::collections::BTreeMap;
 use bevy_reflect::Reflect;
 
 pub use self::courses::Streams;
-use super::{Simulation, drainage::Drainage, grid::Grid, process::droplets::HEAVY_RAIN, quantity::Quantity, stencil::Border, terrain::{Edge, Terrain}};
+use super::{
+    Simulation,
+    drainage::Drainage,
+    grid::Grid,
+    process::droplets::HEAVY_RAIN,
+    quantity::Quantity,
+    stencil::Border,
+    terrain::{Edge, Terrain},
+};
 use crate::params::{choice, knob};
 
 /// Exponents of width and depth over discharge.
@@ -72,7 +80,14 @@ pub struct RiverParams {
 
 impl Default for RiverParams {
     fn default() -> Self {
-        Self { shown: false, course: Course::Land, from_cells: super::measure::CHANNEL as f32, runoff: 1.0, width: 5.0, depth: 0.3 }
+        Self {
+            shown: false,
+            course: Course::Land,
+            from_cells: super::measure::CHANNEL as f32,
+            runoff: 1.0,
+            width: 5.0,
+            depth: 0.3,
+        }
     }
 }
 
@@ -364,7 +379,8 @@ fn unrolled(border: Border, cells: &[usize], place: impl Fn(usize, [f64; 2]) -> 
         let here = split(cell);
         for axis in 0..2 {
             let step = here[axis] - before[axis];
-            let round = if border.edge == Edge::Wrap && 2 * step.abs() > sides[axis] { sides[axis] * step.signum() } else { 0 };
+            let round =
+                if border.edge == Edge::Wrap && 2 * step.abs() > sides[axis] { sides[axis] * step.signum() } else { 0 };
             at[axis] += step - round;
         }
         before = here;

@@ -24,10 +24,6 @@ mod tests;
 pub mod tracks;
 pub mod wave;
 
-pub use self::{
-    params::{DropletLaw, Factors, Params},
-    rain::HEAVY_RAIN,
-};
 use self::{
     bundle::Droplet,
     constants::Constants,
@@ -40,6 +36,10 @@ use self::{
     streams::{StreamLaw, Streams},
     tracks::Tracks,
     wave::DriveTile,
+};
+pub use self::{
+    params::{DropletLaw, Factors, Params},
+    rain::HEAVY_RAIN,
 };
 use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
 use crate::sim::{

@@ -13,9 +13,9 @@ use crate::sim::{
 };
 
 /// Weight of the deeper side in the depth that a velocity goes by.
-const DEEPER: f32 = 0.75;
+pub(in super::super) const DEEPER: f32 = 0.75;
 /// Square, in m², of the depth below which a film carries little momentum.
-const CARRIES: f32 = 2e-5;
+pub(in super::super) const CARRIES: f32 = 2e-5;
 
 /// What a step of the flow is computed with.
 #[derive(Clone, Copy)]

@@ -22,6 +22,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+pub(super) use self::flow::{CARRIES, DEEPER};
 use self::{
     carry::{Bed, Carry},
     flow::{Drive, Flow, Sides},

@@ -1,0 +1,117 @@
+//! What passes the faces of a cell, and the level at which its discharge does.
+
+use super::super::friction::{CARRIES, DEEPER};
+
+/// Steps in which a level is found at most, and how well its discharge is met, as a share.
+const MOST_STEPS: usize = 60;
+const MET: f64 = 1e-4;
+
+/// What drives water across a face and what holds it back.
+#[derive(Clone, Copy)]
+pub(super) struct Pull {
+    /// g, in m/s².
+    pub(super) gravity: f64,
+    /// g·l·n².
+    pub(super) drag: f64,
+}
+
+/// A face that water leaves a cell across.
+#[derive(Clone, Copy)]
+pub(super) struct Face {
+    /// Its number: left, right, above, below.
+    pub(super) number: usize,
+    /// The cell behind it; none beyond the border.
+    pub(super) to: Option<usize>,
+    /// The grounds before and behind it, and the level behind it, in metres.
+    pub(super) ground: [f64; 2],
+    pub(super) level: f64,
+    /// Momentum that the water brings along: flux times velocity of the face behind the cell, in m³/s².
+    pub(super) brought: f64,
+}
+
+impl Face {
+    /// By how much what stands behind it lies lower than the ground before it, in metres.
+    fn fall(&self) -> f64 {
+        self.ground[0] - if self.to.is_some() { self.ground[1] } else { self.ground[1].max(self.level) }
+    }
+
+    /// The height of the water over it at a level before it, and of the water that its velocity goes by, in metres.
+    fn depths(&self, level: f64) -> [f64; 2] {
+        let [before, behind] = self.ground;
+        let depth = level.max(self.level) - before.max(behind);
+        let least = (level - before).min(self.level - behind).min(depth).max(0.0);
+        [depth, f64::from(DEEPER) * depth + (1.0 - f64::from(DEEPER)) * least]
+    }
+
+    /// Velocity for each unit of flux, in 1/m.
+    pub(super) fn speed(&self, level: f64) -> f64 {
+        let [_, seen] = self.depths(level);
+        seen / (seen * seen + f64::from(CARRIES))
+    }
+
+    /// The flux that a level before it drives across it, in square metres per second.
+    pub(super) fn passes(&self, level: f64, Pull { gravity, drag }: Pull) -> f64 {
+        let [depth, fall] = [self.depths(level)[0], level - self.level];
+        if depth <= 0.0 || fall <= 0.0 {
+            return 0.0;
+        }
+        let root = 1.0 / libm::cbrt(depth);
+        let square = root * root;
+        ((gravity * depth * fall + self.brought) / (self.speed(level) + drag * square * square * square * root)).sqrt()
+    }
+}
+
+/// The part of a cell's water that each of its faces takes.
+pub(super) fn parts_of(faces: &[Face]) -> [f64; 4] {
+    let mut parts = [0.0; 4];
+    for (part, face) in parts.iter_mut().zip(faces) {
+        *part = face.fall().max(0.0).sqrt();
+    }
+    let sum: f64 = parts.iter().sum();
+    match faces.len() {
+        // Out of a hollow there is one way.
+        _ if sum > 0.0 => parts.map(|part| part / sum),
+        0 => parts,
+        count => std::array::from_fn(|face| if face < count { 1.0 / count as f64 } else { 0.0 }),
+    }
+}
+
+/// The level at which as much as `flux` leaves across faces, of which there is one at least.
+pub(super) fn level(faces: &[Face], flux: f64, pull: Pull) -> f64 {
+    let passes = |level: f64| faces.iter().map(|face| face.passes(level, pull)).sum::<f64>() - flux;
+    // Nothing passes at the first one.
+    let foot = |face: &Face| face.level.max(face.ground[0]).max(face.ground[1]);
+    let mut low = faces.iter().map(foot).fold(f64::INFINITY, f64::min);
+    if flux <= 0.0 {
+        return low;
+    }
+    // As a broad weir has it.
+    let mut step = libm::cbrt(flux * flux / pull.gravity);
+    let mut high = low + step;
+    let mut over = passes(high);
+    while over < 0.0 && step.is_finite() {
+        step *= 2.0;
+        (low, high) = (high, high + step);
+        over = passes(high);
+    }
+    let mut under = if step > 0.0 { passes(low) } else { -flux };
+    // Regula falsi; an end that stays counts half (Illinois).
+    let mut side = 0;
+    for _ in 0..MOST_STEPS {
+        let level = (low * over - high * under) / (over - under);
+        let found = passes(level);
+        if found.abs() <= MET * flux || high - low <= f64::EPSILON * high.abs() {
+            return level;
+        }
+        if found < 0.0 {
+            (low, under) = (level, found);
+            over *= if side < 0 { 0.5 } else { 1.0 };
+            side = -1;
+        } else {
+            (high, over) = (level, found);
+            under *= if side > 0 { 0.5 } else { 1.0 };
+            side = 1;
+        }
+    }
+    high
+}
