@@ -17,7 +17,7 @@ macro_rules! built_in {
 }
 
 /// The presets compiled into the program: name and RON text.
-const BUILT_IN: [(&str, &str); 8] = built_in! { "droplets-young-valley" "droplets-meanders" "droplets-delta" "droplets-2020" "droplets-2025"
+const BUILT_IN: [(&str, &str); 9] = built_in! { "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
 "droplets-1998" "water-2011" "thermal-2011" };
 
 /// The presets that come with the program, by name. Each is about one process.

@@ -32,9 +32,9 @@ macro_rules! built_in {
 }
 
 /// The scenes compiled into the program: name and RON text.
-pub const BUILT_IN: [(&str, &str); 32] = built_in! {
+pub const BUILT_IN: [(&str, &str); 33] = built_in! {
     "alpine-valley" "young-range" "island" "escarpment" "fans" "fault" "ten-seeds" "round-hill" "jacksboro-fault" "river-valley"
-    "mountain-lake" "plain-and-meanders" "two-rivers-meet" "delta" "dam-break"
+    "mountain-lake" "plain-and-meanders" "two-rivers-meet" "braided" "delta" "dam-break"
     "two-vessels" "figure-5" "figure-6" "figure-7" "figure-8" "figure-9" "chiba-1998" "musgrave-1989" "two-methods" "sand-sea" "one-barchan"
     "buried-pyramid" "obstacle-abrasion" "star-dunes" "parameter-study" "wadi" "as-published"
 };
