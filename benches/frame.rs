@@ -25,6 +25,7 @@ fn main() {
     for side in [256, 512, 1024] {
         measure(&format!("{side} × {side}"), side, &[]);
     }
+    measure("1024 × 1024, no rivers", 1024, &["rivers.shown", "false"]);
     for side in [1024, 2048, 4096] {
         measure(&format!("{side} × {side}, 1000 droplets"), side, &["droplets.per_tick", "1000"]);
     }

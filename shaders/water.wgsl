@@ -141,7 +141,7 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
     mirrored.y = abs(mirrored.y);
     // The cut through the water is no surface: it mirrors nothing.
     let fresnel = select(min((0.02 + 0.98 * pow(1.0 - facing, 5.0)) * water.film.z, 1.0), 0.0, wall);
-    let glint = pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit * water.film.w;
+    let glint = select(pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit * water.film.w, 0.0, wall);
     let sky = sky_color(mirrored, scene);
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
     let alpha = clamp(max(covers, fresnel) * wet, 0.0, 1.0);

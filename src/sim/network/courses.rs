@@ -264,9 +264,11 @@ mod tests {
     use super::*;
     use crate::sim::terrain::Edge;
 
-    /// Streams of so much water along lines, each a function from the share of the way to a place, in cells; water spreads a cell to
-    /// both sides.
-    fn streams(size: [usize; 2], edge: Edge, lines: &[(f32, &dyn Fn(f32) -> [f32; 2])]) -> (Border, Streams) {
+    /// So much water, and its way: from the share of it to a place, in cells.
+    type Line<'a> = (f32, &'a dyn Fn(f32) -> [f32; 2]);
+
+    /// Streams along lines. Water spreads a cell to both sides.
+    fn streams(size: [usize; 2], edge: Edge, lines: &[Line<'_>]) -> (Border, Streams) {
         let border = Border { width: size[0], height: size[1], edge };
         let mut maps = [(); 3].map(|()| Grid::filled(size[0], size[1], 0.0));
         for (water, line) in lines {

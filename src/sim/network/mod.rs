@@ -551,4 +551,24 @@ mod tests {
         });
         assert_eq!(2.0 * one, two);
     }
+
+    #[test]
+    fn rivers_follow_the_droplets_as_soon_as_some_have_run() {
+        let mut terrain = fork(Edge::Open);
+        terrain.sources = vec![Source { place: [0.5, 0.6], radius: 0.0, rate: 3.0, ticks: None }];
+        let mut run = Simulation::new(terrain, 1);
+        crate::params::set(&mut run.groups_mut(), "droplets.springs", "true").expect("there is such a switch");
+        crate::params::set(&mut run.groups_mut(), "droplets.rain_rate", "0").expect("in range");
+        run.slot_mut("droplets").expect("it is in the catalogue").enabled = true;
+        let [land, droplets] = [Course::Land, Course::Droplets].map(|course| RiverParams { course, ..params(1000.0) });
+        let before = Land::of(&run, &land).network();
+        assert_eq!(before, Land::of(&run, &droplets).network(), "while none have run, the land leads");
+        (0..20).for_each(|_| run.tick());
+        let [led, own] = [land, droplets].map(|params| Land::of(&run, &params).network());
+        assert!(led != own, "droplets lead no river");
+        let long = own.reaches.iter().max_by(|one, other| one.length().total_cmp(&other.length())).expect("one river");
+        let (first, middle) = (long.places[0], long.places[long.places.len() / 2]);
+        assert!(first.at[1] > 440.0 && first.at[1] < 600.0, "it begins at {:?}", first.at);
+        assert!((middle.discharge / 3.0 - 1.0).abs() < 0.25, "{} m³/s of 3", middle.discharge);
+    }
 }

@@ -302,8 +302,8 @@ fn plain(seed: u64) -> Terrain {
     terrain
 }
 
-/// The way from a cell of the map to its right border along which the water passes: columns and rows.
-fn way_of_the_water(water: &Grid, from: [usize; 2]) -> Vec<[f64; 2]> {
+/// The way from a cell of the map to where it ends along which the water passes: columns and rows, from the end on.
+fn way_of_the_water(water: &Grid, from: [usize; 2], ends: impl Fn([isize; 2]) -> bool) -> Vec<[f64; 2]> {
     let most = water.iter().copied().fold(0.0, f32::max);
     let mut cost = vec![f32::INFINITY; water.len()];
     let (mut before, mut queue) = (vec![usize::MAX; water.len()], BTreeSet::new());
@@ -314,7 +314,7 @@ fn way_of_the_water(water: &Grid, from: [usize; 2]) -> Vec<[f64; 2]> {
     while let Some((_, cell)) = queue.pop_first() {
         let [x, y] = [(cell % water.width()) as isize, (cell / water.width()) as isize];
         end = cell;
-        if x as usize + 3 >= water.width() {
+        if ends([x, y]) {
             break;
         }
         for (dx, dy) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))).filter(|&to| to != (0, 0)) {
@@ -335,26 +335,37 @@ fn way_of_the_water(water: &Grid, from: [usize; 2]) -> Vec<[f64; 2]> {
     way.map(|cell| [(cell % water.width()) as f64, (cell / water.width()) as f64]).collect()
 }
 
-/// The length of a line over the distance of its ends, after the steps from cell to cell have been smoothed.
-fn sinuosity(way: &[[f64; 2]]) -> f64 {
+/// A line without the corners of its steps from cell to cell.
+fn smooth(way: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let mean = |places: &[[f64; 2]]| [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f64>() / 9.0);
-    let smooth: Vec<[f64; 2]> = way.windows(9).map(mean).collect();
-    let far = |one: [f64; 2], other: [f64; 2]| (one[0] - other[0]).hypot(one[1] - other[1]);
+    way.windows(9).map(mean).collect()
+}
+
+fn far(one: [f64; 2], other: [f64; 2]) -> f64 {
+    (one[0] - other[0]).hypot(one[1] - other[1])
+}
+
+/// The length of a line over the distance of its ends.
+fn sinuosity(way: &[[f64; 2]]) -> f64 {
+    let smooth = smooth(way);
     let length: f64 = smooth.windows(2).map(|step| far(step[0], step[1])).sum();
     length / far(smooth[0], smooth[smooth.len() - 1])
 }
 
+/// As the preset "Meanders".
+fn meanders() -> Params {
+    Params { springs: true, rain_rate: 0.0, sediment_supply: 0.15, length: 20.0, ..Params::default() }
+}
+
 #[test]
 fn a_river_on_a_plain_begins_to_meander() {
-    // As the preset "Meanders".
-    let params = Params { springs: true, rain_rate: 0.0, sediment_supply: 0.15, length: 20.0, ..Params::default() };
-    let mut simulation = erode(&plain(2), &params, 0, 2);
-    let mut found = Vec::new();
+    let mut simulation = erode(&plain(2), &meanders(), 0, 2);
+    let (mut found, mut ways) = (Vec::new(), Vec::new());
     // Until the first large neck is cut: while it is, the water has two ways.
     for _ in 0..5 {
         (0..200).for_each(|_| simulation.tick());
         let water = simulation.quantity(Quantity::StreamDischarge);
-        let way = way_of_the_water(&water, [15, 128]);
+        let way = way_of_the_water(&water, [15, 128], |[x, _]| x > 508);
         // One channel has most of the water: what passes a column within three rows of the line.
         let spring = 5.0 / HEAVY_RAIN as f32;
         let crossing = |column: usize| {
@@ -366,7 +377,12 @@ fn a_river_on_a_plain_begins_to_meander() {
         let columns: Vec<f32> = (40..500).step_by(10).map(crossing).collect();
         let whole = columns.iter().filter(|&&share| share > 0.5).count() as f32 / columns.len() as f32;
         found.push((sinuosity(&way), whole, columns.iter().copied().fold(f32::INFINITY, f32::min)));
+        ways.push(smooth(&way));
     }
+    // Bends migrate: how far the line at tick 800 lies from that at tick 400, on average, in cells.
+    let away = |place: &[f64; 2]| ways[1].iter().map(|&other| far(*place, other)).fold(f64::INFINITY, f64::min);
+    let moved = ways[3].iter().map(away).sum::<f64>() / ways[3].len() as f64;
+    assert!(moved > 1.0, "bends moved by {moved} cells");
     let most = found.iter().map(|found| found.0).fold(0.0, f64::max);
     assert!(found[0].0 < 1.1 && most > 1.3, "{found:?}");
     assert!(found[1..].iter().all(|found| found.1 >= 0.9 && found.2 > 0.3), "{found:?}");

@@ -4,7 +4,10 @@ use super::super::friction::{CARRIES, DEEPER};
 
 /// Steps in which a level is found at most, and how well its discharge is met, as a share.
 const MOST_STEPS: usize = 60;
-const MET: f64 = 1e-4;
+const MET: f64 = 5e-4;
+/// The first step from a guess, as a share of its height over where nothing passes; and how much longer each next one is.
+const NEAR: f64 = 0.02;
+const FARTHER: f64 = 4.0;
 
 /// What drives water across a face and what holds it back.
 #[derive(Clone, Copy)]
@@ -76,25 +79,45 @@ pub(super) fn parts_of(faces: &[Face]) -> [f64; 4] {
     }
 }
 
-/// The level at which as much as `flux` leaves across faces, of which there is one at least.
-pub(super) fn level(faces: &[Face], flux: f64, pull: Pull) -> f64 {
-    let passes = |level: f64| faces.iter().map(|face| face.passes(level, pull)).sum::<f64>() - flux;
-    // Nothing passes at the first one.
+/// The level at which as much as `flux` leaves across faces, of which there is one at least. A good guess makes it quick.
+pub(super) fn level(faces: &[Face], flux: f64, pull: Pull, guess: f64) -> f64 {
+    // Nothing passes at it yet.
     let foot = |face: &Face| face.level.max(face.ground[0]).max(face.ground[1]);
-    let mut low = faces.iter().map(foot).fold(f64::INFINITY, f64::min);
+    let foot = faces.iter().map(foot).fold(f64::INFINITY, f64::min);
     if flux <= 0.0 {
-        return low;
+        return foot;
     }
+    let passes = |level: f64| faces.iter().map(|face| face.passes(level, pull)).sum::<f64>() - flux;
     // As a broad weir has it.
-    let mut step = libm::cbrt(flux * flux / pull.gravity);
-    let mut high = low + step;
-    let mut over = passes(high);
-    while over < 0.0 && step.is_finite() {
-        step *= 2.0;
-        (low, high) = (high, high + step);
-        over = passes(high);
+    let weir = libm::cbrt(flux * flux / pull.gravity);
+    let guess = if guess > foot { guess } else { foot + weir };
+    let found = passes(guess);
+    if found.abs() <= MET * flux {
+        return guess;
     }
-    let mut under = if step > 0.0 { passes(low) } else { -flux };
+    let (mut low, mut under, mut high, mut over) = (foot, -flux, guess, found);
+    // From the guess a little on, and farther each time, to the other side of what is sought.
+    let mut step = NEAR * (guess - foot);
+    if found < 0.0 {
+        (low, under) = (guess, found);
+        loop {
+            high = low + step;
+            over = passes(high);
+            if over >= 0.0 || !step.is_finite() {
+                break;
+            }
+            (low, under, step) = (high, over, FARTHER * step);
+        }
+    } else {
+        while high - step > foot {
+            let next = passes(high - step);
+            if next < 0.0 {
+                (low, under) = (high - step, next);
+                break;
+            }
+            (high, over, step) = (high - step, next, FARTHER * step);
+        }
+    }
     // Regula falsi; an end that stays counts half (Illinois).
     let mut side = 0;
     for _ in 0..MOST_STEPS {

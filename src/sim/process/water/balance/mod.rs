@@ -21,7 +21,7 @@ mod ways;
 
 use self::{
     faces::{Face, Pull, level, parts_of},
-    ways::{Ways, beside},
+    ways::{Ways, around},
 };
 use super::{INFO, Params, friction::Faces};
 use crate::sim::{
@@ -66,7 +66,7 @@ impl Simulation {
 /// Rounds in which discharge, depths and momentum are found by turns.
 const MOST_ROUNDS: usize = 16;
 /// Change of all depths in a round, as a share of them, with which they end.
-const SETTLED: f64 = 5e-4;
+const SETTLED: f64 = 1e-3;
 /// Of the new momentum and of what newly spills, what a round takes over.
 const NEW: f32 = 0.5;
 /// Water spills over a shore where it stands lower behind it by this share of what stands over the shore.
@@ -205,8 +205,8 @@ impl<'a> Rivers<'a> {
     }
 
     fn beside(&self, cell: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let Terrain { edge, bedrock, .. } = self.land.terrain;
-        beside(*edge, [bedrock.width(), bedrock.height()], cell)
+        let around = around(self.land.terrain, cell);
+        (0..4).filter_map(move |face| Some((face, around[face]?)))
     }
 
     /// Puts down the faces that water leaves a cell across: to lower ground, beyond the border, and the way of the flood. So water only
@@ -218,13 +218,10 @@ impl<'a> Rivers<'a> {
         if leaves && !open {
             return;
         }
-        let own = f64::from(ground[cell]);
+        let (own, around) = (f64::from(ground[cell]), around(land.terrain, cell));
         // The face on the other side of the cell has the next number, or the one before.
-        let brought = |number: usize| {
-            let behind = self.beside(cell).find(|(face, _)| *face == number ^ 1);
-            behind.map_or(0.0, |(_, cell)| f64::from(self.momentum[cell][number]))
-        };
-        for (number, next) in self.beside(cell) {
+        let brought = |number: usize| around[number ^ 1].map_or(0.0, |cell| f64::from(self.momentum[cell][number]));
+        for (number, next) in (0..4).filter_map(|face| Some((face, around[face]?))) {
             if ways.is_before(next, cell) && (ground[next] < ground[cell] || ways.into[cell] as usize == next) {
                 let ground = [own, f64::from(ground[next])];
                 let level = self.levels[next];
@@ -300,7 +297,7 @@ impl<'a> Rivers<'a> {
             if spills && self.ways.in_hollow[cell] {
                 self.put_down_spills(cell, &mut faces);
             }
-            let new = if count == 0 { own } else { level(&faces, flux, pull).max(own) };
+            let new = if count == 0 { own } else { level(&faces, flux, pull, self.levels[cell]).max(own) };
             if self.ways.in_hollow[cell] && count > 0 {
                 let passes = |face: &Face| face.passes(new, pull);
                 let sum: f64 = faces.iter().map(passes).sum();

@@ -5,7 +5,7 @@ use std::{
     collections::{BinaryHeap, VecDeque},
 };
 
-use crate::sim::terrain::{Edge, Terrain};
+use crate::sim::terrain::Terrain;
 
 /// Where the water of each cell goes, across the four faces.
 pub(super) struct Ways {
@@ -27,7 +27,6 @@ fn rank(height: f32) -> u32 {
 impl Ways {
     /// The ways of a ground, from cells that the water leaves at, given with the level that it has to reach there.
     pub(super) fn find(terrain: &Terrain, ground: &[f32], outlets: &[(usize, f32)]) -> Self {
-        let (width, height) = (terrain.width(), terrain.height());
         let mut into = vec![u32::MAX; ground.len()];
         let mut in_hollow = vec![false; ground.len()];
         let mut order = Vec::with_capacity(ground.len());
@@ -40,7 +39,7 @@ impl Ways {
         let mut hollow = VecDeque::new();
         while let Some((level, cell)) = hollow.pop_front().or_else(|| heap.pop().map(|Reverse(next)| next)) {
             order.push(cell);
-            for (_, next) in beside(terrain.edge, [width, height], cell as usize) {
+            for next in around(terrain, cell as usize).into_iter().flatten() {
                 if into[next] == u32::MAX {
                     into[next] = cell;
                     match rank(ground[next]) {
@@ -63,10 +62,14 @@ impl Ways {
     }
 }
 
-/// The cells across a cell's faces, each with the number of the face: left, right, above, below.
-pub(super) fn beside(edge: Edge, [width, height]: [usize; 2], cell: usize) -> impl Iterator<Item = (usize, usize)> {
-    let (x, y) = ((cell % width) as isize, (cell / width) as isize);
-    let around = [(x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)].into_iter().enumerate();
-    let index = move |(x, y)| Some(edge.index(y, height)? * width + edge.index(x, width)?);
-    around.filter_map(move |(face, place)| Some((face, index(place)?)))
+/// The cells across a cell's faces: left, right, above, below.
+pub(super) fn around(terrain: &Terrain, cell: usize) -> [Option<usize>; 4] {
+    let (width, height) = (terrain.width(), terrain.height());
+    let (x, y) = (cell % width, cell / width);
+    if (1..width - 1).contains(&x) && (1..height - 1).contains(&y) {
+        return [cell - 1, cell + 1, cell - width, cell + width].map(Some);
+    }
+    let (x, y) = (x as isize, y as isize);
+    let index = |[x, y]: [isize; 2]| Some(terrain.edge.index(y, height)? * width + terrain.edge.index(x, width)?);
+    [[x - 1, y], [x + 1, y], [x, y - 1], [x, y + 1]].map(index)
 }
