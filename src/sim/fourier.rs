@@ -4,8 +4,8 @@
 //! X_k = Σ_n x_n·exp(−2πi·n·k/N)
 //! ```
 //!
-//! `rustfft` does them, for any kind of number: here a number is [`Four`] numbers of four columns. So a transform moves four columns side
-//! by side, and every machine gets the bits that one column alone would get.
+//! `rustfft` does them for any kind of number. Here a number stands for those of four columns, so that a transform moves four columns side
+//! by side. Every machine gets the bits that one column alone would get.
 
 use std::{
     ops::{Add, Div, Mul, Neg, Rem, Sub},
