@@ -61,7 +61,7 @@ pub struct RiverParams {
     #[reflect(@choice().source("ours").main())]
     pub shown: bool,
     /// What they follow: the slope of the land, or the water of the droplets, which swing, divide and build deltas.
-    #[reflect(@choice().source("ours"))]
+    #[reflect(@choice().source("ours").main())]
     pub course: Course,
     /// Water of so many cells makes a river. Low draws every gully, high the large rivers alone.
     #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("ours").log().main().grows())]
