@@ -4,7 +4,9 @@
 //! passes, down the flow and up, to the border, to another line, or to where little is left. So a river may divide, as on a delta, which
 //! the ways of the land's own drainage never do.
 
-use super::{Network, Place, Reach, RiverParams, smooth};
+use std::collections::BTreeMap;
+
+use super::{Network, Orders, Place, Reach, RiverParams, smooth, unrolled};
 use crate::sim::{drainage::Drainage, grid::Grid, stencil::Border, terrain::Terrain};
 
 /// Water that passes each cell, in cubic metres per second, and that water times its direction.
@@ -211,10 +213,10 @@ impl Network {
         let mut cut = Lines::trace(&flow, least).cut();
         cut.sort_by_key(|cells| cells[0]);
         let (drainage, ground) = (Drainage::of(terrain), terrain.ground());
-        let begins: std::collections::BTreeMap<usize, usize> =
+        let begins: BTreeMap<usize, usize> =
             cut.iter().enumerate().rev().map(|(number, cells)| (cells[0], number)).collect();
         let reach = |cells: &Vec<usize>| {
-            let mut places = super::unrolled(border, cells, |cell, at| {
+            let mut places = unrolled(border, cells, |cell, at| {
                 let shift = flow.middle(cell);
                 let height = drainage.lake(cell, ground[cell]).unwrap_or(ground[cell]);
                 let at = [0, 1].map(|axis| (at[axis] + shift[axis] + 0.5) * cell_size);
@@ -239,18 +241,12 @@ impl Network {
         let mut donors = vec![0_usize; self.reaches.len()];
         self.reaches.iter().filter_map(|reach| reach.into).for_each(|into| donors[into] += 1);
         let mut ready: Vec<usize> = (0..donors.len()).filter(|&reach| donors[reach] == 0).collect();
-        let mut highest = vec![(0_u32, 0_u32); donors.len()];
+        let mut orders = vec![Orders::default(); donors.len()];
         while let Some(number) = ready.pop() {
-            let (most, times) = highest[number];
-            let order = (most + u32::from(times > 1)).max(1);
+            let order = orders[number].below();
             self.reaches[number].order = order;
             let Some(into) = self.reaches[number].into else { continue };
-            let (most, times) = &mut highest[into];
-            match order.cmp(most) {
-                std::cmp::Ordering::Greater => (*most, *times) = (order, 1),
-                std::cmp::Ordering::Equal => *times += 1,
-                std::cmp::Ordering::Less => {}
-            }
+            orders[into].join(order);
             donors[into] -= 1;
             if donors[into] == 0 {
                 ready.push(into);

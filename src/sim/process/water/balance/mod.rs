@@ -71,6 +71,7 @@ const SETTLED: f64 = 1e-3;
 const NEW: f32 = 0.5;
 /// Water spills over a shore where it stands lower behind it by this share of what stands over the shore.
 const CLEARLY: f64 = 0.1;
+
 /// What a terrain gives and takes, under a mask or not.
 struct Land<'a> {
     terrain: &'a Terrain,

@@ -64,7 +64,7 @@ fn a_range_opens_with_its_rivers_in_place() {
     let mut filled = run(terrain.clone(), rain(1e-4));
     let volume = fill(&mut filled);
     let share = outflow(&mut filled, 20);
-    assert!((0.9..1.1).contains(&share), "{share} of the rain leaves at once");
+    assert!((0.9..1.05).contains(&share), "{share} of the rain leaves at once");
     (0..500).for_each(|_| filled.tick());
     let after = filled.terrain.water_volume();
     assert!((after / volume - 1.0).abs() < 0.01, "{volume} m³ became {after} m³");

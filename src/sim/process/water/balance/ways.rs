@@ -57,6 +57,7 @@ impl Ways {
         Self { order, places, into, in_hollow }
     }
 
+    /// Whether a cell comes before another one in the order.
     pub(super) fn is_before(&self, cell: usize, other: usize) -> bool {
         self.places[cell] < self.places[other]
     }
