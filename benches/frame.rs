@@ -25,7 +25,7 @@ fn main() {
     for side in [256, 512, 1024] {
         measure(&format!("{side} × {side}"), side, &[]);
     }
-    measure("1024 × 1024, no rivers", 1024, &["rivers.shown", "false"]);
+    rivers(1024);
     for side in [1024, 2048, 4096] {
         measure(&format!("{side} × {side}, 1000 droplets"), side, &["droplets.per_tick", "1000"]);
     }
@@ -38,7 +38,8 @@ fn main() {
     }
 }
 
-fn measure(what: &str, side: usize, set: &[&str]) {
+/// The default scene with so many cells along a side, drawn off-screen.
+fn scene_of(side: usize, set: &[&str]) -> App {
     let options = Options { size: Some((side, side)), ..Options::default() };
     let mut sessions = scene::open(scene::DEFAULT, &options).expect("it is built in");
     if let [path, value] = set {
@@ -49,17 +50,42 @@ fn measure(what: &str, side: usize, set: &[&str]) {
         settings: Settings { quality: Quality::Automatic, ..Settings::default() },
         ..Preferences::default()
     });
-    let frames = |app: &mut App, count: usize| {
-        let mut times: Vec<f64> = (0..count)
-            .map(|_| {
-                let begun = Instant::now();
-                app.update();
-                begun.elapsed().as_secs_f64() * 1e3
-            })
-            .collect();
-        times.sort_by(f64::total_cmp);
-        times[count / 2]
+    app
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The median of so many frames, in milliseconds.
+fn frames(app: &mut App, count: usize) -> f64 {
+    let frame = |_| {
+        let begun = Instant::now();
+        app.update();
+        begun.elapsed().as_secs_f64() * 1e3
     };
+    median((0..count).map(frame).collect())
+}
+
+/// What drawing rivers costs, by paused frames with and without them in turns.
+fn rivers(side: usize) {
+    let mut app = scene_of(side, &[]);
+    app.insert_resource(Transport::paused());
+    frames(&mut app, FIRST);
+    let mut times = [Vec::new(), Vec::new()];
+    for turn in 0..2 * MEASURED {
+        app.world_mut().resource_mut::<Live>().all_mut()[0].rivers.shown = turn % 2 == 1;
+        // Until they are found and brought to the screen.
+        frames(&mut app, 2 * FIRST);
+        times[turn % 2].push(frames(&mut app, MEASURED));
+    }
+    let [without, with] = times.map(median);
+    println!("{:<34} {:>9} {with:>10.1}   {without:.1} without them", format!("{side} × {side}, rivers"), "");
+}
+
+fn measure(what: &str, side: usize, set: &[&str]) {
+    let mut app = scene_of(side, set);
     frames(&mut app, FIRST);
     let seen = |app: &App| (app.world().resource::<Timing>().uploaded, app.world().resource::<Live>().ticks());
     let before = seen(&app);

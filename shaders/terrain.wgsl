@@ -249,6 +249,8 @@ struct Channel {
 // Each of the four cells around knows the middle of its river as a line. So banks are sharp at any distance.
 fn channel_at(cell: vec2<f32>, pixel: f32) -> Channel {
     let last = vec2<i32>(textureDimensions(channels)) - 1;
+    // A river is known farther from its banks than half a cell: what the nearest cell does not know is not seen here.
+    if textureLoad(channels, clamp(vec2<i32>(round(cell)), vec2(0), last), 0).z <= 0.0 { return Channel(); }
     let first = vec2<i32>(floor(cell));
     let part = cell - floor(cell);
     var sum = vec4(0.0);

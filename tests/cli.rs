@@ -550,7 +550,7 @@ fn programs_of_others_read_the_results() {
     let text = header + &(0..40).map(row).collect::<String>();
     fs::write(folder.path().join("land.asc"), text).expect("it is writable");
     let save = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,color,slope.r32,\
-        flow.r32,rivers.geojson,rivers.csv";
+        flow.r32,flow-map,rivers.geojson,rivers.csv";
     let rivers = ["--set", "rivers.from_cells=8"];
     let arguments = ["build", "land.asc", "--ticks", "3", "--out", "out", "--save", save];
     succeeds(&[], &[&arguments[..], &rivers].concat(), folder.path());

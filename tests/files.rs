@@ -164,7 +164,7 @@ fn a_run_that_is_killed_while_it_takes_back_its_files_leaves_nothing_for_good() 
 fn every_file_is_flushed_before_it_gets_its_name_and_the_folder_after() {
     let folder = folder();
     let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,\
-                 color,mesh.glb,mesh.obj,mesh.stl";
+                 flow-map,color,mesh.glb,mesh.obj,mesh.stl";
     let log = folder.path().join("log");
     let mut command = build("1", folder.path());
     assert!(ends(command.args(["--save", every]).env("SHIM_LOG", &log)).status.success());
@@ -343,7 +343,7 @@ fn a_display_that_does_not_answer_is_told_of() {
 #[test]
 fn the_same_run_writes_the_same_bytes_on_any_number_of_threads() {
     let folder = folder();
-    let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,color,\
+    let every = "height.png,height.png8,height.r16,height.r32,height.tif,height.exr,height.asc,normal,normal.png16,flow-map,color,\
                  hillshade,occlusion,flow,mesh.glb,mesh.obj,mesh.stl";
     // Small maps of every format, and large ones of that whose blocks are packed side by side.
     for (size, save) in [("96", every), ("1024", "height.exr,flow.exr")] {

@@ -53,6 +53,14 @@ assert numpy.array(Image.open(f"{folder}/color.png")).shape == (height, width, 3
 slope = numpy.fromfile(f"{folder}/slope.r32", "<f4").reshape(height, width)
 down = (raw[2:, 1:-1] - raw[:-2, 1:-1]) / (2 * sidecar_cell)
 assert numpy.abs(numpy.degrees(numpy.arctan(numpy.hypot(inner, down))) - slope[1:-1, 1:-1]).max() < 0.01
+# A flow map has directions of length 1, and mostly leads down the slope.
+moves = numpy.array(Image.open(f"{folder}/flow-map.png")).astype("f8") / 255
+assert moves.shape == (height, width, 3) and moves[..., 2].max() == 1
+to_right, to_lower = 2 * moves[..., 0] - 1, 1 - 2 * moves[..., 1]
+runs = numpy.hypot(to_right, to_lower)[1:-1, 1:-1]
+assert numpy.median(numpy.abs(runs - 1)) < 0.02
+falls = -(to_right[1:-1, 1:-1] * inner + to_lower[1:-1, 1:-1] * down)
+assert (falls > 0).mean() > 0.8, (falls > 0).mean()
 # Rivers that are drawn into the map's own grid lie where much water flows.
 rivers = [feature["geometry"] for feature in json.load(open(f"{folder}/rivers.geojson"))["features"]]
 with rasterio.open(f"{folder}/height.tif") as grid:

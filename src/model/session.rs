@@ -15,7 +15,7 @@ use crate::{
         generate::{TerrainParams, Uplift, generate},
         grid::Grid,
         network::RiverParams,
-        process::fluvial::grow::Growth,
+        process::{AnyProcess, fluvial::grow::Growth, water::BYTES_TO_FILL},
         terrain::{Edge, Layer, Pool, Source, Terrain},
     },
 };
@@ -221,8 +221,9 @@ impl Session {
     /// Memory that it takes when it is started again and runs, in bytes.
     pub fn bytes(&self) -> u64 {
         let (width, height) = self.size();
-        let processes = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.process.info());
-        let bytes = BYTES_PER_CELL + processes.map(|info| info.bytes(self.simulation.threads())).sum::<usize>();
+        let running = self.simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| &*slot.process);
+        let of = |process: &dyn AnyProcess| process.info().bytes(self.simulation.threads()) + process.bytes_to_begin();
+        let bytes = BYTES_PER_CELL + running.map(of).sum::<usize>();
         let bytes = bytes + if self.heightmap.is_none() { self.terrain.generator.bytes_per_cell() } else { 0 };
         let bytes = bytes + if self.terrain.uplift == Uplift::Uniform { 0 } else { 4 };
         let nodata = self.heightmap.as_ref().is_some_and(|map| map.nodata.is_some());
@@ -239,6 +240,11 @@ impl Session {
         let mut outline = self.outline();
         outline.enable(&["fluvial"]);
         outline.bytes() + outline.bytes_of_maps(self.maps.len())
+    }
+
+    /// Memory that finding its rivers in balance takes, in bytes.
+    pub fn bytes_to_fill(&self) -> u64 {
+        (BYTES_TO_FILL * self.simulation.terrain.bedrock.len()) as u64
     }
 
     /// Memory that its layers take now, in bytes.

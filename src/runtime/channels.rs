@@ -8,26 +8,42 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Live, Revision};
+use super::{Before, Live, Revision, Shown};
 use crate::{
     model::session::Session,
-    sim::network::{Land, Nearest, RiverParams},
+    sim::{
+        Simulation,
+        grid::Grid,
+        network::{Drawn, Land, RiverParams},
+    },
 };
 
 /// Finding them may take this part of the time; on a large map they follow the land less often.
 const SHARE: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(250);
 
-/// Of each run the nearest river of every cell; none where rivers are not drawn.
-type Maps = Vec<Option<Arc<Vec<Nearest>>>>;
+/// What is drawn of each run; none where rivers are not drawn.
+type Maps = Vec<Option<Arc<Drawn>>>;
+
+/// What is asked: of which state, with which parameters, and whether the starts are seen too.
+#[derive(Clone, PartialEq)]
+struct Question {
+    of: Revision,
+    params: Vec<RiverParams>,
+    starts: bool,
+}
 
 /// The rivers of all runs.
 #[derive(Resource, Default)]
 pub struct Channels {
     /// As they were last found.
     pub maps: Maps,
-    asked: Option<(Revision, Vec<RiverParams>)>,
-    work: Option<(JoinHandle<Maps>, Instant)>,
+    /// Those of the starts, while they are seen.
+    pub starts: Maps,
+    /// What was asked last, and what the rivers of the starts were last found for.
+    asked: Option<Question>,
+    starts_of: Option<Question>,
+    work: Option<(JoinHandle<[Maps; 2]>, Instant)>,
     rest: Option<Instant>,
 }
 
@@ -35,27 +51,43 @@ impl Channels {
     /// Whether the maps are those of this state, so that no others follow while nothing changes.
     pub fn are_of(&self, live: &Live, revision: Revision) -> bool {
         let params = live.all().iter().map(|session| &session.rivers);
-        let asked = self.asked.as_ref().is_some_and(|(asked, known)| *asked == revision && params.eq(known));
+        let asked = self.asked.as_ref().is_some_and(|asked| asked.of == revision && params.eq(&asked.params));
         asked && self.work.is_none()
+    }
+
+    /// The levels of the lakes of a run: see [`Drawn::lakes`].
+    pub fn lakes(&self, run: usize) -> Option<&Grid> {
+        self.maps.get(run)?.as_ref()?.lakes.as_ref()
+    }
+
+    fn take(&mut self, [maps, starts]: [Maps; 2]) {
+        self.maps = maps;
+        if !starts.is_empty() {
+            self.starts = starts;
+        }
     }
 }
 
-/// What the rivers of a run are found of, if they are drawn.
-fn land(session: &Session) -> Option<Land> {
-    session.rivers.shown.then(|| Land::of(&session.simulation, &session.rivers))
+/// What the rivers of runs are found of, where they are drawn.
+fn lands(live: &Live, of: fn(&Simulation, &RiverParams) -> Land) -> Vec<Option<Land>> {
+    let land = |session: &Session| session.rivers.shown.then(|| of(&session.simulation, &session.rivers));
+    live.all().iter().map(land).collect()
 }
 
-fn find(lands: Vec<Option<Land>>) -> Maps {
-    lands.into_iter().map(|land| land.map(|land| Arc::new(land.nearest()))).collect()
+fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
+    lands.map(|lands| lands.into_iter().map(|land| land.map(|land| Arc::new(land.drawn()))).collect())
 }
 
 /// Follows all runs.
-pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut channels: ResMut<Channels>) {
-    let params = || live.all().iter().map(|session| session.rivers.clone());
+pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>, mut channels: ResMut<Channels>) {
+    let params = live.all().iter().map(|session| session.rivers.clone()).collect();
+    let question = Question { of: *revision, params, starts: shown.0 != Before::Off };
     // What is on the screen changes rarely.
     let quiet = channels.bypass_change_detection();
     let (start, same) = match &quiet.asked {
-        Some((asked, known)) => (asked.start != revision.start, params().eq(known.iter().cloned())),
+        Some(asked) => {
+            (asked.of.start != question.of.start, (&asked.params, asked.starts) == (&question.params, question.starts))
+        }
         None => (true, false),
     };
     if quiet.work.as_ref().is_some_and(|(work, _)| work.is_finished())
@@ -63,30 +95,37 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut channels: Res
     {
         quiet.rest = Some(Instant::now() + SHORTEST.max(begun.elapsed() * SHARE));
         // What was found of another start is of no use.
-        if let Ok(maps) = work.join()
+        if let Ok(found) = work.join()
             && !start
         {
-            quiet.maps = maps;
-            channels.set_changed();
+            channels.take(found);
         }
     }
     let quiet = channels.bypass_change_detection();
-    let known = same && quiet.asked.as_ref().is_some_and(|(asked, _)| *asked == *revision);
+    let known = quiet.asked.as_ref() == Some(&question);
     let rests = same && quiet.rest.is_some_and(|until| Instant::now() < until);
     if known || !live.between_ticks() || (!start && (quiet.work.is_some() || rests)) {
         return;
     }
-    quiet.asked = Some((*revision, params().collect()));
-    if !params().any(|params| params.shown) {
-        if quiet.maps.iter().any(Option::is_some) {
-            channels.maps.clear();
+    quiet.asked = Some(question.clone());
+    if !question.params.iter().any(|params| params.shown) {
+        if quiet.maps.iter().chain(&quiet.starts).any(Option::is_some) {
+            (channels.maps, channels.starts) = (Vec::new(), Vec::new());
         }
+        channels.bypass_change_detection().starts_of = None;
         return;
     }
-    let lands: Vec<_> = live.all().iter().map(land).collect();
+    // A start stays as it is.
+    let of = |asked: &Question| (asked.of.start, asked.params.clone());
+    let new = question.starts && quiet.starts_of.as_ref().is_none_or(|found| of(found) != of(&question));
+    let lands = [lands(&live, Land::of), if new { lands(&live, Land::of_start) } else { Vec::new() }];
+    if new {
+        quiet.starts_of = Some(question);
+    }
     if start {
         // The first picture of a run has its rivers.
-        (channels.maps, channels.work) = (find(lands), None);
+        channels.work = None;
+        channels.take(find(lands));
         return;
     }
     let work = std::thread::Builder::new().name("thalweg channels".to_owned()).spawn(move || find(lands));
@@ -108,10 +147,11 @@ mod tests {
         app.insert_resource(Live::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Channels>()
+            .init_resource::<Shown>()
             .add_systems(Update, follow);
         let count = |app: &App| {
             let maps = &app.world().resource::<Channels>().maps;
-            maps.iter().flatten().flat_map(|map| map.iter()).filter(|cell| cell.half_width > 0.0).count()
+            maps.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count()
         };
         let settled = |app: &App| {
             let world = app.world();
@@ -131,12 +171,26 @@ mod tests {
         // A slider is followed beside the frames, and so is a tick.
         app.world_mut().resource_mut::<Live>().all_mut()[0].rivers.from_cells = 400.0;
         wait(&mut app);
-        assert!(count(&app) < first && count(&app) > 0);
+        let at_start = count(&app);
+        assert!(at_start < first && at_start > 0);
         app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.terrain.bedrock.fill(5.0);
         app.world_mut().resource_mut::<Revision>().goes_on();
         app.world_mut().resource_mut::<Channels>().rest = None;
         wait(&mut app);
         let level = count(&app);
+        // The start keeps its rivers while it is seen.
+        assert!(app.world().resource::<Channels>().starts.is_empty());
+        app.world_mut().resource_mut::<Shown>().0 = Before::Split(0.5);
+        app.update();
+        while !settled(&app) {
+            app.update();
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let starts = &app.world().resource::<Channels>().starts;
+        let of_start =
+            starts.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count();
+        assert_eq!((of_start, count(&app)), (at_start, level));
+        assert_ne!(at_start, level);
         app.world_mut().resource_mut::<Live>().all_mut()[0].rivers.shown = false;
         wait(&mut app);
         assert_eq!((count(&app), level > 0), (0, true));

@@ -194,15 +194,15 @@ pub(super) fn keep(
             keepers.into_iter().for_each(Keeper::end);
         } else if let Some(keeper) = keepers.last().filter(|_| fresh) {
             // It did not end as planned: what lies there is offered at the next start.
-            let put_away = jobs.growing.take();
-            let mut project = project(put_away.as_ref().map_or(&live, |(before, _)| before), *eye);
+            let held = jobs.held.take();
+            let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
             if let Err(error) = save(&mut project, keeper.path(), &JobProgress::default()) {
                 error!("{error}");
             }
         }
         return;
     }
-    let Some(keeper) = document.keepers.last().filter(|_| jobs.growing.is_none()) else { return };
+    let Some(keeper) = document.keepers.last().filter(|_| !jobs.hold()) else { return };
     let replaces = |command: &Command| matches!(command, Command::File(FileCommand::Open(..) | FileCommand::Load(..)));
     let risky = commands.read().any(replaces);
     let minutes = preferences.settings.autosave;

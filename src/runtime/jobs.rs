@@ -1,5 +1,5 @@
-//! Work beside the frames: files are read and written and ranges grown on threads of their own, and what they bring arrives as a
-//! whole.
+//! Work beside the frames: files are read and written, ranges grown and rivers filled on threads of their own, and what they bring
+//! arrives as a whole.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,7 +23,7 @@ use crate::{
         session::Session,
     },
     settings::picture_folder,
-    sim::{grid::Grid, terrain::Layer},
+    sim::{grid::Grid, process::water::Balance, terrain::Layer},
 };
 
 /// Bedrock and sand of each session as they are while a range grows, until they are taken to be shown.
@@ -46,6 +46,8 @@ pub(super) enum Task {
     Keep(PathBuf, Box<Project>, (u64, u64)),
     /// A range in the place of the ground of every session.
     Grow(Arc<Live>, Sheets),
+    /// Rivers and lakes of every session in balance.
+    FillRivers(Arc<Live>),
     /// Under a name in a folder that nothing has yet.
     SavePicture(PathBuf, String, (usize, usize), Vec<u8>),
 }
@@ -70,6 +72,8 @@ pub(super) enum JobOutcome {
     Exported(PathBuf, usize),
     /// Sessions whose ground is a grown range.
     Grown(Vec<Session>),
+    /// The water of every session.
+    Filled(Vec<Balance>),
     /// A file was written.
     Written(PathBuf),
 }
@@ -78,10 +82,20 @@ pub(super) enum JobOutcome {
 #[derive(Resource, Default)]
 pub struct Jobs {
     running: Vec<Job>,
-    /// What stands still while a range grows in its place, and what is to be shown of that.
-    pub(super) growing: Option<(Arc<Live>, Sheets)>,
+    /// The work, while something is made of it.
+    pub(super) held: Option<Held>,
     /// Whether the work could not be saved while the program ended.
     pub(super) failed: bool,
+}
+
+/// The work while something is made of it: nothing else can be done to it until that has ended.
+pub(super) struct Held {
+    /// As it was.
+    pub before: Arc<Live>,
+    /// What is shown in its place.
+    pub sheets: Sheets,
+    /// What is being done, as the beginning of a sentence.
+    pub doing: &'static str,
 }
 
 /// Work on a thread of its own.
@@ -92,8 +106,8 @@ pub(super) struct Job {
     pub progress: JobProgress,
     /// Whether it saves the work where the person wants it.
     pub saves: bool,
-    /// Whether it grows a range.
-    pub grows: bool,
+    /// Whether it holds the work.
+    pub holds: bool,
     pub handle: JoinHandle<Result<JobOutcome, Error>>,
 }
 
@@ -114,14 +128,14 @@ impl Jobs {
         self.start(notices, Task::SavePicture(picture_folder(), stem, size, pixels));
     }
 
-    /// Whether a range grows in the place of the work, which is put away meanwhile.
-    pub fn grows(&self) -> bool {
-        self.growing.is_some()
+    /// Whether something is made of the work, which is put away meanwhile.
+    pub fn hold(&self) -> bool {
+        self.held.is_some()
     }
 
-    /// Gives up the growing of a range.
-    pub(super) fn cancel_growing(&self) {
-        self.running.iter().filter(|job| job.grows).for_each(|job| job.progress.cancel());
+    /// Gives up what is being made of the work.
+    pub(super) fn cancel_what_holds(&self) {
+        self.running.iter().filter(|job| job.holds).for_each(|job| job.progress.cancel());
     }
 
     /// Gives up the work that a notice tells of.
@@ -142,19 +156,23 @@ impl Jobs {
             Task::SaveScene(path, _) | Task::SaveProject(path, ..) => format!("Saving {} …", name(path)),
             Task::Keep(..) => String::new(),
             Task::Grow(..) => "A range grows …".to_owned(),
+            Task::FillRivers(..) => "Rivers are being filled …".to_owned(),
             Task::SavePicture(..) => "Saving a picture …".to_owned(),
         };
-        let (saves, grows) = (matches!(task, Task::SaveProject(..)), matches!(task, Task::Grow(..)));
+        let saves = matches!(task, Task::SaveProject(..));
+        let holds = matches!(task, Task::Grow(..) | Task::FillRivers(..));
         let progress = JobProgress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
-        if let (Task::Export(..) | Task::Grow(..), Some(notice)) = (&task, notice) {
+        if (holds || matches!(task, Task::Export(..)))
+            && let Some(notice) = notice
+        {
             notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         }
         match std::thread::Builder::new().name("thalweg job".to_owned()).spawn({
             let progress = progress.clone();
             move || task.run(&progress)
         }) {
-            Ok(handle) => self.running.push(Job { notice, progress, saves, grows, handle }),
+            Ok(handle) => self.running.push(Job { notice, progress, saves, holds, handle }),
             Err(error) => {
                 notice.into_iter().for_each(|notice| notices.dismiss(notice));
                 notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
@@ -242,6 +260,18 @@ impl Task {
                 }
                 Ok(JobOutcome::Grown(sessions))
             }
+            Self::FillRivers(before) => {
+                let (sessions, all) = (before.all(), before.all().len() as f32);
+                let balance = |(index, session): (usize, &Session)| {
+                    let share = |share: f32| {
+                        progress.done((1000.0 * (index as f32 + share) / all) as usize, 1000);
+                        !progress.is_cancelled()
+                    };
+                    let found = session.simulation.balance(&share);
+                    found.map_err(|unfit| Error::unfit(Path::new(&session.title), unfit))
+                };
+                sessions.iter().enumerate().map(balance).collect::<Result<_, _>>().map(JobOutcome::Filled)
+            }
             Self::SaveScene(path, mut session) => {
                 finish_tick(&mut session, &path)?;
                 scene::save(&session, &path, progress)?;
@@ -282,7 +312,7 @@ pub(super) fn name(path: &Path) -> String {
 /// log: there is no window any more.
 pub(super) fn wait_before_exit(mut leaving: MessageReader<AppExit>, mut jobs: ResMut<Jobs>) {
     if leaving.read().next().is_some() {
-        jobs.cancel_growing();
+        jobs.cancel_what_holds();
         let mut failed = false;
         for job in jobs.running.drain(..) {
             match job.handle.join() {

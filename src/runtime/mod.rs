@@ -361,7 +361,7 @@ pub fn plugin(app: &mut App) {
                         record::sample,
                     )
                         .chain()
-                        .run_if(nothing_grows),
+                        .run_if(works_in_place),
                     rivers::study,
                     channels::follow,
                     overlay::follow_ticks,
@@ -374,9 +374,9 @@ pub fn plugin(app: &mut App) {
         .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, preferences::remember).chain());
 }
 
-/// Whether the work stands in its place: it is put away while a range grows there.
-pub fn nothing_grows(jobs: Res<Jobs>) -> bool {
-    !jobs.grows()
+/// Whether the work stands in its place: it is put away while something is made of it.
+pub fn works_in_place(jobs: Res<Jobs>) -> bool {
+    !jobs.hold()
 }
 
 #[cfg(test)]

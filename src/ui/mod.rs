@@ -80,9 +80,9 @@ struct Opened {
 }
 
 impl PanelState<'_> {
-    /// Whether a range grows in the place of the work.
-    fn growing(&self) -> bool {
-        self.jobs.grows()
+    /// Whether something is made of the work, which is put away meanwhile.
+    fn held(&self) -> bool {
+        self.jobs.hold()
     }
 }
 

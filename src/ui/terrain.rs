@@ -89,7 +89,7 @@ fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<
         for command in [Command::from(RunCommand::Grow)].into_iter().chain(edits) {
             let Some(entry) = commands::table().iter().find(|entry| entry.command == command) else { continue };
             let button = egui::Button::new(format!("{} {}", entry.icon, entry.title));
-            if ui.add_enabled(!state.growing(), button).on_hover_text(&entry.about).clicked() {
+            if ui.add_enabled(!state.held(), button).on_hover_text(&entry.about).clicked() {
                 asked.push(command);
             }
         }

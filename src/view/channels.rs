@@ -14,7 +14,7 @@ use super::{
 use crate::{
     look::WaterLook,
     runtime::{Before, Channels, Live, Overlay, Shown, TICKS_PER_SECOND},
-    sim::network::Nearest,
+    sim::network::{Drawn, Nearest},
 };
 
 /// `River` in `shaders/terrain.wgsl` is its twin.
@@ -36,7 +36,7 @@ impl RiverNumbers {
     }
 }
 
-/// The textures, one for each block that has rivers.
+/// The textures, one for each block of the present and then of the starts; none where it has no rivers.
 #[derive(Resource, Default)]
 struct Textures(Vec<Option<Texture>>);
 
@@ -44,14 +44,14 @@ struct Textures(Vec<Option<Texture>>);
 #[derive(Clone)]
 struct Texture {
     image: Handle<Image>,
-    of: Arc<Vec<Nearest>>,
+    of: Arc<Drawn>,
 }
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Textures>().add_systems(Update, show.in_set(ViewSystems::Show).after(show_heights));
 }
 
-/// Brings the rivers to the screen. The start, and what is shown over the ground, have none.
+/// Brings the rivers to the screen. What is shown over the ground has none.
 fn show(
     (live, channels, overlay, shown): (Res<Live>, Res<Channels>, Res<Overlay>, Res<Shown>),
     (blocks, motions): (Res<Blocks>, Res<Motions>),
@@ -67,14 +67,17 @@ fn show(
     {
         return;
     }
-    let count = blocks.materials().count();
-    textures.0.resize(count, None);
-    for (index, (material, texture)) in blocks.materials().zip(&mut textures.0).enumerate() {
+    let present = if shown.0 == Before::Alone { &channels.starts } else { &channels.maps };
+    let present = blocks.materials().enumerate().map(|(index, material)| (index, material, present));
+    let starts = blocks.materials_of_starts().enumerate().map(|(index, material)| (index, material, &channels.starts));
+    let drawn: Vec<_> = present.chain(starts).collect();
+    textures.0.resize(drawn.len(), None);
+    for ((index, material, maps), texture) in drawn.into_iter().zip(&mut textures.0) {
         let Some(session) = live.all().get(index) else { continue };
         let terrain = &session.simulation.terrain;
-        let fits = |map: &&Arc<Vec<Nearest>>| map.len() == terrain.bedrock.len();
-        let drawn = session.rivers.shown && shown.0 != Before::Alone && !overlay.on();
-        let map = channels.maps.get(index).and_then(Option::as_ref).filter(fits).filter(|_| drawn);
+        let fits = |map: &&Arc<Drawn>| map.nearest.len() == terrain.bedrock.len();
+        let map =
+            maps.get(index).and_then(Option::as_ref).filter(fits).filter(|_| session.rivers.shown && !overlay.on());
         let Some(map) = map else {
             *texture = None;
             let still = &motions.still;
@@ -90,11 +93,11 @@ fn show(
             let image = match old.filter(|image| images.get(image).is_some_and(same_size)) {
                 Some(handle) => {
                     if let Some(mut image) = images.get_mut(&handle) {
-                        image.data = Some(texels(map));
+                        image.data = Some(texels(&map.nearest));
                     }
                     handle
                 }
-                None => images.add(layer_image(size, texels(map))),
+                None => images.add(layer_image(size, texels(&map.nearest))),
             };
             *texture = Some(Texture { image, of: Arc::clone(map) });
         }

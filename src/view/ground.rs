@@ -22,7 +22,7 @@ use super::{
     upload::{self, Patch, Patches},
 };
 use crate::{
-    runtime::{Before, BrushCursor, Brushes, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
+    runtime::{Before, BrushCursor, Brushes, Channels, FreeView, Live, Preferences, Revision, Shown, Timing, smoothed},
     sim::{
         Simulation,
         grid::{Edition, Grid},
@@ -107,13 +107,18 @@ pub(super) struct Blocks {
     sunk: Vec<f32>,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
-    shown: Option<(Revision, Before, usize)>,
+    shown: Option<(Revision, Before, usize, Vec<Option<Edition>>)>,
 }
 
 impl Blocks {
     /// The material of every block of the present.
     pub(super) fn materials(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
         self.present.iter().map(|block| &block.material)
+    }
+
+    /// The material of every start that is drawn beside the present.
+    pub(super) fn materials_of_starts(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
+        self.starts.iter().map(|block| &block.material)
     }
 
     /// Mesh, layers and numbers of every block of the present.
@@ -148,11 +153,11 @@ impl BlockAssets<'_, '_> {
         &mut self,
         list: &mut Vec<Block>,
         index: usize,
-        simulation: &Simulation,
+        (simulation, lakes): (&Simulation, Option<&Grid>),
         (start, layer, most): (bool, usize, usize),
     ) -> f32 {
         let terrain = &simulation.terrain;
-        let drawn = Drawn::of(simulation);
+        let drawn = Drawn::of(simulation, lakes);
         let cells = (terrain.width(), terrain.height());
         let size = (cells.0, cells.1, most);
         let holds = (!start).then(|| drawn.editions());
@@ -204,6 +209,7 @@ pub(super) fn show_heights(
     live: Res<Live>,
     revision: Res<Revision>,
     shown: Res<Shown>,
+    channels: Res<Channels>,
     preferences: Res<Preferences>,
     mut blocks: ResMut<Blocks>,
     mut assets: BlockAssets,
@@ -213,13 +219,15 @@ pub(super) fn show_heights(
     // Several blocks share what one may cost.
     let mesh = preferences.settings.resolved(preferences.software).mesh as f32;
     let most = (mesh / (live.all().len() as f32).sqrt()).max(48.0) as usize;
-    if blocks.shown == Some((*revision, kind, most)) || !live.can_be_shown() {
+    let lakes = (0..live.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
+    let seen = Some((*revision, kind, most, lakes));
+    if blocks.shown == seen || !live.can_be_shown() {
         return;
     }
     let begun = Instant::now();
-    let turned = blocks.shown.is_none_or(|(_, before, _)| before != kind);
-    let begins = blocks.shown.is_none_or(|(seen, ..)| seen.start != revision.start);
-    blocks.shown = Some((*revision, kind, most));
+    let turned = blocks.shown.as_ref().is_none_or(|(_, before, ..)| *before != kind);
+    let begins = blocks.shown.as_ref().is_none_or(|(seen, ..)| seen.start != revision.start);
+    blocks.shown = seen;
     let blocks = &mut *blocks;
     let wanted = live.all().len();
     for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
@@ -237,10 +245,11 @@ pub(super) fn show_heights(
     for (index, session) in live.all().iter().enumerate() {
         let simulation = &session.simulation;
         let level = blocks.levels[index];
-        let lowest = assets.show(&mut blocks.present, index, simulation, (kind == Before::Alone, 0, most));
+        let drawn = (simulation, channels.lakes(index));
+        let lowest = assets.show(&mut blocks.present, index, drawn, (kind == Before::Alone, 0, most));
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
-            assets.show(&mut blocks.starts, index, simulation, (true, START_LAYER, most));
+            assets.show(&mut blocks.starts, index, (simulation, None), (true, START_LAYER, most));
         }
     }
     let timing = &mut assets.timing;
@@ -314,23 +323,26 @@ const MOST_PARTS: f64 = 0.5;
 /// Under less water than this, in metres, the ground shows how wet it is.
 const STANDS: f32 = 0.01;
 
-/// What a texture held: the editions of the layers, and that of the wetness, if there was such a map.
-type Editions = ([Edition; LAYERS], Option<Edition>);
+/// What a texture held: the editions of the layers, and those of the wetness and the lakes, if there were such maps.
+type Editions = ([Edition; LAYERS], [Option<Edition>; 2]);
 
-/// What is drawn of a run: bedrock, sand, water and what it carries, and how wet the ground is, if a process keeps account of it.
+/// What is drawn of a run: bedrock, sand, water and what it carries; how wet the ground is, if a process keeps account of it; and the
+/// levels of lakes that are drawn though no water is simulated there.
 struct Drawn<'a> {
     layers: [&'a Grid; LAYERS],
     wetness: Option<&'a Grid>,
+    lakes: Option<&'a Grid>,
 }
 
 impl<'a> Drawn<'a> {
-    fn of(simulation: &'a Simulation) -> Self {
+    fn of(simulation: &'a Simulation, lakes: Option<&'a Grid>) -> Self {
         let Terrain { bedrock, sand, water, suspended, .. } = &simulation.terrain;
-        Self { layers: [bedrock, sand, water, suspended], wetness: simulation.wetness() }
+        let lakes = lakes.filter(|lakes| lakes.len() == bedrock.len());
+        Self { layers: [bedrock, sand, water, suspended], wetness: simulation.wetness(), lakes }
     }
 
     fn editions(&self) -> Editions {
-        (self.layers.map(Grid::edition), self.wetness.map(Grid::edition))
+        (self.layers.map(Grid::edition), [self.wetness, self.lakes].map(|map| map.map(Grid::edition)))
     }
 
     fn width(&self) -> usize {
@@ -338,15 +350,18 @@ impl<'a> Drawn<'a> {
     }
 
     /// The parts that have changed since the maps were what they were then; none if they are too large.
-    fn changed_parts(&self, (layers, wetness): Editions) -> Option<Vec<URect>> {
+    fn changed_parts(&self, (layers, others): Editions) -> Option<Vec<URect>> {
         let tiling = Tiling::new(self.width(), self.layers[0].height());
         let mut changed = vec![false; tiling.count()];
-        let wetness = match (self.wetness, wetness) {
-            (None, None) => None,
-            (Some(map), Some(held)) => Some((map, held)),
-            _ => return None,
-        };
-        for (layer, held) in self.layers.into_iter().zip(layers).chain(wetness) {
+        let mut maps: Vec<(&Grid, Edition)> = self.layers.into_iter().zip(layers).collect();
+        for pair in [self.wetness, self.lakes].into_iter().zip(others) {
+            match pair {
+                (None, None) => {}
+                (Some(map), Some(held)) => maps.push((map, held)),
+                _ => return None,
+            }
+        }
+        for (layer, held) in maps {
             layer.changed_since(held)?.for_each(|tile| changed[tile] = true);
         }
         let parts = upload::parts(tiling, (0..tiling.count()).filter(|&tile| changed[tile]));
@@ -407,6 +422,7 @@ impl<'a> Drawn<'a> {
         let range = first..first + cells.len();
         let [bedrock, sand, water, suspended] = self.layers.map(|layer| &layer[range.clone()]);
         let wetness = self.wetness.map(|map| &map[range.clone()]);
+        let lakes = self.lakes.map(|map| &map[range]);
         let mut lowest = f32::INFINITY;
         for (x, cell) in cells.enumerate() {
             let ground = bedrock[x] + sand[x];
@@ -414,7 +430,9 @@ impl<'a> Drawn<'a> {
                 Some(wetness) if water[x] < STANDS => -wetness[x],
                 _ => suspended[x],
             };
-            let values = [ground, sand[x], water[x] + suspended[x], last].map(f32::to_le_bytes);
+            let depth = water[x] + suspended[x];
+            let depth = lakes.map_or(depth, |levels| depth.max(levels[x] - ground));
+            let values = [ground, sand[x], depth, last].map(f32::to_le_bytes);
             write(cell, std::array::from_fn(|byte| values[byte / 4][byte % 4]));
             lowest = lowest.min(ground);
         }
@@ -503,11 +521,11 @@ mod tests {
         let mut session = Session::open("alpine-valley", &options).expect("built in");
         session.set("droplets.per_tick", "5").expect("in range");
         let simulation = &mut session.simulation;
-        let (mut texture, _) = Drawn::of(simulation).bytes();
+        let (mut texture, _) = Drawn::of(simulation, None).bytes();
         for _ in 0..20 {
-            let held = Drawn::of(simulation).editions();
+            let held = Drawn::of(simulation, None).editions();
             simulation.tick();
-            let drawn = Drawn::of(simulation);
+            let drawn = Drawn::of(simulation, None);
             let parts = drawn.changed_parts(held).expect("five droplets don't reach half of the map");
             let (bytes, lowest) = drawn.part_bytes(&parts);
             assert!(!bytes.is_empty() && bytes.len() < texture.len() / 2);
@@ -515,9 +533,9 @@ mod tests {
             let (whole, lowest_of_all) = drawn.bytes();
             assert!(texture == whole && lowest >= lowest_of_all);
         }
-        let held = Drawn::of(simulation).editions();
+        let held = Drawn::of(simulation, None).editions();
         simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
-        assert_eq!(Drawn::of(simulation).changed_parts(held), None);
+        assert_eq!(Drawn::of(simulation, None).changed_parts(held), None);
     }
 
     #[test]
@@ -531,11 +549,38 @@ mod tests {
         simulation.tick();
         simulation.terrain.water[7] = 0.0;
         simulation.tick();
-        let (bytes, _) = Drawn::of(simulation).bytes();
+        let (bytes, _) = Drawn::of(simulation, None).bytes();
         let last = |cell: usize| {
             let [.., a, b, c, d] = bytes[CELL_BYTES * cell..][..CELL_BYTES] else { unreachable!("it has 16 bytes") };
             f32::from_le_bytes([a, b, c, d])
         };
         assert!((-1.0..-0.5).contains(&last(7)) && last(8) == 0.0, "{}, {}", last(7), last(8));
+    }
+
+    #[test]
+    fn lakes_that_are_not_simulated_are_drawn_to_their_level_over_the_ground_of_now() {
+        let options = Options { size: Some((16, 8)), ..Options::default() };
+        let session = Session::open("alpine-valley", &options).expect("built in");
+        let mut simulation = session.simulation;
+        simulation.terrain.water[5] = 2.0;
+        let ground = simulation.terrain.ground();
+        let level = ground[3] + 1.5;
+        let lakes = Grid::from_fn(16, 8, |x, y| if y == 0 && x < 6 { level } else { f32::NEG_INFINITY });
+        let drawn = Drawn::of(&simulation, Some(&lakes));
+        let (bytes, _) = drawn.bytes();
+        let depth = |cell: usize| {
+            let [.., a, b, c, d, _, _, _, _] = bytes[..CELL_BYTES * (cell + 1)] else {
+                unreachable!("it has 16 bytes")
+            };
+            f32::from_le_bytes([a, b, c, d])
+        };
+        assert_eq!([3, 5, 20].map(depth), [level - ground[3], (level - ground[5]).max(2.0), 0.0]);
+        // Another map of lakes, or none, is no part of this one.
+        assert_eq!(Drawn::of(&simulation, None).changed_parts(drawn.editions()), None);
+        let other = Grid::filled(16, 8, 0.0);
+        assert_eq!(Drawn::of(&simulation, Some(&other)).changed_parts(drawn.editions()), None);
+        // One for another size of the map, which is on its way, is left out.
+        let (without, _) = Drawn::of(&simulation, Some(&Grid::filled(3, 3, 9e9))).bytes();
+        assert!(without == Drawn::of(&simulation, None).bytes().0);
     }
 }

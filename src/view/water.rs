@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     look::WaterLook,
-    runtime::{Before, Live, Shown, TICKS_PER_SECOND},
+    runtime::{Before, Channels, Live, Shown, TICKS_PER_SECOND},
 };
 
 /// `Water` in `shaders/water.wgsl` is its twin.
@@ -84,12 +84,17 @@ fn show_water(
     live: Res<Live>,
     shown: Res<Shown>,
     blocks: Res<Blocks>,
-    motions: Res<Motions>,
+    (motions, channels): (Res<Motions>, Res<Channels>),
     mut waters: ResMut<Waters>,
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {
-    if !(live.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
+    if !(live.is_changed()
+        || shown.is_changed()
+        || blocks.is_changed()
+        || motions.is_changed()
+        || channels.is_changed())
+    {
         return;
     }
     let surfaces: Vec<_> = blocks.surfaces().collect();
@@ -102,8 +107,8 @@ fn show_water(
         waters.0.iter_mut().zip(surfaces).zip(live.all()).enumerate()
     {
         // No water is kept of the start.
-        let wet =
-            session.water_look.shown && shown.0 != Before::Alone && !motions.bare && session.simulation.has_water();
+        let hidden = !session.water_look.shown || shown.0 == Before::Alone || motions.bare;
+        let wet = !hidden && (session.simulation.has_water() || channels.lakes(index).is_some());
         if !wet {
             if let Some(sheet) = slot.take() {
                 commands.entity(sheet.entity).despawn();

@@ -44,12 +44,13 @@ enum Content {
     /// Red, green and blue for each cell.
     Colors(fn(&Subject, &JobProgress) -> Vec<u8>),
     Normals,
+    FlowMap,
     Mesh,
     Rivers,
 }
 
 /// What can be saved besides the layers: name, what it is, and how it is made.
-const OTHERS: [(&str, &str, Content); 22] = [
+const OTHERS: [(&str, &str, Content); 23] = [
     ("height", "Height of the ground, in metres.", Content::Numbers(|of| of.terrain.ground())),
     (
         "change",
@@ -145,6 +146,11 @@ const OTHERS: [(&str, &str, Content); 22] = [
         "The rivers as lines from source to mouth, with discharge, width and depth; where they begin is a parameter.",
         Content::Rivers,
     ),
+    (
+        "flow-map",
+        "Where water runs, to move it in an engine: red to the right and green up in the picture as in normals, blue how much.",
+        Content::FlowMap,
+    ),
     ("nodata", "1 where the heightmap had no data and beyond the map's border, 0 elsewhere.", Content::Nodata),
     ("mesh", "The ground as a mesh, with its colour map; as .stl closed all round, to print.", Content::Mesh),
 ];
@@ -177,7 +183,7 @@ pub fn about(map: &str) -> &'static str {
 pub fn formats(map: &str) -> &'static [&'static str] {
     match found(map) {
         Some((_, Content::Colors(_))) => &["png"],
-        Some((_, Content::Normals)) => &["png", "png8", "png16"],
+        Some((_, Content::Normals | Content::FlowMap)) => &["png", "png8", "png16"],
         Some((_, Content::Mesh)) => &["glb", "obj", "stl"],
         Some((_, Content::Rivers)) => &["geojson", "csv"],
         _ => &["png", "png8", "png16", "exr", "r16", "r32", "tif", "asc"],
@@ -220,7 +226,7 @@ impl Export {
     pub fn bytes_per_cell(self) -> usize {
         match self.map {
             "mesh" => 160,
-            "rivers" => 120,
+            "rivers" | "flow-map" => 120,
             _ => 40,
         }
     }
@@ -246,13 +252,15 @@ impl Export {
             (Content::Colors(draw), _) => return write_rgb8(path, size, &draw(subject, progress), progress),
             (Content::Normals, format) => {
                 let parts = analysis::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
-                return if format != "png16" {
-                    let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
-                    write_rgb8(path, size, &pixels, progress)
-                } else {
-                    let pixels: Vec<u16> = parts.map(|part| (part * 65535.0).round() as u16).collect();
-                    write_rgb16(path, size, &pixels, progress)
-                };
+                return write_parts(path, size, parts, format, progress);
+            }
+            (Content::FlowMap, format) => {
+                let none = || Grid::filled(size.0, size.1, 0.0);
+                let [right, down, strength] =
+                    subject.flow.clone().unwrap_or_else(|| [none(), none(), none()]).map(|part| subject.ended(part));
+                let parts = (0..strength.len())
+                    .flat_map(|cell| [0.5 + 0.5 * right[cell], 0.5 - 0.5 * down[cell], strength[cell]]);
+                return write_parts(path, size, parts, format, progress);
             }
             (Content::Mesh, "stl") => return mesh::write_stl(path, terrain, *print, progress),
             (Content::Mesh, format) => {
@@ -306,6 +314,22 @@ impl Export {
         let export = Self::new(map, &ending).map_err(|(wrong, right)| Error::output(path, wrong, right))?;
         output::replace(path, |file| export.write(subject, file, progress))
     }
+}
+
+/// Writes red, green and blue of each cell, from 0 to 1, with 8 or 16 bits.
+fn write_parts(
+    path: &Path,
+    size: (usize, usize),
+    parts: impl Iterator<Item = f32>,
+    format: &str,
+    progress: &JobProgress,
+) -> Result<(), Error> {
+    if format == "png16" {
+        let pixels: Vec<u16> = parts.map(|part| (part * 65535.0).round() as u16).collect();
+        return write_rgb16(path, size, &pixels, progress);
+    }
+    let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
+    write_rgb8(path, size, &pixels, progress)
 }
 
 /// Writes several maps into a folder, with a word before each name. The last is `files.json`, which names the others with their

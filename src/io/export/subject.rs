@@ -7,7 +7,7 @@ use crate::{
     io::{Budget, Error, holes},
     look::Look,
     model::{origin::Geo, session::Session},
-    sim::{Simulation, analysis, grid::Grid, resample::cells_within, terrain::Terrain},
+    sim::{Simulation, analysis, grid::Grid, network::Land, resample::cells_within, terrain::Terrain},
 };
 
 /// Memory that the layers of the results take for each cell, and the same on the way to their size, in bytes. Measured by
@@ -41,6 +41,8 @@ pub struct Subject {
     pub(super) nodata: Option<Grid>,
     /// As far as they are wanted.
     pub(super) rivers: Option<Rivers>,
+    /// See [`Land::flow_map`]; none if it is not wanted.
+    pub(super) flow: Option<[Grid; 3]>,
 }
 
 impl Subject {
@@ -58,10 +60,12 @@ impl Subject {
     /// used.
     pub fn new(session: &Session, dimensions: Dimensions, exports: &[Export]) -> Result<Self, Error> {
         Budget::present().ask(Path::new(&session.name), Self::bytes(session, dimensions, exports))?;
-        let wanted = exports.iter().any(|export| matches!(found(export.map), Some((_, Content::Rivers))));
+        let asks = |content: fn(Content) -> bool| {
+            exports.iter().any(|export| found(export.map).is_some_and(|(_, found)| content(found)))
+        };
         let (run, import) = (&session.simulation, session.heightmap.as_ref());
         let rivers = || Rivers::of(&session.name, run, &session.rivers, import.and_then(|import| import.geo));
-        let rivers = wanted.then(rivers).transpose()?;
+        let rivers = asks(|content| matches!(content, Content::Rivers)).then(rivers).transpose()?;
         let (width, height) = (run.terrain.width(), run.terrain.height());
         let (around, size) = (dimensions.size.around(&run.terrain), dimensions.size.of(&run.terrain));
         let map = (cells_within(width, around.0, size.0), cells_within(height, around.1, size.1));
@@ -72,6 +76,8 @@ impl Subject {
             (false, _) => analysis::continued(&grid, around).resampled(size.0, size.1),
         };
         let moves = moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
+        let flow = asks(|content| matches!(content, Content::FlowMap))
+            .then(|| Land::of(run, &session.rivers).flow_map().map(fitted));
         let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
             let nodata = holes::fitted(nodata, (width, height));
             holes::fitted(&analysis::continued(&nodata, around), size)
@@ -91,7 +97,7 @@ impl Subject {
         if size != around {
             terrain = analysis::resized(&terrain, size);
         }
-        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata, rivers })
+        Ok(Self { terrain, look: session.look.clone(), geo, print: dimensions.print, moves, map, nodata, rivers, flow })
     }
 
     /// A map of which nothing lies beyond the border but the ground, which goes on.

@@ -13,7 +13,7 @@ use crate::{
     },
     sim::{
         Simulation,
-        network::{Network, RiverParams},
+        network::{Land, Network, RiverParams},
         terrain::{Edge, Terrain},
     },
 };
@@ -21,9 +21,10 @@ use crate::{
 fn subject(terrain: Terrain) -> Subject {
     let map = (terrain.width(), terrain.height());
     let (look, print) = (Look::default(), Print::default());
-    let rivers =
-        Rivers::of("hills", &Simulation::new(terrain.clone(), 1), &RiverParams::default(), None).expect("they are few");
-    Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None, rivers: Some(rivers) }
+    let run = Simulation::new(terrain.clone(), 1);
+    let rivers = Rivers::of("hills", &run, &RiverParams::default(), None).expect("they are few");
+    let flow = Some(Land::of(&run, &RiverParams::default()).flow_map());
+    Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None, rivers: Some(rivers), flow }
 }
 
 fn hills(width: usize, height: usize) -> Terrain {
@@ -231,6 +232,41 @@ fn a_picture_of_16_bits_is_named_and_explained_as_one_of_8_bits() {
     }
     let names = ["png", "png8", "png16"].map(|format| Export::new("normal", format).expect("known").file_name());
     assert_eq!(names, ["normal.png", "normal-8bit.png", "normal-16bit.png"]);
+}
+
+#[test]
+fn a_flow_map_shows_where_water_runs_and_how_much() {
+    // A valley that falls to the right, and to the right up in the picture beyond its bend.
+    let ground = Grid::from_fn(40, 30, |x, y| {
+        let middle = if x < 20 { 20 } else { 40 - x };
+        3.0 * y.abs_diff(middle) as f32 + (39 - x) as f32
+    });
+    let subject = subject(Terrain::bare(ground, 5.0, Edge::Open));
+    for (format, most) in [("png8", 255.0), ("png16", 65535.0)] {
+        let (_folder, path) = written(("flow-map", format), &subject);
+        let file = std::io::BufReader::new(std::fs::File::open(&path).expect("it was written"));
+        let mut reader = png::Decoder::new(file).read_info().expect("it is a picture");
+        let mut bytes = vec![0; reader.output_buffer_size().expect("it is small")];
+        reader.next_frame(&mut bytes).expect("it is whole");
+        let parts: Vec<f32> = match format {
+            "png8" => bytes.iter().map(|&part| f32::from(part) / most).collect(),
+            _ => bytes.chunks(2).map(|two| f32::from(u16::from_be_bytes([two[0], two[1]])) / most).collect(),
+        };
+        assert_eq!(parts.len(), 40 * 30 * 3);
+        let at = |x: usize, y: usize| [0, 1, 2].map(|part| parts[3 * (y * 40 + x) + part]);
+        // In the valley to the right, and down its side; beyond the bend to the right and up.
+        let ([right, up, strength], [_, down, little], [on, higher, _]) = (at(15, 20), at(10, 8), at(30, 10));
+        let near = |one: f32, other: f32| (one - other).abs() < 0.1;
+        assert!(near(right, 1.0) && near(up, 0.5) && strength > 0.6, "{format}: {right} {up} {strength}");
+        assert!(down < 0.1 && little < 0.6 * strength, "{format}: {down} {little}");
+        assert!(near(on, 0.85) && near(higher, 0.85), "{format}: {on} {higher}");
+        assert_eq!(parts.iter().skip(2).step_by(3).copied().fold(0.0, f32::max), 1.0);
+    }
+    // Nothing runs on a map without rain.
+    let mut run = Simulation::new(Terrain::bare(Grid::filled(8, 8, 1.0), 5.0, Edge::Wall), 1);
+    run.terrain.rain = Some(Grid::filled(8, 8, 0.0));
+    let none = Land::of(&run, &RiverParams::default()).flow_map();
+    assert!(none.iter().all(|part| part.iter().all(|&value| value == 0.0)));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::{
     runtime::{
         Command, EditCommand, FileCommand, Label, Level, Live, Revision, ViewCommand,
         document::remember_file,
-        jobs::{Job, JobOutcome, Jobs, name},
+        jobs::{Held, Job, JobOutcome, Jobs, name},
     },
     sim::{edit::Tool, grid::Grid, terrain::Layer},
 };
@@ -28,12 +28,12 @@ use crate::{
 /// Takes over what finished jobs bring.
 pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: MessageWriter<Command>) {
     // Looked at every frame, changed rarely.
-    while let Some(Job { notice, handle, progress, saves, grows }) =
+    while let Some(Job { notice, handle, progress, saves, holds }) =
         runtime.jobs.bypass_change_detection().take_finished()
     {
         notice.into_iter().for_each(|notice| runtime.notices.dismiss(notice));
-        if grows {
-            runtime.stop_showing_growth();
+        if holds {
+            runtime.put_back();
         }
         let failed = match handle.join() {
             Ok(Ok(outcome)) => runtime.take_over(outcome, &mut commands).err().map(|error| format!("{error}.")),
@@ -57,7 +57,7 @@ pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: Mes
 
 /// Shows the last of a range that grows. What stands there is put away until it has grown.
 pub(in crate::runtime) fn show_growth(jobs: Res<Jobs>, mut live: ResMut<Live>, mut revision: ResMut<Revision>) {
-    let Some((_, sheets)) = &jobs.growing else { return };
+    let Some(Held { sheets, .. }) = &jobs.held else { return };
     let sheets: Vec<_> = sheets.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().map(Option::take).collect();
     for (session, sheet) in live.all_mut().iter_mut().zip(sheets) {
         let Some([bedrock, sand]) = sheet else { continue };
@@ -69,9 +69,9 @@ pub(in crate::runtime) fn show_growth(jobs: Res<Jobs>, mut live: ResMut<Live>, m
 }
 
 impl Runtime<'_> {
-    /// Puts what stood there before a range began to grow back in its place.
-    fn stop_showing_growth(&mut self) {
-        if let Some((before, _)) = self.jobs.growing.take() {
+    /// Puts the work back in its place.
+    fn put_back(&mut self) {
+        if let Some(Held { before, .. }) = self.jobs.held.take() {
             *self.live = Arc::unwrap_or_clone(before);
             self.revision.goes_on();
         }
@@ -129,6 +129,7 @@ impl Runtime<'_> {
                 self.offer_undo(format!("{text} What was before is kept."));
                 self.begins();
             }
+            JobOutcome::Filled(balances) => self.fill_rivers(balances),
             JobOutcome::Kept(now) => self.document.is_kept(now),
             JobOutcome::Stamp(name, relief) => {
                 self.notices.tell(Level::Info, format!("The stamp presses {name} on the ground."));

@@ -4,8 +4,8 @@ use super::Runtime;
 use crate::{
     model::session::Session,
     params::{Value, write},
-    runtime::{EditCommand, History, Label, Level, Live, amount::volume},
-    sim::{Simulation, breach::Breached, edit::Patch},
+    runtime::{EditCommand, History, Label, Level, Live, amount::volume, jobs::Task},
+    sim::{Simulation, breach::Breached, edit::Patch, process::water::Balance},
 };
 
 impl Runtime<'_> {
@@ -74,23 +74,18 @@ impl Runtime<'_> {
                 self.notices
                     .tell(Level::Info, if came > 0.0 { text } else { "There are no hollows to fill.".to_owned() });
             }
-            EditCommand::FillRivers => self.fill_rivers(),
+            EditCommand::FillRivers => {
+                let bytes = self.live.all().iter().map(Session::bytes_to_fill).sum();
+                self.hold("Rivers are being filled", bytes, |before, _| Task::FillRivers(before));
+            }
             EditCommand::Undo => self.step("Undone", History::undo),
             EditCommand::Redo => self.step("Done again", History::redo),
         }
     }
 
-    /// Fills the rivers of all runs, or says why they can't be.
-    fn fill_rivers(&mut self) {
-        self.live.finish_tick();
-        let found: Result<Vec<_>, _> = self.live.all().iter().map(|session| session.simulation.balance()).collect();
-        let mut balances = match found {
-            Ok(balances) => balances.into_iter(),
-            Err(unfit) => {
-                self.notices.tell(Level::Error, format!("Rivers were not filled: {unfit}."));
-                return;
-            }
-        };
+    /// Fills the rivers of all runs as was found.
+    pub(super) fn fill_rivers(&mut self, balances: Vec<Balance>) {
+        let mut balances = balances.into_iter();
         let mut came = 0.0;
         self.change_layers(Label::RiversFilled, |simulation| {
             came += balances.next().map_or(0.0, |balance| simulation.fill_rivers(balance));

@@ -61,9 +61,9 @@ impl Runtime<'_> {
             FileCommand::Dismiss(id) => self.notices.dismiss(*id),
             FileCommand::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
             // Then there is something to be saved again.
-            FileCommand::Quit if self.jobs.growing.is_some() => {
-                self.jobs.cancel_growing();
-                self.notices.tell(Level::Info, "The growing of the range is given up; quit again.");
+            FileCommand::Quit if self.jobs.hold() => {
+                self.jobs.cancel_what_holds();
+                self.notices.tell(Level::Info, "That work is given up; quit again.");
             }
             FileCommand::Quit if self.document.unsaved(&self.history) => self.document.asks = true,
             FileCommand::Quit | FileCommand::QuitUnsaved => drop(self.leave.write(AppExit::Success)),

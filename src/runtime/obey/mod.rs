@@ -37,8 +37,9 @@ pub(super) struct Runtime<'w> {
 pub(super) fn obey(mut commands: MessageReader<Command>, mut runtime: Runtime) {
     for command in commands.read() {
         match command {
-            command if runtime.jobs.growing.is_some() && command.needs_the_work() => {
-                runtime.notices.tell(Level::Info, "A range is growing: let it end, or cancel it.");
+            command if runtime.jobs.hold() && command.needs_the_work() => {
+                let doing = runtime.jobs.held.as_ref().map_or("", |held| held.doing);
+                runtime.notices.tell(Level::Info, format!("{doing}: let it end, or cancel it."));
             }
             Command::Run(command) => runtime.run(command),
             Command::Edit(command) => runtime.edit(command),

@@ -10,8 +10,8 @@ use crate::{
     io::Budget,
     model::session::Session,
     runtime::{
-        EditCommand, Label, Level, RunCommand, SPEEDS,
-        jobs::{Sheets, Task},
+        EditCommand, Label, Level, Live, RunCommand, SPEEDS,
+        jobs::{Held, Sheets, Task},
     },
 };
 
@@ -84,30 +84,42 @@ impl Runtime<'_> {
 
     /// Lets a range grow beside the frames. Meanwhile it is shown, and the work is put away.
     fn grow(&mut self) {
-        if self.jobs.count() > 0 {
-            self.notices.tell(Level::Info, "Other work goes on: a range can grow when it is done.");
-            return;
-        }
         let kept: u64 = self.live.all().iter().map(Session::bytes_of_layers).sum();
         let wanted: u64 = self.live.all().iter().map(Session::bytes_to_grow).sum();
-        if !self.has_room(kept + wanted) {
-            return;
-        }
-        self.history.end_stroke();
-        self.live.finish_tick();
-        self.live.all_mut().iter_mut().for_each(Session::note_shape);
-        let before = Arc::new(self.live.clone());
-        let sheets: Sheets = Arc::new(Mutex::new(vec![None; before.all().len()]));
-        self.jobs.start(&mut self.notices, Task::Grow(Arc::clone(&before), Arc::clone(&sheets)));
-        // Without a thread nothing grows.
-        if self.jobs.count() > 0 {
-            self.jobs.growing = Some((before, sheets));
+        if self.hold("A range is growing", kept + wanted, |before, sheets| Task::Grow(before, sheets)) {
             // What grows is shown without the tracks and numbers of what was.
             for session in self.live.all_mut() {
                 let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
                 session.simulation.restart(terrain, seed);
             }
         }
+    }
+
+    /// Puts the work away while something is made of it beside the frames, if nothing else is being done and there is memory for so many
+    /// bytes. Returns whether it was begun; if not, the person is told why.
+    pub(super) fn hold(
+        &mut self,
+        doing: &'static str,
+        bytes: u64,
+        task: impl FnOnce(Arc<Live>, Sheets) -> Task,
+    ) -> bool {
+        if self.jobs.count() > 0 {
+            self.notices.tell(Level::Info, "Other work goes on: try again when it is done.");
+            return false;
+        }
+        if !self.has_room(bytes) {
+            return false;
+        }
+        self.history.end_stroke();
+        self.live.finish_tick();
+        self.live.all_mut().iter_mut().for_each(Session::note_shape);
+        let before = Arc::new(self.live.clone());
+        let sheets: Sheets = Arc::new(Mutex::new(vec![None; before.all().len()]));
+        self.jobs.start(&mut self.notices, task(Arc::clone(&before), Arc::clone(&sheets)));
+        // Without a thread nothing was begun.
+        let begun = self.jobs.count() > 0;
+        self.jobs.held = begun.then_some(Held { before, sheets, doing });
+        begun
     }
 
     /// Memory that all sessions would take if each was changed in this way, in bytes.

@@ -7,8 +7,8 @@ fn terrain(app: &App) -> Terrain {
     app.world().resource::<Live>().chosen().simulation.terrain.clone()
 }
 
-fn grows(app: &App) -> bool {
-    app.world().resource::<Jobs>().grows()
+fn holds(app: &App) -> bool {
+    app.world().resource::<Jobs>().hold()
 }
 
 /// What the program has told.
@@ -20,7 +20,7 @@ fn notices(app: &App) -> Vec<String> {
 fn wait(app: &mut App) -> bool {
     let before = terrain(app);
     let mut shown = false;
-    while grows(app) {
+    while holds(app) {
         shown |= terrain(app) != before;
         app.update();
         std::thread::sleep(Duration::from_millis(1));
@@ -36,7 +36,7 @@ fn a_range_grows_before_ones_eyes_is_the_start_and_is_taken_back() {
     let before = terrain(&app);
     send(&mut app, RunCommand::Grow);
     app.update();
-    assert!(grows(&app));
+    assert!(holds(&app));
     // What stands there is no work: nothing can be done to it.
     let water_shown = app.world().resource::<Live>().chosen().water_look.shown;
     let asked: [Command; 6] = [
@@ -80,7 +80,7 @@ fn growing_can_be_given_up_and_needs_something_that_rises() {
     let before = terrain(&app);
     send(&mut app, RunCommand::Grow);
     app.update();
-    app.world_mut().resource_mut::<Jobs>().cancel_growing();
+    app.world_mut().resource_mut::<Jobs>().cancel_what_holds();
     wait(&mut app);
     assert!(terrain(&app) == before);
     send(&mut app, EditCommand::Set("fluvial".into(), "uplift_rate", Value::Number(0.0)));
@@ -113,14 +113,23 @@ fn outlets_are_carved_and_lakes_filled_by_hand_and_taken_back() {
     send(&mut app, EditCommand::Undo);
     send(&mut app, EditCommand::FillRivers);
     app.update();
+    // It is done beside the frames.
+    assert!(holds(&app));
+    wait(&mut app);
     let (filled, told) = (terrain(&app).water_volume(), notices(&app));
     assert!(filled > water, "rivers besides the lake: {filled} m³, and {water} m³ in the lake alone");
     assert!(told.iter().any(|text| text.contains("Switch Water on")), "{told:?}");
     send(&mut app, EditCommand::Undo);
+    send(&mut app, EditCommand::FillRivers);
+    app.update();
+    app.world_mut().resource_mut::<Jobs>().cancel_what_holds();
+    wait(&mut app);
+    assert!(terrain(&app).water_volume() == 0.0, "it was given up");
     let rains = EditCommand::Set("water".into(), "rain_rate", Value::Number(0.0));
     send(&mut app, rains);
     send(&mut app, EditCommand::FillRivers);
     app.update();
+    wait(&mut app);
     assert!(terrain(&app).water_volume() == 0.0);
     assert!(notices(&app).iter().any(|text| text.contains("no rain falls")), "{:?}", notices(&app));
     send(&mut app, EditCommand::Undo);

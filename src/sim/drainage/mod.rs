@@ -235,6 +235,11 @@ impl Drainage {
         (ground < level).then_some(level)
     }
 
+    /// The number of the hollow that a cell lies in, or of none.
+    pub fn hollow(&self, cell: usize) -> usize {
+        self.hollow[cell] as usize
+    }
+
     /// Whether any neighbour of a cell lies lower, on this ground.
     pub fn falls(&self, cell: usize, ground: &[f32]) -> bool {
         (0..8).filter_map(|step| neighbour(self.border, cell, step)).any(|other| ground[other] < ground[cell])

@@ -11,10 +11,11 @@
 //! Professional Paper 252). The exponents are theirs. The factors differ between rivers by several times, so that they are parameters.
 
 mod courses;
+mod flow;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bevy_reflect::Reflect;
 
@@ -161,6 +162,15 @@ pub struct Nearest {
     pub depth: f32,
 }
 
+/// What is drawn of the water that the land leads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Drawn {
+    /// The nearest river of every cell.
+    pub nearest: Vec<Nearest>,
+    /// Level of the lake that each cell lies in, in metres, and `f32::NEG_INFINITY` elsewhere; none if no river runs into a lake.
+    pub lakes: Option<Grid>,
+}
+
 /// What is known of the rivers' cells.
 struct Rivers<'a> {
     params: &'a RiverParams,
@@ -193,9 +203,18 @@ impl Land {
         Self { terrain: run.terrain.clone(), params: params.clone(), droplets: maps }
     }
 
+    /// That of its start, whose rivers the ground leads.
+    pub fn of_start(run: &Simulation, params: &RiverParams) -> Self {
+        let Terrain { start, cell_size, edge, rain, sources, .. } = &run.terrain;
+        let bare = Terrain::bare(start.clone(), *cell_size, *edge);
+        let terrain = Terrain { rain: rain.clone(), sources: sources.clone(), ..bare };
+        Self { terrain, params: params.clone(), droplets: None }
+    }
+
     /// Its rivers.
     pub fn network(self) -> Network {
-        match self.droplets.filter(|maps| maps[0].iter().any(|water| *water > 0.0)) {
+        let led = self.is_led_by_droplets();
+        match self.droplets.filter(|_| led) {
             Some(mut streams) => {
                 streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
                 Network::along(&self.terrain, &self.params, &streams)
@@ -204,24 +223,29 @@ impl Land {
         }
     }
 
-    /// Of each cell the nearest river.
-    pub fn nearest(self) -> Vec<Nearest> {
+    /// Its rivers, and the lakes that they run through where the land leads them. They stand at their passes.
+    pub fn drawn(self) -> Drawn {
         let (border, cell_size) = (Border::of(&self.terrain), self.terrain.cell_size);
-        self.network().nearest(border, cell_size)
+        if self.is_led_by_droplets() {
+            return Drawn { nearest: self.network().nearest(border, cell_size), lakes: None };
+        }
+        let rivers = Rivers::of(&self.terrain, &self.params);
+        let (mut network, lakes) = (rivers.network(), rivers.lakes());
+        if lakes.is_some() {
+            network.reaches.retain(|reach| !reach.in_lake);
+        }
+        Drawn { nearest: network.nearest(border, cell_size), lakes }
+    }
+
+    fn is_led_by_droplets(&self) -> bool {
+        self.droplets.as_ref().is_some_and(|maps| maps[0].iter().any(|water| *water > 0.0))
     }
 }
 
 impl Network {
     /// The rivers that the land of a terrain leads.
     pub fn of(terrain: &Terrain, params: &RiverParams) -> Self {
-        let (drainage, border) = (Drainage::of(terrain), Border::of(terrain));
-        let rain = |cell: usize| terrain.rain.as_ref().map_or(1.0, |rain| f64::from(rain[cell]));
-        let springs = springs(terrain, params);
-        let areas =
-            drainage.areas(|cell| rain(cell) * terrain.cell_area() + springs.get(&cell).copied().unwrap_or_default());
-        let cell_size = f64::from(terrain.cell_size);
-        let rivers = Rivers { params, drainage, border, ground: terrain.ground(), areas, cell_size };
-        rivers.network()
+        Rivers::of(terrain, params).network()
     }
 
     /// The nearest river of every cell of the terrain that the rivers were found on, row by row.
@@ -318,7 +342,32 @@ impl Orders {
     }
 }
 
-impl Rivers<'_> {
+impl<'a> Rivers<'a> {
+    fn of(terrain: &Terrain, params: &'a RiverParams) -> Self {
+        let (drainage, border) = (Drainage::of(terrain), Border::of(terrain));
+        let rain = |cell: usize| terrain.rain.as_ref().map_or(1.0, |rain| f64::from(rain[cell]));
+        let springs = springs(terrain, params);
+        let areas =
+            drainage.areas(|cell| rain(cell) * terrain.cell_area() + springs.get(&cell).copied().unwrap_or_default());
+        let cell_size = f64::from(terrain.cell_size);
+        Self { params, drainage, border, ground: terrain.ground(), areas, cell_size }
+    }
+
+    /// The levels of the lakes that rivers run through: see [`Drawn::lakes`].
+    fn lakes(&self) -> Option<Grid> {
+        let lake = |cell: usize| self.drainage.lake(cell, self.ground[cell]);
+        let mut fed = BTreeSet::new();
+        fed.extend(
+            (0..self.areas.len())
+                .filter(|&cell| self.is_river(cell) && lake(cell).is_some())
+                .map(|cell| self.drainage.hollow(cell)),
+        );
+        let level = |cell: usize| lake(cell).filter(|_| fed.contains(&self.drainage.hollow(cell)));
+        let (width, height) = (self.ground.width(), self.ground.height());
+        (!fed.is_empty())
+            .then(|| Grid::from_fn(width, height, |x, y| level(y * width + x).unwrap_or(f32::NEG_INFINITY)))
+    }
+
     fn is_river(&self, cell: usize) -> bool {
         self.areas[cell] >= f64::from(self.params.from_cells) * self.cell_size * self.cell_size
             && self.areas[cell] > 0.0

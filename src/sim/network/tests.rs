@@ -154,3 +154,50 @@ fn rivers_follow_the_droplets_as_soon_as_some_have_run() {
     assert!(first.at[1] > 440.0 && first.at[1] < 600.0, "it begins at {:?}", first.at);
     assert!((middle.discharge / 3.0 - 1.0).abs() < 0.25, "{} m³/s of 3", middle.discharge);
 }
+
+#[test]
+fn land_without_outlet_slope_or_rain_has_a_clear_result() {
+    let spring = |place: [f32; 2]| Source { place, radius: 0.0, rate: 5.0, ticks: None };
+    for edge in [Edge::Open, Edge::Wall, Edge::Wrap] {
+        let flat = Terrain::bare(Grid::filled(48, 32, 7.0), 10.0, edge);
+        let network = Network::of(&flat, &params(40.0));
+        let whole = network.reaches.iter().flat_map(|reach| &reach.places);
+        assert!(whole.clone().all(|place| place.discharge.is_finite() && place.height == 7.0), "{edge:?}");
+        let drawn = Land::of(&Simulation::new(flat.clone(), 1), &params(40.0)).drawn();
+        assert_eq!((drawn.nearest.len(), drawn.lakes), (48 * 32, None), "{edge:?}: a plain is no lake");
+        // Without rain nothing runs, but for what a spring gives.
+        let dry = Terrain { rain: Some(Grid::filled(48, 32, 0.0)), ..flat };
+        assert_eq!(Network::of(&dry, &params(1.0)), Network::default(), "{edge:?}");
+        let sprung = Terrain { sources: vec![spring([0.5, 0.5])], ..dry };
+        let network = Network::of(&sprung, &params(1.0));
+        let discharges = network.reaches.iter().flat_map(|reach| &reach.places).map(|place| place.discharge);
+        assert!(discharges.clone().all(|discharge| (discharge - 5.0).abs() < 1e-3), "{edge:?}");
+        assert!(discharges.count() > 0 || edge == Edge::Wrap, "{edge:?}: a map that goes round has no way out");
+    }
+}
+
+#[test]
+fn lakes_that_rivers_run_through_stand_at_their_passes_and_others_are_not_drawn() {
+    // A valley with a bar across it at 30 m, and a pit on its side that hardly anything runs into.
+    let ground = Grid::from_fn(41, 80, |x, y| {
+        let valley = 2.0 * x.abs_diff(20) as f32 + 0.5 * (79 - y) as f32;
+        let side = if x == 4 && y == 10 { -20.0 } else { 0.0 };
+        if x.abs_diff(20) < 6 && y == 50 { valley.max(30.0) } else { valley + side }
+    });
+    let mut run = Simulation::new(Terrain::bare(ground.clone(), 10.0, Edge::Open), 1);
+    let drawn = Land::of(&run, &params(200.0)).drawn();
+    let lakes = drawn.lakes.expect("the valley is dammed");
+    let pass = Drainage::of(&run.terrain).lake(49 * 41 + 20, ground.at(20, 49)).expect("behind the bar");
+    assert!(pass > ground.at(20, 49) && lakes.at(20, 49) == pass && lakes.at(20, 45) == pass);
+    assert_eq!([lakes.at(20, 60), lakes.at(4, 10)], [f32::NEG_INFINITY; 2]);
+    // The river ends at the shore and goes on behind the bar.
+    let has_river = |x: usize, y: usize| drawn.nearest[y * 41 + x].half_width > 0.0;
+    assert!(has_river(20, 60) && has_river(20, 15) && !has_river(20, 46));
+    let few = Land::of(&run, &params(3000.0)).drawn();
+    assert_eq!((few.lakes, few.nearest.iter().any(|cell| cell.half_width > 0.0)), (None, true));
+    // The start is another land: what happens later is not seen in it.
+    run.terrain.bedrock.fill(1.0);
+    let start = Land::of_start(&run, &params(200.0)).drawn();
+    assert_eq!((start.nearest, start.lakes), (drawn.nearest, Some(lakes)));
+    assert_eq!(Land::of(&run, &params(200.0)).drawn().lakes, None);
+}

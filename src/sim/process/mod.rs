@@ -240,6 +240,9 @@ macro_rules! setup_in {
 
 pub use setup_in;
 
+/// Told how far some work is, from 0 to 1, it says whether the work is still wanted.
+pub type GoOn<'a> = dyn Fn(f32) -> bool + Sync + 'a;
+
 /// A process and the water of each cell in metres, or why there is no such state: see [`Process::balance`].
 pub type Balanced<P> = Result<(P, Grid), Unfit>;
 
@@ -283,12 +286,17 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
         self.setup_mut().counts.memories()
     }
 
+    /// Memory for each cell that its first tick takes for a moment besides [`Info::bytes`], in bytes.
+    fn bytes_to_begin(&self) -> usize {
+        0
+    }
+
     /// Itself and the water of each cell, in metres, as they would be in the long run if all went on as at the beginning of this tick;
     /// `None` if it moves no water.
     ///
     /// # Errors
     /// One sentence, if it never comes to rest.
-    fn balance(&self, _terrain: &Terrain, _tick: u64) -> Option<Balanced<Self>> {
+    fn balance(&self, _terrain: &Terrain, _tick: u64, _go_on: &GoOn<'_>) -> Option<Balanced<Self>> {
         None
     }
 
@@ -362,8 +370,10 @@ pub trait AnyProcess: Send + Sync {
     fn overstep(&mut self, share: f32);
     /// See [`Process::memories`].
     fn memories(&mut self, terrain: &Terrain) -> Memories<'_>;
+    /// See [`Process::bytes_to_begin`].
+    fn bytes_to_begin(&self) -> usize;
     /// See [`Process::balance`].
-    fn balance(&self, terrain: &Terrain, tick: u64) -> Option<Balanced<Box<dyn AnyProcess>>>;
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Option<Balanced<Box<dyn AnyProcess>>>;
     /// See [`Process::tracks`].
     fn tracks(&self) -> &[Track];
     /// See [`Process::velocity`].
@@ -435,8 +445,12 @@ impl<P: Process> AnyProcess for P {
         Process::memories(self, terrain)
     }
 
-    fn balance(&self, terrain: &Terrain, tick: u64) -> Option<Balanced<Box<dyn AnyProcess>>> {
-        let balance = Process::balance(self, terrain, tick)?;
+    fn bytes_to_begin(&self) -> usize {
+        Process::bytes_to_begin(self)
+    }
+
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Option<Balanced<Box<dyn AnyProcess>>> {
+        let balance = Process::balance(self, terrain, tick, go_on)?;
         Some(balance.map(|(process, water)| (Box::new(process) as Box<dyn AnyProcess>, water)))
     }
 

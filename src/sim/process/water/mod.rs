@@ -16,9 +16,12 @@ mod surface;
 #[cfg(test)]
 mod tests;
 
-pub use self::params::{Capacity, Factors, Params};
 use self::sources::run_sources;
-use super::{Balanced, Context, Counts, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
+pub use self::{
+    balance::{BYTES_PER_CELL as BYTES_TO_FILL, Balance},
+    params::{Capacity, Factors, Params},
+};
+use super::{Balanced, Context, Counts, GoOn, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
 use crate::sim::{
     cells::Cells,
     grid::Grid,
@@ -234,7 +237,7 @@ impl Process for Water {
             0 => {
                 if self.setup.params.filled && self.setup.counts == Counts::default() {
                     // Where that cannot be, it begins with the water that there is.
-                    if let Some(Ok((water, depths))) = self.balance(terrain, context.tick) {
+                    if let Some(Ok((water, depths))) = self.balance(terrain, context.tick, &|_| true) {
                         let before = terrain.water_volume();
                         (*self, terrain.water) = (water, depths);
                         context.ledger.water.came(INFO.key, terrain.water_volume() - before);
@@ -279,10 +282,14 @@ impl Process for Water {
         Progress::Done
     }
 
-    fn balance(&self, terrain: &Terrain, tick: u64) -> Option<Balanced<Self>> {
+    fn bytes_to_begin(&self) -> usize {
+        if self.setup.params.filled { BYTES_TO_FILL } else { 0 }
+    }
+
+    fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Option<Balanced<Self>> {
         let params = &self.setup.params;
         let covered = self.setup.covered(terrain, params.mode);
-        let balance = balance::find(terrain, tick, params, covered.as_ref());
+        let balance = balance::find(terrain, tick, params, covered.as_ref(), go_on);
         Some(balance.map(|(faces, water)| {
             let flow = if params.mode == Mode::Default { Scheme::Friction(faces) } else { Scheme::Still };
             (Self { setup: self.setup.clone(), flow, ..*self }, water)

@@ -23,8 +23,6 @@ pub(super) struct Pull {
 pub(super) struct Face {
     /// Its number: left, right, above, below.
     pub(super) number: usize,
-    /// The cell behind it; none beyond the border.
-    pub(super) to: Option<usize>,
     /// The grounds before and behind it, and the level behind it, in metres.
     pub(super) ground: [f64; 2],
     pub(super) level: f64,
@@ -33,11 +31,6 @@ pub(super) struct Face {
 }
 
 impl Face {
-    /// By how much what stands behind it lies lower than the ground before it, in metres.
-    fn fall(&self) -> f64 {
-        self.ground[0] - if self.to.is_some() { self.ground[1] } else { self.ground[1].max(self.level) }
-    }
-
     /// The height of the water over it at a level before it, and of the water that its velocity goes by, in metres.
     fn depths(&self, level: f64) -> [f64; 2] {
         let [before, behind] = self.ground;
@@ -64,19 +57,16 @@ impl Face {
     }
 }
 
-/// The part of a cell's water that each of its faces takes.
-pub(super) fn parts_of(faces: &[Face]) -> [f64; 4] {
-    let mut parts = [0.0; 4];
-    for (part, face) in parts.iter_mut().zip(faces) {
-        *part = face.fall().max(0.0).sqrt();
+/// The part of a cell's water that each of its faces takes, by how far what is behind it lies lower; none where no water leaves.
+pub(super) fn parts_of(falls: [Option<f32>; 4]) -> [f32; 4] {
+    let roots = falls.map(|fall| fall.map_or(0.0, |fall| fall.max(0.0).sqrt()));
+    let sum: f32 = roots.iter().sum();
+    if sum > 0.0 {
+        return roots.map(|root| root / sum);
     }
-    let sum: f64 = parts.iter().sum();
-    match faces.len() {
-        // Out of a hollow there is one way.
-        _ if sum > 0.0 => parts.map(|part| part / sum),
-        0 => parts,
-        count => std::array::from_fn(|face| if face < count { 1.0 / count as f64 } else { 0.0 }),
-    }
+    // Out of a hollow there is one way.
+    let count = falls.iter().flatten().count().max(1) as f32;
+    falls.map(|fall| if fall.is_some() { 1.0 / count } else { 0.0 })
 }
 
 /// The level at which as much as `flux` leaves across faces, of which there is one at least. A good guess makes it quick.

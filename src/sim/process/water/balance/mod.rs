@@ -19,9 +19,13 @@ mod faces;
 mod tests;
 mod ways;
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use self::{
-    faces::{Face, Pull, level, parts_of},
-    ways::{Ways, around},
+    faces::{Face, Pull, level},
+    ways::{NOWHERE, Place, Ways},
 };
 use super::{INFO, Params, friction::Faces};
 use crate::sim::{
@@ -29,7 +33,7 @@ use crate::sim::{
     bounds::Unfit,
     grid::Grid,
     masked::{Covered, between},
-    process::AnyProcess,
+    process::{AnyProcess, GoOn},
     terrain::{Edge, Terrain},
 };
 
@@ -40,10 +44,12 @@ impl Simulation {
     /// Rivers and lakes as rain and springs of this moment keep them in the long run, between ticks.
     ///
     /// # Errors
-    /// One sentence, if no water comes, or none can leave the map.
-    pub fn balance(&self) -> Result<Balance, Unfit> {
-        let balances = self.slots.iter().filter_map(|slot| slot.process.balance(&self.terrain, self.tick + 1));
-        balances.collect::<Result<_, _>>().map(Balance)
+    /// One sentence, if no water comes, none can leave the map, or it was given up.
+    pub fn balance(&self, go_on: &GoOn<'_>) -> Result<Balance, Unfit> {
+        self.on_its_threads(|run| {
+            let balances = run.slots.iter().filter_map(|slot| slot.process.balance(&run.terrain, run.tick + 1, go_on));
+            balances.collect::<Result<_, _>>().map(Balance)
+        })
     }
 
     /// Fills rivers and lakes as was found. What comes and what goes is booked as inflow and outflow of the water. Returns by how much
@@ -62,6 +68,9 @@ impl Simulation {
         came
     }
 }
+
+/// Memory for each cell while they are found, in bytes.
+pub const BYTES_PER_CELL: usize = size_of::<Place>() + size_of::<Standing>() + size_of::<Flow>() + 4 * 8 + 6 * 4;
 
 /// Rounds in which discharge, depths and momentum are found by turns.
 const MOST_ROUNDS: usize = 16;
@@ -115,6 +124,21 @@ impl Land<'_> {
         cells.into_iter().map(|cell| (cell, f32::NEG_INFINITY)).collect()
     }
 
+    /// The faces that water leaves a cell across, with nothing brought, where places have these levels.
+    fn faces(&self, place: &Place, places: &[Place], level: impl Fn(usize) -> f64) -> impl Iterator<Item = Face> {
+        let own = f64::from(place.ground);
+        (0..4).filter(|&face| place.leaves(face)).map(move |number| match place.around[number] {
+            NOWHERE => {
+                let [bed, level] = self.beyond(place.cell as usize).map(f64::from);
+                Face { number, ground: [own, bed], level, brought: 0.0 }
+            }
+            next => {
+                let (ground, level) = (f64::from(places[next as usize].ground), level(next as usize));
+                Face { number, ground: [own, ground], level, brought: 0.0 }
+            }
+        })
+    }
+
     /// What comes to each cell, in cubic metres per second: rain, and springs, which drains make less.
     fn supply(&self, tick: u64) -> Vec<f64> {
         let Self { terrain, .. } = *self;
@@ -133,12 +157,13 @@ impl Land<'_> {
 /// Finds the fluxes and depths, in metres, that a terrain's rivers and lakes have with the rain and springs of a tick.
 ///
 /// # Errors
-/// One sentence, if no water can leave the map, or none comes.
+/// One sentence, if no water can leave the map, none comes, or it was given up.
 pub(super) fn find(
     terrain: &Terrain,
     tick: u64,
     params: &Params,
     covered: Option<&Covered<Params>>,
+    go_on: &GoOn<'_>,
 ) -> Result<(Faces, Grid), Unfit> {
     let land = Land { terrain, params, covered };
     let supply = land.supply(tick);
@@ -156,187 +181,220 @@ pub(super) fn find(
         });
     }
     let mut rivers = Rivers::new(land, supply, &outlets);
-    for round in 0..MOST_ROUNDS {
-        rivers.gather();
-        if rivers.rise(round > 0) <= SETTLED {
-            break;
+    // On one of the threads that share the work: they meet often.
+    let wanted = rayon::scope(|_| {
+        for round in 0..MOST_ROUNDS {
+            if !go_on(round as f32 / MOST_ROUNDS as f32) {
+                return false;
+            }
+            rivers.gather();
+            if rivers.rise(round > 0) <= SETTLED {
+                break;
+            }
         }
+        true
+    });
+    if !wanted {
+        return Err(Unfit { wrong: "it was given up".to_owned(), right: "let it end".to_owned() });
     }
-    let depth = |cell: usize| (rivers.levels[cell] - f64::from(rivers.ground[cell])) as f32;
-    let depths = Grid::from_fn(terrain.width(), terrain.height(), |x, y| depth(y * terrain.width() + x));
-    Ok((rivers.fluxes(), depths))
+    Ok((rivers.fluxes(), rivers.depths()))
 }
 
-/// The water of a terrain, round by round.
+/// How water stands in a cell.
+#[derive(Clone, Copy)]
+struct Standing {
+    /// In metres.
+    level: f64,
+    /// Of the discharge of a cell of a lake, the part that leaves across each face over its shore.
+    spills: [f32; 4],
+}
+
+impl Standing {
+    /// The part of the discharge that does not spill.
+    fn kept(&self) -> f64 {
+        1.0 - f64::from(self.spills.iter().sum::<f32>())
+    }
+}
+
+/// How water flows out of a cell.
+#[derive(Clone, Copy, Default)]
+struct Flow {
+    /// In cubic metres per second.
+    discharge: f64,
+    /// Flux times velocity of the faces that water leaves across, in m³/s².
+    momentum: [f32; 4],
+}
+
+/// The water of a terrain, round by round, in the order of its places.
 struct Rivers<'a> {
     land: Land<'a>,
-    supply: Vec<f64>,
-    ground: Vec<f32>,
     ways: Ways,
-    /// In metres.
-    levels: Vec<f64>,
-    /// What leaves each cell, in cubic metres per second.
-    discharge: Vec<f64>,
-    /// Flux times velocity of the faces that water leaves each cell across, in m³/s².
-    momentum: Vec<[f32; 4]>,
-    /// Of the discharge of each cell of a lake, the part that leaves across each face over its shore.
-    spills: Vec<[f32; 4]>,
-    /// What came over a shore in the round before, in cubic metres per second.
+    /// What comes to each, in cubic metres per second: from outside, and over shores in the round before.
+    supply: Vec<f64>,
     spilled: Vec<f64>,
+    standing: Vec<Standing>,
+    /// Levels of the round before, in metres.
+    before: Vec<f64>,
+    flows: Vec<Flow>,
 }
 
 impl<'a> Rivers<'a> {
     fn new(land: Land<'a>, supply: Vec<f64>, outlets: &[(usize, f32)]) -> Self {
-        let Terrain { bedrock, sand, suspended, .. } = land.terrain;
+        let terrain = land.terrain;
+        let Terrain { bedrock, sand, suspended, .. } = terrain;
         let count = bedrock.len();
         let ground: Vec<f32> = (0..count).map(|cell| bedrock[cell] + sand[cell] + suspended[cell]).collect();
-        let ways = Ways::find(land.terrain, &ground, outlets);
-        let levels = ground.iter().map(|&ground| f64::from(ground)).collect();
-        Self {
-            land,
-            supply,
-            ground,
-            ways,
-            levels,
-            discharge: vec![0.0; count],
-            momentum: vec![[0.0; 4]; count],
-            spills: vec![[0.0; 4]; count],
-            spilled: vec![0.0; count],
-        }
+        let borders = |cell| if terrain.edge == Edge::Open { land.at_border(cell) } else { [false; 4] };
+        let ways = Ways::find(terrain, &ground, outlets, borders, |cell| land.beyond(cell)[1]);
+        let supply = ways.places.iter().map(|place| supply[place.cell as usize]).collect();
+        let dry = |place: &Place| Standing { level: f64::from(place.ground), spills: [0.0; 4] };
+        let standing: Vec<Standing> = ways.places.iter().map(dry).collect();
+        let before = standing.iter().map(|standing| standing.level).collect();
+        Self { land, ways, supply, spilled: vec![0.0; count], standing, before, flows: vec![Flow::default(); count] }
     }
 
-    fn beside(&self, cell: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
-        let around = around(self.land.terrain, cell);
-        (0..4).filter_map(move |face| Some((face, around[face]?)))
-    }
-
-    /// Puts down the faces that water leaves a cell across: to lower ground, beyond the border, and the way of the flood. So water only
-    /// goes to cells before it in the order. None where a drain swallows what comes.
-    fn put_down(&self, cell: usize, faces: &mut Vec<Face>) {
-        let Self { land, ground, ways, .. } = self;
-        let (open, leaves) = (land.terrain.edge == Edge::Open, ways.into[cell] as usize == cell);
-        faces.clear();
-        if leaves && !open {
-            return;
-        }
-        let (own, around) = (f64::from(ground[cell]), around(land.terrain, cell));
-        // The face on the other side of the cell has the next number, or the one before.
-        let brought = |number: usize| around[number ^ 1].map_or(0.0, |cell| f64::from(self.momentum[cell][number]));
-        for (number, next) in (0..4).filter_map(|face| Some((face, around[face]?))) {
-            if ways.is_before(next, cell) && (ground[next] < ground[cell] || ways.into[cell] as usize == next) {
-                let ground = [own, f64::from(ground[next])];
-                let level = self.levels[next];
-                faces.push(Face { number, to: Some(next), ground, level, brought: brought(number) });
-            }
-        }
-        if leaves {
-            let [bed, level] = land.beyond(cell).map(f64::from);
-            for (number, _) in land.at_border(cell).into_iter().enumerate().filter(|(_, at)| *at) {
-                faces.push(Face { number, to: None, ground: [own, bed], level, brought: brought(number) });
-            }
-        }
-    }
-
-    /// Adds the faces over a lake's shore behind which water stands clearly lower: it spills over them beside its way out.
-    fn put_down_spills(&self, cell: usize, faces: &mut Vec<Face>) {
-        let (own, count) = (f64::from(self.ground[cell]), faces.len());
-        for (number, next) in self.beside(cell) {
-            let (bed, level) = (f64::from(self.ground[next]), self.levels[next]);
-            let over = self.levels[cell] - bed;
-            let spills = over > 0.0 && bed >= own && self.levels[cell] - level > CLEARLY * over;
-            if spills && faces[..count].iter().all(|face| face.number != number) {
-                faces.push(Face { number, to: Some(next), ground: [own, bed], level, brought: 0.0 });
-            }
-        }
-    }
-
-    /// The part of a cell's discharge that does not spill.
-    fn kept(&self, cell: usize) -> f64 {
-        1.0 - f64::from(self.spills[cell].iter().sum::<f32>())
-    }
-
-    /// Gathers the discharge of every cell, downwards.
+    /// Gathers the discharge of every cell, downwards, and its momentum.
     fn gather(&mut self) {
-        self.discharge.copy_from_slice(&self.supply);
-        self.discharge.iter_mut().zip(&mut self.spilled).for_each(|(all, spilled)| *all += std::mem::take(spilled));
-        let area = self.land.terrain.cell_area();
-        let mut faces = Vec::new();
-        for place in (0..self.ways.order.len()).rev() {
-            let cell = self.ways.order[place] as usize;
-            let depth = self.levels[cell] - f64::from(self.ground[cell]);
-            let evaporates = self.land.local(cell, |params| params.evaporation_rate) * depth * area;
-            let discharge = (self.discharge[cell] - evaporates).max(0.0);
-            self.discharge[cell] = discharge;
-            self.put_down(cell, &mut faces);
-            let kept = self.kept(cell);
-            for (face, part) in faces.iter().zip(parts_of(&faces)) {
-                if let Some(to) = face.to {
-                    self.discharge[to] += discharge * part * kept;
+        let Self { land, ways, supply, spilled, standing, flows, .. } = self;
+        let (area, size) = (land.terrain.cell_area(), f64::from(land.terrain.cell_size));
+        for step in ways.steps.iter().rev() {
+            let end = step[step.len() - 1].end;
+            let (open, done) = flows.split_at_mut(end);
+            blocks(step, &mut open[step[0].start..]).into_par_iter().for_each(|(block, own)| {
+                for at in block.clone().rev() {
+                    let (place, water) = (&ways.places[at], &standing[at]);
+                    let mut comes = supply[at] + spilled[at];
+                    for (face, next) in place.beside() {
+                        let (from, face) = (&ways.places[next], face ^ 1);
+                        if from.leaves(face) {
+                            let flow = if next < block.end { &own[next - block.start] } else { &done[next - end] };
+                            comes += flow.discharge * f64::from(from.parts[face]) * standing[next].kept();
+                        }
+                    }
+                    let depth = water.level - f64::from(place.ground);
+                    let evaporates = land.local(place.cell as usize, |params| params.evaporation_rate) * depth * area;
+                    let flow = &mut own[at - block.start];
+                    flow.discharge = (comes - evaporates).max(0.0);
+                    let passes = flow.discharge / size * water.kept();
+                    for face in land.faces(place, &ways.places, |next| standing[next].level) {
+                        let passes = passes * f64::from(place.parts[face.number]);
+                        let old = &mut flow.momentum[face.number];
+                        *old += NEW * ((passes * passes * face.speed(water.level)) as f32 - *old);
+                    }
                 }
-            }
-            if kept < 1.0 {
-                for (number, next) in self.beside(cell) {
-                    self.spilled[next] += discharge * f64::from(self.spills[cell][number]);
-                }
-            }
+            });
         }
+        // It comes in the next round.
+        spilled.par_iter_mut().zip(&ways.places).for_each(|(spilled, place)| {
+            let over =
+                |(face, next): (usize, usize)| flows[next].discharge * f64::from(standing[next].spills[face ^ 1]);
+            *spilled = place.beside().map(over).sum();
+        });
     }
 
     /// Lets the water of every cell rise until its discharge leaves, upwards. Returns by how much depths have changed, as a share.
     fn rise(&mut self, spills: bool) -> f64 {
-        let size = f64::from(self.land.terrain.cell_size);
-        let gravity = f64::from(self.land.params.gravity);
-        let (mut changed, mut all) = (0.0, 0.0);
-        let mut faces = Vec::new();
-        for place in 0..self.ways.order.len() {
-            let cell = self.ways.order[place] as usize;
-            let roughness = self.land.local(cell, |params| params.roughness);
-            let pull = Pull { gravity, drag: gravity * size * roughness * roughness };
-            let (own, flux) = (f64::from(self.ground[cell]), self.discharge[cell] / size);
-            self.put_down(cell, &mut faces);
-            let count = faces.len();
-            if spills && self.ways.in_hollow[cell] {
-                self.put_down_spills(cell, &mut faces);
-            }
-            let new = if count == 0 { own } else { level(&faces, flux, pull, self.levels[cell]).max(own) };
-            if self.ways.in_hollow[cell] && count > 0 {
-                let passes = |face: &Face| face.passes(new, pull);
-                let sum: f64 = faces.iter().map(passes).sum();
-                let mut parts = [0.0; 4];
-                for face in faces.drain(count..).filter(|_| sum > 0.0) {
-                    parts[face.number] = (passes(&face) / sum) as f32;
+        let Self { land, ways, standing, before, flows, .. } = self;
+        let size = f64::from(land.terrain.cell_size);
+        let gravity = f64::from(land.params.gravity);
+        before.par_iter_mut().zip(&*standing).for_each(|(before, standing)| *before = standing.level);
+        let mut sums = [0.0; 2];
+        for step in &ways.steps {
+            let start = step[0].start;
+            let (done, open) = standing.split_at_mut(start);
+            let change = |(block, own): (Range<usize>, &mut [Standing])| {
+                let (mut sums, mut faces) = ([0.0; 2], Vec::with_capacity(4));
+                for at in block.clone() {
+                    let place = &ways.places[at];
+                    let roughness = land.local(place.cell as usize, |params| params.roughness);
+                    let pull = Pull { gravity, drag: gravity * size * roughness * roughness };
+                    let (ground, flux) = (f64::from(place.ground), flows[at].discharge / size);
+                    let level_of =
+                        |next: usize| if next < start { done[next].level } else { own[next - block.start].level };
+                    faces.clear();
+                    faces.extend(land.faces(place, &ways.places, level_of));
+                    for face in &mut faces {
+                        // What is behind the cell lies across the face on the other side.
+                        let behind = place.around[face.number ^ 1];
+                        face.brought =
+                            if behind == NOWHERE { 0.0 } else { flows[behind as usize].momentum[face.number].into() };
+                    }
+                    let count = faces.len();
+                    if spills && place.in_hollow {
+                        put_down_spills(place, &ways.places, before, before[at], &mut faces);
+                    }
+                    let new = if count == 0 { ground } else { level(&faces, flux, pull, before[at]).max(ground) };
+                    let own = &mut own[at - block.start];
+                    if place.in_hollow && count > 0 {
+                        let passes = |face: &Face| face.passes(new, pull);
+                        let sum: f64 = faces.iter().map(passes).sum();
+                        let mut parts = [0.0; 4];
+                        for face in faces.drain(count..).filter(|_| sum > 0.0) {
+                            parts[face.number] = (passes(&face) / sum) as f32;
+                        }
+                        own.spills.iter_mut().zip(parts).for_each(|(old, new)| *old += NEW * (new - *old));
+                    }
+                    own.level = new;
+                    sums[0] += (new - before[at]).abs();
+                    sums[1] += new - ground;
                 }
-                self.spills[cell].iter_mut().zip(parts).for_each(|(old, new)| *old += NEW * (new - *old));
+                sums
+            };
+            let found: Vec<[f64; 2]> = blocks(step, open).into_par_iter().map(change).collect();
+            for of in found {
+                sums[0] += of[0];
+                sums[1] += of[1];
             }
-            let kept = self.kept(cell);
-            for (face, part) in faces.iter().zip(parts_of(&faces)) {
-                let passes = flux * part * kept;
-                let old = &mut self.momentum[cell][face.number];
-                *old += NEW * ((passes * passes * face.speed(new)) as f32 - *old);
-            }
-            changed += (new - self.levels[cell]).abs();
-            all += new - own;
-            self.levels[cell] = new;
         }
-        changed / all.max(f64::MIN_POSITIVE)
+        sums[0] / sums[1].max(f64::MIN_POSITIVE)
+    }
+
+    /// Depths of all cells, in metres.
+    fn depths(&self) -> Grid {
+        let mut depths = Grid::filled(self.land.terrain.width(), self.land.terrain.height(), 0.0);
+        for (place, standing) in self.ways.places.iter().zip(&self.standing) {
+            depths[place.cell as usize] = (standing.level - f64::from(place.ground)) as f32;
+        }
+        depths
     }
 
     /// What passes each face.
     fn fluxes(&self) -> Faces {
-        let (terrain, mut fluxes, mut faces) = (self.land.terrain, Faces::still(self.land.terrain), Vec::new());
-        let size = f64::from(terrain.cell_size);
-        for (cell, discharge) in self.discharge.iter().enumerate() {
-            let at = [cell % terrain.width(), cell / terrain.width()];
-            self.put_down(cell, &mut faces);
-            let kept = self.kept(cell);
-            for (face, part) in faces.iter().zip(parts_of(&faces)) {
-                fluxes.run(at, face.number, (discharge * part * kept / size) as f32);
-            }
-            for (number, part) in self.spills[cell].iter().enumerate() {
-                fluxes.run(at, number, (discharge / size) as f32 * part);
+        let terrain = self.land.terrain;
+        let (size, mut fluxes) = (f64::from(terrain.cell_size), Faces::still(terrain));
+        for ((place, standing), flow) in self.ways.places.iter().zip(&self.standing).zip(&self.flows) {
+            let at = [place.cell as usize % terrain.width(), place.cell as usize / terrain.width()];
+            let flux = flow.discharge / size;
+            for face in 0..4 {
+                let share = f64::from(place.parts[face]) * standing.kept() + f64::from(standing.spills[face]);
+                if share > 0.0 {
+                    fluxes.run(at, face, (flux * share) as f32);
+                }
             }
         }
         fluxes.close(terrain.edge);
         fluxes
     }
+}
+
+/// Adds the faces over a lake's shore behind which water stands clearly lower: it spills over them beside its way out.
+fn put_down_spills(place: &Place, places: &[Place], levels: &[f64], own: f64, faces: &mut Vec<Face>) {
+    for (number, next) in place.beside().filter(|&(face, _)| !place.leaves(face)) {
+        let (ground, bed) = (f64::from(place.ground), f64::from(places[next].ground));
+        let over = own - bed;
+        if over > 0.0 && bed >= ground && own - levels[next] > CLEARLY * over {
+            faces.push(Face { number, ground: [ground, bed], level: levels[next], brought: 0.0 });
+        }
+    }
+}
+
+/// The stretches of a step, each with its part of what belongs to the places from its first one on.
+fn blocks<'a, T>(step: &[Range<usize>], mut rest: &'a mut [T]) -> Vec<(Range<usize>, &'a mut [T])> {
+    step.iter()
+        .map(|block| {
+            let own;
+            (own, rest) = std::mem::take(&mut rest).split_at_mut(block.len());
+            (block.clone(), own)
+        })
+        .collect()
 }

@@ -17,7 +17,7 @@ fn run(terrain: Terrain, params: Params) -> Simulation {
 }
 
 fn fill(run: &mut Simulation) -> f64 {
-    let balance = run.balance().expect("water comes and goes");
+    let balance = run.balance(&|_| true).expect("water comes and goes");
     run.fill_rivers(balance)
 }
 
@@ -162,9 +162,11 @@ fn what_cannot_be_in_balance_is_said() {
     let ground = Grid::from_fn(16, 16, |x, _| x as f32);
     let terrain = Terrain::bare(ground.clone(), 1.0, Edge::Wall);
     let walled = run(terrain.clone(), rain(1e-4));
-    assert!(walled.balance().err().expect("walls").to_string().contains("place a drain"));
+    assert!(walled.balance(&|_| true).err().expect("walls").to_string().contains("place a drain"));
     let dry = run(Terrain::bare(ground, 1.0, Edge::Open), rain(0.0));
-    assert!(dry.balance().err().expect("no rain").to_string().contains("rain rate"));
+    assert!(dry.balance(&|_| true).err().expect("no rain").to_string().contains("rain rate"));
+    let given_up = run(Terrain::bare(Grid::filled(16, 16, 1.0), 1.0, Edge::Open), rain(1e-4));
+    assert!(given_up.balance(&|_| false).err().expect("given up").to_string().contains("given up"));
     // A drain is a way out.
     let drain = Source { place: [0.1, 0.5], radius: 0.0, rate: -1.0, ticks: None };
     let mut drained = run(Terrain { sources: vec![drain], ..terrain }, rain(1e-4));
