@@ -86,7 +86,7 @@ impl Runtime<'_> {
     fn grow(&mut self) {
         let kept: u64 = self.live.all().iter().map(Session::bytes_of_layers).sum();
         let wanted: u64 = self.live.all().iter().map(Session::bytes_to_grow).sum();
-        if self.hold("A range is growing", kept + wanted, |before, sheets| Task::Grow(before, sheets)) {
+        if self.hold("A range is growing", kept + wanted, Task::Grow) {
             // What grows is shown without the tracks and numbers of what was.
             for session in self.live.all_mut() {
                 let (terrain, seed) = (session.simulation.terrain.clone(), session.simulation.seed());
