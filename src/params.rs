@@ -13,6 +13,8 @@ use bevy_reflect::{PartialReflect, Reflect, ReflectMut, ReflectRef, TypeInfo, en
 /// Range, unit, symbol and source of a parameter. Built with [`knob`] or [`choice`] in a field's `#[reflect(@…)]`.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Knob {
+    /// What panels call it, if that is not its name.
+    pub title: &'static str,
     /// Smallest allowed value; 0 for switches and choices.
     pub min: f64,
     /// Largest allowed value; 1 for switches, the last index for choices is not stated here.
@@ -43,7 +45,7 @@ pub const STATED_CELLS: f64 = STATED_SIDE * STATED_SIDE;
 /// A number between two bounds, both included.
 pub const fn knob(range: RangeInclusive<f64>) -> Knob {
     let (min, max) = (*range.start(), *range.end());
-    Knob { min, max, unit: "", symbol: "", source: "", log: false, main: false, only: "", grows: false }
+    Knob { title: "", min, max, unit: "", symbol: "", source: "", log: false, main: false, only: "", grows: false }
 }
 
 /// A switch or a choice among the variants of an enum: it has no range.
@@ -52,6 +54,12 @@ pub const fn choice() -> Knob {
 }
 
 impl Knob {
+    /// Sets what panels call it.
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = title;
+        self
+    }
+
     /// Sets the unit.
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
@@ -169,6 +177,11 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    /// What panels call it.
+    pub fn title(&self) -> String {
+        if self.knob.title.is_empty() { title(self.name) } else { self.knob.title.to_owned() }
+    }
+
     /// Of which kind it is, as `thalweg params --json` says: `whole` or `number`, `switch`, `choice` or `colour`.
     pub fn kind(&self) -> &'static str {
         match self.value {
@@ -363,6 +376,15 @@ pub fn title(name: &str) -> String {
     let spaced = name.replace(['_', '-'], " ");
     let mut letters = spaced.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// What panels call a value of a choice.
+pub fn choice_title(name: &str) -> String {
+    match name {
+        "default" => "Improved".to_owned(),
+        "published" => "As published".to_owned(),
+        other => title(other),
+    }
 }
 
 /// Value, choices and whether it is a whole number; `None` for a type that no parameter can have.

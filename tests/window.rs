@@ -373,7 +373,7 @@ fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
             harness.run_steps(8);
         }
         for parameter in &parameters {
-            let name = title(parameter.name);
+            let name = parameter.title();
             assert!(harness.query_all_by_label(&name).next().is_some(), "{group} does not show \"{name}\"");
             if !matches!(parameter.value, Value::Number(_)) {
                 continue;
@@ -400,6 +400,56 @@ fn every_parameter_of_every_group_is_drawn_and_reaches_both_ends() {
                     asked.borrow()
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn a_number_is_typed_as_people_write_it() {
+    let session = &sessions("alpine-valley", 32)[0];
+    let groups = session.groups();
+    let (group, fields) = *groups.iter().find(|(group, _)| *group == "droplets").expect("it is declared");
+    let asked: RefCell<Vec<(&'static str, Value)>> = RefCell::default();
+    let mut harness = Harness::builder().with_size([420.0, 2400.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(group_ui(ui, (group, fields), (group, fields), false));
+    });
+    harness.run_steps(2);
+    for (typed, wanted) in
+        [("2*300", Some(600.0)), ("1,5e3", Some(1500.0)), ("1 200 droplets", Some(1200.0)), ("abc", None)]
+    {
+        asked.borrow_mut().clear();
+        harness.get_all_by_role(Role::SpinButton).next().expect("there are numbers").click();
+        harness.run_steps(2);
+        harness.event(egui::Event::Text(typed.to_owned()));
+        harness.run_steps(2);
+        assert!(asked.borrow().is_empty(), "{typed} counts before it is finished");
+        harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
+        harness.run_steps(2);
+        let found = asked.borrow().iter().find(|(name, _)| *name == "per_tick").map(|(_, value)| value.clone());
+        assert_eq!(found, wanted.map(Value::Number), "{typed}");
+    }
+}
+
+#[test]
+fn every_menu_lies_within_the_window() {
+    let shelf = Shelf::of("one-barchan");
+    for size in SIZES {
+        for menu in ["File", "Edit", "Brush", "Scene", "Run", "View", "Help"] {
+            let asked = RefCell::default();
+            let mut harness = Harness::builder().with_size(size).build_ui(shelf.window(&asked));
+            harness.run_steps(3);
+            let mut titles = harness.query_all_by_label(menu).filter(|node| node.rect().top() < 26.0);
+            titles.next().unwrap_or_else(|| panic!("there is no menu {menu}")).click();
+            drop(titles);
+            harness.run_steps(4);
+            let areas: Vec<egui::Rect> = harness.ctx.memory(|memory| {
+                let layers = memory.areas().visible_layer_ids();
+                let above = layers.into_iter().filter(|layer| layer.order == egui::Order::Foreground);
+                above.filter_map(|layer| memory.area_rect(layer.id)).collect()
+            });
+            let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into()).expand(1.0);
+            assert!(areas.iter().any(|area| area.area() > 5e3), "{menu} at {size:?} is not open: {areas:?}");
+            assert!(areas.iter().all(|area| screen.contains_rect(*area)), "{menu} at {size:?}: {areas:?}");
         }
     }
 }
@@ -468,6 +518,7 @@ fn every_window_opens_within_the_screen_and_escape_closes_it() {
     let shelf = Shelf::of("one-barchan");
     let titles = [
         (Pane::Palette, "Command palette"),
+        (Pane::Scenes, "Scenes"),
         (Pane::Help, "Keys and mouse"),
         (Pane::About, "About Thalweg"),
         (Pane::Settings, "Settings"),

@@ -51,9 +51,13 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
         notices.tell(Level::Warning, warning.clone());
     }
+    // A project or a map is seen as it was left before anything happens to it.
+    let is_a_map = sessions[chosen].is_a_map();
     add_thalweg(&mut app, sessions);
-    if file.is_some() {
-        // A project opens paused.
+    if is_a_map {
+        notices.offer_play();
+    }
+    if file.is_some() || is_a_map {
         app.insert_resource(Transport::paused());
     }
     let mut live = app.world_mut().resource_mut::<Live>();

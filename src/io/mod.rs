@@ -36,7 +36,7 @@ pub use self::{
     asc::write_asc,
     budget::{Budget, SaidBy},
     exr::write_exr,
-    png::{write_png8, write_png16, write_rgb8},
+    png::{picture_of, write_png8, write_png16, write_rgb8},
     progress::JobProgress,
     raster::Place,
     raw::{write_r16, write_r32},

@@ -23,6 +23,16 @@ trait BufReadSeek: BufRead + Seek {}
 
 impl<T: BufRead + Seek> BufReadSeek for T {}
 
+/// Width and height of a picture of the program itself, and its pixels as red, green and blue; `None` if it is no such picture.
+pub fn picture_of(bytes: &[u8]) -> Option<([usize; 2], Vec<u8>)> {
+    let mut decoder = Decoder::new(Cursor::new(bytes));
+    decoder.set_transformations(Transformations::EXPAND);
+    let mut reader = decoder.read_info().ok()?;
+    let mut pixels = vec![0; reader.output_buffer_size()?];
+    let info = reader.next_frame(&mut pixels).ok()?;
+    (info.color_type == ColorType::Rgb).then_some(([info.width as usize, info.height as usize], pixels))
+}
+
 /// Reads a picture as heights: grey as it is, colours by their luminance. Transparency does not count.
 ///
 /// # Errors

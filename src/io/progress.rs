@@ -45,6 +45,9 @@ impl Session {
     /// Runs the ticks that have run when a window first shows the scene.
     pub fn prepare(&mut self, progress: &JobProgress) {
         for tick in 0..self.shown_from {
+            if progress.is_cancelled() {
+                return;
+            }
             self.simulation.tick();
             progress.done(tick as usize + 1, self.shown_from as usize);
         }

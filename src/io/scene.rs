@@ -27,17 +27,25 @@ use crate::{
 
 macro_rules! built_in {
     ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../assets/scenes/", $name, ".ron")))),*]
+        /// The scenes compiled into the program: name and RON text.
+        pub const BUILT_IN: [(&str, &str); [$($name),*].len()] =
+            [$(($name, include_str!(concat!("../../assets/scenes/", $name, ".ron")))),*];
+
+        /// A small picture of each, as a PNG file of 240 × 150 pixels.
+        pub const THUMBNAILS: [&[u8]; BUILT_IN.len()] =
+            [$(include_bytes!(concat!("../../assets/thumbnails/", $name, ".png"))),*];
     };
 }
 
-/// The scenes compiled into the program: name and RON text.
-pub const BUILT_IN: [(&str, &str); 33] = built_in! {
+built_in! {
     "alpine-valley" "young-range" "island" "escarpment" "fans" "fault" "ten-seeds" "round-hill" "jacksboro-fault" "river-valley"
     "mountain-lake" "plain-and-meanders" "two-rivers-meet" "braided" "delta" "dam-break"
     "two-vessels" "figure-5" "figure-6" "figure-7" "figure-8" "figure-9" "chiba-1998" "musgrave-1989" "two-methods" "sand-sea" "one-barchan"
     "buried-pyramid" "obstacle-abrasion" "star-dunes" "parameter-study" "wadi" "as-published"
-};
+}
+
+/// Headings of the scenes in lists.
+pub const GROUPS: [&str; 5] = ["Mountains", "Rivers", "Dunes", "From the papers", "Tests"];
 
 /// Most ticks that may run before a window shows a scene.
 const LATEST_SHOWN: u64 = 10_000;
@@ -50,6 +58,9 @@ pub const DEFAULT: &str = BUILT_IN[0].0;
 pub struct Scene {
     /// Name shown to the user.
     pub title: String,
+    /// Under which heading a list of scenes has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group: String,
     /// What there is to see, in a sentence or two.
     pub about: String,
     /// Seed of terrain and processes.
@@ -81,6 +92,12 @@ pub struct Scene {
 
 fn is_zero(ticks: &u64) -> bool {
     *ticks == 0
+}
+
+/// The title of a built-in scene; `None` if there is no such scene.
+pub fn title_of(name: &str) -> Option<String> {
+    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    ron::from_str::<Scene>(text).ok().map(|scene| scene.title)
 }
 
 /// A picture to take of a scene.
@@ -129,8 +146,8 @@ impl Session {
 }
 
 /// Fields of a scene file besides those of layers.
-const FIELDS: [&str; 10] =
-    ["title", "about", "seed", "ticks", "shown_from", "enabled", "set", "springs", "pools", "tiles"];
+const FIELDS: [&str; 11] =
+    ["title", "group", "about", "seed", "ticks", "shown_from", "enabled", "set", "springs", "pools", "tiles"];
 
 fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
     let bad = |error: ron::error::SpannedError| Error::bad_scene(path, &error.to_string());

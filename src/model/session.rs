@@ -465,6 +465,12 @@ impl Session {
         untouched && !painted && self.heightmap.is_none() && self.maps.is_empty()
     }
 
+    /// Whether it stands on a person's own map, and on no scene.
+    pub fn is_a_map(&self) -> bool {
+        let ending = Path::new(&self.origin.input).extension();
+        self.heightmap.is_some() && ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("ron"))
+    }
+
     /// Whether something was done by hand that [`Self::command_line`] does not tell.
     pub fn did_by_hand(&self) -> bool {
         let painted = painted_layers().any(|layer| self.paints(layer));

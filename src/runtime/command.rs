@@ -252,6 +252,10 @@ pub enum WindowCommand {
     Save,
     /// Sets a number of the brush by moving the pointer.
     DragBrush(&'static str),
+    /// Tells the person what a panel found wrong.
+    Say(String),
+    /// Leaves what was begun last: a stroke, the brush, hidden panels, the workspace Present, or the full screen.
+    Leave,
     /// Puts the command that makes this run on the clipboard.
     CopyCommandLine,
 }
@@ -261,6 +265,8 @@ pub enum WindowCommand {
 pub enum Pane {
     /// The list of all commands, to type a part of one's name.
     Palette,
+    /// The scenes that come with the program.
+    Scenes,
     /// Keys and mouse.
     Help,
     /// What the program is and where it keeps things.

@@ -108,6 +108,8 @@ pub(super) struct Job {
     pub saves: bool,
     /// Whether it holds the work.
     pub holds: bool,
+    /// Whether it opens another work.
+    pub opens: bool,
     pub handle: JoinHandle<Result<JobOutcome, Error>>,
 }
 
@@ -146,7 +148,7 @@ impl Jobs {
     /// Starts a task, or tells the user that there was no thread for it.
     pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
         let text = match &task {
-            Task::Open(input, _) => format!("Opening {} …", name(Path::new(input))),
+            Task::Open(input, _) => format!("Opening {} …", title(input)),
             Task::Load(layer, path, ..) => {
                 format!("Loading {} as {} …", name(path), layer.import_title().to_lowercase())
             }
@@ -161,9 +163,17 @@ impl Jobs {
         };
         let saves = matches!(task, Task::SaveProject(..));
         let holds = matches!(task, Task::Grow(..) | Task::FillRivers(..));
+        let opens = matches!(task, Task::Open(..));
+        if opens {
+            // The last choice wins.
+            for job in self.running.iter_mut().filter(|job| job.opens) {
+                job.progress.cancel();
+                job.notice.take().into_iter().for_each(|notice| notices.dismiss(notice));
+            }
+        }
         let progress = JobProgress::default();
         let notice = (!text.is_empty()).then(|| notices.work(text, progress.clone()));
-        if (holds || matches!(task, Task::Export(..)))
+        if (holds || opens || matches!(task, Task::Export(..)))
             && let Some(notice) = notice
         {
             notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
@@ -172,7 +182,7 @@ impl Jobs {
             let progress = progress.clone();
             move || task.run(&progress)
         }) {
-            Ok(handle) => self.running.push(Job { notice, progress, saves, holds, handle }),
+            Ok(handle) => self.running.push(Job { notice, progress, saves, holds, opens, handle }),
             Err(error) => {
                 notice.into_iter().for_each(|notice| notices.dismiss(notice));
                 notices.tell(Level::Error, format!("No thread could be started ({error}); try again."));
@@ -192,7 +202,7 @@ impl Task {
             Self::Open(input, options) => {
                 let mut sessions = scene::open(&input, &options)?;
                 sessions.iter_mut().for_each(|session| session.prepare(progress));
-                Ok(JobOutcome::Sessions(Label::Opened(name(Path::new(&input))), sessions))
+                Ok(JobOutcome::Sessions(Label::Opened(title(&input)), sessions))
             }
             Self::Load(Layer::Bedrock, path, options, _) => {
                 let map = heightmap::read(&path, &options)?;
@@ -301,6 +311,11 @@ fn free_name(folder: &Path, stem: &str) -> PathBuf {
     let plain = folder.join(format!("{stem}.png"));
     let numbered = (2..10_000).map(|number| folder.join(format!("{stem}-{number}.png")));
     std::iter::once(plain.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(plain)
+}
+
+/// What a person calls what is opened.
+fn title(input: &str) -> String {
+    scene::title_of(input).unwrap_or_else(|| name(Path::new(input)))
 }
 
 /// The last part of a path, as a person calls the file.

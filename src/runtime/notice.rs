@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use bevy::prelude::*;
 
-use super::Command;
+use super::{Command, RunCommand};
 use crate::io::JobProgress;
 
 /// How much it matters.
@@ -82,6 +82,12 @@ impl Notices {
     /// Tells the user something and what can be done about it. Returns its number.
     pub fn offer(&mut self, level: Level, text: impl Into<String>, action: Option<(&'static str, Command)>) -> u64 {
         self.add(level, text.into(), action.into_iter().collect())
+    }
+
+    /// Tells that what was opened stands still, and offers to let it run.
+    pub fn offer_play(&mut self) {
+        let play = Some(("Play", RunCommand::TogglePlay.into()));
+        self.offer(Level::Info, "The map stands still until you press Play (Space).", play);
     }
 
     fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, Command)>) -> u64 {

@@ -11,7 +11,7 @@ use super::{
 const LEVEL: f32 = 1e-3;
 
 /// Differences of height along columns and rows, as slopes; at the border one-sided, on a map that goes round across it.
-fn slopes(ground: &Grid, terrain: &Terrain, x: usize, y: usize) -> [f32; 2] {
+fn slopes(ground: impl Fn(usize, usize) -> f32, terrain: &Terrain, x: usize, y: usize) -> [f32; 2] {
     let along = |place: usize, count: usize, at: &dyn Fn(usize) -> f32| {
         // A cell is not its own neighbour's neighbour.
         let edge = if count > 2 { terrain.edge } else { Edge::Wall };
@@ -20,7 +20,7 @@ fn slopes(ground: &Grid, terrain: &Terrain, x: usize, y: usize) -> [f32; 2] {
         let [before, after] = beside.map(|place_beside| at(place_beside.unwrap_or(place)));
         (after - before) / (span * terrain.cell_size)
     };
-    [along(x, ground.width(), &|column| ground.at(column, y)), along(y, ground.height(), &|row| ground.at(x, row))]
+    [along(x, terrain.width(), &|column| ground(column, y)), along(y, terrain.height(), &|row| ground(x, row))]
 }
 
 fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
@@ -36,9 +36,19 @@ fn each(ground: &Grid, value: impl Fn(usize, usize) -> f32 + Sync) -> Grid {
 pub fn slope(terrain: &Terrain) -> Grid {
     let ground = terrain.ground();
     each(&ground, |x, y| {
-        let [along_x, along_y] = slopes(&ground, terrain, x, y);
-        libm::atanf(libm::hypotf(along_x, along_y)).to_degrees()
+        let [along_x, along_y] = slopes(|x, y| ground.at(x, y), terrain, x, y);
+        angle(along_x, along_y)
     })
+}
+
+/// Angle of the ground in a cell, in degrees.
+pub fn slope_at(terrain: &Terrain, x: usize, y: usize) -> f32 {
+    let [along_x, along_y] = slopes(|x, y| terrain.bedrock.at(x, y) + terrain.sand.at(x, y), terrain, x, y);
+    angle(along_x, along_y)
+}
+
+fn angle(along_x: f32, along_y: f32) -> f32 {
+    libm::atanf(libm::hypotf(along_x, along_y)).to_degrees()
 }
 
 /// Normals of the ground: to the right in the picture, up in the picture, out of the ground.
@@ -48,7 +58,7 @@ pub fn normals(terrain: &Terrain) -> Vec<[f32; 3]> {
     (0..ground.len())
         .into_par_iter()
         .map(|index| {
-            let [along_x, along_y] = slopes(&ground, terrain, index % width, index / width);
+            let [along_x, along_y] = slopes(|x, y| ground.at(x, y), terrain, index % width, index / width);
             let up = 1.0 / (1.0 + along_x * along_x + along_y * along_y).sqrt();
             [-along_x * up, along_y * up, up]
         })
@@ -100,7 +110,7 @@ pub fn wetness(terrain: &Terrain) -> Grid {
     let ground = terrain.ground();
     let passing = passing(terrain);
     each(&ground, |x, y| {
-        let [along_x, along_y] = slopes(&ground, terrain, x, y);
+        let [along_x, along_y] = slopes(|x, y| ground.at(x, y), terrain, x, y);
         libm::logf(passing.at(x, y) * terrain.cell_size / libm::hypotf(along_x, along_y).max(LEVEL))
     })
 }

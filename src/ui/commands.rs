@@ -8,7 +8,7 @@ use egui_phosphor::regular as icon;
 use crate::{
     io::{
         export,
-        scene::{BUILT_IN, Scene},
+        scene::{BUILT_IN, GROUPS, Scene},
     },
     model::origin::Options,
     runtime::{
@@ -47,6 +47,8 @@ pub struct Entry {
     pub command: Command,
     /// Whether a line divides it from the one before.
     pub divided: bool,
+    /// The menu in the menu in which it stands, if it stands in one.
+    pub group: Option<&'static str>,
 }
 
 const NONE: Modifiers = Modifiers::NONE;
@@ -69,6 +71,7 @@ pub fn help(context: &egui::Context, command: &Command) -> String {
 /// A menu's part of the table while it is being written.
 struct MenuPart<'a> {
     menu: &'static str,
+    group: Option<&'static str>,
     all: &'a mut Vec<Entry>,
 }
 
@@ -85,14 +88,15 @@ impl MenuPart<'_> {
         let divided = title.starts_with('-');
         let (title, about) = (title.trim_start_matches('-').to_owned(), about.to_owned());
         let keys = keys.iter().map(|(modifiers, key)| KeyboardShortcut::new(*modifiers, *key)).collect();
-        self.all.push(Entry { menu: self.menu, icon, title, about, keys, command: command.into(), divided });
+        let (menu, group) = (self.menu, self.group);
+        self.all.push(Entry { menu, icon, title, about, keys, command: command.into(), divided, group });
     }
 }
 
 fn build() -> Vec<Entry> {
     let mut all = Vec::new();
     for (menu, add_to) in MENUS {
-        add_to(&mut MenuPart { menu, all: &mut all });
+        add_to(&mut MenuPart { menu, group: None, all: &mut all });
     }
     all
 }
@@ -161,16 +165,24 @@ fn brush(table: &mut MenuPart<'_>) {
     table.add(icon::PLUS, "Larger brush", larger, &[(NONE, Key::CloseBracket)], BrushCommand::Resize(1));
     let smaller = "Makes the brush a sixth smaller.";
     table.add(icon::MINUS, "Smaller brush", smaller, &[(NONE, Key::OpenBracket)], BrushCommand::Resize(-1));
-    let away = "Takes back the stroke that is being made; without one, puts the brush away.";
-    table.add(icon::X, "Cancel stroke or put away", away, &[(NONE, Key::Escape)], BrushCommand::Cancel);
+    let away = "Takes back the stroke that is being made; without one, puts the brush away; without a brush, leaves Present and full screen.";
+    table.add(icon::X, "Cancel or leave", away, &[(NONE, Key::Escape)], WindowCommand::Leave);
 }
 
 fn scene(table: &mut MenuPart<'_>) {
-    for (name, text) in BUILT_IN {
-        let scene: Scene = ron::from_str(text).unwrap_or_default();
-        let open = FileCommand::Open(name.to_owned(), Options::default());
-        table.add(icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
+    let choose = "Shows all scenes with their pictures.";
+    let scenes = WindowCommand::Toggle(Pane::Scenes);
+    table.add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes);
+    let read = |(name, text): (&'static str, &str)| (name, ron::from_str::<Scene>(text).unwrap_or_default());
+    let scenes: Vec<_> = BUILT_IN.into_iter().map(read).collect();
+    for group in GROUPS {
+        table.group = Some(group);
+        for (name, scene) in scenes.iter().filter(|(_, scene)| scene.group == group) {
+            let open = FileCommand::Open((*name).to_owned(), Options::default());
+            table.add(icon::MOUNTAINS, &scene.title, &scene.about, &[], open);
+        }
     }
+    table.group = None;
 }
 
 fn run(table: &mut MenuPart<'_>) {
@@ -211,10 +223,12 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
     let map = "A small map of the wind's ways beside that of the sand.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
+    table.group = Some("Overlays");
     for quantity in Quantity::all() {
         let title = format!("Overlay: {}", quantity.title().to_lowercase());
         table.add(icon::GRADIENT, &title, quantity.about(), &[], ShowCommand::Overlay(Some(quantity)));
     }
+    table.group = None;
     let learn = "What happens step by step: few sliders, plots, slowly.";
     table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], ShowCommand::Workspace(Workspace::Sculpt));
     table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], ShowCommand::Workspace(Workspace::Learn));

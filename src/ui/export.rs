@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bevy_egui::egui::{self, RichText};
 
-use super::style;
+use super::{number::Number, style};
 use crate::{
     io::export::{self, Dimensions, Export, Print, SETS, Size},
     model::session::Session,
@@ -142,10 +142,12 @@ impl ExportDialog {
             let Print { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
                 ui.label("Print");
-                ui.add(egui::DragValue::new(width).range(10.0..=2000.0).suffix(" mm")).on_hover_text("Longer side");
+                let side = Number::new("Longer side", "mm", 10.0..=2000.0);
+                side.drag_ui(ui, width, |field| field).on_hover_text("Longer side");
                 ui.label("wide, base of");
-                let thickness = egui::DragValue::new(base).range(0.5..=100.0).speed(0.1).suffix(" mm");
-                ui.add(thickness).on_hover_text("Thickness below the lowest ground");
+                let thickness = Number::new("Base", "mm", 0.5..=100.0);
+                let thickness = thickness.drag_ui(ui, base, |field| field.speed(0.1));
+                thickness.on_hover_text("Thickness below the lowest ground");
             });
         }
     }

@@ -6,7 +6,7 @@ use bevy::{prelude::*, window::FileDragAndDrop};
 use bevy_egui::egui::{self, Align2, RichText};
 use egui_file_dialog::{DialogState, FileDialog};
 
-use super::{export::ExportDialog, style};
+use super::{export::ExportDialog, number::Number, style};
 use crate::{
     io::{
         export, preset,
@@ -217,22 +217,26 @@ fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool>
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.resample, "Resample to");
                 ui.add_enabled_ui(import.resample, |ui| {
-                    ui.add(egui::DragValue::new(&mut import.size.0).range(32..=4096));
+                    Number::new("Width", "", 32..=4096).drag_ui(ui, &mut import.size.0, |field| field);
                     ui.label("×");
-                    ui.add(egui::DragValue::new(&mut import.size.1).range(32..=4096).suffix(" cells"));
+                    let height = Number::new("Height", "cells", 32..=4096);
+                    height.drag_ui(ui, &mut import.size.1, |field| field.suffix(" cells"));
                 });
             });
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.state_cell, "Side of a cell");
-                let field = egui::DragValue::new(&mut import.cell_size).range(0.001..=100_000.0).suffix(" m");
-                ui.add_enabled(import.state_cell, field);
+                ui.add_enabled_ui(import.state_cell, |ui| {
+                    let side = Number::new("Side of a cell", "m", 0.001..=100_000.0);
+                    side.drag_ui(ui, &mut import.cell_size, |field| field);
+                });
             });
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.state_range, "Heights from");
                 ui.add_enabled_ui(import.state_range, |ui| {
-                    ui.add(egui::DragValue::new(&mut import.range.0).suffix(" m"));
+                    let height = |name| Number::new(name, "m", f32::MIN..=f32::MAX);
+                    height("Lowest height").drag_ui(ui, &mut import.range.0, |field| field);
                     ui.label("to");
-                    ui.add(egui::DragValue::new(&mut import.range.1).suffix(" m"));
+                    height("Highest height").drag_ui(ui, &mut import.range.1, |field| field);
                 });
             });
         } else {

@@ -2,9 +2,9 @@
 
 use bevy_egui::egui::{self, RichText, Ui};
 
-use super::style;
+use super::{number::Number, style};
 use crate::{
-    params::{Group, Knob, Parameter, Value, title, walk},
+    params::{Group, Knob, Parameter, Value, choice_title, title, walk},
     runtime::{Command, EditCommand},
 };
 
@@ -74,7 +74,7 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
         if idle.is_some() {
             ui.multiply_opacity(0.4);
         }
-        let title = title(parameter.name);
+        let title = parameter.title();
         let text = if changed { RichText::new(&title).strong() } else { RichText::new(&title) };
         let size = egui::vec2(style::NAME_WIDTH, ui.spacing().interact_size.y);
         let name = ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Center), |ui| {
@@ -96,39 +96,27 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
     }
 }
 
-/// A number with three digits and a power of ten: 6e-5.
-fn in_powers_of_ten(number: f64) -> String {
-    let text = format!("{number:.2e}");
-    match text.split_once('e') {
-        Some((digits, power)) if digits.contains('.') => {
-            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
-        }
-        _ => text,
-    }
-}
-
 fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Response {
     let Knob { min, max, log, unit, .. } = parameter.knob;
     match value {
         Value::Number(number) => {
-            let suffix = if unit.is_empty() || unit.len() > 3 { String::new() } else { format!(" {unit}") };
-            let mut slider = egui::Slider::new(number, min..=max).logarithmic(log).suffix(suffix).max_decimals(4);
-            if parameter.whole {
-                slider = slider.integer();
-            } else if min > 0.0 && min < 1e-4 {
-                // Four decimals would make such numbers others.
-                slider = slider.max_decimals(9).custom_formatter(|number, _| in_powers_of_ten(number));
-            }
-            ui.add(slider)
+            // Four decimals would make such numbers others.
+            let tiny = !parameter.whole && min > 0.0 && min < 1e-4;
+            let title = parameter.title();
+            let field = Number::new(&title, unit, min..=max).in_powers(tiny);
+            field.slider_ui(ui, number, |slider| {
+                let slider = slider.logarithmic(log).max_decimals(if tiny { 9 } else { 4 });
+                if parameter.whole { slider.integer() } else { slider }
+            })
         }
         Value::Switch(on) => ui.checkbox(on, ""),
         Value::Choice(name) => {
             egui::ComboBox::from_id_salt(&parameter.path)
                 .width(style::CHOICE_WIDTH)
-                .selected_text(title(name))
+                .selected_text(choice_title(name))
                 .show_ui(ui, |ui| {
                     for choice in &parameter.choices {
-                        ui.selectable_value(name, choice.clone(), title(choice));
+                        ui.selectable_value(name, choice.clone(), choice_title(choice));
                     }
                 })
                 .response
@@ -148,7 +136,7 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
 fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
     if let Some((name, wanted)) = idle {
-        let named = |value: &str| if value == "true" { "on".to_owned() } else { title(value) };
+        let named = |value: &str| if value == "true" { "on".to_owned() } else { choice_title(value) };
         let wanted: Vec<String> = wanted.into_iter().map(named).collect();
         let text = format!("Does nothing now: \"{}\" would have to be {}.", title(name), wanted.join(" or "));
         ui.label(RichText::new(text).strong());
@@ -165,17 +153,5 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     ui.small(format!("{} · source: {}", parameter.path, knob.source));
     if parameter.value != *default {
         ui.small("Right-click to reset.");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_powers_of_ten;
-
-    #[test]
-    fn small_numbers_have_three_digits_and_a_power() {
-        for (number, text) in [(6e-5, "6e-5"), (1e-6, "1e-6"), (1.234e-3, "1.23e-3"), (0.01, "1e-2"), (0.0, "0e0")] {
-            assert_eq!(in_powers_of_ten(number), text);
-        }
     }
 }

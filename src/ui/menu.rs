@@ -7,7 +7,7 @@ use egui_phosphor::regular as icon;
 
 use super::{
     PanelState,
-    commands::{keys_text, menus, table},
+    commands::{Entry, keys_text, menus, table},
     style,
 };
 use crate::{
@@ -20,30 +20,21 @@ pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     egui::MenuBar::new().ui(ui, |ui| {
         for menu in menus() {
             ui.menu_button(menu, |ui| {
-                ui.set_min_width(style::MENU_WIDTH);
-                for entry in table().iter().filter(|entry| entry.menu == menu) {
-                    if entry.divided {
-                        ui.separator();
-                    }
-                    let (undo, redo) = state.history.next();
-                    let (title, enabled) = match (&entry.command, undo, redo) {
-                        (Command::Edit(EditCommand::Undo), Some(step), _)
-                        | (Command::Edit(EditCommand::Redo), _, Some(step)) => {
-                            (format!("{}: {step}", entry.title), true)
+                let entries: Vec<&Entry> = table().iter().filter(|entry| entry.menu == menu).collect();
+                // Entries of a group stand in a menu of their own.
+                scrolled_ui(ui, |ui| {
+                    for part in entries.chunk_by(|one, other| one.group == other.group) {
+                        match part[0].group {
+                            Some(group) => {
+                                let title = format!("{}  {group}", part[0].icon);
+                                ui.menu_button(title, |ui| {
+                                    scrolled_ui(ui, |ui| entries_ui(ui, part, state, &mut commands));
+                                });
+                            }
+                            None => entries_ui(ui, part, state, &mut commands),
                         }
-                        (Command::Edit(EditCommand::Undo | EditCommand::Redo), ..) => (entry.title.clone(), false),
-                        _ => (entry.title.clone(), true),
-                    };
-                    let text = format!("{}  {title}", entry.icon);
-                    let button = egui::Button::new(text).shortcut_text(keys_text(ui.ctx(), entry));
-                    if ui.add_enabled(enabled, button).on_hover_text(&entry.about).clicked() {
-                        commands.push(entry.command.clone());
-                        ui.close();
                     }
-                    if entry.command == WindowCommand::Ask(Dialog::Open) {
-                        commands.extend(recent_ui(ui, &state.preferences.remembered.recent));
-                    }
-                }
+                });
             });
         }
         // In a narrow window they are in the menu alone.
@@ -64,6 +55,43 @@ pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         });
     });
     commands
+}
+
+/// A menu that scrolls if it is taller than the window.
+fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
+    let window = ui.ctx().content_rect();
+    // Where it opens is not known yet when it is drawn for the first time.
+    let height = window.height() - style::MENU_MARGIN;
+    ui.set_max_height(height);
+    egui::ScrollArea::vertical().show(ui, |ui| {
+        ui.set_min_width(style::MENU_WIDTH);
+        contents(ui);
+    });
+}
+
+fn entries_ui(ui: &mut Ui, entries: &[&Entry], state: &PanelState<'_>, commands: &mut Vec<Command>) {
+    for entry in entries {
+        if entry.divided {
+            ui.separator();
+        }
+        let (undo, redo) = state.history.next();
+        let (title, enabled) = match (&entry.command, undo, redo) {
+            (Command::Edit(EditCommand::Undo), Some(step), _) | (Command::Edit(EditCommand::Redo), _, Some(step)) => {
+                (format!("{}: {step}", entry.title), true)
+            }
+            (Command::Edit(EditCommand::Undo | EditCommand::Redo), ..) => (entry.title.clone(), false),
+            _ => (entry.title.clone(), true),
+        };
+        let text = format!("{}  {title}", entry.icon);
+        let button = egui::Button::new(text).shortcut_text(keys_text(ui.ctx(), entry));
+        if ui.add_enabled(enabled, button).on_hover_text(&entry.about).clicked() {
+            commands.push(entry.command.clone());
+            ui.close();
+        }
+        if entry.command == WindowCommand::Ask(Dialog::Open) {
+            commands.extend(recent_ui(ui, &state.preferences.remembered.recent));
+        }
+    }
 }
 
 fn recent_ui(ui: &mut Ui, recent: &[PathBuf]) -> Option<Command> {

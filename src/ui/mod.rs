@@ -12,13 +12,16 @@ mod ledger;
 mod look;
 mod mask;
 mod menu;
+mod number;
 mod overlay;
 mod palette;
 pub mod panel;
 pub mod panels;
 mod process;
+mod readout;
 mod rivers;
 mod run;
+mod scenes;
 pub mod springs;
 mod statistics;
 mod style;
@@ -45,9 +48,9 @@ use bevy_egui::{
 
 use crate::{
     runtime::{
-        Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Overlay, Pane,
-        Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers, Shown, SourceMarks, Timing, Transport,
-        WindowCommand, Workspace,
+        BrushCommand, Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Jobs, Level, Live, Notices,
+        Overlay, Pane, Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers, ShowCommand, Shown,
+        SourceMarks, Timing, Transport, WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -99,6 +102,7 @@ impl Opened {
         let answers = state.document.asks
             || self.files.is_open()
             || self.windows.has(Pane::Palette)
+            || self.windows.has(Pane::Scenes)
             || self.memory.drag.is_some();
         if context.text_edit_focused() || answers {
             Keyboard::Typing
@@ -230,6 +234,9 @@ fn draw(
     let drags = opened.drags.take();
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
         asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, visible.0));
+        if visible.0 {
+            readout::readout_ui(&root, seen, &state);
+        }
         if panels {
             asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
@@ -243,6 +250,7 @@ fn draw(
     }
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context, state.live.chosen()));
+    asked.extend(number::said(&context));
     asked.extend(toasts::toasts_ui(&context, &state.notices, view));
     *keyboard = opened.keyboard(&context, &state);
     commands.write_batch(asked);
@@ -323,6 +331,7 @@ fn obey(
     live: Res<Live>,
     preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
+    (brushes, workspace): (Res<Brushes>, Res<Workspace>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     mut commands: Commands,
@@ -347,6 +356,22 @@ fn obey(
                 None => opened.files.ask(Dialog::SaveProject, session, &preferences),
             },
             WindowCommand::DragBrush(name) => opened.drags = Some(name),
+            WindowCommand::Leave => {
+                let full = windows.iter().any(|window| window.mode != WindowMode::Windowed);
+                let left: Command = if brushes.held.is_some() {
+                    BrushCommand::Cancel.into()
+                } else if !visible.0 {
+                    WindowCommand::ToggleUi.into()
+                } else if *workspace == Workspace::Present {
+                    ShowCommand::Workspace(Workspace::Sculpt).into()
+                } else if full && opened.memory.springs.placing.is_none() {
+                    WindowCommand::ToggleFullScreen.into()
+                } else {
+                    continue;
+                };
+                commands.write_message(left);
+            }
+            WindowCommand::Say(text) => drop(notices.tell(Level::Warning, text)),
             WindowCommand::CopyCommandLine => {
                 if let Ok(context) = contexts.ctx_mut() {
                     context.copy_text(session.command_line());

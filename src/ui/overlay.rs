@@ -103,7 +103,7 @@ fn number(value: f32) -> String {
 }
 
 /// A value of a legend; areas say their own unit.
-fn value_text(value: f32, unit: &str) -> String {
+pub(super) fn value_text(value: f32, unit: &str) -> String {
     if unit == "m²" { area(value.into()) } else { number(value) }
 }
 

@@ -119,8 +119,9 @@ fn guards_ui(ui: &mut Ui, process: &dyn AnyProcess) {
         .iter()
         .map(|(guard, acted)| format!("{}: {} So far {}×.", params::title(guard.name), guard.about, grouped(acted.all)))
         .collect();
-    let about = format!("What keeps the scheme sound did in the last tick.\n{}", about.join("\n"));
-    ui.label(RichText::new(acted.join(", ")).small().weak()).on_hover_text(about);
+    let about = format!("How often a limit that keeps the scheme sound acted in the last tick.\n{}", about.join("\n"));
+    let acted = format!("Limits: {}", acted.join(", "));
+    ui.label(RichText::new(acted).small().weak()).on_hover_text(about);
 }
 
 /// By what the mask multiplies a process's parameters.
@@ -148,7 +149,7 @@ fn factors_ui(ui: &mut Ui, slot: &Slot, fresh: &dyn AnyProcess) -> Changes {
 }
 
 /// 200000 as 200 000.
-fn grouped(number: u64) -> String {
+pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string().into_bytes();
     let groups: Vec<_> = digits.rchunks(3).rev().map(String::from_utf8_lossy).collect();
     groups.join(" ")

@@ -5,6 +5,7 @@ use egui_phosphor::regular as icon;
 
 use super::{
     Kept, PanelState,
+    number::Number,
     panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
 };
@@ -152,15 +153,17 @@ fn source_ui(ui: &mut Ui, source: &mut Source, cell_size: f32) {
     let mut number = |value: &mut f32, range: std::ops::RangeInclusive<f32>, unit: &str, name: &str, help: &str| {
         let mut shown = *value;
         let signed = *range.start() < 0.0;
-        let slider = egui::Slider::new(&mut shown, range).logarithmic(signed).smallest_positive(f64::from(1e-3 * most));
-        // A value beyond the range, from a scene file, stays until the person changes it.
-        let slider = slider.clamping(egui::SliderClamping::Edits);
-        if ui.add(slider.suffix(unit).text(name)).on_hover_text(help).changed() {
+        let response = Number::new(name, unit, range).slider_ui(ui, &mut shown, |slider| {
+            // A value beyond the range, from a scene file, stays until the person changes it.
+            let slider = slider.clamping(egui::SliderClamping::Edits).text(name);
+            slider.logarithmic(signed).smallest_positive(f64::from(1e-3 * most))
+        });
+        if response.on_hover_text(help).changed() {
             *value = shown;
         }
     };
-    number(&mut source.rate, -most..=most, " m³/s", "Rate", "Water that it gives; negative takes.");
-    number(&mut source.radius, 0.0..=20.0 * cell_size, " m", "Radius", "How far it reaches.");
+    number(&mut source.rate, -most..=most, "m³/s", "Rate", "Water that it gives; negative takes.");
+    number(&mut source.radius, 0.0..=20.0 * cell_size, "m", "Radius", "How far it reaches.");
 }
 
 /// What the changed list asks for.

@@ -18,6 +18,8 @@ pub const TIMELINE_MARGIN: f32 = 15.0;
 pub const TOOL_BAR_WIDTH: f32 = 50.0;
 pub const TOOL_BUTTON: f32 = 34.0;
 pub const MENU_WIDTH: f32 = 230.0;
+/// What a menu leaves free of the window's height.
+pub const MENU_MARGIN: f32 = 60.0;
 /// What the workspaces need in the menu bar.
 pub const WORKSPACES_WIDTH: f32 = 260.0;
 /// Lists to choose from: of numbers, of a parameter's values, of titles, of sizes.
@@ -33,6 +35,10 @@ pub const EXPORT_WIDTH: f32 = 520.0;
 pub const FILES_SIZE: [f32; 2] = [720.0, 420.0];
 pub const TOOLTIP_WIDTH: f32 = 320.0;
 pub const PALETTE_SIZE: [f32; 2] = [440.0, 320.0];
+/// The list of scenes, and in it a picture and the line below it.
+pub const SCENES_SIZE: [f32; 2] = [860.0, 600.0];
+pub const CARD_SIZE: [f32; 2] = [160.0, 100.0];
+pub const CARD_TITLE: f32 = 22.0;
 /// From the middle of the upper edge.
 pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
 /// The list of steps.

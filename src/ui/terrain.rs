@@ -6,6 +6,7 @@ use egui_phosphor::regular as icon;
 use super::{
     Kept, PanelState, commands,
     group::{group_ui, set},
+    number::Number,
     panel::{EVERYWHERE, Panel},
     style,
 };
@@ -26,7 +27,8 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     ui.horizontal(|ui| {
         let mut seed = session.simulation.seed();
         let label = ui.label("Seed");
-        let field = ui.add(egui::DragValue::new(&mut seed).speed(0.1)).labelled_by(label.id);
+        let field = Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut seed, |field| field.speed(0.1));
+        let field = field.labelled_by(label.id);
         if field.on_hover_text("The same seed gives the same terrain and the same rain, bit by bit.").changed() {
             commands.push(RunCommand::SetSeed(seed).into());
         }
@@ -68,8 +70,9 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         if ui.button("Spread sand").on_hover_text("Lays a sheet of this thickness on everything").clicked() {
             commands.push(EditCommand::SpreadSand(memory.sheet).into());
         }
-        let thickness = egui::DragValue::new(&mut memory.sheet).range(0.01..=100.0).speed(0.02).suffix(" m");
-        ui.add(thickness).on_hover_text("Thickness of the sheet");
+        let thickness = Number::new("Thickness", "m", 0.01..=100.0);
+        let thickness = thickness.drag_ui(ui, &mut memory.sheet, |field| field.speed(0.02));
+        thickness.on_hover_text("Thickness of the sheet");
         if ui.button("Remove all sand").clicked() {
             commands.push(EditCommand::RemoveSand.into());
         }
@@ -100,10 +103,12 @@ fn drainage_ui(ui: &mut Ui, state: &PanelState<'_>, limits: &mut Limits) -> Vec<
             asked.push(EditCommand::CarveOutlets(*limits).into());
         }
         ui.label("up to");
-        let length = egui::DragValue::new(&mut limits.length).range(1.0..=1e6).speed(10.0).max_decimals(0).suffix(" m");
-        ui.add(length).on_hover_text("Longest cut, along its way");
-        let depth = egui::DragValue::new(&mut limits.depth).range(0.1..=1e4).speed(0.5).max_decimals(1).suffix(" m");
-        ui.add(depth).on_hover_text("Deepest cut");
+        let length = Number::new("Longest cut", "m", 1.0..=1e6);
+        let length = length.drag_ui(ui, &mut limits.length, |field| field.speed(10.0).max_decimals(0));
+        length.on_hover_text("Longest cut, along its way");
+        let depth = Number::new("Deepest cut", "m", 0.1..=1e4);
+        let depth = depth.drag_ui(ui, &mut limits.depth, |field| field.speed(0.5).max_decimals(1));
+        depth.on_hover_text("Deepest cut");
     });
     asked
 }

@@ -5,6 +5,8 @@ use egui_phosphor::regular as icon;
 
 use super::{
     PanelState, commands,
+    number::Number,
+    process::grouped,
     style::{ACCENT, duration},
 };
 use crate::{
@@ -37,8 +39,9 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 ui.separator();
                 let mut speed = state.transport.speed;
                 let label = ui.label("Speed");
-                let slider = egui::Slider::new(&mut speed, SPEEDS).logarithmic(true).suffix("×").max_decimals(2);
-                let slider = ui.add(slider).labelled_by(label.id);
+                let slider = Number::new("Speed", "×", SPEEDS)
+                    .slider_ui(ui, &mut speed, |slider| slider.logarithmic(true).suffix("×").max_decimals(2));
+                let slider = slider.labelled_by(label.id);
                 if slider.on_hover_text("Ticks per second, as a multiple of 20.").changed() {
                     asked.push(RunCommand::SetSpeed(speed).into());
                 }
@@ -93,7 +96,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         format!("{moved:.2e} m³ moved, residual {share:+.0e}"),
     ]);
     if guards > 0 {
-        parts.push(format!("{guards} guards"));
+        parts.push(format!("limits acted {}×", grouped(guards)));
     }
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;

@@ -12,6 +12,8 @@ use crate::runtime::{Before, Command, RunCommand, ShowCommand, Workspace};
 
 /// Share of the view by which a key moves the divider.
 const KEY_STEP: f32 = 0.02;
+/// Seconds for which Present says how it is left.
+const HINT: f64 = 2.5;
 
 /// Draws the view's picture with what lies over it. Returns what is asked for.
 pub fn view_ui(
@@ -50,12 +52,16 @@ pub fn view_ui(
         Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE),
         Before::Split(share) => commands.extend(divider_ui(root, rect, state.live.ticks(), share)),
     }
+    // How to leave a presentation that was begun by mistake.
+    let (begun, now) = (root.id().with("present"), root.input(|input| input.time));
     if panels && *state.workspace == Workspace::Present {
-        // How to leave a presentation that was begun by mistake.
-        let back = "Present · F1 lists the keys · Ctrl+P finds everything";
-        if state.live.ticks() < 1 || !state.transport.playing {
+        let since = now - root.data_mut(|data| *data.get_temp_mut_or_insert_with(begun, || now));
+        if since < HINT || !state.transport.playing {
+            let back = "Esc leaves Present · F1 lists the keys · Ctrl+P finds everything";
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
         }
+    } else {
+        root.data_mut(|data| data.remove::<f64>(begun));
     }
     commands
 }

@@ -7,6 +7,7 @@ use super::{
     commands::{keys_text, menus, table},
     group::{group_ui, set},
     palette::{Palette, palette_ui},
+    scenes::{Scenes, scenes_ui},
     style,
     wind::{WindMap, map_ui},
 };
@@ -20,6 +21,7 @@ use crate::{
 pub struct Windows {
     open: Vec<Pane>,
     palette: Palette,
+    scenes: Scenes,
     map: WindMap,
 }
 
@@ -43,6 +45,7 @@ impl Windows {
         }
         match pane {
             Pane::Palette => self.palette = Palette::default(),
+            Pane::Scenes => self.scenes = Scenes::default(),
             Pane::WindMap => self.map = WindMap::default(),
             Pane::Help | Pane::About | Pane::Settings => {}
         }
@@ -59,6 +62,11 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             Pane::Palette => {
                 let chosen = palette_ui(context, &mut windows.palette);
                 open = chosen.is_none();
+                commands.extend(chosen);
+            }
+            Pane::Scenes => {
+                let chosen = scenes_ui(context, &mut windows.scenes, &mut open);
+                open &= chosen.is_none();
                 commands.extend(chosen);
             }
             Pane::Help => drop(centred("Keys and mouse").open(&mut open).show(context, help_ui)),

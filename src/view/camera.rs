@@ -7,7 +7,7 @@ use bevy::{
     anti_alias::fxaa::Fxaa,
     camera::{RenderTarget, visibility::RenderLayers},
     core_pipeline::tonemapping::Tonemapping,
-    input::mouse::MouseWheel,
+    input::{keyboard::KeyboardInput, mouse::MouseWheel},
     prelude::*,
     render::{
         render_resource::{TextureFormat, TextureUsages},
@@ -52,9 +52,9 @@ pub struct Viewpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turning {
     Still,
-    /// It turns until the first click anywhere.
+    /// It turns until the first key or click.
     Welcome,
-    /// It was told to turn, and turns until the first click on the view.
+    /// It was told to turn, and turns until the first click.
     Table,
 }
 
@@ -238,14 +238,15 @@ fn turn_slowly(
     mut camera: Single<&mut PanOrbitCamera>,
     buttons: Res<ButtonInput<MouseButton>>,
     mut wheel: MessageReader<MouseWheel>,
-    over_view: Res<PointerOverView>,
+    mut keys: MessageReader<KeyboardInput>,
     time: Res<Time>,
 ) {
-    let pointed = buttons.get_just_pressed().next().is_some() || wheel.read().next().is_some();
+    let pointed = buttons.get_just_pressed().next().is_some() || wheel.read().count() > 0;
+    let typed = keys.read().count() > 0;
     let touched = match viewpoint.turn {
         Turning::Still => return,
-        Turning::Welcome => pointed,
-        Turning::Table => pointed && over_view.0,
+        Turning::Welcome => pointed || typed,
+        Turning::Table => pointed,
     };
     if touched {
         viewpoint.turn = Turning::Still;

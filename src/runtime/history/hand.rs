@@ -126,7 +126,7 @@ impl History {
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            Change::Settings(..) => drop(step.change.back(live)),
+            change if change.is_beside_time() => drop(step.change.back(live)),
             Change::Touched(..) if is_here && is_now => drop(step.change.back(live)),
             _ => {
                 let place = self.keep_present(live);
@@ -159,8 +159,7 @@ impl History {
         let step = node.step.as_mut()?;
         let label = step.label.clone();
         match &step.change {
-            Change::Settings(..) if place.is_none() || follows => {
-                step.change.forward(live);
+            change if change.is_beside_time() && (place.is_none() || follows) && step.change.forward(live) => {
                 // Where time has run on, it is done once more, from here.
                 let again = Some((label.clone(), step.change.clone()));
                 if self.back.remove(&id) {

@@ -34,6 +34,15 @@ impl Change {
         matches!(self, Self::Settings(..) | Self::Touched(_, Some(_)))
     }
 
+    /// Whether it can be taken back and done again after time has run on, because time changes nothing of what it changed.
+    pub fn is_beside_time(&self) -> bool {
+        match self {
+            Self::Settings(..) => true,
+            Self::Touched(before, _) => before.iter().all(Patch::is_of_maps),
+            Self::Replaced => false,
+        }
+    }
+
     /// Takes it back: the sessions stand as it left them. Whether it was possible.
     pub fn back(&mut self, live: &mut Live) -> bool {
         match self {

@@ -28,7 +28,7 @@ use crate::{
 /// Takes over what finished jobs bring.
 pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: MessageWriter<Command>) {
     // Looked at every frame, changed rarely.
-    while let Some(Job { notice, handle, progress, saves, holds }) =
+    while let Some(Job { notice, handle, progress, saves, holds, opens }) =
         runtime.jobs.bypass_change_detection().take_finished()
     {
         notice.into_iter().for_each(|notice| runtime.notices.dismiss(notice));
@@ -36,6 +36,13 @@ pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: Mes
             runtime.put_back();
         }
         let failed = match handle.join() {
+            // Another work was chosen meanwhile, or none.
+            Ok(_) if opens && progress.is_cancelled() => {
+                if notice.is_some() {
+                    runtime.notices.tell(Level::Info, "Cancelled; all is as it was.");
+                }
+                None
+            }
             Ok(Ok(outcome)) => runtime.take_over(outcome, &mut commands).err().map(|error| format!("{error}.")),
             Ok(Err(_)) if progress.is_cancelled() => {
                 runtime.notices.tell(Level::Info, "Cancelled; all is as it was.");
@@ -81,6 +88,8 @@ impl Runtime<'_> {
         match outcome {
             JobOutcome::Sessions(label, sessions) => {
                 self.replace(label, Live::new(sessions), Keyframes::default(), true);
+                self.transport.playing = true;
+                self.stand_still_on_a_map();
             }
             JobOutcome::Project(path, project) => {
                 let Project { sessions, chosen, camera, timeline } = *project;
@@ -102,6 +111,7 @@ impl Runtime<'_> {
                 let session = on_heights(&path, options, map, self.live.chosen())?;
                 let label = Label::Loaded(Layer::Bedrock, name(&path));
                 self.replace(label, Live::new(vec![session]), Keyframes::default(), false);
+                self.stand_still_on_a_map();
             }
             JobOutcome::Map(layer, path, map, warnings) => {
                 let changed = self.with_map(layer, &path, &map, &warnings)?;
@@ -145,6 +155,15 @@ impl Runtime<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A map of the person's own is seen as it is before anything happens to it.
+    fn stand_still_on_a_map(&mut self) {
+        if self.live.chosen().is_a_map() {
+            self.transport.playing = false;
+            self.transport.due = 0.0;
+            self.notices.offer_play();
+        }
     }
 
     fn offer_folder(&mut self, text: String, folder: &Path) {

@@ -273,3 +273,26 @@ fn however_much_is_done_between_two_ticks_the_keyframes_stay() {
     run(&mut app, 1);
     assert!(before.len() >= 3 && before.iter().all(|mark| marks(&app).contains(mark)), "{before:?}");
 }
+
+#[test]
+fn a_painted_mask_is_taken_back_without_going_back_in_time() {
+    let mut app = app();
+    app.update();
+    run(&mut app, 3);
+    let masked = |app: &App| {
+        let terrain = &app.world().resource::<Live>().chosen().simulation.terrain;
+        terrain.layer(Layer::Mask).is_some_and(|mask| mask.iter().any(|value| *value > 0.0))
+    };
+    send(&mut app, EditCommand::InvertMask);
+    app.update();
+    assert!(masked(&app));
+    run(&mut app, 12);
+    let before = app.world().resource::<Live>().chosen().simulation.terrain.ground();
+    for (command, is_masked) in [(EditCommand::Undo, false), (EditCommand::Redo, true), (EditCommand::Undo, false)] {
+        send(&mut app, command);
+        app.update();
+        let live = app.world().resource::<Live>();
+        assert_eq!((live.ticks(), masked(&app)), (15, is_masked));
+        assert!(live.chosen().simulation.terrain.ground() == before, "the ground went back");
+    }
+}

@@ -24,6 +24,11 @@ impl Patch {
         self.tiles.is_empty()
     }
 
+    /// Whether it is of maps alone that no process changes: then it can be exchanged at any later time.
+    pub fn is_of_maps(&self) -> bool {
+        self.tiles.keys().all(|(layer, ..)| layer.row().matter == Matter::None && *layer != Layer::Softness)
+    }
+
     /// Memory that it takes.
     pub fn bytes(&self) -> usize {
         self.tiles.values().map(|cells| 4 * cells.len() + 64).sum()

@@ -27,14 +27,14 @@ pub enum DropletLaw {
 /// Parameters of the droplets.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Cured, or as the article prints it.
+    /// Improved, with known faults mended and no mass lost, or as the article prints it, faults included.
     #[reflect(@choice().source(D1))]
     pub mode: Mode,
     /// Which of the models moves the droplets.
     #[reflect(@choice().source("McDonald 2020 and 2023; Chiba 1998"))]
     pub law: DropletLaw,
     /// Droplets that rain down and run to their end in one tick. More is faster erosion per tick and longer ticks.
-    #[reflect(@knob(1.0..=1_000_000.0).unit("droplets").source(D1).log().main().grows())]
+    #[reflect(@knob(1.0..=1_000_000.0).title("Droplets per tick").unit("droplets").source(D1).log().main().grows())]
     pub per_tick: u32,
     /// Droplets after which the landscape counts as finished: the end of the progress bar, where the
     /// window pauses once.

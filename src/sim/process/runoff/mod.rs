@@ -48,7 +48,7 @@ pub enum Neighbours {
 /// Parameters of the runoff.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Cured, or as the paper prints it.
+    /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
     #[reflect(@choice().source("Musgrave et al. 1989"))]
     pub mode: Mode,
     /// With how many neighbours a cell exchanges water.

@@ -37,7 +37,7 @@ const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are ours";
 /// Parameters of the slumping.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Cured, or as the paper prints it.
+    /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
     /// Angle at which sand lies. Small makes flat fans, large steep cones.
@@ -52,14 +52,14 @@ pub struct Params {
     /// How much steeper hard rock stands than soft rock, as a slope. High keeps cliffs where the rock is hard.
     #[reflect(@knob(0.0..=1.0).symbol("Ka").source(TALUS).main())]
     pub talus_coefficient: f32,
-    /// Slope at which the softest rock stands; in the cured mode none is less steep than its own sand. High keeps all cliffs.
+    /// Slope at which the softest rock stands; in the improved mode none is less steep than its own sand. High keeps all cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
     /// Whether its time is set apart from that of the water. If it is not, a tick covers as much time as the water does, while that
     /// is on.
     #[reflect(@choice().source("ours"))]
     pub own_time: bool,
-    /// Time that a tick covers without water, or if it is set apart. The cured mode covers so much on land 256 m wide, and as much
+    /// Time that a tick covers without water, or if it is set apart. The improved mode covers so much on land 256 m wide, and as much
     /// more as the land is wider.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,

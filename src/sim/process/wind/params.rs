@@ -34,7 +34,7 @@ pub enum Spawn {
 /// Parameters of the wind.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Cured, or as published.
+    /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
     #[reflect(@choice().source(W1))]
     pub mode: Mode,
     /// Which of the two models moves the sand.
@@ -67,7 +67,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default"))]
     pub sides: u32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
-    #[reflect(@knob(1.0..=1_000_000.0).unit("grains").source(W2).log().main().grows().only("law=2020 or mode=published"))]
+    #[reflect(@knob(1.0..=1_000_000.0).title("Grains per tick").unit("grains").source(W2).log().main().grows().only("law=2020 or mode=published"))]
     pub per_tick: u32,
     /// Where grains start. As published, it is on the upwind borders.
     #[reflect(@choice().source("McDonald 2020 and 2023").only("law=2020 mode=default"))]

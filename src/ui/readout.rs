@@ -1,0 +1,75 @@
+//! What is under the pointer, in numbers.
+
+use bevy_egui::egui::{Align2, Rect, Ui, vec2};
+
+use super::{
+    PanelState,
+    overlay::value_text,
+    style::{DEEP_SHADE, shaded_text},
+};
+use crate::sim::{analysis::slope_at, quantity::Scale, terrain::Terrain};
+
+/// Water and sand thinner than this, in metres, are not told.
+const THIN: f32 = 1e-3;
+
+/// Writes the numbers of the cell under the pointer into the lower right corner of the view.
+pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
+    let Some(place) = state.pointed.0 else { return };
+    let terrain = &state.live.chosen().simulation.terrain;
+    let (x, y) = cell(terrain, place);
+    let mut text = text(terrain, x, y);
+    let overlay = &state.overlay;
+    if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(state.live.index()))
+        && quantity.scale() != Scale::Classes
+        && (values.width(), values.height()) == (terrain.width(), terrain.height())
+    {
+        let value = values.at(x, y);
+        let value = if quantity.scale() == Scale::Logarithmic { 10.0_f32.powf(value) } else { value };
+        let unit = if quantity.unit() == "m²" { "" } else { quantity.unit() };
+        let told = format!(" · {} {} {unit}", quantity.title().to_lowercase(), value_text(value, quantity.unit()));
+        text.push_str(told.trim_end());
+    }
+    let painter = root.painter().with_clip_rect(view);
+    let corner = view.right_bottom() - vec2(16.0, 14.0);
+    shaded_text(&painter, corner, Align2::RIGHT_BOTTOM, &text, 12.0, DEEP_SHADE);
+}
+
+/// The cell at a place, which is given as shares of the sides.
+fn cell(terrain: &Terrain, place: [f32; 2]) -> (usize, usize) {
+    let along = |share: f32, cells: usize| ((share * cells as f32) as usize).min(cells - 1);
+    (along(place[0], terrain.width()), along(place[1], terrain.height()))
+}
+
+/// Height, slope, and what lies on the rock.
+fn text(terrain: &Terrain, x: usize, y: usize) -> String {
+    let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
+    let height = terrain.bedrock.at(x, y) + sand;
+    let mut parts = vec![format!("{height:.1} m high"), format!("slope {:.0}°", slope_at(terrain, x, y))];
+    for (depth, name) in [(sand, "sand"), (water, "water")] {
+        if depth >= THIN {
+            parts.push(format!("{name} {depth:.2} m"));
+        }
+    }
+    parts.push(format!("softness {:.2}", terrain.softness.at(x, y)));
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::{grid::Grid, terrain::Edge};
+
+    #[test]
+    fn the_numbers_are_those_of_the_cell() {
+        // It rises by a metre with each column of a metre.
+        let mut terrain = Terrain::bare(Grid::from_fn(8, 4, |x, _| x as f32), 1.0, Edge::Open);
+        terrain.softness.fill(0.5);
+        let (x, y) = cell(&terrain, [0.5, 0.99]);
+        assert_eq!((x, y), (4, 3));
+        assert_eq!(text(&terrain, x, y), "4.0 m high · slope 45° · softness 0.50");
+        terrain.sand[y * 8 + x] = 0.25;
+        terrain.water[y * 8 + x] = 2.0;
+        assert!(text(&terrain, x, y).contains("sand 0.25 m · water 2.00 m"));
+        assert_eq!(cell(&terrain, [1.0, 1.0]), (7, 3));
+    }
+}

@@ -1,0 +1,128 @@
+//! The list of scenes: small pictures under headings, found by words.
+
+use bevy_egui::egui::{self, FontId, RichText, Sense, TextureHandle, TextureOptions, Ui};
+
+use super::style;
+use crate::{
+    io::{
+        picture_of,
+        scene::{BUILT_IN, GROUPS, Scene, THUMBNAILS},
+    },
+    model::origin::Options,
+    runtime::{Command, FileCommand},
+};
+
+/// A scene that can be chosen.
+struct Card {
+    name: &'static str,
+    scene: Scene,
+    picture: TextureHandle,
+}
+
+/// What was typed, and the scenes once they have been drawn.
+#[derive(Default)]
+pub struct Scenes {
+    typed: String,
+    cards: Vec<Card>,
+}
+
+/// Draws it. Returns what was chosen.
+pub fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<Command> {
+    let opened = scenes.cards.is_empty();
+    if opened {
+        scenes.cards = BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect();
+        // In the order in which they are shown, so that Enter opens the first one that is seen.
+        scenes.cards.sort_by_key(|card| GROUPS.iter().position(|group| *group == card.scene.group));
+    }
+    let mut chosen = None;
+    let size = (context.content_rect().size() - egui::Vec2::splat(80.0)).min(style::SCENES_SIZE.into());
+    style::dialog("Scenes").open(open).fixed_size(size).show(context, |ui| {
+        let field = egui::TextEdit::singleline(&mut scenes.typed).hint_text("Find: river, dunes, Musgrave…");
+        let field = ui.add(field.desired_width(f32::INFINITY));
+        if opened {
+            field.request_focus();
+        }
+        let words: Vec<String> = scenes.typed.to_lowercase().split_whitespace().map(ToOwned::to_owned).collect();
+        let found: Vec<&Card> = scenes.cards.iter().filter(|card| card.has(&words)).collect();
+        if !words.is_empty() && field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter)) {
+            chosen = found.first().map(|card| card.name);
+        }
+        egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            let has = |group: &&str| found.iter().any(|card| card.scene.group == **group);
+            for group in GROUPS.into_iter().filter(has) {
+                ui.add_space(4.0);
+                ui.label(RichText::new(group).strong());
+                ui.horizontal_wrapped(|ui| {
+                    for card in found.iter().filter(|card| card.scene.group == group) {
+                        if card.ui(ui).clicked() {
+                            chosen = Some(card.name);
+                        }
+                    }
+                });
+            }
+            if found.is_empty() {
+                ui.label(RichText::new("No scene has these words in its title or description.").weak());
+            }
+        });
+    });
+    chosen.map(|name| FileCommand::Open(name.to_owned(), Options::default()).into())
+}
+
+fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str), &[u8])) -> Card {
+    let (size, pixels) = picture_of(picture).unwrap_or_default();
+    let picture = egui::ColorImage::from_rgb(size, &pixels);
+    let picture = context.load_texture(name, picture, TextureOptions::LINEAR);
+    Card { name, scene: ron::from_str(text).unwrap_or_default(), picture }
+}
+
+impl Card {
+    /// Whether each of the words, in small letters, is said of the scene.
+    fn has(&self, words: &[String]) -> bool {
+        let Scene { title, group, about, .. } = &self.scene;
+        let said = format!("{} {title} {group} {about}", self.name).to_lowercase();
+        words.iter().all(|word| said.contains(word))
+    }
+
+    fn ui(&self, ui: &mut Ui) -> egui::Response {
+        let picture: egui::Vec2 = style::CARD_SIZE.into();
+        let size = picture + egui::vec2(0.0, style::CARD_TITLE);
+        let (place, response) = ui.allocate_exact_size(size, Sense::click());
+        let title = &self.scene.title;
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, title));
+        if ui.is_rect_visible(place) {
+            let whole = egui::Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
+            let at = egui::Rect::from_min_size(place.min, picture);
+            let painter = ui.painter().with_clip_rect(place.expand(3.0).intersect(ui.clip_rect()));
+            painter.image(self.picture.id(), at, whole, egui::Color32::WHITE);
+            let words = painter.layout_no_wrap(title.clone(), FontId::proportional(12.0), ui.visuals().text_color());
+            painter.galley(at.left_bottom() + egui::vec2(2.0, 3.0), words, ui.visuals().text_color());
+            if response.has_focus() || response.hovered() {
+                painter.rect_stroke(at, 3.0, style::FOCUS, egui::StrokeKind::Outside);
+            }
+        }
+        response.on_hover_text(&self.scene.about)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scene_has_a_heading_and_a_picture() {
+        let context = egui::Context::default();
+        let _ = context.run_ui(egui::RawInput::default(), |ui| {
+            let cards: Vec<Card> = BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(ui.ctx(), scene)).collect();
+            for card in &cards {
+                assert_eq!(card.picture.size(), [240, 150], "{}", card.name);
+                assert!(GROUPS.contains(&&*card.scene.group), "{}", card.name);
+            }
+            let found = |typed: &str| {
+                let words: Vec<String> = typed.split(' ').map(ToOwned::to_owned).collect();
+                cards.iter().filter(|card| card.has(&words)).map(|card| card.name).collect::<Vec<_>>()
+            };
+            assert_eq!(found("delta lake"), ["delta"]);
+            assert!(found("dunes").len() >= 5 && found("no such scene").is_empty());
+        });
+    }
+}
