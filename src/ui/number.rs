@@ -244,8 +244,9 @@ fn decimal(text: &str) -> Option<f64> {
         (1, 0) => Some('.'),
         (0, 1) => Some(','),
         (0, _) | (_, 0) => None,
-        _ if text.rfind('.') > text.rfind(',') => (points == 1).then_some('.'),
-        _ => (commas == 1).then_some(','),
+        _ if points == 1 && text.rfind('.') > text.rfind(',') => Some('.'),
+        _ if commas == 1 && text.rfind(',') > text.rfind('.') => Some(','),
+        _ => return None,
     };
     let plain: String = text
         .chars()
