@@ -18,7 +18,7 @@ use thalweg::{
         scene::{self, BUILT_IN},
     },
     model::{origin::Options, session::Session},
-    params::{Value, title, walk},
+    params::{Value, walk},
     runtime::{
         Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, Held, History, Jobs, Live, Notices,
         Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand, ShowCommand, Shown, SourceMarks,
