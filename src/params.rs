@@ -10,6 +10,40 @@ use std::{fmt, ops::RangeInclusive};
 
 use bevy_reflect::{PartialReflect, Reflect, ReflectMut, ReflectRef, TypeInfo, enums::DynamicEnum, structs::Struct};
 
+/// What a number is called besides itself.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Nothing else.
+    #[default]
+    None,
+    /// Of a wind that blows to so many degrees, clockwise from the right of the map: where it comes from, as meteorology has it.
+    Wind,
+    /// Of so many metres per second: millimetres per hour, as rain is told.
+    Rain,
+}
+
+/// The points of the compass, clockwise from the top of the map.
+const COMPASS: [&str; 16] =
+    ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"];
+
+impl Reading {
+    /// The same number in other words, if there are any.
+    pub fn of(self, number: f64) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Wind => {
+                let from = (number + 270.0).rem_euclid(360.0);
+                let point = COMPASS[(from / 22.5).round() as usize % COMPASS.len()];
+                Some(format!("from {point}, {:.0}°", from.round() % 360.0))
+            }
+            Self::Rain => {
+                let hourly = number * 3.6e6;
+                Some(if hourly < 10.0 { format!("{hourly:.1} mm/h") } else { format!("{hourly:.0} mm/h") })
+            }
+        }
+    }
+}
+
 /// Range, unit, symbol and source of a parameter. Built with [`knob`] or [`choice`] in a field's `#[reflect(@…)]`.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Knob {
@@ -35,6 +69,8 @@ pub struct Knob {
     /// True for a number of things on the whole map, such as droplets: with more cells there are more of them. Its default is
     /// stated for [`STATED_CELLS`].
     pub grows: bool,
+    /// What the number is called besides itself.
+    pub reading: Reading,
 }
 
 /// Side of the map, in cells, for which defaults are stated that depend on its number of cells.
@@ -45,7 +81,19 @@ pub const STATED_CELLS: f64 = STATED_SIDE * STATED_SIDE;
 /// A number between two bounds, both included.
 pub const fn knob(range: RangeInclusive<f64>) -> Knob {
     let (min, max) = (*range.start(), *range.end());
-    Knob { title: "", min, max, unit: "", symbol: "", source: "", log: false, main: false, only: "", grows: false }
+    Knob {
+        title: "",
+        min,
+        max,
+        unit: "",
+        symbol: "",
+        source: "",
+        log: false,
+        main: false,
+        only: "",
+        grows: false,
+        reading: Reading::None,
+    }
 }
 
 /// A switch or a choice among the variants of an enum: it has no range.
@@ -99,6 +147,12 @@ impl Knob {
     /// Grows with the number of cells.
     pub const fn grows(mut self) -> Self {
         self.grows = true;
+        self
+    }
+
+    /// Is also told in other words.
+    pub const fn reads(mut self, reading: Reading) -> Self {
+        self.reading = reading;
         self
     }
 

@@ -98,15 +98,18 @@ pub struct Settings {
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
     /// Minutes of work that a crash may cost: work is kept so often. A small number keeps the disk busy; 0 keeps nothing.
-    #[reflect(@knob(0.0..=60.0).unit("min").source("ours"))]
+    #[reflect(@knob(0.0..=60.0).unit("min").source("ours").main())]
     pub autosave: f32,
     /// Memory that the program may take. What needs more is refused before it begins; 0 allows half of what the machine has.
     /// Too much slows down the whole machine.
-    #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours"))]
+    #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours").main())]
     pub memory: f32,
-    /// Write the timeline into projects too, so that one can still go back after opening them. The files become many times
-    /// larger.
-    #[reflect(@choice().source("ours"))]
+    /// Memory for undo and the timeline. Beyond it, states along the run are thinned out and the oldest steps go.
+    #[reflect(@knob(0.05..=64.0).unit("GB").source("ours").log().main())]
+    pub undo_memory: f32,
+    /// Write the timeline into projects too, so that one can still go back after opening them. What was saved says how large it is.
+    /// Off, the files are many times smaller, and one can only go on.
+    #[reflect(@choice().source("ours").main())]
     pub save_timeline: bool,
 }
 
@@ -125,7 +128,8 @@ impl Default for Settings {
             vsync: true,
             autosave: 5.0,
             memory: 0.0,
-            save_timeline: false,
+            undo_memory: 0.5,
+            save_timeline: true,
         }
     }
 }
@@ -148,6 +152,11 @@ impl Settings {
     /// What the program may take of the machine's memory, if something was chosen.
     pub fn budget(&self) -> Option<Budget> {
         (self.memory > 0.0).then(|| Budget::of((f64::from(self.memory) * 1e9) as u64))
+    }
+
+    /// What undo and the timeline may take, in bytes.
+    pub fn undo_bytes(&self) -> usize {
+        (f64::from(self.undo_memory) * 1e9) as usize
     }
 
     /// Whether the picture is to be drawn fast rather than well.

@@ -12,10 +12,10 @@ use super::{
     graphics::{add_engine, find_adapter, find_display},
 };
 use crate::{
-    io::{self, project::Project, scene::DEFAULT},
+    io::{project::Project, scene::DEFAULT},
     log,
     model::session::Session,
-    runtime::{Brushes, Command, Document, History, Level, Live, Notices, Preferences, Transport, ViewCommand},
+    runtime::{Ahead, Brushes, Command, Document, History, Level, Live, Notices, Preferences, Transport, ViewCommand},
     settings::autosave_folder,
 };
 
@@ -42,7 +42,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     add_engine(&mut app, DefaultPlugins.set(window).set(log::plugin()))?;
     log::report_panics();
     // The first picture is as fine as the machine can draw it.
-    prepare(&mut sessions, !software && file.is_none());
+    refine(&mut sessions, !software && file.is_none());
     let mut notices = Notices::default();
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
@@ -59,6 +59,8 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     }
     if file.is_some() || is_a_map {
         app.insert_resource(Transport::paused());
+    } else {
+        app.world_mut().resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>()));
     }
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);
@@ -74,14 +76,13 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes sessions ready to be seen; the first scene larger, if the machine can draw it.
-fn prepare(sessions: &mut [Session], larger: bool) {
+/// Makes the first scene larger, if the machine can draw it.
+fn refine(sessions: &mut [Session], larger: bool) {
     for session in sessions {
         if larger && session.origin.input == DEFAULT {
             session.resize(FIRST_SIDE);
             session.restart(session.simulation.seed());
         }
-        session.prepare(&io::JobProgress::default());
     }
 }
 

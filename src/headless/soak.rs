@@ -10,7 +10,6 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use super::{Failure, interrupted, print, setup::tick};
 use crate::{
     io::{
-        JobProgress,
         scene::{self, BUILT_IN},
         watch::{Next, Watch, Watched},
     },
@@ -72,7 +71,9 @@ impl Soak {
 
 fn open(scene: &str) -> Result<Vec<Session>, Failure> {
     let mut sessions = scene::open(scene, &Options::default())?;
-    sessions.iter_mut().for_each(|session| session.prepare(&JobProgress::default()));
+    for session in &mut sessions {
+        (0..session.shown_from).for_each(|_| session.simulation.tick());
+    }
     Ok(sessions)
 }
 

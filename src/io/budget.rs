@@ -51,6 +51,11 @@ impl Budget {
         SAID[by as usize].store(budget.map_or(0, |budget| budget.0), Ordering::Relaxed);
     }
 
+    /// What the program has in use now.
+    pub fn in_use() -> Self {
+        Self(in_use() as u64)
+    }
+
     /// Asks for memory, in bytes, on behalf of the file or scene that needs it. If there is not so much left, that is an error of the
     /// input: a smaller one would be right.
     pub fn ask(self, path: &Path, bytes: u64) -> Result<(), Error> {
@@ -74,7 +79,11 @@ impl Budget {
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0 as f64;
-        if bytes >= 1e9 { write!(f, "{:.1} GB", bytes / 1e9) } else { write!(f, "{:.0} MB", bytes / 1e6) }
+        match bytes {
+            1e9.. => write!(f, "{:.1} GB", bytes / 1e9),
+            1e6.. => write!(f, "{:.0} MB", bytes / 1e6),
+            _ => write!(f, "{:.0} kB", bytes / 1e3),
+        }
     }
 }
 

@@ -121,7 +121,7 @@ pub fn read_layer(path: &Path, size: (usize, usize), layer: Layer) -> Result<(Gr
 }
 
 impl Session {
-    /// A map that starts as bare dry bedrock under the defaults, with droplets on.
+    /// A map that starts as bare dry bedrock, with droplets on, drawn so that its relief can be read.
     ///
     /// # Errors
     /// It needs more memory than may be used.
@@ -131,6 +131,7 @@ impl Session {
         session.enable(&["droplets"]);
         Budget::present().ask(Path::new(&session.origin.input), session.wanted())?;
         session.restart(1);
+        session.suit_look_to_relief();
         session.note_defaults();
         Ok(session)
     }

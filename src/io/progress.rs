@@ -5,8 +5,6 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
-use crate::model::session::Session;
-
 /// The share of some work that is done, from 0 to 1, and whether the work is still wanted. Clones share both. Where nothing watches
 /// the work, it gets a new one.
 #[derive(Clone, Debug, Default)]
@@ -38,18 +36,5 @@ impl PartialEq for JobProgress {
     /// The same work, not the same share.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Session {
-    /// Runs the ticks that have run when a window first shows the scene.
-    pub fn prepare(&mut self, progress: &JobProgress) {
-        for tick in 0..self.shown_from {
-            if progress.is_cancelled() {
-                return;
-            }
-            self.simulation.tick();
-            progress.done(tick as usize + 1, self.shown_from as usize);
-        }
     }
 }

@@ -5,6 +5,7 @@
 pub mod command_line;
 pub mod origin;
 pub mod packed;
+mod relief;
 pub mod session;
 mod shaped;
 pub mod state;

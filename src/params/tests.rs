@@ -59,3 +59,21 @@ fn bad_values_change_nothing_and_say_what_would_be_right() {
     }
     assert_eq!(group, sample());
 }
+
+#[test]
+fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
+    for (to, from) in [
+        (0.0, "W, 270°"),
+        (90.0, "N, 0°"),
+        (180.0, "E, 90°"),
+        (270.0, "S, 180°"),
+        (360.0, "W, 270°"),
+        (45.0, "NW, 315°"),
+    ] {
+        assert_eq!(Reading::Wind.of(to), Some(format!("from {from}")));
+    }
+    assert_eq!(Reading::Wind.of(89.9), Some("from N, 0°".to_owned()));
+    assert_eq!(Reading::Rain.of(0.002).as_deref(), Some("7200 mm/h"));
+    assert_eq!(Reading::Rain.of(1e-6).as_deref(), Some("3.6 mm/h"));
+    assert_eq!(Reading::None.of(1.0), None);
+}

@@ -40,6 +40,8 @@ pub struct Channels {
     pub maps: Maps,
     /// Those of the starts, while they are seen.
     pub starts: Maps,
+    /// The levels of the lakes of each run: see [`Drawn::lakes`]. They follow what is found, so that few tiles of them change.
+    lakes: Vec<Option<Grid>>,
     /// What was asked last, and what the rivers of the starts were last found for.
     asked: Option<Question>,
     starts_of: Option<Question>,
@@ -57,10 +59,19 @@ impl Channels {
 
     /// The levels of the lakes of a run: see [`Drawn::lakes`].
     pub fn lakes(&self, run: usize) -> Option<&Grid> {
-        self.maps.get(run)?.as_ref()?.lakes.as_ref()
+        self.lakes.get(run)?.as_ref()
     }
 
     fn take(&mut self, [maps, starts]: [Maps; 2]) {
+        self.lakes.resize(maps.len(), None);
+        for (lakes, map) in self.lakes.iter_mut().zip(&maps) {
+            let found = map.as_ref().and_then(|map| map.lakes.as_ref());
+            let size = |lakes: &Grid| (lakes.width(), lakes.height());
+            match (&mut *lakes, found) {
+                (Some(lakes), Some(found)) if size(lakes) == size(found) => lakes.follow(found),
+                _ => *lakes = found.cloned(),
+            }
+        }
         self.maps = maps;
         if !starts.is_empty() {
             self.starts = starts;
@@ -110,7 +121,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
     quiet.asked = Some(question.clone());
     if !question.params.iter().any(|params| params.shown) {
         if quiet.maps.iter().chain(&quiet.starts).any(Option::is_some) {
-            (channels.maps, channels.starts) = (Vec::new(), Vec::new());
+            (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
         }
         channels.bypass_change_detection().starts_of = None;
         return;

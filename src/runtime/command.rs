@@ -205,6 +205,8 @@ pub enum ShowCommand {
     ToggleArrows,
     /// The water, or the bed without it.
     ToggleWater,
+    /// A small picture of a place of the history.
+    Picture(u64),
     /// Other panels.
     Workspace(Workspace),
 }

@@ -12,7 +12,7 @@ use bevy::prelude::*;
 use super::{FileCommand, Label, Level, Live, Notices};
 use crate::{
     io::{
-        Error, JobProgress,
+        Budget, Error, JobProgress,
         export::{self, Dimensions, Export, Subject},
         heightmap, output,
         project::{self, Project},
@@ -64,8 +64,8 @@ pub(super) enum JobOutcome {
     Stamp(String, Grid),
     /// A project that replaces the present sessions, and its file.
     Project(PathBuf, Box<Project>),
-    /// The work of this number was saved as it was after so many changes and ticks.
-    Saved(PathBuf, (u64, u64), u64),
+    /// The work of this number was saved as it was after so many changes and ticks. The text says how large it is.
+    Saved(PathBuf, (u64, u64), u64, String),
     /// The work was kept as it was after so many changes and ticks. No message tells of it.
     Kept((u64, u64)),
     /// So many files were written into a folder.
@@ -200,8 +200,7 @@ impl Task {
                 Ok(JobOutcome::Project(path, Box::new(project)))
             }
             Self::Open(input, options) => {
-                let mut sessions = scene::open(&input, &options)?;
-                sessions.iter_mut().for_each(|session| session.prepare(progress));
+                let sessions = scene::open(&input, &options)?;
                 Ok(JobOutcome::Sessions(Label::Opened(title(&input)), sessions))
             }
             Self::Load(Layer::Bedrock, path, options, _) => {
@@ -241,7 +240,16 @@ impl Task {
             }
             Self::SaveProject(path, mut project, now, work) => {
                 save(&mut project, &path, progress)?;
-                Ok(JobOutcome::Saved(path, now, work))
+                let timeline = Budget::of(project.timeline.bytes());
+                let size = std::fs::metadata(&path).ok().map(|file| Budget::of(file.len()));
+                let size = match (size, project.timeline.frames.len()) {
+                    (None, _) => String::new(),
+                    (Some(size), 0) => format!(": {size}"),
+                    (Some(size), states) => {
+                        format!(": {size}, of which {timeline} are the {states} states of the timeline")
+                    }
+                };
+                Ok(JobOutcome::Saved(path, now, work, size))
             }
             Self::Keep(path, mut project, now) => {
                 save(&mut project, &path, progress)?;

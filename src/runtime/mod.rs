@@ -1,6 +1,7 @@
 //! The simulation in the app: the shared sessions, one system per process, a frame budget, and the commands that change
 //! them.
 
+mod ahead;
 pub mod amount;
 mod brush;
 mod channels;
@@ -27,6 +28,7 @@ use std::{
 use bevy::prelude::*;
 
 pub use self::{
+    ahead::Ahead,
     brush::{BrushCursor, BrushRing, Brushes, Held, Touch},
     channels::Channels,
     command::{
@@ -34,7 +36,7 @@ pub use self::{
         WindowCommand, Workspace,
     },
     document::{Document, Eye},
-    history::{BUDGET, History, HistoryRow, Mark},
+    history::{History, HistoryPicture, HistoryRow, Mark},
     jobs::Jobs,
     label::Label,
     notice::{Level, Notice, Notices},
@@ -312,6 +314,7 @@ impl Transport {
 /// Adds everything but the sessions themselves.
 pub fn plugin(app: &mut App) {
     app.init_resource::<Transport>()
+        .init_resource::<Ahead>()
         .insert_resource(FrameBudget(Duration::from_millis(12)))
         .insert_resource(Deadline(Instant::now()))
         .insert_resource(Revision { state: 1, start: 1 })
@@ -356,12 +359,14 @@ pub fn plugin(app: &mut App) {
                         history::follow_button,
                         ticks::run_due,
                         ticks::run_due_stage,
+                        ahead::follow,
                         fault::stop_broken,
                         history::follow,
                         record::sample,
                     )
                         .chain()
                         .run_if(works_in_place),
+                    history::draw_wanted,
                     rivers::study,
                     channels::follow,
                     overlay::follow_ticks,

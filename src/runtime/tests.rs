@@ -38,6 +38,47 @@ fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
 }
 
 #[test]
+fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
+    let begin = |app: &mut App| {
+        let world = app.world_mut();
+        world.resource_mut::<Live>().all_mut()[0].shown_from = 40;
+        world.resource_mut::<Transport>().playing = true;
+        world.resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>()));
+    };
+    let ticks = |app: &App| app.world().resource::<Live>().ticks();
+    // So slow that without it no second tick would be due.
+    let slowly = || {
+        let mut app = app();
+        app.insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_micros(10)));
+        begin(&mut app);
+        app
+    };
+    let mut app = slowly();
+    for _ in 0..200 {
+        app.update();
+    }
+    assert_eq!(ticks(&app), 40);
+    let mut plain = self::app();
+    let mut live = plain.world_mut().resource_mut::<Live>();
+    (0..40).for_each(|_| live.all_mut()[0].simulation.tick());
+    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    assert!(terrain(&app) == terrain(&plain), "it ran otherwise");
+    // A pause ends it, and so does another work.
+    let mut paused = slowly();
+    paused.insert_resource(FrameBudget(Duration::from_nanos(1)));
+    while ticks(&paused) < 5 {
+        paused.update();
+    }
+    for _ in 0..2 {
+        send(&mut paused, RunCommand::TogglePlay);
+        paused.update();
+    }
+    let stopped = ticks(&paused);
+    update_until_quiet(&mut paused);
+    assert!(ticks(&paused) <= stopped + 1 && stopped < 40, "{stopped} and then {}", ticks(&paused));
+}
+
+#[test]
 fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
     let (mut whole, mut slow) = (app(), app());
     slow.insert_resource(FrameBudget(Duration::from_nanos(1)));

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
 use super::{
-    Deadline, FrameBudget, History, Level, Live, Notices, Revision, RunCommand, SimSystems, TICKS_PER_SECOND, Timing,
-    Transport, smoothed,
+    Ahead, Deadline, FrameBudget, History, Level, Live, Notices, Revision, RunCommand, SimSystems, TICKS_PER_SECOND,
+    Timing, Transport, smoothed,
 };
 use crate::{model::session::Session, sim::process::catalogue};
 
@@ -44,9 +44,16 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// Says how long brush and ticks may work in this frame.
-fn set_deadline(budget: Res<FrameBudget>, time: Res<Time>, mut deadline: ResMut<Deadline>) {
-    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame.
-    let fair = Duration::from_secs_f64(time.delta_secs_f64().min(0.4) * 0.25);
+fn set_deadline(
+    budget: Res<FrameBudget>,
+    time: Res<Time>,
+    (ahead, live, transport): (Res<Ahead>, Res<Live>, Res<Transport>),
+    mut deadline: ResMut<Deadline>,
+) {
+    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame; most of it on the way to
+    // the tick that is to be seen.
+    let share = if ahead.runs(&live, &transport) { 0.6 } else { 0.25 };
+    let fair = Duration::from_secs_f64(time.delta_secs_f64().min(0.4) * share);
     deadline.0 = Instant::now() + budget.0.max(fair);
 }
 
@@ -87,7 +94,11 @@ pub(super) fn run_due(world: &mut World) {
         transport.due = (transport.due + elapsed * rate).min((rate * 0.1).max(1.0));
     }
     // A begun tick is finished in any case; another one begins if it is due and the brush does not wait.
-    while !world.resource::<Live>().rests() || (transport.due >= 1.0 && !transport.brush_waits) {
+    let due = |world: &World, transport: &Transport| {
+        let ahead = || world.resource::<Ahead>().runs(world.resource::<Live>(), transport);
+        !transport.brush_waits && (transport.due >= 1.0 || ahead())
+    };
+    while !world.resource::<Live>().rests() || due(world, &transport) {
         let pass = Instant::now();
         world.run_schedule(SimTick);
         let live = world.resource::<Live>();

@@ -111,6 +111,28 @@ impl Grid {
         &mut self.cells
     }
 
+    /// Becomes what another one of its size is. Tiles in which nothing differs stay unchanged.
+    ///
+    /// # Panics
+    /// If the other has another size.
+    pub fn follow(&mut self, other: &Self) {
+        assert_eq!((self.width, self.height), (other.width, other.height), "both maps have the same cells");
+        let (width, tiling) = (self.width, Tiling::new(self.width, self.height));
+        let rows = |tile: usize| {
+            let [columns, rows] = tiling.cells(tile);
+            rows.map(move |y| y * width + columns.start..y * width + columns.end)
+        };
+        let differs = |&tile: &usize| rows(tile).any(|row| self.cells[row.clone()] != other.cells[row]);
+        let changed: Vec<usize> = (0..tiling.count()).filter(differs).collect();
+        if changed.is_empty() {
+            return;
+        }
+        let cells = self.change_in(&changed);
+        for row in changed.into_iter().flat_map(rows) {
+            cells[row.clone()].copy_from_slice(&other.cells[row]);
+        }
+    }
+
     /// The tiles that have changed since it was what it held then, in order; `None` if all may have.
     pub fn changed_since(&self, then: Edition) -> Option<impl Iterator<Item = usize> + '_> {
         if then.grid == self.edition.grid { self.marks.since(then.changes) } else { None }
@@ -260,6 +282,23 @@ mod tests {
         assert_eq!((tiles(&grid, second), tiles(&grid, third)), (None, Some(vec![])));
         grid.change_in(&[0])[0] = 2.0;
         assert_eq!((tiles(&grid, second), tiles(&grid, third)), (None, Some(vec![0])));
+    }
+
+    #[test]
+    fn a_map_that_follows_another_changes_where_it_differs_and_nowhere_else() {
+        let mut grid = Grid::from_fn(41, 19, |x, y| (x * y) as f32);
+        let mut other = grid.clone();
+        let first = grid.edition();
+        grid.follow(&other);
+        assert_eq!(grid.edition(), first);
+        for (x, y) in [(0, 0), (40, 18), (9, 9)] {
+            let cell = other.index(x, y);
+            other[cell] = f32::NEG_INFINITY;
+        }
+        grid.follow(&other);
+        let changed = grid.changed_since(first).expect("parts alone have changed");
+        assert_eq!(changed.collect::<Vec<_>>(), [0, 7, 17]);
+        assert!(grid == other);
     }
 
     #[test]

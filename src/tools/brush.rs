@@ -14,7 +14,7 @@ use crate::{
         Revision, Touch, Transport,
     },
     sim::{
-        edit::{Brush, Dab, Patch, Stroke, Tool},
+        edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
         terrain::Terrain,
     },
 };
@@ -49,8 +49,8 @@ struct OpenStroke {
     /// Where it began and where it is, as shares of the map.
     from: [f32; 2],
     place: [f32; 2],
-    /// Where the next dabs fall, and the height under the first, in every session.
-    ways: Vec<(Stroke, f32)>,
+    /// Where the next dabs fall, the height under the first, and what they have lifted, in every session.
+    ways: Vec<(Stroke, f32, Growth)>,
 }
 
 /// Column and row, between cell centres, of a place given in shares of the map.
@@ -63,7 +63,7 @@ impl OpenStroke {
         let way = |session: &Session| {
             let terrain = &session.simulation.terrain;
             let [x, y] = cell(terrain, place);
-            (Stroke::new([x, y]), terrain.ground_between(x, y))
+            (Stroke::new([x, y]), terrain.ground_between(x, y), Growth::default())
         };
         let ways = live.all().iter().map(way).collect();
         Self { number, tool, brush: brushes.of(tool).clone(), inverted, from: place, place, ways }
@@ -83,21 +83,27 @@ impl OpenStroke {
         if self.tool == Tool::Slope {
             return;
         }
-        let mut kept = history.stroke();
-        for (index, (session, (stroke, level))) in live.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
+        let (symmetry, mut kept) = (self.symmetry(), history.stroke());
+        for (index, (session, (stroke, level, growth))) in live.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
             let simulation = &mut session.simulation;
             let at = cell(&simulation.terrain, place);
             let dabs = if first { vec![at] } else { stroke.go(at, seconds, &self.brush, &simulation.terrain) };
             // A stroke that the simulation has run on from is taken back as a whole state.
             let mut unkept = Patch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
-            for place in dabs {
+            let size = (simulation.terrain.width(), simulation.terrain.height());
+            for place in dabs.into_iter().flat_map(|place| symmetry.places(place, size)) {
                 let dab = Dab { place, inverted: self.inverted, level: *level };
-                simulation.dab(self.tool, &self.brush, dab, Some(&brushes.stamp.0), patch);
+                simulation.dab_in_stroke((self.tool, &self.brush), dab, Some(&brushes.stamp.0), (patch, growth));
                 // Rain and mask are kept apart from the layers.
                 session.origin.edited |= !matches!(self.tool, Tool::Rain | Tool::Mask);
             }
         }
+    }
+
+    /// Where else the stroke is made.
+    fn symmetry(&self) -> Symmetry {
+        if self.tool.has("symmetry") { self.brush.symmetry } else { Symmetry::Off }
     }
 
     /// Makes the ramp, if that is what the stroke was for.
@@ -107,10 +113,12 @@ impl OpenStroke {
         }
         let mut kept = history.stroke();
         for (index, session) in live.all_mut().iter_mut().enumerate() {
-            let ends = [self.from, self.place].map(|place| cell(&session.simulation.terrain, place));
+            let terrain = &session.simulation.terrain;
+            let size = (terrain.width(), terrain.height());
+            let [from, to] = [self.from, self.place].map(|place| self.symmetry().places(cell(terrain, place), size));
             let mut unkept = Patch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
-            session.simulation.ramp(&self.brush, ends, patch);
+            from.zip(to).for_each(|(from, to)| session.simulation.ramp(&self.brush, [from, to], patch));
             session.origin.edited = true;
         }
     }

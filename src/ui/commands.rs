@@ -51,6 +51,51 @@ pub struct Entry {
     pub group: Option<&'static str>,
 }
 
+/// What else people call a command: its title, and the words by which the palette finds it too.
+const OTHER_NAMES: [(&str, &str); 34] = [
+    ("Open…", "load file project scene heightmap dem"),
+    ("Save", "store write keep project"),
+    ("Export…", "save as image mesh unity unreal godot blender gis stl obj glb texture"),
+    ("Save heights as…", "export heightmap dem geotiff exr raw"),
+    ("Copy command line", "script terminal batch headless"),
+    ("Settings…", "preferences options theme dark light quality memory autosave language scale zoom"),
+    ("Quit", "exit close leave"),
+    ("Undo", "back revert"),
+    ("Redo", "again forward"),
+    ("Spread a metre of sand", "add cover dust"),
+    ("Dry everything", "drain remove water empty"),
+    ("Carve outlets", "breach depressions pits sinks"),
+    ("Fill lakes", "flood ponds basins"),
+    ("Fill rivers", "streams water flow discharge"),
+    ("Larger brush", "bigger size"),
+    ("Smaller brush", "size"),
+    ("Cancel or leave", "escape exit fullscreen back"),
+    ("All scenes…", "examples presets gallery thumbnails new"),
+    ("Play or pause", "start stop run simulate"),
+    ("One tick", "step frame forward"),
+    ("One stage", "step substep slow motion"),
+    ("Restart", "reset begin rewind"),
+    ("New seed", "random shuffle another"),
+    ("Grow a range", "mountains uplift landscape evolution"),
+    ("Frame all", "zoom extents reset camera view fit"),
+    ("Turntable", "rotate orbit spin camera film"),
+    ("Split start and present", "compare before after"),
+    ("Water", "hide show ocean sea"),
+    ("Flow arrows", "vectors velocity"),
+    ("Present workspace", "presentation slideshow"),
+    ("Panels", "hide ui interface sidebar"),
+    ("Full screen", "fullscreen maximise window"),
+    ("Take picture", "save picture screenshot image photo render png"),
+    ("Keys and mouse", "shortcuts help hotkeys keyboard controls manual"),
+];
+
+impl Entry {
+    /// What else people call it.
+    pub fn other_names(&self) -> &'static str {
+        OTHER_NAMES.iter().find(|(title, _)| *title == self.title).map_or("", |(_, names)| names)
+    }
+}
+
 const NONE: Modifiers = Modifiers::NONE;
 const SHIFT: Modifiers = Modifiers::SHIFT;
 const CTRL: Modifiers = Modifiers::COMMAND;
@@ -258,8 +303,13 @@ pub fn asked_by(modifiers: Modifiers, key: Key) -> Option<&'static Command> {
 }
 
 pub fn keys_text(context: &egui::Context, entry: &Entry) -> String {
-    let texts: Vec<String> = entry.keys.iter().map(|keys| context.format_shortcut(keys)).collect();
-    texts.join(" or ")
+    let text = |keys: &KeyboardShortcut| {
+        let text = context.format_shortcut(keys);
+        // What stands on the key, not its name.
+        let sign = keys.logical_key.symbol_or_name();
+        text.strip_suffix(keys.logical_key.name()).map(|held| format!("{held}{sign}")).unwrap_or(text)
+    };
+    entry.keys.iter().map(text).collect::<Vec<_>>().join(" or ")
 }
 
 #[cfg(test)]
@@ -281,5 +331,24 @@ mod tests {
         titles.dedup();
         assert_eq!((keys.len(), titles.len()), before);
         assert!(table().iter().all(|entry| entry.about.ends_with('.')));
+    }
+
+    #[test]
+    fn other_names_are_those_of_commands_that_there_are() {
+        for (title, names) in OTHER_NAMES {
+            assert!(table().iter().any(|entry| entry.title == title), "there is no \"{title}\"");
+            assert!(names.chars().all(|letter| letter.is_lowercase() || letter == ' '), "{names}");
+        }
+    }
+
+    #[test]
+    fn keys_are_told_by_what_stands_on_them() {
+        let context = egui::Context::default();
+        let keys = |title: &str| {
+            let entry = table().iter().find(|entry| entry.title == title).expect("it exists");
+            keys_text(&context, entry)
+        };
+        assert_eq!((&*keys("Larger brush"), &*keys("Smaller brush")), ("]", "["));
+        assert!(["Ctrl+,", "⌘,", "Cmd+,"].contains(&&*keys("Settings…")), "{}", keys("Settings…"));
     }
 }

@@ -85,6 +85,17 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
         let field = value_ui(ui, parameter, &mut value).labelled_by(name.id);
         name | field
     });
+    if let Value::Number(number) = parameter.value
+        && let Some(text) = parameter.knob.reading.of(number)
+    {
+        ui.scope(|ui| {
+            ui.spacing_mut().interact_size.y = 0.0;
+            ui.horizontal(|ui| {
+                ui.add_space(style::NAME_WIDTH + ui.spacing().item_spacing.x);
+                ui.small(RichText::new(text).weak());
+            });
+        });
+    }
     row.inner.on_hover_ui(|ui| tooltip_ui(ui, parameter, default, idle));
     // Anywhere in the row.
     let pressed = ui.input(|input| input.pointer.secondary_clicked());

@@ -8,8 +8,9 @@ use super::{
     style,
 };
 use crate::{
+    io::Budget,
     params::title,
-    runtime::{BUDGET, Command, HistoryRow, RunCommand},
+    runtime::{Command, HistoryRow, RunCommand},
 };
 
 /// All steps, and the states where branches begin and end, to go to any of them.
@@ -28,7 +29,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
             let text = label.map_or_else(|| tick.clone(), |label| title(&label.to_string()));
             let text = RichText::new(text);
             ui.horizontal(|ui| {
-                ui.add_space(style::BRANCH_HEIGHT * mark.branch as f32);
+                ui.add_space(style::BRANCH_INDENT * mark.branch as f32);
                 let row = ui.selectable_label(here, if holds { text } else { text.weak() });
                 if row.on_hover_text(tick).clicked() {
                     asked.push(RunCommand::GoTo(mark.id).into());
@@ -36,9 +37,15 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
             });
         }
     });
-    let megabytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-    let text = format!("{:.1} of {:.0} MiB", megabytes(state.history.bytes()), megabytes(BUDGET));
-    ui.label(RichText::new(text).small().weak())
-        .on_hover_text("Beyond it, states along the run are thinned out and the oldest steps go.");
+    let text = memory_text(state);
+    ui.label(RichText::new(text).small().weak()).on_hover_text(
+        "Beyond it, states along the run are thinned out and the oldest steps go. The settings say how much there is.",
+    );
     asked
+}
+
+/// What undo and the timeline take, and what they may.
+pub fn memory_text(state: &PanelState<'_>) -> String {
+    let size = |bytes: usize| Budget::of(bytes as u64);
+    format!("{} of {}", size(state.history.bytes()), size(state.preferences.settings.undo_bytes()))
 }

@@ -27,17 +27,23 @@ pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Comm
     let pattern = Pattern::parse(&palette.typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();
+    let typed = palette.typed.to_lowercase();
+    let words: Vec<&str> = typed.split_whitespace().collect();
     let mut found: Vec<_> = table()
         .iter()
         .filter_map(|entry| {
-            let text = format!("{} {}", entry.menu, entry.title);
-            let text = nucleo_matcher::Utf32Str::new(&text, &mut letters);
-            Some((pattern.score(text, &mut matcher)?, entry))
+            let mut score = |text: &str| pattern.score(nucleo_matcher::Utf32Str::new(text, &mut letters), &mut matcher);
+            // Of what is said of a command whole words count, and less than its names.
+            let named = score(&format!("{} {} {}", entry.menu, entry.title, entry.other_names()));
+            let about = entry.about.to_lowercase();
+            let told = || words.iter().all(|word| about.contains(word)).then_some(0);
+            Some((named.or_else(told)?, entry))
         })
         .collect();
     found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     egui::Window::new("Command palette")
         .title_bar(false)
+        .order(egui::Order::Foreground)
         .resizable(false)
         .anchor(Align2::CENTER_TOP, style::PALETTE_OFFSET)
         .fixed_size(style::PALETTE_SIZE)
@@ -77,7 +83,7 @@ pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Comm
                     }
                 }
                 if found.is_empty() {
-                    ui.label(RichText::new("No command has these letters in its name.").weak());
+                    ui.label(RichText::new("No command has these letters in its name or in what it does.").weak());
                 }
             });
             if ui.input(|input| input.key_pressed(Key::Enter))

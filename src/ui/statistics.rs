@@ -37,7 +37,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     ui.label("Volume over time");
     let (eroded, deposited, outflow) = (series(&|s| s.eroded), series(&|s| s.deposited), series(&|s| s.outflow));
     let legend = Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small);
-    plot("volume", "tick", "10⁶ m³").legend(legend).show(ui, |plot| {
+    plot("volume", "tick", "million m³").legend(legend).show(ui, |plot| {
         plot.line(Line::new("eroded", eroded));
         plot.line(Line::new("deposited", deposited));
         plot.line(Line::new("over the border", outflow));

@@ -12,7 +12,8 @@ pub const NAME_WIDTH: f32 = 124.0;
 pub const STATUS_HEIGHT: f32 = 24.0;
 pub const TRANSPORT_HEIGHT: f32 = 42.0;
 /// A branch of the timeline.
-pub const BRANCH_HEIGHT: f32 = 7.0;
+pub const BRANCH_HEIGHT: f32 = 14.0;
+pub const BRANCH_INDENT: f32 = 7.0;
 /// The timeline without its branches.
 pub const TIMELINE_MARGIN: f32 = 15.0;
 pub const TOOL_BAR_WIDTH: f32 = 50.0;
@@ -112,10 +113,10 @@ pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, te
     painter.galley(at.min, words, Color32::WHITE);
 }
 
-/// A window in the middle of the screen, without what moves or folds it.
+/// A window in the middle of the screen, without what moves or folds it, and above all messages.
 pub fn dialog(title: &str) -> egui::Window<'static> {
     let window = egui::Window::new(title.to_owned()).collapsible(false).resizable(false);
-    window.anchor(Align2::CENTER_CENTER, [0.0, 0.0])
+    window.order(egui::Order::Foreground).anchor(Align2::CENTER_CENTER, [0.0, 0.0])
 }
 
 /// Width at the right edge of the panels over which their scroll bar lies.

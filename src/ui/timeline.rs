@@ -1,12 +1,15 @@
 //! The timeline: the history as a bar over ticks, to go back to any place of it and on from there.
 
-use bevy_egui::egui::{self, Color32, Key, Sense, Stroke, Ui};
+use bevy_egui::egui::{self, Color32, Key, RichText, Sense, Stroke, Ui};
 
 use super::{
     PanelState,
     style::{self, ACCENT},
 };
-use crate::runtime::{Command, Mark, RunCommand};
+use crate::{
+    params::title,
+    runtime::{Command, Mark, RunCommand, ShowCommand},
+};
 
 /// Branches that are drawn; later ones lie on the last.
 const MOST: usize = 3;
@@ -77,14 +80,37 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         if (wanted || response.clicked() && mark.tick != ticks) && moved {
             asked.push(RunCommand::GoTo(mark.id).into());
         }
-        let step = state.history.label(mark.id).map_or_else(String::new, |label| format!(" ({label})"));
-        let text = format!(
-            "Tick {}{step}: goes back to it; Play goes on from there, and what was run before is kept.",
-            mark.tick
-        );
-        response.on_hover_text(text);
+        let response = response.on_hover_ui(|ui| place_ui(ui, state, mark));
+        if response.hovered() && state.history.picture(mark.id).is_none() && !state.history.draws(mark.id) {
+            asked.push(ShowCommand::Picture(mark.id).into());
+        }
     }
     asked
+}
+
+/// What a place of the history is, before it is taken: its name, tick, branch and picture.
+fn place_ui(ui: &mut Ui, state: &PanelState<'_>, mark: Mark) {
+    ui.set_max_width(style::TOOLTIP_WIDTH);
+    let name = state.history.label(mark.id).map(|label| title(&label.to_string()));
+    ui.label(RichText::new(name.unwrap_or_else(|| "State of the run".to_owned())).strong());
+    let branch = if mark.branch == 0 { String::new() } else { format!(", branch {}", mark.branch + 1) };
+    ui.label(format!("Tick {}{branch}", mark.tick));
+    if let Some(picture) = state.history.picture(mark.id) {
+        // Sent to the graphics card once.
+        let key = egui::Id::new("picture of the history");
+        let known = ui.data(|data| data.get_temp::<(u64, egui::TextureHandle)>(key));
+        let (_, texture) = known.filter(|(id, _)| *id == mark.id).unwrap_or_else(|| {
+            let image = egui::ColorImage::from_rgb(picture.size, &picture.pixels);
+            let texture = ui.ctx().load_texture("history", image, egui::TextureOptions::LINEAR);
+            ui.data_mut(|data| data.insert_temp(key, (mark.id, texture.clone())));
+            (mark.id, texture)
+        });
+        ui.image(&texture);
+        if picture.is_before {
+            ui.small("The land before this step.");
+        }
+    }
+    ui.small("A click goes to it. Play goes on from there, and what was run before is kept.");
 }
 
 /// The place that lies so many places beside the present one on its branch.

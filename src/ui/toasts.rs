@@ -9,7 +9,7 @@ use crate::{
     runtime::{Command, FileCommand, Level, Notices},
 };
 
-/// Shows messages in the lower left corner of `view`, the newest at the bottom. Returns what was answered.
+/// Shows messages in the lower left corner of `view`, the newest at the bottom, below dialogs and menus. Returns what was answered.
 pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut bottom = view.bottom() - 14.0;
@@ -24,7 +24,7 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
         };
         let width = (view.width() - 60.0).clamp(120.0, 420.0);
         let shown = egui::Area::new(egui::Id::new(("notice", notice.id)))
-            .order(egui::Order::Foreground)
+            .order(egui::Order::Middle)
             .pivot(Align2::LEFT_BOTTOM)
             .fixed_pos([view.left() + 14.0, bottom])
             .show(context, |ui| {

@@ -10,7 +10,7 @@ use super::{
     style::{ACCENT, duration},
 };
 use crate::{
-    runtime::{Before, Command, RunCommand, SPEEDS, ShowCommand, ViewCommand},
+    runtime::{Before, Command, RunCommand, SPEEDS, ShowCommand, ViewCommand, amount::volume},
     sim::process::Counts,
 };
 
@@ -65,6 +65,13 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     asked
 }
 
+/// What moved, and what the balance misses as a share of it.
+fn moved_text(moved: f64, share: f64) -> String {
+    // Nothing has no sign and no power.
+    let share = if share == 0.0 { "0".to_owned() } else { format!("{share:+.0e}") };
+    format!("{} moved, residual {share}", volume(moved))
+}
+
 /// Size, tick, cost, ledger.
 pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
     let simulation = &state.live.chosen().simulation;
@@ -93,7 +100,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         format!("{:.1} ms per tick", state.timing.tick_ms),
         format!("{:.0} ms per frame", state.timing.frame_ms),
         format!("heights ×{}", state.live.chosen().look.vertical_exaggeration),
-        format!("{moved:.2e} m³ moved, residual {share:+.0e}"),
+        moved_text(moved, share),
     ]);
     if guards > 0 {
         parts.push(format!("limits acted {}×", grouped(guards)));

@@ -7,7 +7,7 @@ use super::{
     style::{self, ACCENT},
 };
 use crate::{
-    params::{Parameter, Value, walk},
+    params::{Parameter, Reading, Value, walk},
     runtime::{Command, EditCommand, Overlay},
     sim::{
         grid::Grid,
@@ -48,9 +48,9 @@ pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turn
         return commands;
     };
     let side = 2.0 * (style::DIAL_RADIUS + 10.0);
-    let corner = view.right_top() + egui::vec2(-side - 12.0, 12.0);
+    let corner = view.right_top() + egui::vec2(-side - 20.0, 12.0);
     egui::Area::new("wind-dial".into()).fixed_pos(corner).order(egui::Order::Middle).show(context, |ui| {
-        let (rect, response) = ui.allocate_exact_size(egui::vec2(side, side + 16.0), Sense::click_and_drag());
+        let (rect, response) = ui.allocate_exact_size(egui::vec2(side + 8.0, side + 16.0), Sense::click_and_drag());
         let middle = rect.center_top() + egui::vec2(0.0, 0.5 * side);
         response.widget_info(|| egui::WidgetInfo::slider(true, direction.0, "Direction of the wind"));
         let mut degrees = direction.0;
@@ -79,11 +79,17 @@ pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turn
         let second = number(&parameters, "second_share").is_some_and(|(share, ..)| share > 0.0);
         let second = number(&parameters, "second_direction").filter(|_| second).map(|(degrees, ..)| degrees);
         paint(ui, middle, [Some(direction.0), second], turned, response.hovered() || response.has_focus());
-        let text = format!("Wind {:.1}", strength.0);
-        let label = Rect::from_center_size(rect.center_bottom() - egui::vec2(0.0, 9.0), egui::vec2(64.0, 17.0));
+        let from = Reading::Wind.of(direction.0).unwrap_or_default();
+        // The dial has the degrees.
+        let point = from.split(',').next().unwrap_or_default();
+        let text = format!("{point} · {:.1}", strength.0);
+        let label = Rect::from_center_size(rect.center_bottom() - egui::vec2(0.0, 9.0), egui::vec2(92.0, 17.0));
         ui.painter().rect_filled(label, 5.0, style::SHADE);
         ui.painter().text(label.center(), Align2::CENTER_CENTER, text, FontId::proportional(12.0), Color32::WHITE);
-        response.on_hover_text("Where the wind blows to. Drag to turn it, scroll for its strength.");
+        let about = format!(
+            "The arrow shows where the wind blows to; it comes {from}. Drag to turn it, scroll for its strength."
+        );
+        response.on_hover_text(about);
     });
     commands
 }

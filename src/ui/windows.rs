@@ -6,12 +6,14 @@ use super::{
     PanelState,
     commands::{keys_text, menus, table},
     group::{group_ui, set},
+    history::memory_text,
     palette::{Palette, palette_ui},
     scenes::{Scenes, scenes_ui},
     style,
     wind::{WindMap, map_ui},
 };
 use crate::{
+    io::Budget,
     runtime::{Command, FileCommand, Pane, WindowCommand},
     settings::{Settings, log_folder, picture_folder, settings_file},
 };
@@ -97,6 +99,25 @@ fn settings_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     ui.set_width(style::SETTINGS_WIDTH);
     let settings = state.preferences.settings.resolved(state.preferences.software);
     let changes = group_ui(ui, ("settings", &settings), ("settings", &Settings::default()), false);
+    let memory = [
+        (
+            "In use",
+            format!("{} of {}", Budget::in_use(), Budget::present()),
+            "All that the program has in use. Memory of the graphics driver is not counted.",
+        ),
+        (
+            "Undo and timeline",
+            memory_text(state),
+            "A part of it. States along the run are thinned out before they take more.",
+        ),
+    ];
+    ui.separator();
+    ui.label(RichText::new("Memory").strong());
+    egui::Grid::new("memory").num_columns(2).show(ui, |ui| {
+        for (name, value, help) in memory {
+            style::value_row(ui, name, value, help);
+        }
+    });
     if let Some(path) = settings_file() {
         ui.small(RichText::new(format!("Kept in {}.", path.display())).weak());
     }

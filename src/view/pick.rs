@@ -25,8 +25,10 @@ struct Hand {
     keys: Held,
     /// Where it is, in pixels of the screen.
     cursor: Option<Vec2>,
-    /// Whether the left button is down, and went down on the view.
+    /// Whether the left button is down and the ground was touched since.
     down: bool,
+    /// The keys with which the left button went down beside the ground: the stroke begins where it meets the ground.
+    beside: Option<Held>,
 }
 
 /// Follows the pointer: the place on the chosen map under it, and how it touches the ground. Events are taken in their
@@ -63,11 +65,13 @@ fn point(
         match event {
             WindowEvent::CursorMoved(moved) => {
                 hand.cursor = Some(moved.position * scale);
-                if hand.down
+                if (hand.down || hand.beside.is_some())
                     && let Some(place) = place(hand.cursor)
                 {
                     looked = Some(place);
-                    touches.write(Touch::Move(place));
+                    hand.down = true;
+                    let begins = hand.beside.take();
+                    touches.write(begins.map_or(Touch::Move(place), |keys| Touch::Press(place, keys)));
                 }
             }
             WindowEvent::CursorLeft(_) if !hand.down => hand.cursor = None,
@@ -82,15 +86,17 @@ fn point(
             WindowEvent::WindowFocused(focus) if !focus.focused => hand.keys = Held::default(),
             WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left => {
                 if input.state == ButtonState::Released {
+                    hand.beside = None;
                     if std::mem::take(&mut hand.down) {
                         touches.write(Touch::Release);
                     }
-                } else if over_view.0
-                    && let Some(place) = place(hand.cursor)
-                {
-                    hand.down = true;
-                    looked = Some(place);
-                    touches.write(Touch::Press(place, hand.keys));
+                } else if over_view.0 {
+                    looked = place(hand.cursor);
+                    hand.down = looked.is_some();
+                    match looked {
+                        Some(place) => drop(touches.write(Touch::Press(place, hand.keys))),
+                        None => hand.beside = Some(hand.keys),
+                    }
                 }
             }
             _ => {}

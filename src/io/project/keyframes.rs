@@ -43,6 +43,14 @@ pub struct Keyframes {
     pub here: Option<u64>,
 }
 
+impl Keyframes {
+    /// What their maps take in a project's file, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let states = self.frames.iter().flat_map(|frame| frame.states.iter());
+        states.flat_map(|state| state.maps.values()).map(|map| map.bytes().len() as u64).sum()
+    }
+}
+
 /// What `timeline.ron` says, with the facts of a run in the form `F`.
 #[derive(Serialize, Deserialize)]
 struct TimelineFacts<F> {

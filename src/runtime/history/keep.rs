@@ -4,8 +4,11 @@ use std::{sync::Arc, time::Instant};
 
 use bevy::prelude::*;
 
-use super::{BUDGET, History, Node, NodeState, step::Change};
-use crate::{model::state::Copied, runtime::Live};
+use super::{History, Node, NodeState, step::Change};
+use crate::{
+    model::state::Copied,
+    runtime::{Live, Preferences},
+};
 
 /// Ticks between two keyframes at first; when there are too many, every second goes and the rest lie twice as far apart.
 const INTERVAL: u64 = 10;
@@ -93,11 +96,11 @@ impl History {
         }
     }
 
-    /// Thins out keyframes where there are too many, and forgets the oldest nodes where all take too much memory.
-    pub(super) fn keep_to_budget(&mut self) {
+    /// Thins out keyframes where there are too many, and forgets the oldest nodes where all take more than so many bytes.
+    pub(super) fn keep_to_budget(&mut self, budget: usize) {
         let plain = |history: &Self| history.nodes.iter().filter(|node| history.only_child(node).is_some()).count();
         while plain(self) > MOST && self.thin() {}
-        while self.bytes() > BUDGET && (self.thin() || self.drop_oldest()) {}
+        while self.bytes() > budget && (self.thin() || self.drop_oldest()) {}
         let nodes = &self.nodes;
         self.undone.retain(|(id, _)| nodes.binary_search_by_key(id, |node| node.id).is_ok());
         self.works.retain(|id, _| *id == self.work || nodes.iter().any(|node| node.work == *id));
@@ -153,16 +156,17 @@ impl Node {
 }
 
 /// Takes keyframes along the run.
-pub(in crate::runtime) fn follow(mut live: ResMut<Live>, mut history: ResMut<History>) {
+pub(in crate::runtime) fn follow(preferences: Res<Preferences>, mut live: ResMut<Live>, mut history: ResMut<History>) {
     let history = history.bypass_change_detection();
     let is_packed =
         |node: &&mut Node| matches!(&node.state, Some(NodeState::Packing(handle, _)) if handle.is_finished());
     history.nodes.iter_mut().filter(is_packed).for_each(Node::collect);
     history.work = live.work();
     let is_packing = history.nodes.iter().any(|node| matches!(node.state, Some(NodeState::Packing(..))));
-    let grown = (history.next, history.changes);
+    let budget = preferences.settings.undo_bytes();
+    let grown = (history.next, history.changes, budget);
     if history.open.is_none() && !is_packing && history.trimmed != grown {
-        history.keep_to_budget();
+        history.keep_to_budget(budget);
         history.trimmed = grown;
     }
     if !live.between_ticks() || history.open.is_some() || is_packing || live.fault().is_some() {

@@ -6,6 +6,7 @@
 
 mod hand;
 mod keep;
+mod picture;
 mod saved;
 mod step;
 mod tree;
@@ -19,13 +20,11 @@ use std::{
 
 use bevy::prelude::*;
 
+pub use self::picture::HistoryPicture;
 use self::step::{Change, HandStep};
-pub(super) use self::{hand::follow_button, keep::follow, tree::go_to_wanted};
+pub(super) use self::{hand::follow_button, keep::follow, picture::draw_wanted, tree::go_to_wanted};
 use super::{Label, Live};
 use crate::model::state::State;
-
-/// All steps and states together may take so many bytes. Beyond it keyframes are thinned out, then the oldest nodes go.
-pub const BUDGET: usize = 512 << 20;
 
 /// A place in the tree.
 #[derive(Debug)]
@@ -113,10 +112,11 @@ pub struct History {
     interval: u64,
     taken: Option<Instant>,
     cost: Duration,
-    /// How many nodes and changes there had been when it was last seen to that they keep to the budget.
-    trimmed: (u64, u64),
+    /// How many nodes and changes there had been when it was last seen to that they keep to the budget, and that budget.
+    trimmed: (u64, u64, usize),
     /// The node to go to. Of several that were asked for while a frame was drawn, the last counts.
     pub(super) wanted: Option<u64>,
+    pictures: picture::Pictures,
 }
 
 /// What is seen of it.

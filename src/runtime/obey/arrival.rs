@@ -89,6 +89,7 @@ impl Runtime<'_> {
             JobOutcome::Sessions(label, sessions) => {
                 self.replace(label, Live::new(sessions), Keyframes::default(), true);
                 self.transport.playing = true;
+                self.ahead.begin(&self.live);
                 self.stand_still_on_a_map();
             }
             JobOutcome::Project(path, project) => {
@@ -117,9 +118,9 @@ impl Runtime<'_> {
                 let changed = self.with_map(layer, &path, &map, &warnings)?;
                 self.replace(Label::Loaded(layer, name(&path)), changed, Keyframes::default(), false);
             }
-            JobOutcome::Saved(path, now, work) => {
+            JobOutcome::Saved(path, now, work, size) => {
                 remember_file(&mut self.preferences, &path);
-                self.notices.tell(Level::Info, format!("Saved {}.", path.display()));
+                self.notices.tell(Level::Info, format!("Saved {}{size}.", path.display()));
                 // Another work may have taken its place meanwhile.
                 if self.live.work() == work {
                     self.live.file = Some(path);

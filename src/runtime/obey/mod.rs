@@ -9,8 +9,8 @@ mod show;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    Brushes, Command, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay, Preferences, Revision,
-    Rivers, Shown, Transport, Workspace,
+    Ahead, Brushes, Command, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay, Preferences,
+    Revision, Rivers, Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -18,6 +18,7 @@ use super::{
 pub(super) struct Runtime<'w> {
     pub live: ResMut<'w, Live>,
     pub transport: ResMut<'w, Transport>,
+    pub ahead: ResMut<'w, Ahead>,
     pub revision: ResMut<'w, Revision>,
     pub history: ResMut<'w, History>,
     pub document: ResMut<'w, Document>,

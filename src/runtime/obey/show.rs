@@ -18,6 +18,7 @@ impl Runtime<'_> {
                 let shown = Value::Switch(!self.live.chosen().water_look.shown);
                 self.set("water-look", "shown", &shown);
             }
+            ShowCommand::Picture(id) => self.history.draw(*id),
             ShowCommand::Workspace(wanted) => {
                 // Learning is slow; afterwards the speed is the usual one again.
                 match (*self.workspace, wanted) {

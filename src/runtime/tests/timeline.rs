@@ -1,5 +1,7 @@
 //! The timeline: going back, branches, and keyframes in projects.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::sim::terrain::Source;
 
@@ -92,9 +94,11 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     send(&mut app, RunCommand::GoTo(early.id));
     app.update();
     let then = app.world().resource::<Live>().chosen().simulation.terrain.clone();
-    send(&mut app, EditCommand::Set("settings".to_owned(), "save_timeline", Value::Switch(true)));
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
+    let states = format!("are the {} states of the timeline", marks(&app).len());
+    let said = app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(&states));
+    assert!(said, "the size of what was saved is not told");
     let mut other = self::app();
     other.update();
     send(&mut other, FileCommand::Open(path.display().to_string(), Options::default()));
@@ -110,6 +114,40 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
         other.update();
         assert!(other.world().resource::<Live>().chosen().simulation.terrain == *wanted, "tick {tick}");
     }
+}
+
+#[test]
+fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
+    let mut app = app();
+    app.update();
+    run(&mut app, 15);
+    let draw = |app: &mut App, id: u64| {
+        send(app, ShowCommand::Picture(id));
+        for _ in 0..1000 {
+            app.update();
+            if let Some(picture) = app.world().resource::<History>().picture(id) {
+                return Arc::clone(picture);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        panic!("there is no picture of {id}");
+    };
+    let places = marks(&app);
+    let first = draw(&mut app, places[0].id);
+    assert_eq!((first.size, first.pixels.len()), ([64, 64], 3 * 64 * 64));
+    assert!(first.pixels.iter().max() > first.pixels.iter().min() && !first.is_before);
+    let last = draw(&mut app, places[places.len() - 1].id);
+    assert_ne!(first.pixels, last.pixels);
+    // Sand is seen in the picture of the state after it was spread; a step without a state shows the land before it.
+    send(&mut app, EditCommand::SpreadSand(1.0));
+    app.update();
+    let step = app.world().resource::<History>().here().expect("it is a step");
+    let picture = draw(&mut app, step);
+    assert!(picture.is_before == (picture.pixels == last.pixels));
+    // A place that there is not has none, and nothing waits for it.
+    send(&mut app, ShowCommand::Picture(u64::MAX));
+    update_until_quiet(&mut app);
+    assert_eq!(app.world().resource::<History>().picture(u64::MAX), None);
 }
 
 /// Says what rows the list of the history has.

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::Growth;
 use crate::sim::{
     grid::Grid,
     terrain::{Edge, Terrain},
@@ -36,6 +37,9 @@ pub(super) struct Spot {
     pub offset: [f32; 2],
     /// Effect of the dab, 0 to 1, less what the mask holds back.
     pub weight: f32,
+    /// By how much the stroke has lifted the ground here before, in metres, and the largest weight of its dabs.
+    pub grown: f32,
+    pub reach: f32,
 }
 
 impl Area {
@@ -45,11 +49,12 @@ impl Area {
         Self { rows: lines(1, terrain.height()), columns: lines(0, terrain.width()) }
     }
 
-    /// Changes bedrock and sand of every cell in reach that has a weight. Returns by how much the ground grew, in metres
-    /// times cells.
+    /// Changes bedrock and sand of every cell in reach that has a weight, and books it on the stroke. Returns by how much the ground
+    /// grew, in metres times cells.
     pub fn shape(
         &self,
         terrain: &mut Terrain,
+        growth: Option<&mut Growth>,
         weigh: impl Fn([f32; 2]) -> f32 + Sync,
         change: impl Fn(Spot, &mut f32, &mut f32) + Sync,
     ) -> f64 {
@@ -59,11 +64,16 @@ impl Area {
         let tiles = self.tiles(&terrain.bedrock);
         let (bedrock, sand) = (terrain.bedrock.change_in(&tiles), terrain.sand.change_in(&tiles));
         let cells = span.start * width..span.end * width;
+        let growth: Vec<Option<&mut [[f32; 2]]>> = match growth {
+            Some(growth) => growth.cells(bedrock.len())[cells.clone()].chunks_mut(width).map(Some).collect(),
+            None => span.clone().map(|_| None).collect(),
+        };
         let rows = bedrock[cells.clone()].par_chunks_mut(width).zip(sand[cells].par_chunks_mut(width)).zip(&turns);
         // Summed row by row, so that the sum does not depend on the threads.
         let grown: Vec<f64> = rows
+            .zip(growth)
             .enumerate()
-            .map(|(y, ((bedrock, sand), row))| {
+            .map(|(y, (((bedrock, sand), row), mut growth))| {
                 let mut grown = 0.0;
                 let Some((row, line)) = row.map(|row| (row, self.rows[row])) else { return 0.0 };
                 let protected = mask.map(|mask| &mask[(span.start + y) * width..][..width]);
@@ -73,8 +83,14 @@ impl Area {
                     if weight > 0.0 {
                         let (rock, sand) = (&mut bedrock[over.index], &mut sand[over.index]);
                         let before = f64::from(*rock) + f64::from(*sand);
-                        change(Spot { row, column, offset, weight }, rock, sand);
-                        grown += f64::from(*rock) + f64::from(*sand) - before;
+                        let [grown_here, reached] = growth.as_ref().map_or([0.0; 2], |growth| growth[over.index]);
+                        let reach = weight.max(reached);
+                        change(Spot { row, column, offset, weight, grown: grown_here, reach }, rock, sand);
+                        let change = f64::from(*rock) + f64::from(*sand) - before;
+                        if let Some(growth) = &mut growth {
+                            growth[over.index] = [grown_here + change as f32, reach];
+                        }
+                        grown += change;
                     }
                 }
                 grown
@@ -102,7 +118,7 @@ impl Area {
                 let held = mask.map_or(1.0, |mask| 1.0 - mask.at(over.index, span.start + y));
                 let weight = weigh(offset) * held;
                 if weight > 0.0 {
-                    change(Spot { row, column, offset, weight }, &mut values[over.index]);
+                    change(Spot { row, column, offset, weight, grown: 0.0, reach: weight }, &mut values[over.index]);
                 }
             }
         });

@@ -129,6 +129,11 @@ impl Tool {
         }
     }
 
+    /// Whether each dab adds to those before it.
+    pub(super) fn adds_up(self) -> bool {
+        matches!(self, Self::Raise | Self::Lower | Self::Noise | Self::Sand)
+    }
+
     /// Whether a field of [`Brush`] means something to it.
     pub fn has(self, name: &str) -> bool {
         match name {
@@ -139,6 +144,10 @@ impl Tool {
             "hardness" => self == Self::Hardness,
             "uplift" => self == Self::Uplift,
             "spacing" | "hold" => self != Self::Slope,
+            "build_up" => self.adds_up(),
+            "lock" | "level" => matches!(self, Self::Raise | Self::Lower | Self::Sand | Self::Flatten | Self::Stamp),
+            // A relief would have to be mirrored too.
+            "symmetry" => self != Self::Stamp,
             _ => true,
         }
     }
@@ -192,6 +201,35 @@ impl Falloff {
     }
 }
 
+/// Where else on the map a stroke is made at the same time.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symmetry {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// In the other half, left or right.
+    LeftRight,
+    /// In the other half, above or below.
+    AboveBelow,
+    /// In all four quarters.
+    Quarters,
+}
+
+impl Symmetry {
+    /// A place on a map of so many columns and rows, and those that mirror it.
+    pub fn places(self, [x, y]: [f32; 2], size: (usize, usize)) -> impl Iterator<Item = [f32; 2]> {
+        let (other_x, other_y) = (size.0 as f32 - 1.0 - x, size.1 as f32 - 1.0 - y);
+        let (across, down) = match self {
+            Self::Off => (false, false),
+            Self::LeftRight => (true, false),
+            Self::AboveBelow => (false, true),
+            Self::Quarters => (true, true),
+        };
+        let all = [Some([x, y]), across.then_some([other_x, y]), down.then_some([x, other_y])];
+        all.into_iter().chain([(across && down).then_some([other_x, other_y])]).flatten()
+    }
+}
+
 /// How a brush works. Every tool has its own.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Brush {
@@ -229,6 +267,19 @@ pub struct Brush {
     /// Goes on while the button is held and the pointer rests. Off, only moving does something.
     #[reflect(@choice().source(OURS))]
     pub hold: bool,
+    /// Goes on lifting or digging while the button is held and where the pointer passes again. Off, a stroke makes a hill or a hollow
+    /// of the height above and no more.
+    #[reflect(@choice().source(OURS))]
+    pub build_up: bool,
+    /// Stops at a level: what lifts stays below it, what digs stays above it, and Flatten goes to it.
+    #[reflect(@choice().source(OURS))]
+    pub lock: bool,
+    /// The level at which it stops, as a height of the ground.
+    #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(OURS).only("lock=true"))]
+    pub level: f32,
+    /// Where else on the map the stroke is made at the same time.
+    #[reflect(@choice().source(OURS))]
+    pub symmetry: Symmetry,
 }
 
 impl Default for Brush {
@@ -245,6 +296,10 @@ impl Default for Brush {
             falloff: Falloff::Smooth,
             spacing: 12.0,
             hold: true,
+            build_up: false,
+            lock: false,
+            level: 100.0,
+            symmetry: Symmetry::Off,
         }
     }
 }

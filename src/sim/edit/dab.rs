@@ -2,7 +2,10 @@
 
 use noise::{NoiseFn, Perlin};
 
-use super::{Brush, Patch, Tool, area::Area};
+use super::{
+    Brush, Growth, Patch, Tool,
+    area::{Area, Spot},
+};
 use crate::sim::{grid::Grid, terrain::Terrain};
 
 /// Sand thinner than this, in metres, does not count as ground that brushes add to.
@@ -32,7 +35,7 @@ pub(super) fn apply(
     brush: &Brush,
     dab: Dab,
     stamp: Option<&Grid>,
-    patch: &mut Patch,
+    (patch, growth): (&mut Patch, Option<&mut Growth>),
 ) -> f64 {
     let radius = brush.cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
@@ -44,37 +47,44 @@ pub(super) fn apply(
     let approach = brush.approach();
     // What drives the ground away from something must not go faster than a raising brush.
     let most = brush.rise(terrain);
+    let once = growth.is_some().then_some(most);
+    let lock = brush.lock.then_some(brush.level);
+    // What is left of a rise, or a fall, after the stroke and the level have had their say.
+    let bound =
+        |spot: Spot, ground: f32, by: f32| bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground);
+    let lifts = (tool == Tool::Raise) != dab.inverted;
     match tool {
-        Tool::Raise if dab.inverted => {
-            area.shape(terrain, weigh, |spot, rock, sand| shift(rock, sand, rise * spot.weight))
-        }
-        Tool::Raise => area.shape(terrain, weigh, |spot, rock, _| *rock += rise * spot.weight),
-        Tool::Lower if dab.inverted => area.shape(terrain, weigh, |spot, rock, _| *rock -= rise * spot.weight),
-        Tool::Lower => area.shape(terrain, weigh, |spot, rock, sand| shift(rock, sand, -rise * spot.weight)),
-        Tool::Sand => area.shape(terrain, weigh, |spot, _, sand| *sand = (*sand + rise * spot.weight).max(0.0)),
+        Tool::Raise | Tool::Lower => area.shape(terrain, growth, weigh, |spot, rock, sand| {
+            let by = rise.abs() * spot.weight;
+            let by = bound(spot, *rock + *sand, if lifts { by } else { -by });
+            if lifts { *rock += by } else { shift(rock, sand, by) }
+        }),
+        Tool::Sand => area.shape(terrain, growth, weigh, |spot, rock, sand| {
+            *sand = (*sand + bound(spot, *rock + *sand, rise * spot.weight)).max(0.0);
+        }),
         Tool::Smooth => {
             let mean = mean(terrain, &area, (EVEN * radius).ceil() as usize);
             let columns = area.columns.len();
-            area.shape(terrain, weigh, |spot, rock, sand| {
+            area.shape(terrain, None, weigh, |spot, rock, sand| {
                 let away = mean[spot.row * columns + spot.column] - (*rock + *sand);
                 shift(rock, sand, (sign * approach * spot.weight * away).clamp(-most, most));
             })
         }
-        Tool::Flatten => area.shape(terrain, weigh, |spot, rock, sand| {
-            let away = dab.level - (*rock + *sand);
+        Tool::Flatten => area.shape(terrain, None, weigh, |spot, rock, sand| {
+            let away = lock.unwrap_or(dab.level) - (*rock + *sand);
             let pushed = if dab.inverted { (-approach * away).clamp(-most, most) } else { approach * away };
             shift(rock, sand, pushed * spot.weight);
         }),
         Tool::Noise => {
             let noise = Perlin::new(0);
             let per_cell = 1.0 / f64::from((0.01 * brush.detail * radius).max(1.0));
-            area.shape(terrain, weigh, |spot, rock, sand| {
+            area.shape(terrain, growth, weigh, |spot, rock, sand| {
                 // Fixed to the ground, so that dabs on each other make the same bumps.
                 let place = [0, 1].map(|axis| f64::from((dab.place[axis] + spot.offset[axis]).round()) * per_cell);
-                shift(rock, sand, rise * spot.weight * bumps(&noise, place));
+                shift(rock, sand, bound(spot, *rock + *sand, rise * spot.weight * bumps(&noise, place)));
             })
         }
-        Tool::Terrace => area.shape(terrain, weigh, |spot, rock, sand| {
+        Tool::Terrace => area.shape(terrain, None, weigh, |spot, rock, sand| {
             let ground = *rock + *sand;
             let aim = if dab.inverted { between_steps(ground, brush.step) } else { step(ground, brush.step) };
             shift(rock, sand, approach * spot.weight * (aim - ground));
@@ -83,9 +93,9 @@ pub(super) fn apply(
             let Some(stamp) = stamp else { return 0.0 };
             let print = sign * brush.strength * brush.rise(terrain);
             let sides = [stamp.width(), stamp.height()].map(|count| (count as f32 - 1.0).max(0.0));
-            area.shape(terrain, weigh, |spot, rock, sand| {
+            area.shape(terrain, None, weigh, |spot, rock, sand| {
                 let at = [0, 1].map(|axis| (0.5 + 0.5 * spot.offset[axis] / radius).clamp(0.0, 1.0) * sides[axis]);
-                let height = print * spot.weight * stamp.bilinear(at[0], at[1]);
+                let height = bound(spot, *rock + *sand, print * spot.weight * stamp.bilinear(at[0], at[1]));
                 if height < 0.0 { shift(rock, sand, height) } else { *rock += height }
             })
         }
@@ -108,6 +118,16 @@ pub(super) fn apply(
         // It needs two points: see `ramp`.
         Tool::Slope => 0.0,
     }
+}
+
+/// A rise or a fall that goes no further than the most of its stroke, which has grown so far, and not beyond a level.
+fn bounded(by: f32, once: Option<(f32, f32)>, lock: Option<f32>, ground: f32) -> f32 {
+    let rooms = [once.map(|(most, grown)| [-most - grown, most - grown]), lock.map(|level| [level - ground; 2])];
+    // Where there is no room left, nothing is taken back.
+    rooms
+        .into_iter()
+        .flatten()
+        .fold(by, |by, [below, above]| if by > 0.0 { by.min(above.max(0.0)) } else { by.max(below.min(0.0)) })
 }
 
 /// Bumps of several sizes.
@@ -137,7 +157,7 @@ pub(super) fn ramp(terrain: &mut Terrain, brush: &Brush, [from, to]: [[f32; 2]; 
         (share, (away_x * away_x + away_y * away_y).sqrt())
     };
     let weigh = |offset: [f32; 2]| brush.falloff.weight(along(offset).1 / radius);
-    area.shape(terrain, weigh, |spot, rock, sand| {
+    area.shape(terrain, None, weigh, |spot, rock, sand| {
         let (share, _) = along(spot.offset);
         let aim = ends[0] + share * (ends[1] - ends[0]);
         shift(rock, sand, brush.strength * spot.weight * (aim - (*rock + *sand)));

@@ -10,11 +10,11 @@ mod stroke;
 mod tests;
 
 pub use self::{
-    brush::{Brush, Falloff, Tool},
+    brush::{Brush, Falloff, Symmetry, Tool},
     dab::Dab,
     patch::Patch,
     select::{By, Combine, Selection},
-    stroke::Stroke,
+    stroke::{Growth, Stroke},
 };
 use super::{
     Simulation,
@@ -71,7 +71,20 @@ impl Simulation {
 
     /// Touches the ground with a brush. What the layers were before is kept in `patch`.
     pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, stamp: Option<&Grid>, patch: &mut Patch) {
-        let grown = dab::apply(&mut self.terrain, tool, brush, dab, stamp, patch);
+        let grown = dab::apply(&mut self.terrain, tool, brush, dab, stamp, (patch, None));
+        self.ledger.solid.edits += grown * self.terrain.cell_area();
+    }
+
+    /// The same as a part of a stroke, which lifts or digs no more than the brush's height unless the brush builds up.
+    pub fn dab_in_stroke(
+        &mut self,
+        (tool, brush): (Tool, &Brush),
+        dab: Dab,
+        stamp: Option<&Grid>,
+        (patch, growth): (&mut Patch, &mut Growth),
+    ) {
+        let growth = (tool.adds_up() && !brush.build_up).then_some(growth);
+        let grown = dab::apply(&mut self.terrain, tool, brush, dab, stamp, (patch, growth));
         self.ledger.solid.edits += grown * self.terrain.cell_area();
     }
 

@@ -6,6 +6,20 @@ use crate::sim::terrain::Terrain;
 /// Passes per second that a resting brush does.
 const PASSES_PER_SECOND: f32 = 0.75;
 
+/// By how much a stroke has lifted each cell, in metres, and the largest effect of a dab there. It takes memory once it is used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Growth(Vec<[f32; 2]>);
+
+impl Growth {
+    /// Of a map of so many cells.
+    pub(super) fn cells(&mut self, count: usize) -> &mut [[f32; 2]] {
+        if self.0.len() != count {
+            self.0 = vec![[0.0; 2]; count];
+        }
+        &mut self.0
+    }
+}
+
 /// The way of a brush. How many dabs fall depends on the way and the time, not on how many frames are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stroke {

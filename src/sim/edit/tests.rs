@@ -45,10 +45,10 @@ fn print() -> Grid {
 /// A stroke from place to place, each reached after so many seconds.
 fn stroke(simulation: &mut Simulation, tool: Tool, brush: &Brush, places: &[[f32; 2]], seconds: f32) -> Patch {
     let mut patch = Patch::default();
-    let mut stroke = Stroke::new(places[0]);
+    let (mut stroke, mut growth) = (Stroke::new(places[0]), Growth::default());
     let stamp = print();
     let mut touch = |simulation: &mut Simulation, place| {
-        simulation.dab(tool, brush, dab(place), Some(&stamp), &mut patch);
+        simulation.dab_in_stroke((tool, brush), dab(place), Some(&stamp), (&mut patch, &mut growth));
     };
     touch(simulation, places[0]);
     for &place in &places[1..] {
@@ -173,6 +173,78 @@ fn a_full_pass_raises_by_the_height_that_the_brush_says() {
     let wanted = 0.8 * brush.cells(&simulation.terrain) * 2.0;
     let raised = simulation.terrain.bedrock.at(32, 32);
     assert!((raised / wanted - 1.0).abs() < 0.05, "{raised} m for {wanted} m");
+}
+
+#[test]
+fn a_held_brush_makes_one_hill_unless_it_builds_up() {
+    let flat = || Simulation::new(Terrain::bare(Grid::filled(SIDE, SIDE, 0.0), 2.0, Edge::Open), 1);
+    for tool in [Tool::Raise, Tool::Lower, Tool::Sand, Tool::Noise] {
+        let height = |build_up: bool, seconds: f32| {
+            let brush = Brush { build_up, ..brush(tool) };
+            let mut simulation = flat();
+            stroke(&mut simulation, tool, &brush, &[[30.2, 31.0]; 2], seconds);
+            let (low, high) = simulation.terrain.ground().min_max();
+            let edits = simulation.ledger.solid.edits;
+            assert!((edits - simulation.terrain.solid_volume()).abs() < 1e-6 * edits.abs(), "{tool:?} is booked");
+            (high - low) / brush.rise(&simulation.terrain)
+        };
+        let (short, long, on) = (height(false, 1.0), height(false, 120.0), height(true, 120.0));
+        // Bumps go up and down.
+        let most = if tool == Tool::Noise { 2.001 } else { 1.001 };
+        assert!(
+            short < 0.5 * most && (0.95 * most..=most).contains(&long),
+            "{tool:?}: {short}, then {long} of the height"
+        );
+        assert!(on > 20.0, "{tool:?} builds up to {on}");
+    }
+    // It keeps the brush's shape: half-way to the rim it is half as high.
+    let mut hill = flat();
+    let brush = Brush { falloff: Falloff::Linear, ..brush(Tool::Raise) };
+    stroke(&mut hill, Tool::Raise, &brush, &[[32.0, 32.0]; 2], 60.0);
+    let radius = brush.cells(&hill.terrain);
+    let share = hill.terrain.ground_between(32.0 + 0.5 * radius, 32.0) / hill.terrain.ground_between(32.0, 32.0);
+    assert!((share - 0.5).abs() < 0.02, "{share}");
+}
+
+#[test]
+fn a_locked_brush_stops_at_its_level_and_takes_nothing_back() {
+    let before = ground(Edge::Open).terrain;
+    for (tool, inverted) in [(Tool::Raise, false), (Tool::Lower, true), (Tool::Sand, false), (Tool::Stamp, false)] {
+        let locked = Brush { lock: true, level: 22.0, build_up: true, strength: 1.0, ..brush(tool) };
+        let mut simulation = ground(Edge::Open);
+        for _ in 0..200 {
+            let dab = Dab { inverted, ..dab([32.0, 32.0]) };
+            simulation.dab(tool, &locked, dab, Some(&print()), &mut Patch::default());
+        }
+        let now = simulation.terrain.ground();
+        let most = |before: f32| before.max(22.0) + 1e-4;
+        assert!(now.iter().zip(before.ground().iter()).all(|(now, &before)| *now <= most(before)), "{tool:?}");
+        assert!((now.at(32, 32) - 22.0).abs() < 0.01 || before.ground().at(32, 32) > 22.0, "{tool:?}");
+        assert!(now.iter().zip(before.ground().iter()).all(|(now, before)| now >= before), "{tool:?} dug");
+    }
+    let mut dug = ground(Edge::Open);
+    let locked =
+        |tool| Brush { lock: true, level: 18.0, build_up: true, strength: 1.0, falloff: Falloff::Flat, ..brush(tool) };
+    (0..200).for_each(|_| dug.dab(Tool::Lower, &locked(Tool::Lower), dab([32.0, 32.0]), None, &mut Patch::default()));
+    let (now, radius) = (dug.terrain.ground(), brush(Tool::Lower).cells(&dug.terrain));
+    for (index, (now, before)) in now.iter().zip(before.ground().iter()).enumerate() {
+        let (x, y) = ((index % SIDE) as f32 - 32.0, (index / SIDE) as f32 - 32.0);
+        let wanted = if x.hypot(y) < radius { before.min(18.0) } else { *before };
+        assert!((now - wanted).abs() < 1e-3, "{x}, {y}: {now} for {wanted}");
+    }
+    let mut flat = ground(Edge::Open);
+    (0..60)
+        .for_each(|_| flat.dab(Tool::Flatten, &locked(Tool::Flatten), dab([32.0, 32.0]), None, &mut Patch::default()));
+    assert!((flat.terrain.ground_between(33.0, 30.0) - 18.0).abs() < 0.01);
+}
+
+#[test]
+fn symmetry_makes_the_stroke_again_in_the_other_parts() {
+    let places = |symmetry: Symmetry| symmetry.places([2.0, 5.0], (10, 20)).collect::<Vec<_>>();
+    assert_eq!(places(Symmetry::Off), [[2.0, 5.0]]);
+    assert_eq!(places(Symmetry::LeftRight), [[2.0, 5.0], [7.0, 5.0]]);
+    assert_eq!(places(Symmetry::AboveBelow), [[2.0, 5.0], [2.0, 14.0]]);
+    assert_eq!(places(Symmetry::Quarters), [[2.0, 5.0], [7.0, 5.0], [2.0, 14.0], [7.0, 14.0]]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bevy_reflect::Reflect;
 
 use crate::{
-    params::{choice, knob},
+    params::{Reading, choice, knob},
     sim::{masked::factors, process::Mode},
 };
 
@@ -30,7 +30,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
     /// Water that falls on every cell. Much floods the map; little leaves only the springs.
-    #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main())]
+    #[reflect(@knob(0.0..=0.05).unit("m/s").symbol("Kr").source(P1).main().reads(Reading::Rain))]
     pub rain_rate: f32,
     /// Share of the water lost per second. High keeps only the largest rivers wet; at 0 every hollow fills.
     #[reflect(@knob(0.0..=0.05).unit("1/s").symbol("Ke").source(P1).main())]

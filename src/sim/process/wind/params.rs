@@ -3,7 +3,7 @@
 use bevy_reflect::Reflect;
 
 use crate::{
-    params::{choice, knob},
+    params::{Reading, choice, knob},
     sim::process::Mode,
 };
 
@@ -40,8 +40,8 @@ pub struct Params {
     /// Which of the two models moves the sand.
     #[reflect(@choice().source("McDonald 2020 and 2023"))]
     pub law: WindLaw,
-    /// Where the wind blows to: 0° along columns, 90° along rows.
-    #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main())]
+    /// Where the wind blows to: 0° to the right of the map, 90° to its lower edge. Below it stands where the wind comes from.
+    #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(Reading::Wind))]
     pub direction: f32,
     /// How strong it blows. Strong wind carries more and moves dunes faster; at 0 nothing moves.
     #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
@@ -53,7 +53,7 @@ pub struct Params {
     #[reflect(@knob(0.0..=180.0).unit("°").source(OURS).only("mode=default"))]
     pub swing: f32,
     /// Where a second wind blows to.
-    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default"))]
+    #[reflect(@knob(0.0..=360.0).unit("°").source(OURS).only("mode=default").reads(Reading::Wind))]
     pub second_direction: f32,
     /// Share of the time in which the second wind blows. Each blows for a spell of ticks. Two winds from far apart make long ridges along
     /// their mean.

@@ -1,0 +1,67 @@
+//! Running ahead: a scene that is worth seeing from a later tick on runs up to it as fast as the machine can, before the eyes of the
+//! person.
+
+use std::time::{Duration, Instant};
+
+use bevy::prelude::*;
+
+use super::{Live, Notices, RunCommand, Transport};
+use crate::io::JobProgress;
+
+/// Nothing is said of what is over sooner.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// How far the present work runs ahead, if it does.
+#[derive(Resource, Default)]
+pub struct Ahead(Option<Way>);
+
+struct Way {
+    /// The tick that is wanted.
+    to: u64,
+    /// The number of the work that is to reach it.
+    work: u64,
+    began: Instant,
+    /// The notice that tells of it, and how far it is.
+    told: Option<(u64, JobProgress)>,
+}
+
+impl Ahead {
+    /// Runs ahead to the tick from which a scene that has just been opened is shown.
+    pub fn begin(&mut self, live: &Live) {
+        let to = live.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
+        self.0 = Some(Way { to, work: live.work(), began: Instant::now(), told: None });
+    }
+
+    /// Whether the next tick is due at once.
+    pub(super) fn runs(&self, live: &Live, transport: &Transport) -> bool {
+        self.0.as_ref().is_some_and(|way| transport.playing && way.work == live.work() && live.ticks() < way.to)
+    }
+}
+
+/// Tells how far it is. It is over when the tick is reached, when the run is paused, and when another work takes the place.
+pub(super) fn follow(
+    mut ahead: ResMut<Ahead>,
+    live: Res<Live>,
+    transport: Res<Transport>,
+    mut notices: ResMut<Notices>,
+) {
+    if ahead.0.is_none() {
+        return;
+    }
+    if !ahead.runs(&live, &transport) {
+        let told = ahead.0.take().and_then(|way| way.told);
+        told.into_iter().for_each(|(notice, _)| notices.dismiss(notice));
+        return;
+    }
+    let Some(way) = &mut ahead.0 else { return };
+    if way.told.is_none() && way.began.elapsed() > SHORT {
+        let progress = JobProgress::default();
+        let notice =
+            notices.work(format!("Running ahead to tick {}, where the scene begins …", way.to), progress.clone());
+        notices.let_act(notice, "Stop here", RunCommand::TogglePlay);
+        way.told = Some((notice, progress));
+    }
+    if let Some((_, progress)) = &way.told {
+        progress.done(live.ticks() as usize, way.to as usize);
+    }
+}

@@ -1,0 +1,100 @@
+//! Small pictures of states, drawn beside the frames when they are asked for.
+
+use std::{sync::Arc, thread::JoinHandle};
+
+use bevy::prelude::*;
+
+use super::{History, NodeState};
+use crate::{
+    io::{JobProgress, export::hillshade::hillshade},
+    look::{Look, WaterLook},
+    model::state::State,
+    runtime::Live,
+    sim::{grid::Grid, terrain::Layer},
+};
+
+/// Pixels along the longer side.
+const SIDE: usize = 160;
+
+/// A picture of a place of the history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryPicture {
+    /// The place.
+    pub id: u64,
+    /// Columns and rows.
+    pub size: [usize; 2],
+    /// Red, green and blue of each pixel, row by row.
+    pub pixels: Vec<u8>,
+    /// Whether it shows the land before what was done by hand there.
+    pub is_before: bool,
+}
+
+/// The last picture, and the one that is being drawn. No more are kept: another one takes milliseconds.
+#[derive(Debug, Default)]
+pub(super) struct Pictures {
+    wanted: Option<u64>,
+    last: Option<Arc<HistoryPicture>>,
+    work: Option<JoinHandle<Option<HistoryPicture>>>,
+}
+
+impl History {
+    /// The picture of a place, if it is the one that was drawn last.
+    pub fn picture(&self, id: u64) -> Option<&Arc<HistoryPicture>> {
+        self.pictures.last.as_ref().filter(|picture| picture.id == id)
+    }
+
+    /// Whether a picture of this place was asked for last.
+    pub fn draws(&self, id: u64) -> bool {
+        self.pictures.wanted == Some(id)
+    }
+
+    /// Asks for a picture of a place.
+    pub(in crate::runtime) fn draw(&mut self, id: u64) {
+        self.pictures.wanted = Some(id);
+    }
+}
+
+/// Draws what was asked for last.
+pub(in crate::runtime) fn draw_wanted(live: Res<Live>, mut history: ResMut<History>) {
+    let quiet = history.bypass_change_detection();
+    if quiet.pictures.work.as_ref().is_some_and(JoinHandle::is_finished)
+        && let Some(work) = quiet.pictures.work.take()
+        && let Ok(Some(picture)) = work.join()
+    {
+        history.pictures.last = Some(Arc::new(picture));
+    }
+    let quiet = history.bypass_change_detection();
+    let Some(id) = quiet.pictures.wanted.filter(|id| quiet.picture(*id).is_none()) else { return };
+    if quiet.pictures.work.is_some() {
+        return;
+    }
+    let packed = |node: &super::Node| match &node.state {
+        Some(NodeState::Packed(states)) => Some((node.id, Arc::clone(states))),
+        _ => None,
+    };
+    let Some((of, states)) = quiet.way(Some(id)).find_map(packed) else { return };
+    let (run, looks) = (live.index(), (live.chosen().look.clone(), live.chosen().water_look.clone()));
+    let draw = move || Some(HistoryPicture { id, is_before: of != id, ..drawn(states.get(run)?, &looks)? });
+    // Without a thread there is none this time.
+    quiet.pictures.work = std::thread::Builder::new().name("thalweg picture".to_owned()).spawn(draw).ok();
+}
+
+fn drawn(state: &State, (look, water_look): &(Look, WaterLook)) -> Option<HistoryPicture> {
+    let [width, height] = state.facts.size;
+    let shrink = (SIDE as f32 / width.max(height) as f32).min(1.0);
+    let size = [width, height].map(|side| ((side as f32 * shrink).round() as usize).max(1));
+    let layer = |layer: Layer| {
+        let cells = state.maps.get(layer.key())?.unpack();
+        Some(Grid::from_cells(width, height, cells).resampled(size[0], size[1]))
+    };
+    let (mut ground, sand, water) = (layer(Layer::Bedrock)?, layer(Layer::Sand)?, layer(Layer::Water)?);
+    ground.iter_mut().zip(sand.iter()).for_each(|(ground, sand)| *ground += sand);
+    let cell_size = state.facts.cell_size * width as f32 / size[0] as f32;
+    let mut pixels = hillshade(&ground, &sand, cell_size, look, &JobProgress::default());
+    for (pixel, depth) in pixels.chunks_exact_mut(3).zip(water.iter()) {
+        if water_look.shown && *depth > water_look.film {
+            pixel.copy_from_slice(&water_look.color.map(|part| (part * 255.0) as u8));
+        }
+    }
+    Some(HistoryPicture { id: 0, size, pixels, is_before: false })
+}
