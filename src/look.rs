@@ -23,6 +23,39 @@ pub enum ToneCurve {
     None,
 }
 
+/// Colours of flat ground, steep ground and sand that go together.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Palette {
+    /// Green meadows and grey rock, as published.
+    #[default]
+    Meadow,
+    /// Dry grass and pale rock, as on high mountains.
+    Alpine,
+    /// Red earth and dark rock.
+    Canyon,
+    /// Pale sand and brown rock.
+    Desert,
+    /// One colour, to look at the shape alone.
+    Clay,
+}
+
+impl Palette {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Meadow, Self::Alpine, Self::Canyon, Self::Desert, Self::Clay];
+
+    /// Colours the ground.
+    pub fn color(self, look: &mut Look) {
+        let colors = match self {
+            Self::Meadow => [[0.27, 0.64, 0.27], [0.7, 0.7, 0.7], [0.80, 0.68, 0.46]],
+            Self::Alpine => [[0.30, 0.38, 0.17], [0.58, 0.54, 0.49], [0.74, 0.68, 0.55]],
+            Self::Canyon => [[0.62, 0.40, 0.26], [0.44, 0.24, 0.17], [0.82, 0.60, 0.40]],
+            Self::Desert => [[0.66, 0.54, 0.36], [0.45, 0.35, 0.26], [0.85, 0.70, 0.48]],
+            Self::Clay => [[0.72, 0.66, 0.60]; 3],
+        };
+        [look.flat_color, look.steep_color, look.sand_color] = colors;
+    }
+}
+
 /// Light and colour.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Look {

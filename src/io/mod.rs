@@ -14,6 +14,7 @@ pub mod heightmap;
 mod holes;
 pub mod input;
 pub mod keep;
+mod land;
 pub mod output;
 mod png;
 pub mod preset;
@@ -36,6 +37,7 @@ pub use self::{
     asc::write_asc,
     budget::{Budget, SaidBy},
     exr::write_exr,
+    land::NewLand,
     png::{picture_of, write_png8, write_png16, write_rgb8},
     progress::JobProgress,
     raster::Place,

@@ -8,6 +8,7 @@ use bevy::prelude::*;
 
 use crate::{
     io::{
+        NewLand,
         export::{Dimensions, Export},
         project::Camera,
     },
@@ -154,6 +155,8 @@ pub enum EditCommand {
 pub enum FileCommand {
     /// Opens a scene by name, a scene file, a project or a heightmap.
     Open(String, Options),
+    /// Begins on new land.
+    New(Box<NewLand>),
     /// Loads heights or a map into the present sessions.
     Load(Layer, PathBuf, Options),
     /// Loads a heightmap as what the stamp presses on the ground.
@@ -269,6 +272,8 @@ pub enum Pane {
     Palette,
     /// The scenes that come with the program.
     Scenes,
+    /// What a new land is to be made of.
+    NewLand,
     /// Keys and mouse.
     Help,
     /// What the program is and where it keeps things.

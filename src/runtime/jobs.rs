@@ -12,7 +12,7 @@ use bevy::prelude::*;
 use super::{FileCommand, Label, Level, Live, Notices};
 use crate::{
     io::{
-        Budget, Error, JobProgress,
+        Budget, Error, JobProgress, NewLand,
         export::{self, Dimensions, Export, Subject},
         heightmap, output,
         project::{self, Project},
@@ -32,6 +32,7 @@ pub(super) type Sheets = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
 /// What is to be done.
 pub(super) enum Task {
     Open(String, Options),
+    New(Box<NewLand>),
     /// Fits a map of sand, softness or rain to (columns, rows).
     Load(Layer, PathBuf, Options, (usize, usize)),
     /// A heightmap for the stamp.
@@ -149,6 +150,7 @@ impl Jobs {
     pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", title(input)),
+            Task::New(_) => "New land is made …".to_owned(),
             Task::Load(layer, path, ..) => {
                 format!("Loading {} as {} …", name(path), layer.import_title().to_lowercase())
             }
@@ -163,7 +165,7 @@ impl Jobs {
         };
         let saves = matches!(task, Task::SaveProject(..));
         let holds = matches!(task, Task::Grow(..) | Task::FillRivers(..));
-        let opens = matches!(task, Task::Open(..));
+        let opens = matches!(task, Task::Open(..) | Task::New(_));
         if opens {
             // The last choice wins.
             for job in self.running.iter_mut().filter(|job| job.opens) {
@@ -203,6 +205,7 @@ impl Task {
                 let sessions = scene::open(&input, &options)?;
                 Ok(JobOutcome::Sessions(Label::Opened(title(&input)), sessions))
             }
+            Self::New(land) => Ok(JobOutcome::Sessions(Label::NewLand, vec![land.open()?])),
             Self::Load(Layer::Bedrock, path, options, _) => {
                 let map = heightmap::read(&path, &options)?;
                 Ok(JobOutcome::Heights(path, options, map))

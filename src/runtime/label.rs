@@ -57,6 +57,8 @@ pub enum Label {
     Size,
     /// Parameters came from a preset.
     Preset,
+    /// New land was made.
+    NewLand,
     /// A scene or project of this name was opened.
     Opened(String),
     /// A map was loaded from a file of this name.
@@ -117,6 +119,7 @@ impl fmt::Display for Label {
             Self::SandRemoved => f.write_str("sand removed"),
             Self::Dried => f.write_str("dried"),
             Self::Carved => f.write_str("outlets carved"),
+            Self::NewLand => f.write_str("new land"),
             Self::LakesFilled => f.write_str("lakes filled"),
             Self::RiversFilled => f.write_str("rivers filled"),
             Self::Grown => f.write_str("range grown"),

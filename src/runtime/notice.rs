@@ -87,7 +87,7 @@ impl Notices {
     /// Tells that what was opened stands still, and offers to let it run.
     pub fn offer_play(&mut self) {
         let play = Some(("Play", RunCommand::TogglePlay.into()));
-        self.offer(Level::Info, "The map stands still until you press Play (Space).", play);
+        self.offer(Level::Info, "The land stands still until you press Play (Space).", play);
     }
 
     fn add(&mut self, level: Level, text: String, answers: Vec<(&'static str, Command)>) -> u64 {

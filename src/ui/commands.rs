@@ -52,7 +52,8 @@ pub struct Entry {
 }
 
 /// What else people call a command: its title, and the words by which the palette finds it too.
-const OTHER_NAMES: [(&str, &str); 34] = [
+const OTHER_NAMES: [(&str, &str); 35] = [
+    ("New…", "create own start blank empty map generate terrain size"),
     ("Open…", "load file project scene heightmap dem"),
     ("Save", "store write keep project"),
     ("Export…", "save as image mesh unity unreal godot blender gis stl obj glb texture"),
@@ -147,6 +148,9 @@ fn build() -> Vec<Entry> {
 }
 
 fn file(table: &mut MenuPart<'_>) {
+    let new = "Begins on land of your own: size, kind of ground, what runs on it.";
+    let toggle = WindowCommand::Toggle(Pane::NewLand);
+    table.add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle);
     let open = "Opens a project, a scene file or a heightmap.";
     table.add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], WindowCommand::Ask(Dialog::Open));
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {

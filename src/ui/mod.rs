@@ -7,6 +7,7 @@ mod files;
 pub mod group;
 mod history;
 mod keys;
+mod land;
 mod learn;
 mod ledger;
 mod look;
@@ -103,6 +104,7 @@ impl Opened {
             || self.files.is_open()
             || self.windows.has(Pane::Palette)
             || self.windows.has(Pane::Scenes)
+            || self.windows.has(Pane::NewLand)
             || self.memory.drag.is_some();
         if context.text_edit_focused() || answers {
             Keyboard::Typing

@@ -7,13 +7,14 @@ use super::{
     commands::{keys_text, menus, table},
     group::{group_ui, set},
     history::memory_text,
+    land::land_ui,
     palette::{Palette, palette_ui},
     scenes::{Scenes, scenes_ui},
     style,
     wind::{WindMap, map_ui},
 };
 use crate::{
-    io::Budget,
+    io::{Budget, NewLand},
     runtime::{Command, FileCommand, Pane, WindowCommand},
     settings::{Settings, log_folder, picture_folder, settings_file},
 };
@@ -24,6 +25,7 @@ pub struct Windows {
     open: Vec<Pane>,
     palette: Palette,
     scenes: Scenes,
+    land: NewLand,
     map: WindMap,
 }
 
@@ -49,7 +51,8 @@ impl Windows {
             Pane::Palette => self.palette = Palette::default(),
             Pane::Scenes => self.scenes = Scenes::default(),
             Pane::WindMap => self.map = WindMap::default(),
-            Pane::Help | Pane::About | Pane::Settings => {}
+            // What was set last is there the next time.
+            Pane::Help | Pane::About | Pane::Settings | Pane::NewLand => {}
         }
     }
 }
@@ -68,6 +71,11 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             }
             Pane::Scenes => {
                 let chosen = scenes_ui(context, &mut windows.scenes, &mut open);
+                open &= chosen.is_none();
+                commands.extend(chosen);
+            }
+            Pane::NewLand => {
+                let chosen = land_ui(context, &mut windows.land, &mut open);
                 open &= chosen.is_none();
                 commands.extend(chosen);
             }

@@ -87,10 +87,11 @@ impl Runtime<'_> {
     fn take_over(&mut self, outcome: JobOutcome, commands: &mut MessageWriter<Command>) -> Result<(), Error> {
         match outcome {
             JobOutcome::Sessions(label, sessions) => {
+                let new = label == Label::NewLand;
                 self.replace(label, Live::new(sessions), Keyframes::default(), true);
                 self.transport.playing = true;
                 self.ahead.begin(&self.live);
-                self.stand_still_on_a_map();
+                self.stand_still_on_own_land(new);
             }
             JobOutcome::Project(path, project) => {
                 let Project { sessions, chosen, camera, timeline } = *project;
@@ -112,7 +113,7 @@ impl Runtime<'_> {
                 let session = on_heights(&path, options, map, self.live.chosen())?;
                 let label = Label::Loaded(Layer::Bedrock, name(&path));
                 self.replace(label, Live::new(vec![session]), Keyframes::default(), false);
-                self.stand_still_on_a_map();
+                self.stand_still_on_own_land(false);
             }
             JobOutcome::Map(layer, path, map, warnings) => {
                 let changed = self.with_map(layer, &path, &map, &warnings)?;
@@ -158,9 +159,9 @@ impl Runtime<'_> {
         Ok(())
     }
 
-    /// A map of the person's own is seen as it is before anything happens to it.
-    fn stand_still_on_a_map(&mut self) {
-        if self.live.chosen().is_a_map() {
+    /// Land of the person's own is seen as it is before anything happens to it.
+    fn stand_still_on_own_land(&mut self, new: bool) {
+        if self.live.chosen().is_a_map() || new {
             self.transport.playing = false;
             self.transport.due = 0.0;
             self.notices.offer_play();

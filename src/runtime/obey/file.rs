@@ -17,6 +17,7 @@ impl Runtime<'_> {
         }
         match command {
             FileCommand::Open(input, options) => self.start(Task::Open(input.clone(), options.clone())),
+            FileCommand::New(land) => self.start(Task::New(land.clone())),
             FileCommand::Load(layer, path, options) => {
                 let terrain = &self.live.chosen().simulation.terrain;
                 let size = (terrain.width(), terrain.height());
