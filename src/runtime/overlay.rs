@@ -101,7 +101,15 @@ impl Overlay {
 
     /// Shows another quantity, or none.
     pub(super) fn show(&mut self, quantity: Option<Quantity>) {
-        self.before = self.shown.or(self.before);
+        let brought = self.brought.is_some_and(|(brought, _)| self.shown == Some(brought));
+        if !brought {
+            self.before = self.shown.or(self.before);
+        }
+        self.put(quantity);
+    }
+
+    /// The same of one that nobody chose, and that the key need not bring back.
+    fn put(&mut self, quantity: Option<Quantity>) {
         self.shown = quantity;
         self.range = (0.0, 0.0);
         self.values.clear();
@@ -156,7 +164,7 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
     }
     let painted = brushes.held.and_then(|tool| match tool {
         Tool::Rain => Some(Quantity::Layer(Layer::Rain)),
-        Tool::Hardness => Some(Quantity::Layer(Layer::Softness)),
+        Tool::Softness => Some(Quantity::Layer(Layer::Softness)),
         Tool::Uplift => Some(Quantity::Layer(Layer::Uplift)),
         Tool::Mask => Some(Quantity::Layer(Layer::Mask)),
         _ => None,
@@ -164,11 +172,11 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
     if let Some((brought, before)) = overlay.brought.take()
         && overlay.shown == Some(brought)
     {
-        overlay.show(before);
+        overlay.put(before);
     }
     if painted.is_some_and(|painted| overlay.shown != Some(painted)) {
         overlay.brought = painted.map(|painted| (painted, overlay.shown));
-        overlay.show(painted);
+        overlay.put(painted);
     }
 }
 

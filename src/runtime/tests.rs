@@ -4,7 +4,7 @@ use crate::{
     io::project,
     model::origin::Options,
     params::Value,
-    sim::{grid::Grid, terrain::Layer},
+    sim::{edit::Tool, grid::Grid, quantity::Quantity, terrain::Layer},
 };
 
 fn app() -> App {
@@ -76,6 +76,41 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     let stopped = ticks(&paused);
     update_until_quiet(&mut paused);
     assert!(ticks(&paused) <= stopped + 1 && stopped < 40, "{stopped} and then {}", ticks(&paused));
+}
+
+#[test]
+fn the_key_brings_back_what_was_looked_at_and_not_the_map_of_a_brush() {
+    let mut app = app();
+    let shown = |app: &App| app.world().resource::<Overlay>().shown;
+    let hold = |app: &mut App, tool: Option<Tool>| {
+        app.world_mut().resource_mut::<Brushes>().held = tool;
+        app.update();
+    };
+    let toggle = |app: &mut App| {
+        send(app, ShowCommand::ToggleOverlay);
+        app.update();
+    };
+    send(&mut app, ShowCommand::Overlay(Some(Quantity::Layer(Layer::Sand))));
+    app.update();
+    send(&mut app, ShowCommand::Overlay(None));
+    app.update();
+    hold(&mut app, Some(Tool::Mask));
+    assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Mask)));
+    // Off while the brush is held, and on again after it was put away.
+    toggle(&mut app);
+    assert_eq!(shown(&app), None);
+    hold(&mut app, None);
+    toggle(&mut app);
+    assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Sand)));
+    // It does not outlive the work that it belongs to.
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    send(&mut app, FileCommand::Open("round-hill".to_owned(), options));
+    app.update();
+    while app.world().resource::<Jobs>().count() > 0 {
+        app.update();
+    }
+    app.update();
+    assert_eq!(shown(&app), None);
 }
 
 #[test]

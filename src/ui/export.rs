@@ -60,7 +60,7 @@ impl ExportDialog {
             egui::ScrollArea::vertical().max_height(height).auto_shrink([false, true]).show(ui, |ui| {
                 egui::Grid::new("maps").num_columns(2).spacing([14.0, 3.0]).striped(true).show(ui, |ui| {
                     for map in export::maps() {
-                        ui.label(title(map)).on_hover_text(export::about(map));
+                        ui.label(map_title(map)).on_hover_text(export::about(map));
                         ui.horizontal(|ui| {
                             for format in export::formats(map) {
                                 let Ok(file) = Export::new(map, format) else { continue };
@@ -138,6 +138,10 @@ impl ExportDialog {
                 .response
                 .labelled_by(label.id);
         });
+        let around = self.dimensions.size.around(terrain);
+        if around != (terrain.width(), terrain.height()) {
+            square_ui(ui, (terrain.width(), terrain.height()), around);
+        }
         if self.chosen.iter().any(|file| file.format == "stl") {
             let Print { width, base } = &mut self.dimensions.print;
             ui.horizontal(|ui| {
@@ -151,6 +155,32 @@ impl ExportDialog {
             });
         }
     }
+}
+
+/// What the dialog calls a map; scripts call it by its key.
+fn map_title(map: &str) -> String {
+    match map {
+        "color" => "Colour".to_owned(),
+        "hardness" => "Hardness (1 − softness)".to_owned(),
+        other => title(other),
+    }
+}
+
+/// What a square adds to a map of so many columns and rows, as a picture and a sentence.
+fn square_ui(ui: &mut egui::Ui, map: (usize, usize), around: (usize, usize)) {
+    ui.horizontal(|ui| {
+        let (rect, _) = ui.allocate_exact_size(egui::Vec2::splat(style::SQUARE_SIDE), egui::Sense::hover());
+        let share = egui::vec2(map.0 as f32 / around.0 as f32, map.1 as f32 / around.1 as f32);
+        let weak = ui.visuals().weak_text_color();
+        ui.painter().rect_filled(rect, 0.0, weak.gamma_multiply(0.35));
+        ui.painter().rect_filled(egui::Rect::from_min_size(rect.min, rect.size() * share), 0.0, style::ACCENT);
+        let (added, side) = if map.0 < around.0 { (around.0 - map.0, "right") } else { (around.1 - map.1, "lower") };
+        let text = format!(
+            "The map keeps its shape. {added} cells beyond its {side} border make it a square: they repeat the border, and the \
+             sidecar says which cells are the map."
+        );
+        ui.label(RichText::new(text).small().weak());
+    });
 }
 
 fn about_format(map: &str, format: &str) -> &'static str {

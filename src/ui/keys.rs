@@ -21,7 +21,7 @@ pub(super) enum Keyboard {
     Commands,
     /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
     Widget,
-    /// A window is open: Escape closes it, all else is for the table of commands.
+    /// A window is open: Escape closes it, and no brush is taken behind it. What is pressed with Ctrl is for the table of commands.
     Window,
     /// A text is typed or a dialog answered: even what Ctrl does belongs to the field.
     Typing,
@@ -70,8 +70,7 @@ pub(super) fn ask(
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
                     Keyboard::Commands => true,
-                    Keyboard::Window => key != egui::Key::Escape,
-                    Keyboard::Widget => function_key || modifiers.command,
+                    Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
                     Keyboard::Typing => function_key,
                 };
                 if !ours || !pressed || input.repeat {
@@ -188,18 +187,21 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_are_typed_into_a_field_ask_for_nothing() {
+    fn letters_that_are_typed_into_a_field_or_behind_a_window_ask_for_nothing() {
         let mut app = app();
-        for keyboard in [Keyboard::Typing, Keyboard::Widget] {
+        for keyboard in [Keyboard::Typing, Keyboard::Widget, Keyboard::Window] {
             app.insert_resource(keyboard);
             press(&mut app, Key::Character("r".into()), true);
             press(&mut app, Key::Space, true);
+            // No brush is taken, and Escape closes one thing.
+            press(&mut app, Key::Character("3".into()), true);
+            press(&mut app, Key::Escape, true);
             assert_eq!(asked(&mut app), Vec::<Command>::new());
             press(&mut app, Key::Control, true);
             press(&mut app, Key::Character("p".into()), true);
             press(&mut app, Key::Control, false);
             let palette = Command::from(WindowCommand::Toggle(Pane::Palette));
-            assert_eq!(asked(&mut app), if keyboard == Keyboard::Widget { vec![palette] } else { vec![] });
+            assert_eq!(asked(&mut app), if keyboard == Keyboard::Typing { vec![] } else { vec![palette] });
         }
     }
 }

@@ -14,6 +14,8 @@ pub const TRANSPORT_HEIGHT: f32 = 42.0;
 /// A branch of the timeline.
 pub const BRANCH_HEIGHT: f32 = 14.0;
 pub const BRANCH_INDENT: f32 = 7.0;
+/// The sketch of a map in its square.
+pub const SQUARE_SIDE: f32 = 40.0;
 /// The timeline without its branches.
 pub const TIMELINE_MARGIN: f32 = 15.0;
 pub const TOOL_BAR_WIDTH: f32 = 50.0;

@@ -25,7 +25,7 @@ pub fn tool_icon(tool: Tool) -> &'static str {
         Tool::Stamp => icon::STAMP,
         Tool::Sand => icon::DOTS_NINE,
         Tool::Rain => icon::CLOUD_RAIN,
-        Tool::Hardness => icon::DIAMOND,
+        Tool::Softness => icon::DIAMOND,
         Tool::Uplift => icon::MOUNTAINS,
         Tool::Mask => icon::SHIELD,
     }

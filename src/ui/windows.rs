@@ -35,7 +35,7 @@ impl Windows {
         self.open.contains(&pane)
     }
 
-    /// Whether one is open that Escape closes and that leaves the keys to the table of commands.
+    /// Whether one is open that Escape closes and that leaves what is pressed with Ctrl to the table of commands.
     pub fn is_open(&self) -> bool {
         [Pane::Help, Pane::About, Pane::Settings].into_iter().any(|pane| self.has(pane))
     }

@@ -39,7 +39,7 @@ impl Size {
     }
 
     /// Columns and rows of the results with cells of the terrain's own size: as many as it has, or those of the square around it.
-    pub(super) fn around(self, terrain: &Terrain) -> (usize, usize) {
+    pub fn around(self, terrain: &Terrain) -> (usize, usize) {
         let (width, height) = (terrain.width(), terrain.height());
         match self {
             Self::Working | Self::Times(_) => (width, height),

@@ -194,6 +194,9 @@ impl Runtime<'_> {
         self.history.replace(&mut self.live, label, |live| *live = new);
         self.history.begin_with(&keyframes, &self.live);
         if opened {
+            // What was looked at belongs to the other work.
+            self.overlay.show(None);
+            self.overlay.arrows = false;
             self.document.is_saved((self.history.changes(), self.live.ticks()));
         }
         self.begins();

@@ -33,8 +33,8 @@ pub enum Tool {
     Sand,
     /// Paints where rain falls.
     Rain,
-    /// Paints how hard the bedrock is.
-    Hardness,
+    /// Paints how soft the bedrock is.
+    Softness,
     /// Paints how fast the land rises.
     Uplift,
     /// Paints what other brushes leave alone.
@@ -54,7 +54,7 @@ impl Tool {
         Self::Stamp,
         Self::Sand,
         Self::Rain,
-        Self::Hardness,
+        Self::Softness,
         Self::Uplift,
         Self::Mask,
     ];
@@ -72,7 +72,7 @@ impl Tool {
             Self::Stamp => "stamp",
             Self::Sand => "sand",
             Self::Rain => "rain",
-            Self::Hardness => "hardness",
+            Self::Softness => "softness",
             Self::Uplift => "uplift",
             Self::Mask => "mask",
         }
@@ -91,7 +91,7 @@ impl Tool {
             Self::Stamp => "Stamp",
             Self::Sand => "Sand",
             Self::Rain => "Rain",
-            Self::Hardness => "Hardness",
+            Self::Softness => "Softness",
             Self::Uplift => "Uplift",
             Self::Mask => "Mask",
         }
@@ -112,7 +112,7 @@ impl Tool {
             Self::Stamp => "Presses a relief on the ground, a loaded heightmap for instance; with Ctrl into it.",
             Self::Sand => "Pours sand; with Ctrl it takes sand away and leaves the bedrock.",
             Self::Rain => "Paints how much rain falls; with Ctrl none.",
-            Self::Hardness => "Paints how hard the bedrock is; with Ctrl it softens it.",
+            Self::Softness => "Paints how soft the bedrock is; with Ctrl it hardens it.",
             Self::Uplift => "Paints how fast the land rises; with Ctrl it stands still.",
             Self::Mask => "Paints what other brushes leave alone; with Ctrl it frees it.",
         }
@@ -122,7 +122,7 @@ impl Tool {
     pub fn writes(self) -> &'static [Layer] {
         match self {
             Self::Rain => &[Layer::Rain],
-            Self::Hardness => &[Layer::Softness],
+            Self::Softness => &[Layer::Softness],
             Self::Uplift => &[Layer::Uplift],
             Self::Mask => &[Layer::Mask],
             _ => &[Layer::Bedrock, Layer::Sand],
@@ -141,7 +141,7 @@ impl Tool {
             "detail" => self == Self::Noise,
             "step" => self == Self::Terrace,
             "rain" => self == Self::Rain,
-            "hardness" => self == Self::Hardness,
+            "softness" => self == Self::Softness,
             "uplift" => self == Self::Uplift,
             "spacing" | "hold" => self != Self::Slope,
             "build_up" => self.adds_up(),
@@ -251,9 +251,9 @@ pub struct Brush {
     /// Rain to paint, as a multiple of the rain everywhere. 0 keeps the place dry.
     #[reflect(@knob(0.0..=10.0).source(OURS).main())]
     pub rain: f32,
-    /// Hardness to paint: 0 erodes fastest, 1 not at all.
+    /// Softness to paint: 1 erodes fastest, 0 not at all. With Ctrl it is 1 less this.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
-    pub hardness: f32,
+    pub softness: f32,
     /// Uplift to paint, as a share of the rate of uplift. 0 keeps the land where it is.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub uplift: f32,
@@ -291,7 +291,7 @@ impl Default for Brush {
             detail: 40.0,
             step: 10.0,
             rain: 3.0,
-            hardness: 1.0,
+            softness: 1.0,
             uplift: 1.0,
             falloff: Falloff::Smooth,
             spacing: 12.0,

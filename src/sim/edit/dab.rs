@@ -103,8 +103,8 @@ pub(super) fn apply(
             let aim = if dab.inverted { 0.0 } else { brush.rain };
             paint(terrain, tool, &area, weigh, approach, aim)
         }
-        Tool::Hardness => {
-            let aim = if dab.inverted { brush.hardness } else { 1.0 - brush.hardness };
+        Tool::Softness => {
+            let aim = if dab.inverted { 1.0 - brush.softness } else { brush.softness };
             paint(terrain, tool, &area, weigh, approach, aim)
         }
         Tool::Uplift => {

@@ -278,8 +278,8 @@ fn each_tool_brings_the_ground_to_what_it_is_for() {
     (0..99).for_each(|_| sandy.dab(Tool::Sand, &full(Tool::Sand), take, None, &mut Patch::default()));
     assert_eq!(sandy.terrain.sand.at(32, 32), 0.0);
     let mut soft = ground(Edge::Open);
-    rest(&mut soft, Tool::Hardness, 60);
-    assert!(soft.terrain.softness.at(32, 32) < 0.01);
+    rest(&mut soft, Tool::Softness, 60);
+    assert!(soft.terrain.softness.at(32, 32) > 0.99);
     let mut ramp = ground(Edge::Open);
     let ends = [[20.0, 30.0], [44.0, 36.0]];
     let heights = ends.map(|[x, y]| ramp.terrain.ground_between(x, y));
