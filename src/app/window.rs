@@ -60,7 +60,8 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     if file.is_some() || is_a_map {
         app.insert_resource(Transport::paused());
     } else {
-        app.world_mut().resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>()));
+        app.world_mut()
+            .resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>(), &mut notices));
     }
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);

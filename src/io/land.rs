@@ -68,6 +68,7 @@ impl NewLand {
         self.palette.color(&mut session.look);
         session.enable(&self.processes);
         Self::TITLE.clone_into(&mut session.title);
+        "new-land".clone_into(&mut session.name);
         session.about.clear();
         session.restart(self.seed);
         Ok(session)
@@ -76,6 +77,15 @@ impl NewLand {
     /// Key and name of every process that can run on it.
     pub fn all_processes() -> Vec<(&'static str, &'static str)> {
         catalogue().iter().map(|process| (process.info().key, process.info().title)).collect()
+    }
+
+    /// Lets a process run on it, and none that it stands for; or lets it rest.
+    pub fn switch(&mut self, key: &'static str, on: bool) {
+        let all = catalogue();
+        let replaced =
+            all.iter().find(|process| process.info().key == key).map_or(&[][..], |found| found.info().replaces);
+        self.processes.retain(|other| *other != key && !(on && replaced.contains(other)));
+        self.processes.extend(on.then_some(key));
     }
 }
 
@@ -106,10 +116,17 @@ mod tests {
         assert!((high - low - 900.0).abs() < 1e-2 && now.sand.iter().all(|sand| *sand == 2.0));
         let words = session.command_line();
         for word in
-            ["--size 80x48", "terrain.generator=ridged", "terrain.relief=900", "--seed 7", "--enable water,wind"]
+            ["--size 80x48", "terrain.generator=ridged", "terrain.relief=900", "--seed 7", "--enable 'water,wind'"]
         {
             assert!(words.contains(word), "{word} is not in {words}");
         }
         assert!(land.bytes() >= 80 * 48 * 4);
+        assert_eq!(session.name, "new-land");
+        // One kind of rain takes the place of the other.
+        let mut land = land;
+        land.switch("runoff", true);
+        assert_eq!(land.processes, ["wind", "runoff"]);
+        land.switch("runoff", false);
+        assert_eq!(land.processes, ["wind"]);
     }
 }

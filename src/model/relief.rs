@@ -71,20 +71,28 @@ mod tests {
 
     #[test]
     fn flat_land_is_drawn_higher_and_a_fifth_of_it_is_steep() {
-        // Two kilometres wide; the right fifth rises as a bank.
-        let land = |bank: f32| Grid::from_fn(100, 60, |x, _| x as f32 * 0.1 + (x as f32 - 79.0).max(0.0) * bank);
-        let flat = opened(land(0.5), 20.0);
-        assert_eq!(flat.look.vertical_exaggeration, 4.0);
-        let steep = |session: &Session| {
-            let times = session.look.vertical_exaggeration;
-            let upright = upright_of_steepest(&session.simulation.terrain.bedrock, 20.0 / times);
-            (upright - session.look.steep_threshold).abs() < 0.006 || session.look.steep_threshold == UPRIGHT.1
+        // It grows steeper from the left to the right.
+        let land = |rise: f32| Grid::from_fn(100, 60, |x, _| rise * (x as f32 / 99.0).powi(2));
+        let steep_share = |session: &Session| {
+            let (ground, look) = (&session.simulation.terrain.bedrock, &session.look);
+            let is_steep = |x: usize| {
+                let slope = 0.5 * (ground.at(x + 1, 30) - ground.at(x - 1, 30)) / 20.0 * look.vertical_exaggeration;
+                1.0 / (1.0 + slope * slope).sqrt() < look.steep_threshold
+            };
+            (1..99).filter(|x| is_steep(*x)).count() as f32 / 98.0
         };
-        assert!(steep(&flat));
-        let high = opened(land(40.0), 20.0);
-        assert_eq!(high.look.vertical_exaggeration, 1.0);
-        assert!(steep(&high) && high.look.steep_threshold < 0.8, "{}", high.look.steep_threshold);
-        // A plane stays as it is, and so does a map of one cell in height.
-        assert_eq!(opened(Grid::filled(30, 30, 5.0), 1.0).look.vertical_exaggeration, 1.0);
+        // Over 1200 m: a rise of 20 m is drawn four times as large, one of 1500 m as it is.
+        for (rise, times) in [(20.0, 4.0), (1500.0, 1.0)] {
+            let session = opened(land(rise), 20.0);
+            assert_eq!(session.look.vertical_exaggeration, times, "{rise}");
+            let steep = steep_share(&session);
+            let none = session.look.steep_threshold == UPRIGHT.1;
+            assert!((steep - STEEP).abs() < 0.04 || none && steep < STEEP, "{rise}: {steep} is steep");
+            assert!(none == (rise < 100.0), "{rise}: {}", session.look.steep_threshold);
+        }
+        // A plane stays as it is, and so does a map of one cell, or of one row.
+        for (width, height) in [(30, 30), (1, 1), (5, 1)] {
+            assert_eq!(opened(Grid::filled(width, height, 5.0), 1.0).look.vertical_exaggeration, 1.0);
+        }
     }
 }

@@ -27,9 +27,15 @@ struct Way {
 
 impl Ahead {
     /// Runs ahead to the tick from which a scene that has just been opened is shown.
-    pub fn begin(&mut self, live: &Live) {
+    pub fn begin(&mut self, live: &Live, notices: &mut Notices) {
+        self.end(notices);
         let to = live.all().iter().map(|session| session.shown_from).max().unwrap_or_default();
         self.0 = Some(Way { to, work: live.work(), began: Instant::now(), told: None });
+    }
+
+    fn end(&mut self, notices: &mut Notices) {
+        let told = self.0.take().and_then(|way| way.told);
+        told.into_iter().for_each(|(notice, _)| notices.dismiss(notice));
     }
 
     /// Whether the next tick is due at once.
@@ -49,8 +55,7 @@ pub(super) fn follow(
         return;
     }
     if !ahead.runs(&live, &transport) {
-        let told = ahead.0.take().and_then(|way| way.told);
-        told.into_iter().for_each(|(notice, _)| notices.dismiss(notice));
+        ahead.end(&mut notices);
         return;
     }
     let Some(way) = &mut ahead.0 else { return };

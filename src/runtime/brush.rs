@@ -27,6 +27,8 @@ pub struct Brushes {
     pub selection: Selection,
     /// What the stamp presses on the ground, from 0 to 1, and what it is called.
     pub stamp: (Arc<Grid>, String),
+    /// From where a clone copies, as shares of the map.
+    pub source: Option<[f32; 2]>,
 }
 
 impl Default for Brushes {
@@ -36,6 +38,7 @@ impl Default for Brushes {
             brushes: Tool::ALL.into_iter().map(|tool| (tool, Brush::of(tool))).collect(),
             selection: Selection::default(),
             stamp: (Arc::new(mountain()), "Mountain".to_owned()),
+            source: None,
         }
     }
 }

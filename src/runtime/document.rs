@@ -203,7 +203,9 @@ pub(super) fn keep(
         return;
     }
     let Some(keeper) = document.keepers.last().filter(|_| !jobs.hold()) else { return };
-    let replaces = |command: &Command| matches!(command, Command::File(FileCommand::Open(..) | FileCommand::Load(..)));
+    let replaces = |command: &Command| {
+        matches!(command, Command::File(FileCommand::Open(..) | FileCommand::New(..) | FileCommand::Load(..)))
+    };
     let risky = commands.read().any(replaces);
     let minutes = preferences.settings.autosave;
     let due = minutes > 0.0 && document.kept_at.elapsed() > Duration::from_secs_f32(60.0 * EARLY * minutes);

@@ -150,7 +150,7 @@ impl Jobs {
     pub(super) fn start(&mut self, notices: &mut Notices, task: Task) {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", title(input)),
-            Task::New(_) => "New land is made …".to_owned(),
+            Task::New(_) => "Making new land …".to_owned(),
             Task::Load(layer, path, ..) => {
                 format!("Loading {} as {} …", name(path), layer.import_title().to_lowercase())
             }
@@ -246,10 +246,11 @@ impl Task {
                 let timeline = Budget::of(project.timeline.bytes());
                 let size = std::fs::metadata(&path).ok().map(|file| Budget::of(file.len()));
                 let size = match (size, project.timeline.frames.len()) {
-                    (None, _) => String::new(),
-                    (Some(size), 0) => format!(": {size}"),
+                    (None, _) => ".".to_owned(),
+                    (Some(size), 0) => format!(": {size}."),
+                    (Some(size), 1) => format!(": {size}. The timeline takes {timeline} (1 state)."),
                     (Some(size), states) => {
-                        format!(": {size}, of which {timeline} are the {states} states of the timeline")
+                        format!(": {size}. The timeline takes {timeline} ({states} states).")
                     }
                 };
                 Ok(JobOutcome::Saved(path, now, work, size))

@@ -208,6 +208,11 @@ impl Deadline {
     pub fn is_over(self) -> bool {
         Instant::now() >= self.0
     }
+
+    /// The time that is left in this frame.
+    fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
 }
 
 /// What the view shows: goes up whenever there is another finished state to show.

@@ -39,21 +39,23 @@ fn steps_run_as_many_ticks_as_asked_and_each_is_shown() {
 
 #[test]
 fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
-    let begin = |app: &mut App| {
+    let begin = |app: &mut App, to: u64| {
         let world = app.world_mut();
-        world.resource_mut::<Live>().all_mut()[0].shown_from = 40;
+        world.resource_mut::<Live>().all_mut()[0].shown_from = to;
         world.resource_mut::<Transport>().playing = true;
-        world.resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>()));
+        world.resource_scope(|world, mut ahead: Mut<Ahead>| {
+            world.resource_scope(|world, mut notices: Mut<Notices>| ahead.begin(world.resource(), &mut notices));
+        });
     };
     let ticks = |app: &App| app.world().resource::<Live>().ticks();
     // So slow that without it no second tick would be due.
-    let slowly = || {
+    let slowly = |to: u64| {
         let mut app = app();
         app.insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_micros(10)));
-        begin(&mut app);
+        begin(&mut app, to);
         app
     };
-    let mut app = slowly();
+    let mut app = slowly(40);
     for _ in 0..200 {
         app.update();
     }
@@ -63,8 +65,8 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     (0..40).for_each(|_| live.all_mut()[0].simulation.tick());
     let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
     assert!(terrain(&app) == terrain(&plain), "it ran otherwise");
-    // A pause ends it, and so does another work.
-    let mut paused = slowly();
+    // A pause ends it.
+    let mut paused = slowly(40);
     paused.insert_resource(FrameBudget(Duration::from_nanos(1)));
     while ticks(&paused) < 5 {
         paused.update();
@@ -76,6 +78,21 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     let stopped = ticks(&paused);
     update_until_quiet(&mut paused);
     assert!(ticks(&paused) <= stopped + 1 && stopped < 40, "{stopped} and then {}", ticks(&paused));
+    // Another work ends it too, and the message that tells of it.
+    let mut other = slowly(u64::MAX);
+    let told = |app: &App| app.world().resource::<Notices>().shown().filter(|told| told.text.contains("ahead")).count();
+    while told(&other) == 0 {
+        other.update();
+    }
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    send(&mut other, FileCommand::Open("round-hill".to_owned(), options));
+    other.update();
+    while other.world().resource::<Jobs>().count() > 0 {
+        other.update();
+    }
+    other.update();
+    other.update();
+    assert_eq!(told(&other), 0);
 }
 
 #[test]

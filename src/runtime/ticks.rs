@@ -127,7 +127,10 @@ pub(super) fn run_due(world: &mut World) {
             let play = Some(("Play", RunCommand::TogglePlay.into()));
             world.resource_mut::<Notices>().offer(Level::Info, text, play);
         }
-        if world.resource::<Deadline>().is_over() {
+        let deadline = world.resource::<Deadline>();
+        // Ticks that follow each other without a pause would all be cut by the ends of frames, and none could be seen whole.
+        let would_be_cut = || deadline.left().as_secs_f64() * 1e3 < world.resource::<Timing>().tick_ms;
+        if deadline.is_over() || (finished && transport.due < 1.0 && would_be_cut()) {
             break;
         }
     }

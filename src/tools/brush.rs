@@ -15,6 +15,7 @@ use crate::{
     },
     sim::{
         edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
+        grid::Grid,
         terrain::Terrain,
     },
 };
@@ -22,8 +23,8 @@ use crate::{
 /// What a stroke still has to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StrokeStep {
-    /// Begin at a place, with a tool that perhaps does the opposite.
-    Begin([f32; 2], (Tool, bool)),
+    /// Begin at a place, with a tool that perhaps does the opposite; and from where a clone copies.
+    Begin([f32; 2], (Tool, bool), Option<[f32; 2]>),
     /// Go on to a place.
     Go([f32; 2]),
     /// Stay where it is for so many seconds.
@@ -49,8 +50,20 @@ struct OpenStroke {
     /// Where it began and where it is, as shares of the map.
     from: [f32; 2],
     place: [f32; 2],
-    /// Where the next dabs fall, the height under the first, and what they have lifted, in every session.
-    ways: Vec<(Stroke, f32, Growth)>,
+    /// What it does in every session.
+    ways: Vec<Way>,
+}
+
+/// A stroke in a session.
+struct Way {
+    /// Where the next dabs fall.
+    stroke: Stroke,
+    /// The height under the first.
+    level: f32,
+    /// What they have lifted.
+    growth: Growth,
+    /// Of a clone, the ground as it was, how far away that is which is copied, and how much lower.
+    copied: Option<(Grid, [f32; 2], f32)>,
 }
 
 /// Column and row, between cell centres, of a place given in shares of the map.
@@ -59,11 +72,23 @@ fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
 }
 
 impl OpenStroke {
-    fn begin(number: u64, live: &Live, brushes: &Brushes, (tool, inverted): (Tool, bool), place: [f32; 2]) -> Self {
+    fn begin(
+        number: u64,
+        live: &Live,
+        brushes: &Brushes,
+        (tool, inverted): (Tool, bool),
+        place: [f32; 2],
+        source: Option<[f32; 2]>,
+    ) -> Self {
         let way = |session: &Session| {
             let terrain = &session.simulation.terrain;
             let [x, y] = cell(terrain, place);
-            (Stroke::new([x, y]), terrain.ground_between(x, y), Growth::default())
+            let level = terrain.ground_between(x, y);
+            let copied = source.filter(|_| tool == Tool::Clone).map(|source| {
+                let source = cell(terrain, source);
+                (terrain.ground(), [source[0] - x, source[1] - y], level - terrain.ground_between(source[0], source[1]))
+            });
+            Way { stroke: Stroke::new([x, y]), level, growth: Growth::default(), copied }
         };
         let ways = live.all().iter().map(way).collect();
         Self { number, tool, brush: brushes.of(tool).clone(), inverted, from: place, place, ways }
@@ -84,17 +109,19 @@ impl OpenStroke {
             return;
         }
         let (symmetry, mut kept) = (self.symmetry(), history.stroke());
-        for (index, (session, (stroke, level, growth))) in live.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
+        for (index, (session, way)) in live.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
             let simulation = &mut session.simulation;
             let at = cell(&simulation.terrain, place);
-            let dabs = if first { vec![at] } else { stroke.go(at, seconds, &self.brush, &simulation.terrain) };
+            let dabs = if first { vec![at] } else { way.stroke.go(at, seconds, &self.brush, &simulation.terrain) };
             // A stroke that the simulation has run on from is taken back as a whole state.
             let mut unkept = Patch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
             let size = (simulation.terrain.width(), simulation.terrain.height());
             for place in dabs.into_iter().flat_map(|place| symmetry.places(place, size)) {
-                let dab = Dab { place, inverted: self.inverted, level: *level };
-                simulation.dab_in_stroke((self.tool, &self.brush), dab, Some(&brushes.stamp.0), (patch, growth));
+                let copies = way.copied.as_ref().map(|(_, away, lower)| (*away, *lower));
+                let relief = way.copied.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);
+                let dab = Dab { place, inverted: self.inverted, level: way.level, copies };
+                simulation.dab_in_stroke((self.tool, &self.brush), dab, Some(relief), (patch, &mut way.growth));
                 // Rain and mask are kept apart from the layers.
                 session.origin.edited |= !matches!(self.tool, Tool::Rain | Tool::Mask);
             }
@@ -190,7 +217,17 @@ impl Strokes {
             }
             Touch::Press(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
-                self.waiting.push_back(StrokeStep::Begin(place, (tool, inverted)));
+                if tool == Tool::Clone && (inverted || sculpted.brushes.source.is_none()) {
+                    let text = if inverted {
+                        sculpted.brushes.source = Some(place);
+                        "The clone copies from here."
+                    } else {
+                        "Say first where the clone copies from: hold Ctrl and click."
+                    };
+                    sculpted.notices.tell(Level::Info, text);
+                    return;
+                }
+                self.waiting.push_back(StrokeStep::Begin(place, (tool, inverted), sculpted.brushes.source));
                 Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), tool, inverted })
             }
             Touch::Move(place) => {
@@ -233,9 +270,9 @@ impl Strokes {
     }
 
     fn take(&mut self, step: StrokeStep, Sculpted { live, history, brushes, .. }: &mut Sculpted) {
-        if let StrokeStep::Begin(place, (tool, inverted)) = step {
+        if let StrokeStep::Begin(place, (tool, inverted), source) = step {
             let number = history.begin_stroke(live, Label::Stroke(tool));
-            let mut stroke = OpenStroke::begin(number, live, brushes, (tool, inverted), place);
+            let mut stroke = OpenStroke::begin(number, live, brushes, (tool, inverted), place, source);
             stroke.go(live, history, brushes, place, 0.0, true);
             self.stroke = Some(stroke);
             return;
@@ -339,6 +376,33 @@ mod tests {
 
     fn steps(app: &App) -> usize {
         app.world().resource::<History>().done().len()
+    }
+
+    #[test]
+    fn a_clone_copies_the_land_from_where_ctrl_said() {
+        let mut app = app();
+        app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Clone);
+        let before = terrain(&app);
+        // Whole cells apart, so that nothing is read between cells.
+        let [from, to] = [[0.5, 0.5], [13.0 / 64.0, 51.0 / 64.0]];
+        let click = |place, ctrl| [Touch::Press(place, Held { ctrl, ..Held::default() }), Touch::Release];
+        touch(&mut app, &click(to, false));
+        assert!(terrain(&app) == before && steps(&app) == 0, "nothing was to be copied yet");
+        touch(&mut app, &click(from, true));
+        assert!(terrain(&app) == before && steps(&app) == 0);
+        // Round and round over one place, until it is what the hill's top is.
+        let keys = Held::default();
+        let round: Vec<Touch> = (0..60).map(|step| Touch::Move([to[0] + 0.01 * (step % 2) as f32, to[1]])).collect();
+        touch(&mut app, &[&[Touch::Press(to, keys)][..], &round, &[Touch::Release]].concat());
+        let now = terrain(&app);
+        let ([x, y], [copied_x, copied_y]) = (cell(&now, to), cell(&now, from));
+        let level = before.ground_between(x, y) - before.ground_between(copied_x, copied_y);
+        for step in [-1.0, 0.0, 1.0] {
+            let (found, wanted) = (now.ground_between(x + step, y), before.ground_between(copied_x + step, copied_y));
+            assert!((found - wanted - level).abs() < 0.05, "{found} for {}", wanted + level);
+        }
+        ask(&mut app, EditCommand::Undo);
+        assert!(terrain(&app) == before);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command>
     let cells = brush.cells(terrain);
     let text = format!("Radius {:.1} m, {cells:.1} cells", cells * terrain.cell_size);
     ui.label(RichText::new(text).small().weak());
-    let keys = "Shift smooths, Ctrl does the opposite, F and Shift+F set, Esc takes a stroke back.";
+    let ctrl = if tool == Tool::Clone { "Ctrl+click says from where" } else { "Ctrl does the opposite" };
+    let keys = format!("Shift smooths, {ctrl}, F and Shift+F set, Esc takes a stroke back.");
     ui.label(RichText::new(keys).small().weak());
     asked
 }

@@ -53,13 +53,13 @@ pub struct Entry {
 
 /// What else people call a command: its title, and the words by which the palette finds it too.
 const OTHER_NAMES: [(&str, &str); 35] = [
-    ("New…", "create own start blank empty map generate terrain size"),
+    ("New…", "create own blank empty map generate terrain size"),
     ("Open…", "load file project scene heightmap dem"),
     ("Save", "store write keep project"),
     ("Export…", "save as image mesh unity unreal godot blender gis stl obj glb texture"),
     ("Save heights as…", "export heightmap dem geotiff exr raw"),
     ("Copy command line", "script terminal batch headless"),
-    ("Settings…", "preferences options theme dark light quality memory autosave language scale zoom"),
+    ("Settings…", "preferences options theme dark light quality memory autosave scale zoom"),
     ("Quit", "exit close leave"),
     ("Undo", "back revert"),
     ("Redo", "again forward"),
@@ -70,7 +70,7 @@ const OTHER_NAMES: [(&str, &str); 35] = [
     ("Fill rivers", "streams water flow discharge"),
     ("Larger brush", "bigger size"),
     ("Smaller brush", "size"),
-    ("Cancel or leave", "escape exit fullscreen back"),
+    ("Cancel or leave", "escape exit back"),
     ("All scenes…", "examples presets gallery thumbnails new"),
     ("Play or pause", "start stop run simulate"),
     ("One tick", "step frame forward"),
@@ -179,7 +179,7 @@ fn file(table: &mut MenuPart<'_>) {
     let keys = [(SHIFT_CTRL, Key::C)];
     table.add(icon::TERMINAL_WINDOW, "-Copy command line", copy, &keys, WindowCommand::CopyCommandLine);
     let settings = WindowCommand::Toggle(Pane::Settings);
-    table.add(icon::GEAR, "Settings…", "Panels, mouse and quality.", &[(CTRL, Key::Comma)], settings);
+    table.add(icon::GEAR, "Settings…", "Panels, mouse, quality, memory, autosave.", &[(CTRL, Key::Comma)], settings);
     table.add(icon::SIGN_OUT, "-Quit", "Ends the program.", &[(CTRL, Key::Q)], FileCommand::Quit);
 }
 

@@ -2,7 +2,7 @@
 
 use bevy_egui::egui::{self, RichText, Ui};
 
-use super::{group::group_ui, number::Number, style};
+use super::{group::some_of_group_ui, number::Number, style};
 use crate::{
     io::{Budget, NewLand},
     look::Palette,
@@ -11,28 +11,47 @@ use crate::{
     sim::generate::TerrainParams,
 };
 
-/// Cells along a side.
+/// Cells along a side, and metres along the side of a cell.
 const CELLS: std::ops::RangeInclusive<u32> = 32..=4096;
+const CELL_SIZE: std::ops::RangeInclusive<f32> = 0.01..=1000.0;
+
+/// What was set in the dialog. It is there again the next time.
+pub struct LandDialog {
+    land: NewLand,
+    /// Width and height that are wanted, in metres, and cells along the shorter side.
+    metres: [f32; 2],
+    cells: u32,
+}
+
+impl Default for LandDialog {
+    fn default() -> Self {
+        let land = NewLand::default();
+        let metres = [land.terrain.width, land.terrain.height].map(|cells| cells as f32 * land.terrain.cell_size);
+        Self { cells: land.terrain.width.min(land.terrain.height), metres, land }
+    }
+}
 
 /// Draws it. Returns what was chosen.
-pub fn land_ui(context: &egui::Context, land: &mut NewLand, open: &mut bool) -> Option<Command> {
+pub fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool) -> Option<Command> {
     let mut chosen = None;
-    let window = style::dialog("New land").open(open).max_height(context.content_rect().height() * 0.85);
-    window.show(context, |ui| {
+    // In a field, Enter ends the typing.
+    let idle = context.memory(|memory| memory.focused().is_none());
+    let entered = idle && context.input(|input| input.key_pressed(egui::Key::Enter));
+    let highest = context.content_rect().height() * 0.85;
+    style::dialog("New land").open(open).max_height(highest).show(context, |ui| {
         ui.set_width(style::SETTINGS_WIDTH);
-        let height = context.content_rect().height() * 0.85 - 120.0;
-        egui::ScrollArea::vertical().max_height(height).show(ui, |ui| parts_ui(ui, land));
+        egui::ScrollArea::vertical().max_height(highest - 120.0).show(ui, |ui| dialog.parts_ui(ui));
         ui.separator();
         ui.horizontal(|ui| {
             let create = ui.add(egui::Button::new("Create").fill(style::ACCENT.gamma_multiply(0.55)));
-            let wanted = create.clicked() || ui.input(|input| input.key_pressed(egui::Key::Enter));
-            if wanted && !ui.ctx().text_edit_focused() {
-                chosen = Some(FileCommand::New(Box::new(land.clone())).into());
+            if create.clicked() || entered {
+                chosen = Some(FileCommand::New(Box::new(dialog.land.clone())).into());
             }
             if ui.button("As at first").on_hover_text("All as a new user has it").clicked() {
-                *land = NewLand::default();
+                *dialog = LandDialog::default();
             }
-            let text = format!("{} × {} cells, {}", land.terrain.width, land.terrain.height, Budget::of(land.bytes()));
+            let (land, terrain) = (&dialog.land, &dialog.land.terrain);
+            let text = format!("{} × {} cells, {}", terrain.width, terrain.height, Budget::of(land.bytes()));
             ui.label(RichText::new(text).small().weak());
         });
     });
@@ -50,56 +69,68 @@ fn row(ui: &mut Ui, name: &str, help: &str, field: impl FnOnce(&mut Ui) -> egui:
     });
 }
 
-fn parts_ui(ui: &mut Ui, land: &mut NewLand) {
-    let terrain = &mut land.terrain;
-    let sides = [terrain.width, terrain.height].map(|cells| cells as f32 * terrain.cell_size);
-    let mut metres = sides;
-    let size = "From the left to the right border, and from the upper to the lower one. Cells stay square.";
-    for (side, name) in metres.iter_mut().zip(["Width", "Height"]) {
-        row(ui, name, size, |ui| Number::new(name, "m", 1.0..=4.0e6).drag_ui(ui, side, |field| field.speed(10.0)));
-    }
-    let mut cells = terrain.width.min(terrain.height);
-    let help = "Cells along the shorter side. More show finer detail; time and memory grow with their square.";
-    row(ui, "Cells", help, |ui| Number::new("Cells", "", CELLS).drag_ui(ui, &mut cells, |field| field.speed(4.0)));
-    if metres != sides || cells != terrain.width.min(terrain.height) {
-        fit(terrain, metres, cells);
-    }
-    row(ui, "Seed", "The same seed gives the same land, bit by bit.", |ui| {
-        Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
-    });
-    row(ui, "Colours", "Of flat ground, steep ground and sand; each can be changed later.", |ui| {
-        let choice = egui::ComboBox::from_id_salt("palette").width(style::CHOICE_WIDTH);
-        let text = |palette: Palette| choice_title(&format!("{palette:?}").to_lowercase());
-        let shown = choice.selected_text(text(land.palette)).show_ui(ui, |ui| {
-            for palette in Palette::ALL {
-                ui.selectable_value(&mut land.palette, palette, text(palette));
+impl LandDialog {
+    fn parts_ui(&mut self, ui: &mut Ui) {
+        let [width, height] = &mut self.metres;
+        for (side, name, help) in [
+            (width, "Width", "From the left border to the right one."),
+            (height, "Height", "From the upper border to the lower one."),
+        ] {
+            row(ui, name, help, |ui| Number::new(name, "m", 1.0..=4.0e6).drag_ui(ui, side, |field| field.speed(10.0)));
+        }
+        let help = "Cells along the shorter side. More show finer detail; time and memory grow with their square.";
+        row(ui, "Cells", help, |ui| {
+            Number::new("Cells", "", CELLS).drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
+        });
+        let land = &mut self.land;
+        if let Some(text) = fit(&mut land.terrain, self.metres, self.cells) {
+            ui.label(RichText::new(text).small().color(style::WARNING));
+        }
+        row(ui, "Seed", "The same seed gives the same land, bit by bit.", |ui| {
+            Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
+        });
+        row(ui, "Colours", "Of flat ground, steep ground and sand; each can be changed later.", |ui| {
+            let choice = egui::ComboBox::from_id_salt("palette").width(style::CHOICE_WIDTH);
+            let text = |palette: Palette| choice_title(&format!("{palette:?}").to_lowercase());
+            let shown = choice.selected_text(text(land.palette)).show_ui(ui, |ui| {
+                for palette in Palette::ALL {
+                    ui.selectable_value(&mut land.palette, palette, text(palette));
+                }
+            });
+            shown.response
+        });
+        ui.separator();
+        let (shown, fresh) = (land.terrain.clone(), TerrainParams::default());
+        // The size stands above.
+        let wanted = |name: &str| !["width", "height", "cell_size"].contains(&name);
+        for (name, value) in some_of_group_ui(ui, ("terrain", &shown), ("terrain", &fresh), false, wanted) {
+            write(&mut land.terrain, name, &value);
+        }
+        ui.separator();
+        ui.label("What runs on it");
+        ui.horizontal_wrapped(|ui| {
+            for (key, title) in NewLand::all_processes() {
+                let mut on = land.processes.contains(&key);
+                if ui.checkbox(&mut on, title).changed() {
+                    land.switch(key, on);
+                }
             }
         });
-        shown.response
-    });
-    ui.separator();
-    let fresh = TerrainParams::default();
-    for (name, value) in group_ui(ui, ("terrain", &land.terrain), ("terrain", &fresh), false) {
-        write(&mut land.terrain, name, &value);
     }
-    ui.separator();
-    ui.label("What runs on it");
-    ui.horizontal_wrapped(|ui| {
-        for (key, title) in NewLand::all_processes() {
-            let mut on = land.processes.contains(&key);
-            if ui.checkbox(&mut on, title).changed() {
-                land.processes.retain(|other| *other != key);
-                land.processes.extend(on.then_some(key));
-            }
-        }
-    });
 }
 
-/// Gives a terrain so many metres along its sides and so many cells along the shorter one.
-fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32) {
-    terrain.cell_size = (width.min(height) / cells as f32).clamp(0.01, 1000.0);
-    let along = |metres: f32| ((metres / terrain.cell_size).round() as u32).clamp(*CELLS.start(), *CELLS.end());
-    (terrain.width, terrain.height) = (along(width), along(height));
+/// Gives a terrain so many metres along its sides and so many cells along the shorter one. If that cannot be, says what it gets.
+fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32) -> Option<String> {
+    terrain.cell_size = (width.min(height) / cells as f32).clamp(*CELL_SIZE.start(), *CELL_SIZE.end());
+    let along = |metres: f32| (metres / terrain.cell_size).round() as u32;
+    let wanted = [along(width), along(height)];
+    let [columns, rows] = wanted.map(|cells| cells.clamp(*CELLS.start(), *CELLS.end()));
+    (terrain.width, terrain.height) = (columns, rows);
+    (wanted != [columns, rows] || columns.min(rows) != cells).then(|| {
+        let [width, height] = [columns, rows].map(|cells| cells as f32 * terrain.cell_size);
+        let (least, most) = (CELLS.start(), CELLS.end());
+        format!("A side has {least} to {most} cells of at most 1 km: this land becomes {width:.0} m × {height:.0} m, {columns} × {rows} cells.")
+    })
 }
 
 #[cfg(test)]
@@ -107,12 +138,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_land_has_the_metres_and_the_cells_that_were_asked_for() {
+    fn a_land_has_the_metres_and_the_cells_that_were_asked_for_or_says_what_it_gets() {
         let mut terrain = TerrainParams::default();
-        fit(&mut terrain, [10_000.0, 5000.0], 250);
+        assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250), None);
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (500, 250, 20.0));
-        // Beyond the longest side there are no cells; the map is then shorter than wanted, and the dialog shows it.
-        fit(&mut terrain, [1e6, 1000.0], 1000);
+        let said = fit(&mut terrain, [1e6, 1000.0], 1000).expect("it is too long");
         assert_eq!((terrain.width, terrain.height), (4096, 1000));
+        assert!(said.contains("4096 m × 1000 m"), "{said}");
+        // Its cells would be too large.
+        assert!(fit(&mut terrain, [4e6, 4e6], 32).is_some());
+        assert_eq!((terrain.width, terrain.height, terrain.cell_size), (4000, 4000, 1000.0));
     }
 }

@@ -33,11 +33,12 @@ pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Comm
         .iter()
         .filter_map(|entry| {
             let mut score = |text: &str| pattern.score(nucleo_matcher::Utf32Str::new(text, &mut letters), &mut matcher);
-            // Of what is said of a command whole words count, and less than its names.
+            // Its title counts more than its other names, and these more than what is said of it, of which whole words count.
+            let titled = score(&format!("{} {}", entry.menu, entry.title));
             let named = score(&format!("{} {} {}", entry.menu, entry.title, entry.other_names()));
             let about = entry.about.to_lowercase();
             let told = || words.iter().all(|word| about.contains(word)).then_some(0);
-            Some((named.or_else(told)?, entry))
+            Some(((titled, named.or_else(told)?), entry))
         })
         .collect();
     found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));

@@ -106,8 +106,8 @@ fn place_ui(ui: &mut Ui, state: &PanelState<'_>, mark: Mark) {
             (mark.id, texture)
         });
         ui.image(&texture);
-        if picture.is_before {
-            ui.small("The land before this step.");
+        if let Some(tick) = picture.earlier {
+            ui.small(format!("The last state before it, at tick {tick}."));
         }
     }
     ui.small("A click goes to it. Play goes on from there, and what was run before is kept.");

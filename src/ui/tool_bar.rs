@@ -28,6 +28,7 @@ pub fn tool_icon(tool: Tool) -> &'static str {
         Tool::Softness => icon::DIAMOND,
         Tool::Uplift => icon::MOUNTAINS,
         Tool::Mask => icon::SHIELD,
+        Tool::Clone => icon::COPY,
     }
 }
 

@@ -7,14 +7,14 @@ use super::{
     commands::{keys_text, menus, table},
     group::{group_ui, set},
     history::memory_text,
-    land::land_ui,
+    land::{LandDialog, land_ui},
     palette::{Palette, palette_ui},
     scenes::{Scenes, scenes_ui},
     style,
     wind::{WindMap, map_ui},
 };
 use crate::{
-    io::{Budget, NewLand},
+    io::Budget,
     runtime::{Command, FileCommand, Pane, WindowCommand},
     settings::{Settings, log_folder, picture_folder, settings_file},
 };
@@ -25,7 +25,7 @@ pub struct Windows {
     open: Vec<Pane>,
     palette: Palette,
     scenes: Scenes,
-    land: NewLand,
+    land: LandDialog,
     map: WindMap,
 }
 

@@ -83,7 +83,9 @@ fn point(
                     _ => {}
                 }
             }
-            WindowEvent::WindowFocused(focus) if !focus.focused => hand.keys = Held::default(),
+            WindowEvent::WindowFocused(focus) if !focus.focused => {
+                (hand.keys, hand.beside) = (Held::default(), None);
+            }
             WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left => {
                 if input.state == ButtonState::Released {
                     hand.beside = None;
@@ -92,6 +94,7 @@ fn point(
                     }
                 } else if over_view.0 {
                     looked = place(hand.cursor);
+                    hand.beside = None;
                     hand.down = looked.is_some();
                     match looked {
                         Some(place) => drop(touches.write(Touch::Press(place, hand.keys))),

@@ -25,8 +25,8 @@ pub struct HistoryPicture {
     pub size: [usize; 2],
     /// Red, green and blue of each pixel, row by row.
     pub pixels: Vec<u8>,
-    /// Whether it shows the land before what was done by hand there.
-    pub is_before: bool,
+    /// The tick of the earlier state that it shows, where the place has no state of its own.
+    pub earlier: Option<u64>,
 }
 
 /// The last picture, and the one that is being drawn. No more are kept: another one takes milliseconds.
@@ -59,9 +59,12 @@ pub(in crate::runtime) fn draw_wanted(live: Res<Live>, mut history: ResMut<Histo
     let quiet = history.bypass_change_detection();
     if quiet.pictures.work.as_ref().is_some_and(JoinHandle::is_finished)
         && let Some(work) = quiet.pictures.work.take()
-        && let Ok(Some(picture)) = work.join()
     {
-        history.pictures.last = Some(Arc::new(picture));
+        // What can't be drawn is not tried again and again.
+        match work.join() {
+            Ok(Some(picture)) => history.pictures.last = Some(Arc::new(picture)),
+            _ => quiet.pictures.wanted = None,
+        }
     }
     let quiet = history.bypass_change_detection();
     let Some(id) = quiet.pictures.wanted.filter(|id| quiet.picture(*id).is_none()) else { return };
@@ -69,12 +72,17 @@ pub(in crate::runtime) fn draw_wanted(live: Res<Live>, mut history: ResMut<Histo
         return;
     }
     let packed = |node: &super::Node| match &node.state {
-        Some(NodeState::Packed(states)) => Some((node.id, Arc::clone(states))),
+        Some(NodeState::Packed(states)) => Some(((node.id, node.tick), Arc::clone(states))),
         _ => None,
     };
-    let Some((of, states)) = quiet.way(Some(id)).find_map(packed) else { return };
+    // It is there as soon as it is packed.
+    if matches!(quiet.node(id).map(|node| &node.state), Some(Some(NodeState::Packing(..)))) {
+        return;
+    }
+    let Some(((of, tick), states)) = quiet.way(Some(id)).find_map(packed) else { return };
     let (run, looks) = (live.index(), (live.chosen().look.clone(), live.chosen().water_look.clone()));
-    let draw = move || Some(HistoryPicture { id, is_before: of != id, ..drawn(states.get(run)?, &looks)? });
+    let draw =
+        move || Some(HistoryPicture { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
     // Without a thread there is none this time.
     quiet.pictures.work = std::thread::Builder::new().name("thalweg picture".to_owned()).spawn(draw).ok();
 }
@@ -96,5 +104,5 @@ fn drawn(state: &State, (look, water_look): &(Look, WaterLook)) -> Option<Histor
             pixel.copy_from_slice(&water_look.color.map(|part| (part * 255.0) as u8));
         }
     }
-    Some(HistoryPicture { id: 0, size, pixels, is_before: false })
+    Some(HistoryPicture { id: 0, size, pixels, earlier: None })
 }

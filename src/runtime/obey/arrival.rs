@@ -90,7 +90,7 @@ impl Runtime<'_> {
                 let new = label == Label::NewLand;
                 self.replace(label, Live::new(sessions), Keyframes::default(), true);
                 self.transport.playing = true;
-                self.ahead.begin(&self.live);
+                self.ahead.begin(&self.live, &mut self.notices);
                 self.stand_still_on_own_land(new);
             }
             JobOutcome::Project(path, project) => {
@@ -121,7 +121,7 @@ impl Runtime<'_> {
             }
             JobOutcome::Saved(path, now, work, size) => {
                 remember_file(&mut self.preferences, &path);
-                self.notices.tell(Level::Info, format!("Saved {}{size}.", path.display()));
+                self.notices.tell(Level::Info, format!("Saved {}{size}", path.display()));
                 // Another work may have taken its place meanwhile.
                 if self.live.work() == work {
                     self.live.file = Some(path);
@@ -197,6 +197,7 @@ impl Runtime<'_> {
             // What was looked at belongs to the other work.
             self.overlay.show(None);
             self.overlay.arrows = false;
+            self.brushes.source = None;
             self.document.is_saved((self.history.changes(), self.live.ticks()));
         }
         self.begins();

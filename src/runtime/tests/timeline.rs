@@ -96,7 +96,7 @@ fn a_project_that_was_saved_with_its_timeline_brings_it_back() {
     let then = app.world().resource::<Live>().chosen().simulation.terrain.clone();
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
-    let states = format!("are the {} states of the timeline", marks(&app).len());
+    let states = format!("({} states)", marks(&app).len());
     let said = app.world().resource::<Notices>().shown().any(|notice| notice.text.contains(&states));
     assert!(said, "the size of what was saved is not told");
     let mut other = self::app();
@@ -135,15 +135,15 @@ fn a_place_of_the_timeline_has_a_picture_before_it_is_taken() {
     let places = marks(&app);
     let first = draw(&mut app, places[0].id);
     assert_eq!((first.size, first.pixels.len()), ([64, 64], 3 * 64 * 64));
-    assert!(first.pixels.iter().max() > first.pixels.iter().min() && !first.is_before);
+    assert!(first.pixels.iter().max() > first.pixels.iter().min() && first.earlier.is_none());
     let last = draw(&mut app, places[places.len() - 1].id);
     assert_ne!(first.pixels, last.pixels);
-    // Sand is seen in the picture of the state after it was spread; a step without a state shows the land before it.
+    // A step without a state shows the state before it, and says so.
     send(&mut app, EditCommand::SpreadSand(1.0));
     app.update();
     let step = app.world().resource::<History>().here().expect("it is a step");
     let picture = draw(&mut app, step);
-    assert!(picture.is_before == (picture.pixels == last.pixels));
+    assert_eq!(picture.earlier.is_some(), picture.pixels == last.pixels);
     // A place that there is not has none, and nothing waits for it.
     send(&mut app, ShowCommand::Picture(u64::MAX));
     update_until_quiet(&mut app);

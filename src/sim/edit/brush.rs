@@ -39,11 +39,13 @@ pub enum Tool {
     Uplift,
     /// Paints what other brushes leave alone.
     Mask,
+    /// Copies the ground from another place.
+    Clone,
 }
 
 impl Tool {
     /// All of them, in the order of their keys.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Raise,
         Self::Lower,
         Self::Smooth,
@@ -57,6 +59,7 @@ impl Tool {
         Self::Softness,
         Self::Uplift,
         Self::Mask,
+        Self::Clone,
     ];
 
     /// Name in the settings.
@@ -75,6 +78,7 @@ impl Tool {
             Self::Softness => "softness",
             Self::Uplift => "uplift",
             Self::Mask => "mask",
+            Self::Clone => "clone",
         }
     }
 
@@ -94,6 +98,7 @@ impl Tool {
             Self::Softness => "Softness",
             Self::Uplift => "Uplift",
             Self::Mask => "Mask",
+            Self::Clone => "Clone",
         }
     }
 
@@ -115,6 +120,7 @@ impl Tool {
             Self::Softness => "Paints how soft the bedrock is; with Ctrl it hardens it.",
             Self::Uplift => "Paints how fast the land rises; with Ctrl it stands still.",
             Self::Mask => "Paints what other brushes leave alone; with Ctrl it frees it.",
+            Self::Clone => "Copies the land from another place; a click with Ctrl says from where.",
         }
     }
 
@@ -146,8 +152,8 @@ impl Tool {
             "spacing" | "hold" => self != Self::Slope,
             "build_up" => self.adds_up(),
             "lock" | "level" => matches!(self, Self::Raise | Self::Lower | Self::Sand | Self::Flatten | Self::Stamp),
-            // A relief would have to be mirrored too.
-            "symmetry" => self != Self::Stamp,
+            // What is copied would have to be mirrored too.
+            "symmetry" => !matches!(self, Self::Stamp | Self::Clone),
             _ => true,
         }
     }
@@ -316,6 +322,7 @@ impl Brush {
             // One print per click, as it was loaded.
             Tool::Stamp => Self { radius: 12.0, strength: 1.0, height: 40.0, spacing: 150.0, hold: false, ..brush },
             Tool::Mask => Self { strength: 1.0, ..brush },
+            Tool::Clone => Self { strength: 0.9, hold: false, ..brush },
             _ => brush,
         }
     }

@@ -6,7 +6,10 @@ use super::{
     Brush, Growth, Patch, Tool,
     area::{Area, Spot},
 };
-use crate::sim::{grid::Grid, terrain::Terrain};
+use crate::sim::{
+    grid::Grid,
+    terrain::{Edge, Terrain},
+};
 
 /// Sand thinner than this, in metres, does not count as ground that brushes add to.
 const DUST: f32 = 1e-3;
@@ -26,15 +29,17 @@ pub struct Dab {
     pub inverted: bool,
     /// Height of the ground under the stroke's first touch, in metres.
     pub level: f32,
+    /// How far away the ground is that a clone copies, as columns and rows, and how much lower, in metres.
+    pub copies: Option<([f32; 2], f32)>,
 }
 
-/// Applies a dab. Returns by how much the ground grew, in metres times cells.
+/// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by how much the ground grew, in metres times cells.
 pub(super) fn apply(
     terrain: &mut Terrain,
     tool: Tool,
     brush: &Brush,
     dab: Dab,
-    stamp: Option<&Grid>,
+    relief: Option<&Grid>,
     (patch, growth): (&mut Patch, Option<&mut Growth>),
 ) -> f64 {
     let radius = brush.cells(terrain);
@@ -90,7 +95,7 @@ pub(super) fn apply(
             shift(rock, sand, approach * spot.weight * (aim - ground));
         }),
         Tool::Stamp => {
-            let Some(stamp) = stamp else { return 0.0 };
+            let Some(stamp) = relief else { return 0.0 };
             let print = sign * brush.strength * brush.rise(terrain);
             let sides = [stamp.width(), stamp.height()].map(|count| (count as f32 - 1.0).max(0.0));
             area.shape(terrain, None, weigh, |spot, rock, sand| {
@@ -115,6 +120,16 @@ pub(super) fn apply(
             let aim = if dab.inverted { 0.0 } else { 1.0 };
             paint(terrain, tool, &area, weigh, approach, aim)
         }
+        Tool::Clone => {
+            let (Some(ground), Some((away, lower))) = (relief, dab.copies) else { return 0.0 };
+            let edge = terrain.edge;
+            area.shape(terrain, None, weigh, |spot, rock, sand| {
+                let place = [0, 1].map(|axis| dab.place[axis] + spot.offset[axis] + away[axis]);
+                // Beyond the map there is nothing to be copied.
+                let Some(height) = height_at(ground, edge, place) else { return };
+                shift(rock, sand, approach * spot.weight * (height + lower - (*rock + *sand)));
+            })
+        }
         // It needs two points: see `ramp`.
         Tool::Slope => 0.0,
     }
@@ -128,6 +143,23 @@ fn bounded(by: f32, once: Option<(f32, f32)>, lock: Option<f32>, ground: f32) ->
         .into_iter()
         .flatten()
         .fold(by, |by, [below, above]| if by > 0.0 { by.min(above.max(0.0)) } else { by.max(below.min(0.0)) })
+}
+
+/// Height between cell centres; on a map that goes round beyond its border too, else nothing lies there.
+fn height_at(ground: &Grid, edge: Edge, [x, y]: [f32; 2]) -> Option<f32> {
+    let sides = [ground.width(), ground.height()];
+    let off = [x, y].into_iter().zip(sides).any(|(place, side)| place < -0.5 || place > side as f32 - 0.5);
+    if edge != Edge::Wrap {
+        return (!off).then(|| ground.bilinear(x, y));
+    }
+    let [left, top] = [x.floor(), y.floor()];
+    let at = |across: isize, down: isize| {
+        let [column, row] = [left as isize + across, top as isize + down];
+        ground.at(edge.nearest(column, sides[0]), edge.nearest(row, sides[1]))
+    };
+    let between = |from: f32, to: f32, share: f32| from + share * (to - from);
+    let (above, below) = (between(at(0, 0), at(1, 0), x - left), between(at(0, 1), at(1, 1), x - left));
+    Some(between(above, below, y - top))
 }
 
 /// Bumps of several sizes.

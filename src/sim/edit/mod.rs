@@ -69,9 +69,9 @@ impl Simulation {
         });
     }
 
-    /// Touches the ground with a brush. What the layers were before is kept in `patch`.
-    pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, stamp: Option<&Grid>, patch: &mut Patch) {
-        let grown = dab::apply(&mut self.terrain, tool, brush, dab, stamp, (patch, None));
+    /// Touches the ground with a brush. A stamp presses the relief on it, and a clone copies from it. What the layers were before is kept in `patch`.
+    pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, relief: Option<&Grid>, patch: &mut Patch) {
+        let grown = dab::apply(&mut self.terrain, tool, brush, dab, relief, (patch, None));
         self.ledger.solid.edits += grown * self.terrain.cell_area();
     }
 
@@ -80,11 +80,11 @@ impl Simulation {
         &mut self,
         (tool, brush): (Tool, &Brush),
         dab: Dab,
-        stamp: Option<&Grid>,
+        relief: Option<&Grid>,
         (patch, growth): (&mut Patch, &mut Growth),
     ) {
         let growth = (tool.adds_up() && !brush.build_up).then_some(growth);
-        let grown = dab::apply(&mut self.terrain, tool, brush, dab, stamp, (patch, growth));
+        let grown = dab::apply(&mut self.terrain, tool, brush, dab, relief, (patch, growth));
         self.ledger.solid.edits += grown * self.terrain.cell_area();
     }
 

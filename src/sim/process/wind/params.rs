@@ -40,7 +40,7 @@ pub struct Params {
     /// Which of the two models moves the sand.
     #[reflect(@choice().source("McDonald 2020 and 2023"))]
     pub law: WindLaw,
-    /// Where the wind blows to: 0° to the right of the map, 90° to its lower edge. Below it stands where the wind comes from.
+    /// Where the wind blows to: 0° to the right of the map, 90° to its lower edge.
     #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(Reading::Wind))]
     pub direction: f32,
     /// How strong it blows. Strong wind carries more and moves dunes faster; at 0 nothing moves.
