@@ -1,6 +1,9 @@
 //! Colours, spacing and type of the panels, in one place.
 
-use bevy_egui::egui::{self, Align2, Color32, CornerRadius, FontFamily, FontId, Stroke, TextStyle};
+use bevy_egui::egui::{
+    self, Align2, Color32, CornerRadius, FontFamily, FontId, Stroke, TextStyle,
+    text::{LayoutJob, TextFormat},
+};
 
 use crate::settings::Theme;
 
@@ -99,11 +102,28 @@ const LIGHT: ThemeColors = ThemeColors {
 const LETTERS: &str =
     " !\"#%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz×·…°²³⁶−→";
 
+/// Sizes of letters on the picture and in rows of values, besides those of the styles.
+const SIZES: [FontId; 5] = [
+    FontId::proportional(11.0),
+    FontId::proportional(12.0),
+    FontId::proportional(13.0),
+    FontId::proportional(14.0),
+    FontId::monospace(11.0),
+];
+/// A letter has so many pictures, one for each part of a pixel at which it may begin.
+const BEGINNINGS: u8 = 4;
+
 /// Draws every letter into the texture of letters. One that is needed for the first time would be missing for a frame, which is seen
 /// on a slow machine.
 pub fn keep_letters(ui: &egui::Ui) {
-    for style in [TextStyle::Heading, TextStyle::Body, TextStyle::Button, TextStyle::Small, TextStyle::Monospace] {
-        let _ = ui.painter().layout_no_wrap(LETTERS.to_owned(), style.resolve(ui.style()), Color32::WHITE);
+    let styles = [TextStyle::Heading, TextStyle::Body, TextStyle::Button, TextStyle::Small, TextStyle::Monospace];
+    for font in styles.map(|style| style.resolve(ui.style())).into_iter().chain(SIZES) {
+        for part in 0..BEGINNINGS {
+            let shift = f32::from(part) / f32::from(BEGINNINGS) / ui.ctx().pixels_per_point();
+            let mut text = LayoutJob::default();
+            text.append(LETTERS, shift, TextFormat::simple(font.clone(), Color32::WHITE));
+            let _ = ui.painter().layout_job(text);
+        }
     }
 }
 
@@ -193,7 +213,7 @@ pub fn duration(seconds: f64) -> String {
 mod tests {
     use std::{fs, path::Path};
 
-    use super::duration;
+    use super::*;
 
     #[test]
     fn no_other_file_of_the_panels_names_a_colour() {
@@ -220,6 +240,37 @@ mod tests {
             (7.9e10, "2503 years"),
         ] {
             assert_eq!(duration(seconds), text);
+        }
+    }
+
+    #[test]
+    fn letters_are_there_before_they_are_needed() {
+        for scale in [1.0, 1.25, 2.0] {
+            let context = egui::Context::default();
+            apply(&context, Theme::Dark, true);
+            context.set_pixels_per_point(scale);
+            // Whether something new came into the texture of letters.
+            let frame = |draw: &mut dyn FnMut(&mut egui::Ui)| {
+                let output = context.run_ui(egui::RawInput::default(), draw);
+                !output.textures_delta.set.is_empty()
+            };
+            while frame(&mut |ui| keep_letters(ui)) {}
+            let texts = ["Brush: Clone", "Shift smooths, Ctrl does the opposite; 0123456789 m³/s", "Limits: steps 3×"];
+            let mut texts_ui = |ui: &mut egui::Ui| {
+                keep_letters(ui);
+                for (index, text) in texts.iter().enumerate() {
+                    ui.horizontal(|ui| {
+                        ui.add_space(0.37 * index as f32);
+                        ui.label(*text);
+                        ui.heading(*text);
+                        ui.small(*text);
+                        ui.monospace(*text);
+                    });
+                }
+            };
+            assert!(!frame(&mut texts_ui), "a letter was missing for a frame at a scale of {scale}");
+            // A sign that is not among them shows that the check sees what is new.
+            assert!(frame(&mut |ui| drop(ui.label("Ω"))));
         }
     }
 }

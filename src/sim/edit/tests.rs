@@ -35,7 +35,7 @@ fn brush(tool: Tool) -> Brush {
 }
 
 fn dab(place: [f32; 2]) -> Dab {
-    Dab { place, inverted: false, level: 22.0, copies: Some(([7.0, -5.0], 0.5)) }
+    Dab { place, inverted: false, level: 22.0, copies: Some(([-15.0, -17.0], 0.5)) }
 }
 
 fn print() -> Grid {
