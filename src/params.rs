@@ -427,7 +427,8 @@ pub fn kebab(variant: &str) -> String {
 
 /// `sun_azimuth` and `diamond-square` as a person writes them.
 pub fn title(name: &str) -> String {
-    let spaced = name.replace(['_', '-'], " ");
+    // Names in files and on the command line are American, texts are British.
+    let spaced = name.replace(['_', '-'], " ").replace("color", "colour");
     let mut letters = spaced.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use super::{Failure, interrupted, print, setup::RunOptions};
 use crate::{
     io::{
         Budget, JobProgress,
-        export::{Dimensions, Export, Size, Subject},
+        export::{Dimensions, Export, Size, Square, Subject},
         output::{self, Output, hash_of},
     },
     model::session::Session,
@@ -37,6 +37,9 @@ pub(super) struct Build {
     /// Cells of the files: working, 2x, 4x (that many times as many along each side), unity (2ⁿ+1) or unreal
     #[arg(long, value_name = "SIZE", default_value = "working", value_parser = parse_resolution)]
     resolution: Size,
+    /// How a map that is none becomes the square of unity and unreal: pad continues its border, crop takes its middle
+    #[arg(long, value_name = "HOW", default_value = "pad", value_parser = parse_square)]
+    square: Square,
     /// Print the report on standard output
     #[arg(long)]
     json: bool,
@@ -60,10 +63,18 @@ fn parse_resolution(text: &str) -> Result<Size, String> {
     }
 }
 
+fn parse_square(text: &str) -> Result<Square, String> {
+    match text {
+        "pad" => Ok(Square::Pad),
+        "crop" => Ok(Square::Crop),
+        _ => Err("write pad or crop".to_owned()),
+    }
+}
+
 impl Build {
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
         let (start, out) = (RunOptions::of_scene(name), out.to_owned());
-        Self { start, out, save: Vec::new(), resolution: Size::Working, json: false }
+        Self { start, out, save: Vec::new(), resolution: Size::Working, square: Square::Pad, json: false }
     }
 
     pub(super) fn run(&self) -> Result<(), Failure> {
@@ -74,7 +85,7 @@ impl Build {
         // Before the work, so that a folder that cannot be written costs no time.
         let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
         // And so that a run whose results are too large is not run in vain.
-        let dimensions = Dimensions { size: self.resolution, ..Dimensions::default() };
+        let dimensions = Dimensions { size: self.resolution, square: self.square, ..Dimensions::default() };
         let results = sessions.iter().map(|session| Subject::bytes(session, dimensions, &exports)).max();
         let runs: u64 = sessions.iter().map(Session::wanted).sum();
         Budget::present().ask(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;

@@ -77,3 +77,8 @@ fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
     assert_eq!(Reading::Rain.of(1e-6).as_deref(), Some("3.6 mm/h"));
     assert_eq!(Reading::None.of(1.0), None);
 }
+
+#[test]
+fn titles_are_written_as_texts_are() {
+    assert_eq!((&*title("flat_color"), &*title("per_tick")), ("Flat colour", "Per tick"));
+}

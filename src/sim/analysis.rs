@@ -124,14 +124,14 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
     })
 }
 
-/// A larger terrain whose left upper part is this one; beyond it, its border goes on.
-pub fn extended(terrain: &Terrain, size: (usize, usize)) -> Terrain {
-    terrain.map(|grid| continued(grid, size))
+/// So many columns and rows of a terrain, from a column and a row on; beyond it, its border goes on.
+pub fn windowed(terrain: &Terrain, first: (usize, usize), size: (usize, usize)) -> Terrain {
+    terrain.map(|grid| windowed_map(grid, first, size))
 }
 
 /// The same of a map.
-pub fn continued(grid: &Grid, (width, height): (usize, usize)) -> Grid {
-    Grid::from_fn(width, height, |x, y| grid.clamped(x as isize, y as isize))
+pub fn windowed_map(grid: &Grid, first: (usize, usize), (width, height): (usize, usize)) -> Grid {
+    Grid::from_fn(width, height, |x, y| grid.clamped((first.0 + x) as isize, (first.1 + y) as isize))
 }
 
 /// The same terrain with another number of cells on the same ground. The ground is as smooth between its cells as they are.

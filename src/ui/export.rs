@@ -6,7 +6,7 @@ use bevy_egui::egui::{self, RichText};
 
 use super::{number::Number, style};
 use crate::{
-    io::export::{self, Dimensions, Export, Print, SETS, Size},
+    io::export::{self, Dimensions, Export, Print, SETS, Size, Square, Window},
     model::session::Session,
     params::title,
     runtime::{Command, FileCommand},
@@ -112,11 +112,11 @@ impl ExportDialog {
     }
 
     fn settings_ui(&mut self, ui: &mut egui::Ui, session: &Session) {
-        let terrain = &session.simulation.terrain;
+        let (terrain, dimensions) = (&session.simulation.terrain, self.dimensions);
         ui.horizontal(|ui| {
             let label = ui.label("Cells");
             let name = |size: Size| {
-                let (width, height) = size.of(terrain);
+                let (width, height) = Dimensions { size, ..dimensions }.of(terrain);
                 let about = match size {
                     Size::Working => "as they are",
                     Size::Times(_) => "finer",
@@ -138,9 +138,9 @@ impl ExportDialog {
                 .response
                 .labelled_by(label.id);
         });
-        let around = self.dimensions.size.around(terrain);
-        if around != (terrain.width(), terrain.height()) {
-            square_ui(ui, (terrain.width(), terrain.height()), around);
+        let window = self.dimensions.window(terrain);
+        if window.size != (terrain.width(), terrain.height()) {
+            square_ui(ui, (terrain.width(), terrain.height()), window, &mut self.dimensions.square);
         }
         if self.chosen.iter().any(|file| file.format == "stl") {
             let Print { width, base } = &mut self.dimensions.print;
@@ -159,26 +159,42 @@ impl ExportDialog {
 
 /// What the dialog calls a map; scripts call it by its key.
 fn map_title(map: &str) -> String {
-    match map {
-        "color" => "Colour".to_owned(),
-        "hardness" => "Hardness (1 − softness)".to_owned(),
-        other => title(other),
-    }
+    if map == "hardness" { "Hardness (1 − softness)".to_owned() } else { title(map) }
 }
 
-/// What a square adds to a map of so many columns and rows, as a picture and a sentence.
-fn square_ui(ui: &mut egui::Ui, map: (usize, usize), around: (usize, usize)) {
+/// How a map of so many columns and rows becomes a square: a choice, a sketch of what is shown of the map and beyond it, and a sentence.
+fn square_ui(ui: &mut egui::Ui, map: (usize, usize), window: Window, square: &mut Square) {
     ui.horizontal(|ui| {
-        let (rect, _) = ui.allocate_exact_size(egui::Vec2::splat(style::SQUARE_SIDE), egui::Sense::hover());
-        let share = egui::vec2(map.0 as f32 / around.0 as f32, map.1 as f32 / around.1 as f32);
+        ui.label("Square");
+        ui.selectable_value(square, Square::Pad, "Pad")
+            .on_hover_text("The whole map, and beyond it its border goes on");
+        ui.selectable_value(square, Square::Crop, "Crop").on_hover_text("The middle of the map alone");
+    });
+    let Window { first, size } = window;
+    let vector = |(columns, rows): (usize, usize)| egui::vec2(columns as f32, rows as f32);
+    // Both the map and the square lie in it.
+    let whole = vector((map.0.max(size.0), map.1.max(size.1)));
+    ui.horizontal(|ui| {
+        let (rect, _) = ui.allocate_exact_size(whole * (style::SQUARE_SIDE / whole.max_elem()), egui::Sense::hover());
+        let scale = rect.width() / whole.x;
+        let part = |first: egui::Vec2, size: egui::Vec2| egui::Rect::from_min_size(rect.min + first * scale, size * scale);
         let weak = ui.visuals().weak_text_color();
         ui.painter().rect_filled(rect, 0.0, weak.gamma_multiply(0.35));
-        ui.painter().rect_filled(egui::Rect::from_min_size(rect.min, rect.size() * share), 0.0, style::ACCENT);
-        let (added, side) = if map.0 < around.0 { (around.0 - map.0, "right") } else { (around.1 - map.1, "lower") };
-        let text = format!(
-            "The map keeps its shape. {added} cells beyond its {side} border make it a square: they repeat the border, and the \
-             sidecar says which cells are the map."
-        );
+        ui.painter().rect_filled(part(egui::Vec2::ZERO, vector(map)), 0.0, style::ACCENT.gamma_multiply(0.4));
+        let shown = (size.0.min(map.0), size.1.min(map.1));
+        ui.painter().rect_filled(part(vector(first), vector(shown)), 0.0, style::ACCENT);
+        let text = match *square {
+            Square::Pad => format!(
+                "The map keeps its shape. {} cells beyond its {} border repeat the border; the sidecar says which cells are the map.",
+                size.0.max(size.1) - map.0.min(map.1),
+                if map.0 < size.0 { "right" } else { "lower" },
+            ),
+            Square::Crop => {
+                let (left, side) =
+                    if map.0 > size.0 { (map.0 - size.0, "left and right") } else { (map.1 - size.1, "upper and lower") };
+                format!("The map keeps its shape. {left} cells at its {side} borders are left out.")
+            }
+        };
         ui.label(RichText::new(text).small().weak());
     });
 }

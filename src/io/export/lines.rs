@@ -7,6 +7,7 @@ use std::{
 
 use serde_json::json;
 
+use super::Window;
 use crate::{
     io::{Error, JobProgress, output},
     model::origin::Geo,
@@ -34,6 +35,8 @@ pub(super) struct Rivers {
     /// Width and height of the map, in metres.
     extent: [f64; 2],
     geo: Geo,
+    /// Where the results begin on the map, in metres.
+    first: [f64; 2],
 }
 
 impl Rivers {
@@ -41,7 +44,13 @@ impl Rivers {
     ///
     /// # Errors
     /// There are too many.
-    pub(super) fn of(name: &str, run: &Simulation, params: &RiverParams, geo: Option<Geo>) -> Result<Self, Error> {
+    pub(super) fn of(
+        name: &str,
+        run: &Simulation,
+        params: &RiverParams,
+        geo: Option<Geo>,
+        window: Window,
+    ) -> Result<Self, Error> {
         let (network, terrain) = (Land::of(run, params).network(), &run.terrain);
         if network.places() > MOST {
             let wrong = format!("its rivers have {} places, more than the {MOST} that are written", network.places());
@@ -50,8 +59,11 @@ impl Rivers {
         }
         let cell = f64::from(terrain.cell_size);
         let extent = [terrain.width(), terrain.height()].map(|count| count as f64 * cell);
-        let local = Geo { west: 0.0, north: extent[1], width: extent[0], height: extent[1], degrees: false };
-        Ok(Self { network, extent, geo: geo.unwrap_or(local) })
+        let first = [window.first.0, window.first.1].map(|cells| cells as f64 * cell);
+        // As the other maps have it: 0 at the lower left of what they show.
+        let north = first[1] + window.size.1 as f64 * cell;
+        let local = Geo { west: -first[0], north, width: extent[0], height: extent[1], degrees: false };
+        Ok(Self { network, extent, geo: geo.unwrap_or(local), first })
     }
 
     /// Where a place lies in the map's coordinates: to the east, to the north, and up.
@@ -110,7 +122,8 @@ impl Rivers {
             for (number, Reach { places, order, into, in_lake }) in self.network.reaches.iter().enumerate() {
                 let into = into.map_or(String::new(), |into| into.to_string());
                 for (index, place) in places.iter().enumerate() {
-                    let Place { at: [x, y], height, discharge, width, depth } = place;
+                    let Place { at, height, discharge, width, depth } = place;
+                    let [x, y] = [0, 1].map(|axis| at[axis] - self.first[axis]);
                     writeln!(
                         file,
                         "{number},{index},{x:.3},{y:.3},{height:.3},{width:.3},{depth:.3},{discharge:.4},{order},{into},{in_lake}"

@@ -19,7 +19,7 @@ use serde_json::json;
 
 pub use self::{
     mesh::Print,
-    sets::{Dimensions, ExportSet, SETS, Size},
+    sets::{Dimensions, ExportSet, SETS, Size, Square, Window},
     subject::Subject,
 };
 use super::{

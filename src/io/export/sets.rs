@@ -22,30 +22,23 @@ const UNREAL: [usize; 7] = [127, 253, 505, 1009, 2017, 4033, 8129];
 /// Longest side of a result, in cells.
 const LONGEST_SIDE: usize = 8192;
 
-impl Size {
-    /// Columns and rows of the results.
-    pub fn of(self, terrain: &Terrain) -> (usize, usize) {
-        let (width, height) = (terrain.width(), terrain.height());
-        let longer = width.max(height);
-        match self {
-            Self::Working => (width, height),
-            Self::Times(factor) => {
-                let factor = (factor as usize).min(LONGEST_SIDE / longer).max(1);
-                (width * factor, height * factor)
-            }
-            Self::PowerOfTwoPlusOne => [(longer.max(2) - 1).next_power_of_two() + 1; 2].into(),
-            Self::Unreal => [UNREAL.into_iter().find(|side| *side >= longer).unwrap_or(UNREAL[6]); 2].into(),
-        }
-    }
+/// How a map that is no square becomes one where the results must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Square {
+    /// The map lies in the upper left, and beyond it its border goes on.
+    #[default]
+    Pad,
+    /// The middle of the map alone.
+    Crop,
+}
 
-    /// Columns and rows of the results with cells of the terrain's own size: as many as it has, or those of the square around it.
-    pub fn around(self, terrain: &Terrain) -> (usize, usize) {
-        let (width, height) = (terrain.width(), terrain.height());
-        match self {
-            Self::Working | Self::Times(_) => (width, height),
-            Self::PowerOfTwoPlusOne | Self::Unreal => [width.max(height); 2].into(),
-        }
-    }
+/// What of a map the results show: from a column and a row on, so many columns and rows. It may reach beyond the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The first column and row.
+    pub first: (usize, usize),
+    /// Columns and rows.
+    pub size: (usize, usize),
 }
 
 /// How large everything becomes.
@@ -53,8 +46,40 @@ impl Size {
 pub struct Dimensions {
     /// How many cells the results have.
     pub size: Size,
+    /// How they become a square, if they must be one.
+    pub square: Square,
     /// How a mesh is made that is printed.
     pub print: Print,
+}
+
+impl Dimensions {
+    /// Columns and rows of the results.
+    pub fn of(self, terrain: &Terrain) -> (usize, usize) {
+        let (width, height) = self.window(terrain).size;
+        let longer = width.max(height);
+        match self.size {
+            Size::Working => (width, height),
+            Size::Times(factor) => {
+                let factor = (factor as usize).min(LONGEST_SIDE / longer).max(1);
+                (width * factor, height * factor)
+            }
+            Size::PowerOfTwoPlusOne => [(longer.max(2) - 1).next_power_of_two() + 1; 2].into(),
+            Size::Unreal => [UNREAL.into_iter().find(|side| *side >= longer).unwrap_or(UNREAL[6]); 2].into(),
+        }
+    }
+
+    /// What of the terrain the results show, in its own cells.
+    pub fn window(self, terrain: &Terrain) -> Window {
+        let (width, height) = (terrain.width(), terrain.height());
+        match (self.size, self.square) {
+            (Size::Working | Size::Times(_), _) => Window { first: (0, 0), size: (width, height) },
+            (_, Square::Pad) => Window { first: (0, 0), size: [width.max(height); 2].into() },
+            (_, Square::Crop) => {
+                let side = width.min(height);
+                Window { first: ((width - side) / 2, (height - side) / 2), size: (side, side) }
+            }
+        }
+    }
 }
 
 /// Results that serve a purpose together.

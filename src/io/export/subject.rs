@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{Content, Dimensions, Export, Print, found, hillshade::color_map, lines::Rivers};
+use super::{Content, Dimensions, Export, Print, Window, found, hillshade::color_map, lines::Rivers};
 use crate::{
     io::{Budget, Error, holes},
     look::Look,
@@ -50,7 +50,7 @@ impl Subject {
     pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
         let terrain = &session.simulation.terrain;
         let cells = |(width, height): (usize, usize)| width * height;
-        let (made, result) = (cells(dimensions.size.around(terrain)), cells(dimensions.size.of(terrain)));
+        let (made, result) = (cells(dimensions.window(terrain).size), cells(dimensions.of(terrain)));
         let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
         let numbers = moves_of(exports).len() + 1;
         ((BYTES_PER_CELL + most) * made.max(result) + BYTES_OF_NUMBERS * numbers * result) as u64
@@ -64,36 +64,44 @@ impl Subject {
             exports.iter().any(|export| found(export.map).is_some_and(|(_, found)| content(found)))
         };
         let (run, import) = (&session.simulation, session.heightmap.as_ref());
-        let rivers = || Rivers::of(&session.name, run, &session.rivers, import.and_then(|import| import.geo));
+        let (window, size) = (dimensions.window(&run.terrain), dimensions.of(&run.terrain));
+        let geo = import.and_then(|import| import.geo);
+        let rivers = || Rivers::of(&session.name, run, &session.rivers, geo, window);
         let rivers = asks(|content| matches!(content, Content::Rivers)).then(rivers).transpose()?;
         let (width, height) = (run.terrain.width(), run.terrain.height());
-        let (around, size) = (dimensions.size.around(&run.terrain), dimensions.size.of(&run.terrain));
-        let map = (cells_within(width, around.0, size.0), cells_within(height, around.1, size.1));
+        let Window { first, size: around } = window;
+        let whole = around == (width, height);
+        let map =
+            (cells_within(width.min(around.0), around.0, size.0), cells_within(height.min(around.1), around.1, size.1));
         // To the right of the map or below it, a square is filled with what stands at the map's border.
-        let fitted = |grid: Grid| match (around == (width, height), around == size) {
+        let fitted = |grid: Grid| match (whole, around == size) {
             (true, true) => grid,
             (true, false) => grid.resampled(size.0, size.1),
-            (false, _) => analysis::continued(&grid, around).resampled(size.0, size.1),
+            (false, _) => analysis::windowed_map(&grid, first, around).resampled(size.0, size.1),
         };
         let moves = moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
         let flow = asks(|content| matches!(content, Content::FlowMap))
             .then(|| Land::of(run, &session.rivers).flow_map().map(fitted));
         let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {
             let nodata = holes::fitted(nodata, (width, height));
-            holes::fitted(&analysis::continued(&nodata, around), size)
+            holes::fitted(&analysis::windowed_map(&nodata, first, around), size)
         });
         if map != size {
             let inside = |x, y| nodata.as_ref().map_or(0.0, |nodata| nodata.at(x, y));
             let outside = Grid::from_fn(size.0, size.1, |x, y| if x < map.0 && y < map.1 { inside(x, y) } else { 1.0 });
             nodata = Some(outside);
         }
-        let geo = import.and_then(|import| import.geo).map(|geo| Geo {
-            width: geo.width * around.0 as f64 / width as f64,
-            height: geo.height * around.1 as f64 / height as f64,
-            ..geo
+        let geo = geo.map(|geo| {
+            let [across, down] = [geo.width / width as f64, geo.height / height as f64];
+            Geo {
+                west: geo.west + across * first.0 as f64,
+                north: geo.north - down * first.1 as f64,
+                width: across * around.0 as f64,
+                height: down * around.1 as f64,
+                ..geo
+            }
         });
-        let squared = around != (width, height);
-        let mut terrain = if squared { analysis::extended(&run.terrain, around) } else { run.terrain.clone() };
+        let mut terrain = if whole { run.terrain.clone() } else { analysis::windowed(&run.terrain, first, around) };
         if size != around {
             terrain = analysis::resized(&terrain, size);
         }

@@ -22,7 +22,8 @@ fn subject(terrain: Terrain) -> Subject {
     let map = (terrain.width(), terrain.height());
     let (look, print) = (Look::default(), Print::default());
     let run = Simulation::new(terrain.clone(), 1);
-    let rivers = Rivers::of("hills", &run, &RiverParams::default(), None).expect("they are few");
+    let window = Dimensions::default().window(&run.terrain);
+    let rivers = Rivers::of("hills", &run, &RiverParams::default(), None, window).expect("they are few");
     let flow = Some(Land::of(&run, &RiverParams::default()).flow_map());
     Subject { terrain, look, geo: None, print, moves: BTreeMap::new(), map, nodata: None, rivers: Some(rivers), flow }
 }
@@ -97,7 +98,10 @@ fn every_map_is_written_in_every_format_on_any_size_and_presets_name_what_there_
 
 #[test]
 fn sizes_are_what_engines_ask_for() {
-    let size = |size: Size, side: usize| size.of(&Terrain::bare(Grid::filled(side, side, 0.0), 1.0, Edge::Open));
+    let size = |size: Size, side: usize| {
+        let dimensions = Dimensions { size, ..Dimensions::default() };
+        dimensions.of(&Terrain::bare(Grid::filled(side, side, 0.0), 1.0, Edge::Open))
+    };
     assert_eq!(size(Size::PowerOfTwoPlusOne, 256), (257, 257));
     assert_eq!(size(Size::PowerOfTwoPlusOne, 257), (257, 257));
     assert_eq!(size(Size::PowerOfTwoPlusOne, 300), (513, 513));
@@ -380,6 +384,52 @@ fn other_readers_find_the_ground_in_gltf_and_obj() {
     let materials = materials.expect("its material is beside it");
     assert_eq!(materials[0].diffuse_texture.as_deref(), Some("mesh.png"));
     assert!(path.with_file_name("mesh.png").exists());
+}
+
+#[test]
+fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
+    let mut session = river_land();
+    session.rivers.from_cells = 30.0;
+    let exports: Vec<Export> =
+        ["height.r32", "height.tif", "nodata.r32", "discharge.r32", "rivers.geojson", "rivers.csv"]
+            .iter()
+            .map(|file| Export::parse(file).expect("it can be saved"))
+            .collect();
+    let of = |size: Size, square: Square| {
+        let dimensions = Dimensions { size, square, ..Dimensions::default() };
+        Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (whole, cropped) = (of(Size::Working, Square::Crop), of(Size::PowerOfTwoPlusOne, Square::Crop));
+    // A map that need not be a square is not cropped: 60 × 40 cells. The middle has 40, of which the hole takes its part.
+    assert_eq!((whole.terrain.width(), whole.terrain.height()), (60, 40));
+    assert_eq!((cropped.terrain.width(), cropped.terrain.height(), cropped.map), (65, 65, (65, 65)));
+    assert!((cropped.terrain.cell_size - 30.0 * 40.0 / 65.0).abs() < 1e-4);
+    for (x, y) in [(0.0, 0.0), (0.3, 0.8), (1.0, 1.0), (0.5, 0.5)] {
+        let at = |terrain: &Terrain, x: f32, y: f32| terrain.ground().bilinear(x - 0.5, y - 0.5);
+        let found = at(&cropped.terrain, 65.0 * x, 65.0 * y);
+        let wanted = at(&whole.terrain, 10.0 + 40.0 * x, 40.0 * y);
+        assert!((found - wanted).abs() < 0.5, "{found} at {x}, {y}, where {wanted} is right");
+    }
+    let hole = |subject: &Subject| subject.nodata.as_ref().expect("it has a hole").total();
+    assert!((hole(&cropped) / (65.0 * 65.0) - 6.0 * 8.0 / (40.0 * 40.0)).abs() < 0.005);
+    let [before, after] = [&whole, &cropped].map(|subject| subject.geo.expect("it lies on Earth"));
+    assert_eq!((after.west, after.north), (before.west + 10.0 * 30.0, before.north));
+    assert_eq!((after.width, after.height), (1200.0, 1200.0));
+    // Rivers stay where they are on Earth, and the table counts from what is shown.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let lines = |subject: &Subject, name: &str| {
+        let path = folder.path().join(name);
+        let format = name.rsplit_once('.').expect("it has an ending").1;
+        let export = Export::new("rivers", format).expect("it can be saved");
+        export.write(subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+        std::fs::read_to_string(path).expect("it was written")
+    };
+    assert_eq!(lines(&whole, "whole.geojson"), lines(&cropped, "cropped.geojson"));
+    let first_x = |text: String| -> f64 {
+        let row = text.lines().nth(1).expect("it has a row").to_owned();
+        row.split(',').nth(2).expect("it has an x").parse().expect("it is a number")
+    };
+    assert_eq!(first_x(lines(&whole, "whole.csv")) - 300.0, first_x(lines(&cropped, "cropped.csv")));
 }
 
 #[test]
