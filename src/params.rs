@@ -429,7 +429,12 @@ pub fn kebab(variant: &str) -> String {
 pub fn title(name: &str) -> String {
     // Names in files and on the command line are American, texts are British.
     let spaced = name.replace(['_', '-'], " ").replace("color", "colour");
-    let mut letters = spaced.chars();
+    capital(&spaced)
+}
+
+/// A text with a large first letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 

@@ -37,9 +37,9 @@ pub(super) struct Build {
     /// Cells of the files: working, 2x, 4x (that many times as many along each side), unity (2ⁿ+1) or unreal
     #[arg(long, value_name = "SIZE", default_value = "working", value_parser = parse_resolution)]
     resolution: Size,
-    /// How a map that is none becomes the square of unity and unreal: pad continues its border, crop takes its middle
-    #[arg(long, value_name = "HOW", default_value = "pad", value_parser = parse_square)]
-    square: Square,
+    /// Where unity or unreal need a square and the map is none: pad repeats its border, crop takes its middle
+    #[arg(long, value_name = "HOW", value_parser = parse_square)]
+    square: Option<Square>,
     /// Print the report on standard output
     #[arg(long)]
     json: bool,
@@ -74,18 +74,24 @@ fn parse_square(text: &str) -> Result<Square, String> {
 impl Build {
     pub(super) fn of_scene(name: &str, out: &Path) -> Self {
         let (start, out) = (RunOptions::of_scene(name), out.to_owned());
-        Self { start, out, save: Vec::new(), resolution: Size::Working, square: Square::Pad, json: false }
+        Self { start, out, save: Vec::new(), resolution: Size::Working, square: None, json: false }
     }
 
     pub(super) fn run(&self) -> Result<(), Failure> {
         let wanted: Vec<&str> =
             if self.save.is_empty() { DEFAULT_FILES.to_vec() } else { self.save.iter().map(String::as_str).collect() };
         let exports = wanted.into_iter().map(parse_export).collect::<Result<Vec<_>, _>>()?;
+        if self.square.is_some() && !matches!(self.resolution, Size::PowerOfTwoPlusOne | Size::Unreal) {
+            return Err(Failure::bad_input(
+                "--square says how a square is made: it needs --resolution unity or unreal",
+            ));
+        }
         let mut sessions = self.start.sessions()?;
         // Before the work, so that a folder that cannot be written costs no time.
         let output = Output::new(&self.out).map_err(|error| Failure::bad_input(error.to_string()))?;
         // And so that a run whose results are too large is not run in vain.
-        let dimensions = Dimensions { size: self.resolution, square: self.square, ..Dimensions::default() };
+        let dimensions =
+            Dimensions { size: self.resolution, square: self.square.unwrap_or_default(), ..Dimensions::default() };
         let results = sessions.iter().map(|session| Subject::bytes(session, dimensions, &exports)).max();
         let runs: u64 = sessions.iter().map(Session::wanted).sum();
         Budget::present().ask(Path::new(&sessions[0].name), runs + results.unwrap_or_default())?;

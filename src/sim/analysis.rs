@@ -126,7 +126,10 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
 
 /// So many columns and rows of a terrain, from a column and a row on; beyond it, its border goes on.
 pub fn windowed(terrain: &Terrain, first: (usize, usize), size: (usize, usize)) -> Terrain {
-    terrain.map(|grid| windowed_map(grid, first, size))
+    let part = terrain.map(|grid| windowed_map(grid, first, size));
+    // A part of a map that goes round does not go round.
+    let edge = if size == (terrain.width(), terrain.height()) { terrain.edge } else { Edge::Open };
+    Terrain { edge: if terrain.edge == Edge::Wrap { edge } else { terrain.edge }, ..part }
 }
 
 /// The same of a map.

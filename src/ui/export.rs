@@ -10,6 +10,7 @@ use crate::{
     model::session::Session,
     params::title,
     runtime::{Command, FileCommand},
+    sim::terrain::Terrain,
 };
 
 #[derive(Clone, Debug)]
@@ -140,7 +141,7 @@ impl ExportDialog {
         });
         let window = self.dimensions.window(terrain);
         if window.size != (terrain.width(), terrain.height()) {
-            square_ui(ui, (terrain.width(), terrain.height()), window, &mut self.dimensions.square);
+            square_ui(ui, terrain, &mut self.dimensions);
         }
         if self.chosen.iter().any(|file| file.format == "stl") {
             let Print { width, base } = &mut self.dimensions.print;
@@ -162,41 +163,47 @@ fn map_title(map: &str) -> String {
     if map == "hardness" { "Hardness (1 − softness)".to_owned() } else { title(map) }
 }
 
-/// How a map of so many columns and rows becomes a square: a choice, a sketch of what is shown of the map and beyond it, and a sentence.
-fn square_ui(ui: &mut egui::Ui, map: (usize, usize), window: Window, square: &mut Square) {
+/// How a map becomes a square: a choice, a sketch of what is shown of the map and beyond it, and a sentence.
+fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) {
     ui.horizontal(|ui| {
         ui.label("Square");
+        let square = &mut dimensions.square;
         ui.selectable_value(square, Square::Pad, "Pad")
-            .on_hover_text("The whole map, and beyond it its border goes on");
-        ui.selectable_value(square, Square::Crop, "Crop").on_hover_text("The middle of the map alone");
+            .on_hover_text("The whole map, and beyond it its border goes on.");
+        let crop = ui.selectable_value(square, Square::Crop, "Crop");
+        crop.on_hover_text("The middle of the map alone. Rivers are saved as lines beyond it too.");
     });
-    let Window { first, size } = window;
+    let (map, Window { first, size }) = ((terrain.width(), terrain.height()), dimensions.window(terrain));
     let vector = |(columns, rows): (usize, usize)| egui::vec2(columns as f32, rows as f32);
     // Both the map and the square lie in it.
     let whole = vector((map.0.max(size.0), map.1.max(size.1)));
     ui.horizontal(|ui| {
         let (rect, _) = ui.allocate_exact_size(whole * (style::SQUARE_SIDE / whole.max_elem()), egui::Sense::hover());
         let scale = rect.width() / whole.x;
-        let part = |first: egui::Vec2, size: egui::Vec2| egui::Rect::from_min_size(rect.min + first * scale, size * scale);
+        let part =
+            |first: egui::Vec2, size: egui::Vec2| egui::Rect::from_min_size(rect.min + first * scale, size * scale);
         let weak = ui.visuals().weak_text_color();
         ui.painter().rect_filled(rect, 0.0, weak.gamma_multiply(0.35));
         ui.painter().rect_filled(part(egui::Vec2::ZERO, vector(map)), 0.0, style::ACCENT.gamma_multiply(0.4));
         let shown = (size.0.min(map.0), size.1.min(map.1));
         ui.painter().rect_filled(part(vector(first), vector(shown)), 0.0, style::ACCENT);
-        let text = match *square {
-            Square::Pad => format!(
-                "The map keeps its shape. {} cells beyond its {} border repeat the border; the sidecar says which cells are the map.",
-                size.0.max(size.1) - map.0.min(map.1),
-                if map.0 < size.0 { "right" } else { "lower" },
-            ),
-            Square::Crop => {
-                let (left, side) =
-                    if map.0 > size.0 { (map.0 - size.0, "left and right") } else { (map.1 - size.1, "upper and lower") };
-                format!("The map keeps its shape. {left} cells at its {side} borders are left out.")
-            }
-        };
-        ui.label(RichText::new(text).small().weak());
+        ui.label(RichText::new(square_text(map, size)).small().weak());
     });
+}
+
+/// What a square of `size` columns and rows adds to a map, or leaves out.
+fn square_text(map: (usize, usize), size: (usize, usize)) -> String {
+    let text = |count: usize, lines: &str, rest: &str| format!("The map is not stretched. {count} {lines} {rest}");
+    let repeats = "repeat it; the sidecar says which cells are the map.";
+    if map.0 < size.0 {
+        text(size.0 - map.0, "columns beyond its right border", repeats)
+    } else if map.1 < size.1 {
+        text(size.1 - map.1, "rows beyond its lower border", repeats)
+    } else if map.0 > size.0 {
+        text(map.0 - size.0, "columns are left out,", "half of them at each side.")
+    } else {
+        text(map.1 - size.1, "rows are left out,", "half of them at the top and half at the bottom.")
+    }
 }
 
 fn about_format(map: &str, format: &str) -> &'static str {
@@ -216,5 +223,19 @@ fn about_format(map: &str, format: &str) -> &'static str {
         (_, "obj") => "Wavefront OBJ with its material and the colour map.",
         (_, "stl") => "Closed all round, in millimetres.",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::square_text;
+
+    #[test]
+    fn a_square_says_what_it_adds_or_leaves_out() {
+        let text = |map: (usize, usize), side: usize| square_text(map, (side, side));
+        assert!(text((300, 512), 512).contains("212 columns beyond its right border"));
+        assert!(text((512, 300), 512).contains("212 rows beyond its lower border"));
+        assert!(text((512, 300), 300).contains("212 columns are left out"));
+        assert!(text((300, 512), 300).contains("212 rows are left out"));
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     io::Budget,
-    params::title,
+    params::capital,
     runtime::{Command, HistoryRow, RunCommand},
 };
 
@@ -26,7 +26,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         for HistoryRow { mark, label, holds } in state.history.rows() {
             let here = state.history.here() == Some(mark.id);
             let tick = format!("Tick {}", mark.tick);
-            let text = label.map_or_else(|| tick.clone(), |label| title(&label.to_string()));
+            let text = label.map_or_else(|| tick.clone(), |label| capital(&label.to_string()));
             let text = RichText::new(text);
             ui.horizontal(|ui| {
                 ui.add_space(style::BRANCH_INDENT * mark.branch as f32);

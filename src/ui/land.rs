@@ -129,7 +129,7 @@ fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32) -> Op
     (wanted != [columns, rows] || columns.min(rows) != cells).then(|| {
         let [width, height] = [columns, rows].map(|cells| cells as f32 * terrain.cell_size);
         let (least, most) = (CELLS.start(), CELLS.end());
-        format!("A side has {least} to {most} cells of at most 1 km: this land becomes {width:.0} m × {height:.0} m, {columns} × {rows} cells.")
+        format!("A side has {least} to {most} cells of 1 cm to 1 km: this land becomes {width} m × {height} m, {columns} × {rows} cells.")
     })
 }
 

@@ -100,10 +100,11 @@ const LIGHT: ThemeColors = ThemeColors {
 
 /// Letters that numbers and texts are made of.
 const LETTERS: &str =
-    " !\"#%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz×·…°²³⁶−→";
+    " !\"#%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz\\|×÷·•…°±‰²³⁶ⁿ−→χ";
 
 /// Sizes of letters on the picture and in rows of values, besides those of the styles.
-const SIZES: [FontId; 5] = [
+const SIZES: [FontId; 6] = [
+    FontId::proportional(10.5),
     FontId::proportional(11.0),
     FontId::proportional(12.0),
     FontId::proportional(13.0),
@@ -266,6 +267,9 @@ mod tests {
                         ui.small(*text);
                         ui.monospace(*text);
                     });
+                    for font in SIZES {
+                        ui.label(egui::RichText::new(*text).font(font));
+                    }
                 }
             };
             assert!(!frame(&mut texts_ui), "a letter was missing for a frame at a scale of {scale}");

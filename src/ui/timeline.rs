@@ -7,7 +7,7 @@ use super::{
     style::{self, ACCENT},
 };
 use crate::{
-    params::title,
+    params::capital,
     runtime::{Command, Mark, RunCommand, ShowCommand},
 };
 
@@ -91,7 +91,7 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 /// What a place of the history is, before it is taken: its name, tick, branch and picture.
 fn place_ui(ui: &mut Ui, state: &PanelState<'_>, mark: Mark) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
-    let name = state.history.label(mark.id).map(|label| title(&label.to_string()));
+    let name = state.history.label(mark.id).map(|label| capital(&label.to_string()));
     ui.label(RichText::new(name.unwrap_or_else(|| "State of the run".to_owned())).strong());
     let branch = if mark.branch == 0 { String::new() } else { format!(", branch {}", mark.branch + 1) };
     ui.label(format!("Tick {}{branch}", mark.tick));

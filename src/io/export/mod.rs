@@ -31,12 +31,20 @@ use super::{
 use crate::{
     io::export::hillshade::{hillshade, occlusion},
     params::listed,
-    sim::{Simulation, analysis, bounds::HEIGHT, grid::Grid, quantity::Quantity, terrain::Layer},
+    sim::{
+        Simulation, analysis,
+        bounds::HEIGHT,
+        grid::Grid,
+        quantity::Quantity,
+        terrain::{Layer, Terrain},
+    },
 };
 
 #[derive(Clone, Copy)]
 enum Content {
     Numbers(fn(&Subject) -> Grid),
+    /// What depends on the land around too: where only a part is shown, it is found on the whole.
+    Drains(fn(&Terrain) -> Grid),
     /// What the run knows besides its layers.
     Moves(fn(&Simulation) -> Grid),
     Layer(Layer),
@@ -77,7 +85,7 @@ const OTHERS: [(&str, &str, Content); 23] = [
     (
         "flow",
         "Where water would run: natural logarithm of the number of cells whose water passes.",
-        Content::Numbers(|of| analysis::flow(&of.terrain)),
+        Content::Drains(analysis::flow),
     ),
     (
         "wear",
@@ -99,7 +107,7 @@ const OTHERS: [(&str, &str, Content); 23] = [
     (
         "wetness",
         "How wet the ground is by its shape: logarithm of the area above, over the slope.",
-        Content::Numbers(|of| analysis::wetness(&of.terrain)),
+        Content::Drains(analysis::wetness),
     ),
     (
         "occlusion",
@@ -279,6 +287,7 @@ impl Export {
                 };
             }
             (Content::Numbers(make), _) => make(subject),
+            (Content::Drains(make), _) => subject.moves.get(self.map).cloned().unwrap_or_else(|| make(terrain)),
             (Content::Moves(_), _) => {
                 let kept = subject.moves.get(self.map);
                 kept.map_or_else(|| Grid::filled(size.0, size.1, 0.0), Grid::clone)

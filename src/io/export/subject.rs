@@ -50,9 +50,12 @@ impl Subject {
     pub fn bytes(session: &Session, dimensions: Dimensions, exports: &[Export]) -> u64 {
         let terrain = &session.simulation.terrain;
         let cells = |(width, height): (usize, usize)| width * height;
-        let (made, result) = (cells(dimensions.window(terrain).size), cells(dimensions.of(terrain)));
+        // Of a part, too, some results are found on the whole.
+        let made = cells(dimensions.window(terrain).size).max(terrain.bedrock.len());
+        let result = cells(dimensions.of(terrain));
         let most = exports.iter().map(|export| export.bytes_per_cell()).max().unwrap_or_default();
-        let numbers = moves_of(exports).len() + 1;
+        let drains = |export: &&Export| matches!(found(export.map), Some((_, Content::Drains(_))));
+        let numbers = moves_of(exports).len() + exports.iter().filter(drains).count() + 1;
         ((BYTES_PER_CELL + most) * made.max(result) + BYTES_OF_NUMBERS * numbers * result) as u64
     }
 
@@ -79,7 +82,15 @@ impl Subject {
             (true, false) => grid.resampled(size.0, size.1),
             (false, _) => analysis::windowed_map(&grid, first, around).resampled(size.0, size.1),
         };
-        let moves = moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
+        let mut moves: BTreeMap<_, _> =
+            moves_of(exports).into_iter().map(|(name, make)| (name, fitted(make(run)))).collect();
+        if around.0 < width || around.1 < height {
+            let drains = exports.iter().filter_map(|export| match found(export.map) {
+                Some((_, Content::Drains(make))) => Some((export.map, make)),
+                _ => None,
+            });
+            moves.extend(drains.map(|(name, make)| (name, fitted(make(&run.terrain)))));
+        }
         let flow = asks(|content| matches!(content, Content::FlowMap))
             .then(|| Land::of(run, &session.rivers).flow_map().map(fitted));
         let mut nodata = import.and_then(|import| import.nodata.as_ref()).map(|nodata| {

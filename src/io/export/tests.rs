@@ -433,6 +433,64 @@ fn a_cropped_square_is_the_middle_of_the_map_where_it_lies_on_earth() {
 }
 
 #[test]
+fn lines_and_maps_of_a_square_have_one_corner_where_a_map_lies_nowhere() {
+    // A tall valley that falls downwards: 40 × 60 cells of 10 m.
+    let ground = Grid::from_fn(40, 60, |x, y| 2.0 * x.abs_diff(20) as f32 + 60.0 - y as f32);
+    let run = Simulation::new(Terrain::bare(ground, 10.0, Edge::Open), 1);
+    let params = RiverParams { from_cells: 100.0, ..RiverParams::default() };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The first place of a river: to the right and up in GeoJSON, to the right and down in the table.
+    let first = |square: Square| {
+        let dimensions = Dimensions { size: Size::Unreal, square, ..Dimensions::default() };
+        let rivers = Rivers::of("valley", &run, &params, None, dimensions.window(&run.terrain)).expect("they are few");
+        let (lines, table) = (folder.path().join("rivers.geojson"), folder.path().join("rivers.csv"));
+        rivers.write_geojson(&lines, &JobProgress::default()).expect("it is writable");
+        rivers.write_csv(&table, &JobProgress::default()).expect("it is writable");
+        let text = |path: &Path| std::fs::read_to_string(path).expect("it was written");
+        let json: serde_json::Value = serde_json::from_str(&text(&lines)).expect("it is JSON");
+        let place = &json["features"][0]["geometry"]["coordinates"][0];
+        let row = text(&table).lines().nth(1).expect("it has a row").to_owned();
+        let cell = |column: usize| row.split(',').nth(column).expect("it is there").parse().expect("it is a number");
+        ([0, 1].map(|axis| place[axis].as_f64().expect("it is a number")), [cell(2), cell(3)])
+    };
+    let ([x, y], [column, row]): ([f64; 2], [f64; 2]) = first(Square::Pad);
+    // 600 m are shown, of which the map has the left 400.
+    assert!((x - column).abs() < 1e-3 && (y - (600.0 - row)).abs() < 1e-3, "{x}, {y} and {column}, {row}");
+    let (place, [cropped_column, cropped_row]) = first(Square::Crop);
+    // 400 m are shown: 100 are left out at the top and at the bottom.
+    assert_eq!((cropped_column, cropped_row), (column, row - 100.0));
+    assert!((place[0] - cropped_column).abs() < 1e-3 && (place[1] - (400.0 - cropped_row)).abs() < 1e-3);
+}
+
+#[test]
+fn the_middle_of_a_map_knows_the_water_from_above_and_goes_round_no_more() {
+    // A trough that falls from the left to the right, on a map that goes round.
+    let ground = Grid::from_fn(96, 32, |x, y| 96.0 - x as f32 + 3.0 * y.abs_diff(16) as f32);
+    let mut session = Session::small("trough", 1, Default::default());
+    for edge in [Edge::Open, Edge::Wrap] {
+        session.simulation = Simulation::new(Terrain::bare(ground.clone(), 1.0, edge), 1);
+        let exports = ["flow", "slope"].map(|map| Export::new(map, "r32").expect("it can be saved"));
+        let dimensions = Dimensions { size: Size::PowerOfTwoPlusOne, square: Square::Crop, ..Dimensions::default() };
+        let subject = Subject::new(&session, dimensions, &exports).unwrap_or_else(|error| panic!("{error}"));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [flow, slope] = exports.map(|export| {
+            let path = folder.path().join(export.file_name());
+            export.write(&subject, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+            let bytes = std::fs::read(path).expect("it was written");
+            let cells: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+            Grid::from_cells(33, 33, cells)
+        });
+        // A third of the land lies above the square, and what it sheds enters in the middle of the left border.
+        if edge == Edge::Open {
+            let most = (0..33).map(|y| flow.at(0, y)).fold(0.0, f32::max);
+            assert!(most > 50.0_f32.ln(), "only {} cells flow in", most.exp());
+        }
+        // No cliff of 32 m lies between the cut borders.
+        assert!((0..33).all(|y| slope.at(0, y) < 75.0 && slope.at(32, y) < 75.0), "{edge:?}");
+    }
+}
+
+#[test]
 fn rivers_lie_in_geojson_and_in_the_table_where_they_are_on_the_map() {
     let mut session = river_land();
     session.rivers.from_cells = 30.0;

@@ -4,7 +4,7 @@ use std::{sync::Arc, thread::JoinHandle};
 
 use bevy::prelude::*;
 
-use super::{History, NodeState};
+use super::{History, Node, NodeState};
 use crate::{
     io::{JobProgress, export::hillshade::hillshade},
     look::{Look, WaterLook},
@@ -34,7 +34,9 @@ pub struct HistoryPicture {
 pub(super) struct Pictures {
     wanted: Option<u64>,
     last: Option<Arc<HistoryPicture>>,
-    work: Option<JoinHandle<Option<HistoryPicture>>>,
+    work: Option<(u64, JoinHandle<Option<HistoryPicture>>)>,
+    /// A place that could not be drawn.
+    failed: Option<u64>,
 }
 
 impl History {
@@ -45,7 +47,7 @@ impl History {
 
     /// Whether a picture of this place was asked for last.
     pub fn draws(&self, id: u64) -> bool {
-        self.pictures.wanted == Some(id)
+        self.pictures.wanted == Some(id) || self.pictures.failed == Some(id)
     }
 
     /// Asks for a picture of a place.
@@ -57,13 +59,13 @@ impl History {
 /// Draws what was asked for last.
 pub(in crate::runtime) fn draw_wanted(live: Res<Live>, mut history: ResMut<History>) {
     let quiet = history.bypass_change_detection();
-    if quiet.pictures.work.as_ref().is_some_and(JoinHandle::is_finished)
-        && let Some(work) = quiet.pictures.work.take()
+    if quiet.pictures.work.as_ref().is_some_and(|(_, work)| work.is_finished())
+        && let Some((id, work)) = quiet.pictures.work.take()
     {
         // What can't be drawn is not tried again and again.
         match work.join() {
             Ok(Some(picture)) => history.pictures.last = Some(Arc::new(picture)),
-            _ => quiet.pictures.wanted = None,
+            _ => (quiet.pictures.wanted, quiet.pictures.failed) = (None, Some(id)),
         }
     }
     let quiet = history.bypass_change_detection();
@@ -71,20 +73,20 @@ pub(in crate::runtime) fn draw_wanted(live: Res<Live>, mut history: ResMut<Histo
     if quiet.pictures.work.is_some() {
         return;
     }
-    let packed = |node: &super::Node| match &node.state {
-        Some(NodeState::Packed(states)) => Some(((node.id, node.tick), Arc::clone(states))),
+    // The state of the place, or the last one before it in its work. It is there as soon as it is packed.
+    let Some(work) = quiet.node(id).map(|node| node.work) else { return };
+    let packed = |node: &Node| match &node.state {
+        Some(NodeState::Packed(states)) => Some((node.id, node.tick, Arc::clone(states))),
         _ => None,
     };
-    // It is there as soon as it is packed.
-    if matches!(quiet.node(id).map(|node| &node.state), Some(Some(NodeState::Packing(..)))) {
-        return;
-    }
-    let Some(((of, tick), states)) = quiet.way(Some(id)).find_map(packed) else { return };
+    let last = quiet.way(Some(id)).take_while(|node| node.work == work).find(|node| node.state.is_some());
+    let Some((of, tick, states)) = last.and_then(packed) else { return };
     let (run, looks) = (live.index(), (live.chosen().look.clone(), live.chosen().water_look.clone()));
     let draw =
         move || Some(HistoryPicture { id, earlier: (of != id).then_some(tick), ..drawn(states.get(run)?, &looks)? });
     // Without a thread there is none this time.
-    quiet.pictures.work = std::thread::Builder::new().name("thalweg picture".to_owned()).spawn(draw).ok();
+    let work = std::thread::Builder::new().name("thalweg picture".to_owned()).spawn(draw);
+    quiet.pictures.work = work.ok().map(|work| (id, work));
 }
 
 fn drawn(state: &State, (look, water_look): &(Look, WaterLook)) -> Option<HistoryPicture> {

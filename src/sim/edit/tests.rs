@@ -239,6 +239,30 @@ fn a_locked_brush_stops_at_its_level_and_takes_nothing_back() {
 }
 
 #[test]
+fn a_clone_copies_across_the_border_of_a_map_that_goes_round_and_nothing_from_beyond_one_that_ends() {
+    for edge in [Edge::Wrap, Edge::Open] {
+        let mut simulation = ground(edge);
+        let before = simulation.terrain.ground();
+        let full = Brush { strength: 1.0, falloff: Falloff::Flat, ..brush(Tool::Clone) };
+        // From 10 columns to the left and 3 rows up: across the left border, into rows and columns of different numbers.
+        let dab = Dab { copies: Some(([-10.0, -3.0], 2.0)), ..dab([6.0, 30.0]) };
+        for _ in 0..40 {
+            simulation.dab(Tool::Clone, &full, dab, Some(&before), &mut Patch::default());
+        }
+        let now = simulation.terrain.ground();
+        for (x, y) in [(3, 30), (6, 27), (12, 33)] {
+            let from = x as isize - 10;
+            let wanted = match edge {
+                Edge::Wrap => before.at(from.rem_euclid(SIDE as isize) as usize, y - 3) + 2.0,
+                _ if from < 0 => before.at(x, y),
+                _ => before.at(from as usize, y - 3) + 2.0,
+            };
+            assert!((now.at(x, y) - wanted).abs() < 1e-2, "{edge:?}, {x}, {y}: {} for {wanted}", now.at(x, y));
+        }
+    }
+}
+
+#[test]
 fn symmetry_makes_the_stroke_again_in_the_other_parts() {
     let places = |symmetry: Symmetry| symmetry.places([2.0, 5.0], (10, 20)).collect::<Vec<_>>();
     assert_eq!(places(Symmetry::Off), [[2.0, 5.0]]);
