@@ -189,8 +189,8 @@ fn bad_arguments_are_refused_in_one_sentence() {
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.png", "--camera", "nowhere"], &["nowhere", "default"]);
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.jpg"], &["x.jpg", ".png"]);
     refuses(&["bench", "--size", "3"], &["--size"]);
-    refuses(&["build", "round-hill", "--out", "x", "--square", "crop"], &["--square", "--resolution unity or unreal"]);
-    refuses(&["build", "round-hill", "--out", "x", "--square", "cut"], &["--square", "pad or crop"]);
+    refuses(&["build", "round-hill", "--square", "crop"], &["--square", "--resolution unity or unreal"]);
+    refuses(&["build", "round-hill", "--square", "cut"], &["--square", "pad or crop"]);
     refuses(&["frobnicate", "--now"], &["--now"]);
 }
 
