@@ -80,6 +80,8 @@ fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
     assert!(ticks(&paused) <= stopped + 1 && stopped < 40, "{stopped} and then {}", ticks(&paused));
     // Another work ends it too, and the message that tells of it.
     let mut other = slowly(u64::MAX);
+    // Nothing runs on it, so that it is never finished.
+    other.world_mut().resource_mut::<Live>().all_mut()[0].enable(&[]);
     let told = |app: &App| app.world().resource::<Notices>().shown().filter(|told| told.text.contains("ahead")).count();
     while told(&other) == 0 {
         other.update();
