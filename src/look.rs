@@ -45,8 +45,9 @@ impl Palette {
 
     /// Colours the ground.
     pub fn color(self, look: &mut Look) {
+        let Look { flat_color, steep_color, sand_color, .. } = Look::default();
         let colors = match self {
-            Self::Meadow => [[0.27, 0.64, 0.27], [0.7, 0.7, 0.7], [0.80, 0.68, 0.46]],
+            Self::Meadow => [flat_color, steep_color, sand_color],
             Self::Alpine => [[0.30, 0.38, 0.17], [0.58, 0.54, 0.49], [0.74, 0.68, 0.55]],
             Self::Canyon => [[0.62, 0.40, 0.26], [0.44, 0.24, 0.17], [0.82, 0.60, 0.40]],
             Self::Desert => [[0.66, 0.54, 0.36], [0.45, 0.35, 0.26], [0.85, 0.70, 0.48]],

@@ -107,8 +107,8 @@ pub struct Settings {
     /// Memory for undo and the timeline. Beyond it, states along the run are thinned out and the oldest steps go.
     #[reflect(@knob(0.05..=64.0).unit("GB").source("ours").log().main())]
     pub undo_memory: f32,
-    /// Write the timeline into projects too, so that one can still go back after opening them. What was saved says how large it is.
-    /// Off, the files are many times smaller, and one can only go on.
+    /// Write the timeline into projects too, so that one can still go back after opening them. A message says how large it
+    /// is. Off, the files are many times smaller, and one can only go on.
     #[reflect(@choice().source("ours").main())]
     pub save_timeline: bool,
 }

@@ -47,7 +47,7 @@ built_in! {
 /// Headings of the scenes in lists.
 pub const GROUPS: [&str; 5] = ["Mountains", "Rivers", "Dunes", "From the papers", "Tests"];
 
-/// Most ticks that may run before a window shows a scene.
+/// Most ticks by which a window runs ahead.
 const LATEST_SHOWN: u64 = 10_000;
 
 /// The scene that `thalweg` starts with.
@@ -67,7 +67,7 @@ pub struct Scene {
     pub seed: u64,
     /// How many ticks make the finished scene.
     pub ticks: u64,
-    /// How many ticks have run when a window first shows it.
+    /// The tick that is worth seeing: a window runs ahead to it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shown_from: u64,
     /// Processes that run.
@@ -213,7 +213,7 @@ impl Scene {
         session.about = self.about.clone();
         session.ticks = self.ticks;
         if self.shown_from > LATEST_SHOWN {
-            let right = format!("a window shows a scene after {LATEST_SHOWN} ticks at the latest");
+            let right = format!("a window runs ahead by {LATEST_SHOWN} ticks at most");
             return Err(Error::input(path, format!("shown_from is {}", self.shown_from), right));
         }
         session.shown_from = self.shown_from;

@@ -62,7 +62,7 @@ pub struct Session {
     pub about: String,
     /// How many ticks make the finished scene.
     pub ticks: u64,
-    /// How many ticks have run when a window first shows it.
+    /// The tick that is worth seeing: a window runs ahead to it.
     pub shown_from: u64,
     /// How the terrain is generated; its size, cell size and edge also hold for an imported map.
     pub terrain: TerrainParams,

@@ -1,5 +1,5 @@
-//! Running ahead: a scene that is worth seeing from a later tick on runs up to it as fast as the machine can, before the eyes of the
-//! person.
+//! Running ahead: a scene may be worth seeing from a later tick on. It runs up to that tick as fast as the machine can, and is shown on
+//! the way.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ struct Way {
 }
 
 impl Ahead {
-    /// Runs ahead to the tick from which a scene that has just been opened is shown.
+    /// Runs a scene that has just been opened ahead to the tick that is worth seeing.
     pub fn begin(&mut self, live: &Live, notices: &mut Notices) {
         self.end(notices);
         let to = live.all().iter().map(|session| session.shown_from).max().unwrap_or_default();

@@ -128,8 +128,9 @@ pub fn changed(terrain: &Terrain, laid: bool) -> Grid {
 pub fn windowed(terrain: &Terrain, first: (usize, usize), size: (usize, usize)) -> Terrain {
     let part = terrain.map(|grid| windowed_map(grid, first, size));
     // A part of a map that goes round does not go round.
-    let edge = if size == (terrain.width(), terrain.height()) { terrain.edge } else { Edge::Open };
-    Terrain { edge: if terrain.edge == Edge::Wrap { edge } else { terrain.edge }, ..part }
+    let is_whole = size == (terrain.width(), terrain.height());
+    let edge = if terrain.edge == Edge::Wrap && !is_whole { Edge::Open } else { terrain.edge };
+    Terrain { edge, ..part }
 }
 
 /// The same of a map.

@@ -6,14 +6,17 @@ use super::{group::some_of_group_ui, number::Number, style};
 use crate::{
     io::{Budget, NewLand},
     look::Palette,
-    params::{choice_title, write},
+    params::{choice_title, walk, write},
     runtime::{Command, FileCommand},
     sim::generate::TerrainParams,
 };
 
-/// Cells along a side, and metres along the side of a cell.
-const CELLS: std::ops::RangeInclusive<u32> = 32..=4096;
-const CELL_SIZE: std::ops::RangeInclusive<f32> = 0.01..=1000.0;
+/// The least and the most that a parameter of the terrain can be.
+fn range(name: &str) -> [f64; 2] {
+    let declared = walk(("terrain", &TerrainParams::default()));
+    let found = declared.into_iter().find(|parameter| parameter.name == name);
+    found.map_or([0.0; 2], |found| [found.knob.min, found.knob.max])
+}
 
 /// What was set in the dialog. It is there again the next time.
 pub struct LandDialog {
@@ -71,16 +74,20 @@ fn row(ui: &mut Ui, name: &str, help: &str, field: impl FnOnce(&mut Ui) -> egui:
 
 impl LandDialog {
     fn parts_ui(&mut self, ui: &mut Ui) {
+        let [[fewest, most_cells], [_, largest]] = ["width", "cell_size"].map(range);
         let [width, height] = &mut self.metres;
         for (side, name, help) in [
             (width, "Width", "From the left border to the right one."),
             (height, "Height", "From the upper border to the lower one."),
         ] {
-            row(ui, name, help, |ui| Number::new(name, "m", 1.0..=4.0e6).drag_ui(ui, side, |field| field.speed(10.0)));
+            row(ui, name, help, |ui| {
+                Number::new(name, "m", 1.0..=(most_cells * largest) as f32).drag_ui(ui, side, |field| field.speed(10.0))
+            });
         }
         let help = "Cells along the shorter side. More show finer detail; time and memory grow with their square.";
         row(ui, "Cells", help, |ui| {
-            Number::new("Cells", "", CELLS).drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
+            Number::new("Cells", "", fewest as u32..=most_cells as u32)
+                .drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
         });
         let land = &mut self.land;
         if let Some(text) = fit(&mut land.terrain, self.metres, self.cells) {
@@ -121,15 +128,17 @@ impl LandDialog {
 
 /// Gives a terrain so many metres along its sides and so many cells along the shorter one. If that cannot be, says what it gets.
 fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32) -> Option<String> {
-    terrain.cell_size = (width.min(height) / cells as f32).clamp(*CELL_SIZE.start(), *CELL_SIZE.end());
+    let [[fewest, most], [smallest, largest]] = ["width", "cell_size"].map(range);
+    terrain.cell_size = (width.min(height) / cells as f32).clamp(smallest as f32, largest as f32);
     let along = |metres: f32| (metres / terrain.cell_size).round() as u32;
     let wanted = [along(width), along(height)];
-    let [columns, rows] = wanted.map(|cells| cells.clamp(*CELLS.start(), *CELLS.end()));
+    let [columns, rows] = wanted.map(|cells| cells.clamp(fewest as u32, most as u32));
     (terrain.width, terrain.height) = (columns, rows);
     (wanted != [columns, rows] || columns.min(rows) != cells).then(|| {
         let [width, height] = [columns, rows].map(|cells| cells as f32 * terrain.cell_size);
-        let (least, most) = (CELLS.start(), CELLS.end());
-        format!("A side has {least} to {most} cells of 1 cm to 1 km: this land becomes {width} m × {height} m, {columns} × {rows} cells.")
+        format!(
+            "A side has {fewest} to {most} cells of {smallest} m to {largest} m. This land becomes {width} m × {height} m, with {columns} × {rows} cells."
+        )
     })
 }
 

@@ -17,6 +17,7 @@ use crate::{
         origin::{Heightmap, Options, Origin},
         session::Session,
     },
+    params::capital,
     runtime::{
         Command, EditCommand, FileCommand, Label, Level, Live, Revision, ViewCommand,
         document::remember_file,
@@ -207,7 +208,7 @@ impl Runtime<'_> {
         for warning in warnings {
             self.notices.tell(Level::Warning, warning);
         }
-        let text = format!("{}{}.", text[..1].to_uppercase(), &text[1..]);
+        let text = format!("{}.", capital(&text));
         self.notices.retract(EditCommand::Undo);
         if ticks > 0 {
             self.offer_undo(format!("{text} The {ticks} ticks before are kept."));

@@ -257,7 +257,7 @@ pub struct Brush {
     /// Rain to paint, as a multiple of the rain everywhere. 0 keeps the place dry.
     #[reflect(@knob(0.0..=10.0).source(OURS).main())]
     pub rain: f32,
-    /// Softness to paint: 1 erodes fastest, 0 not at all. With Ctrl it is 1 less this.
+    /// Softness to paint: 1 erodes fastest, 0 not at all. With Ctrl, 1 minus this number is painted.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub softness: f32,
     /// Uplift to paint, as a share of the rate of uplift. 0 keeps the land where it is.
@@ -273,11 +273,11 @@ pub struct Brush {
     /// Goes on while the button is held and the pointer rests. Off, only moving does something.
     #[reflect(@choice().source(OURS))]
     pub hold: bool,
-    /// Goes on lifting or digging while the button is held and where the pointer passes again. Off, a stroke makes a hill or a hollow
-    /// of the height above and no more.
+    /// Whether a stroke goes on lifting or digging while the button is held, and where the pointer passes again. Off, it makes one hill
+    /// or one hollow of the brush's height.
     #[reflect(@choice().source(OURS))]
     pub build_up: bool,
-    /// Stops at a level: what lifts stays below it, what digs stays above it, and Flatten goes to it.
+    /// Whether the brush stops at a level: what lifts stays below it, what digs stays above it, and Flatten goes to it.
     #[reflect(@choice().source(OURS))]
     pub lock: bool,
     /// The level at which it stops, as a height of the ground.

@@ -33,7 +33,8 @@ pub struct Dab {
     pub copies: Option<([f32; 2], f32)>,
 }
 
-/// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by how much the ground grew, in metres times cells.
+/// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by how
+/// much the ground grew, in metres times cells.
 pub(super) fn apply(
     terrain: &mut Terrain,
     tool: Tool,
@@ -54,7 +55,7 @@ pub(super) fn apply(
     let most = brush.rise(terrain);
     let once = growth.is_some().then_some(most);
     let lock = brush.lock.then_some(brush.level);
-    // What is left of a rise, or a fall, after the stroke and the level have had their say.
+    // A rise or a fall, as far as the stroke and the level allow it.
     let bound =
         |spot: Spot, ground: f32, by: f32| bounded(by, once.map(|most| (most * spot.reach, spot.grown)), lock, ground);
     let lifts = (tool == Tool::Raise) != dab.inverted;
@@ -135,7 +136,7 @@ pub(super) fn apply(
     }
 }
 
-/// A rise or a fall that goes no further than the most of its stroke, which has grown so far, and not beyond a level.
+/// A rise or a fall, in metres, that keeps within the most of its stroke, of which so much is done, and on its side of a level.
 fn bounded(by: f32, once: Option<(f32, f32)>, lock: Option<f32>, ground: f32) -> f32 {
     let rooms = [once.map(|(most, grown)| [-most - grown, most - grown]), lock.map(|level| [level - ground; 2])];
     // Where there is no room left, nothing is taken back.

@@ -1,0 +1,96 @@
+//! What happens when another work is opened: it runs ahead, and what was looked at before ends.
+
+use super::*;
+use crate::sim::{edit::Tool, quantity::Quantity};
+
+#[test]
+fn a_scene_runs_ahead_to_the_tick_from_which_it_is_shown_and_no_further() {
+    let begin = |app: &mut App, to: u64| {
+        let world = app.world_mut();
+        world.resource_mut::<Live>().all_mut()[0].shown_from = to;
+        world.resource_mut::<Transport>().playing = true;
+        world.resource_scope(|world, mut ahead: Mut<Ahead>| {
+            world.resource_scope(|world, mut notices: Mut<Notices>| ahead.begin(world.resource(), &mut notices));
+        });
+    };
+    let ticks = |app: &App| app.world().resource::<Live>().ticks();
+    // So slow that without it no second tick would be due.
+    let slowly = |to: u64| {
+        let mut app = app();
+        app.insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_micros(10)));
+        begin(&mut app, to);
+        app
+    };
+    let mut app = slowly(40);
+    for _ in 0..200 {
+        app.update();
+    }
+    assert_eq!(ticks(&app), 40);
+    let mut plain = self::app();
+    let mut live = plain.world_mut().resource_mut::<Live>();
+    (0..40).for_each(|_| live.all_mut()[0].simulation.tick());
+    let terrain = |app: &App| app.world().resource::<Live>().chosen().simulation.terrain.clone();
+    assert!(terrain(&app) == terrain(&plain), "it ran otherwise");
+    // A pause ends it.
+    let mut paused = slowly(40);
+    paused.insert_resource(FrameBudget(Duration::from_nanos(1)));
+    while ticks(&paused) < 5 {
+        paused.update();
+    }
+    for _ in 0..2 {
+        send(&mut paused, RunCommand::TogglePlay);
+        paused.update();
+    }
+    let stopped = ticks(&paused);
+    update_until_quiet(&mut paused);
+    assert!(ticks(&paused) <= stopped + 1 && stopped < 40, "{stopped} and then {}", ticks(&paused));
+    // Another work ends it too, and the message that tells of it.
+    let mut other = slowly(u64::MAX);
+    // Nothing runs on it, so that it is never finished.
+    other.world_mut().resource_mut::<Live>().all_mut()[0].enable(&[]);
+    let told = |app: &App| app.world().resource::<Notices>().shown().filter(|told| told.text.contains("ahead")).count();
+    for _ in 0..2000 {
+        other.update();
+        if told(&other) > 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(told(&other), 1);
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    send(&mut other, FileCommand::Open("round-hill".to_owned(), options));
+    wait_for_jobs(&mut other);
+    other.update();
+    assert_eq!(told(&other), 0);
+}
+
+#[test]
+fn the_key_brings_back_what_was_looked_at_and_not_the_map_of_a_brush() {
+    let mut app = app();
+    let shown = |app: &App| app.world().resource::<Overlay>().shown;
+    let hold = |app: &mut App, tool: Option<Tool>| {
+        app.world_mut().resource_mut::<Brushes>().held = tool;
+        app.update();
+    };
+    let toggle = |app: &mut App| {
+        send(app, ShowCommand::ToggleOverlay);
+        app.update();
+    };
+    send(&mut app, ShowCommand::Overlay(Some(Quantity::Layer(Layer::Sand))));
+    app.update();
+    send(&mut app, ShowCommand::Overlay(None));
+    app.update();
+    hold(&mut app, Some(Tool::Mask));
+    assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Mask)));
+    // Off while the brush is held, and on again after it was put away.
+    toggle(&mut app);
+    assert_eq!(shown(&app), None);
+    hold(&mut app, None);
+    toggle(&mut app);
+    assert_eq!(shown(&app), Some(Quantity::Layer(Layer::Sand)));
+    // It does not outlive the work that it belongs to.
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    send(&mut app, FileCommand::Open("round-hill".to_owned(), options));
+    wait_for_jobs(&mut app);
+    assert_eq!(shown(&app), None);
+}
