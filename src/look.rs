@@ -85,8 +85,8 @@ pub struct Look {
     /// How strongly small ripples show on sand, across the wind, while one blows. 0 is smooth.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub ripples: f32,
-    /// Vertical part of the surface normal below which ground counts as steep. Higher: more of the map looks like rock.
-    /// Lower: only cliffs do.
+    /// Ground counts as steep where the vertical part of its surface normal is below this: 1 is level ground, 0 a vertical wall.
+    /// Higher: more of the map looks like rock. Lower: only cliffs do.
     #[reflect(@knob(0.0..=1.0).symbol("n_y").source(D1).main())]
     pub steep_threshold: f32,
     /// Half the width of the change between the two colours, in the same measure. 0 gives the article's hard border; wide
@@ -118,7 +118,7 @@ pub struct Look {
     /// Whether the edges of shadows are soft. Soft looks better and takes longer to draw.
     #[reflect(@choice().source("ours"))]
     pub soft_shadows: bool,
-    /// How dark hollows are for the sky's light they cannot see. 0 is off; too high makes dirty edges.
+    /// How dark hollows are, because less light from the sky reaches them. 0 is off; too high makes dirty edges.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub occlusion: f32,
     /// How thick the air is: the share of light lost over rather more than the map's width. 0 is clear air.
@@ -185,10 +185,11 @@ pub struct WaterLook {
     /// Colour of water that is full of sediment.
     #[reflect(@knob(0.0..=1.0).source("Jákó & Tóth 2011, figure 7").main())]
     pub silt_color: [f32; 3],
-    /// How deep one sees into the water. Low makes it opaque, high shows the bed of lakes.
+    /// How deep you can see into the water. Low makes it opaque; high shows the bed of lakes.
     #[reflect(@knob(0.1..=50.0).unit("m").source("ours").log().main())]
     pub clarity: f32,
-    /// Share of the light that the surface mirrors, as a factor of what water does. 0 has no sky in it; high is quicksilver.
+    /// How much light the surface reflects, as a multiple of what real water reflects. 0 shows no sky in it; high looks like
+    /// mercury.
     #[reflect(@knob(0.0..=3.0).source("Fresnel's law, after Schlick").main())]
     pub mirror: f32,
     /// Strength of the sun's glint on the waves. 0 is dull.
@@ -197,7 +198,7 @@ pub struct WaterLook {
     /// Strength of the small waves. 0 is a mirror.
     #[reflect(@knob(0.0..=0.5).source("ours").main())]
     pub ripples: f32,
-    /// Depth from which on water is seen. Low shows the rain on every slope, high only rivers and lakes.
+    /// Least depth at which water is drawn. Low shows the rain on every slope; high shows only rivers and lakes.
     #[reflect(@knob(0.001..=2.0).unit("m").source("ours").log().main())]
     pub film: f32,
 }

@@ -63,12 +63,35 @@ pub enum AntiAliasing {
     Msaa4,
 }
 
+/// In which units lengths, areas, volumes and speeds are told. Files are always metric.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Units {
+    /// Metres.
+    #[default]
+    Metric,
+    /// Feet, acres and miles.
+    Feet,
+}
+
+/// Which dialogs ask for files.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileDialogs {
+    /// The system's own, where it has them.
+    #[default]
+    System,
+    /// Those of this program.
+    Thalweg,
+}
+
 /// The settings.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Light text on dark panels, or dark text on light ones.
     #[reflect(@choice().source("ours").main())]
     pub theme: Theme,
+    /// Metres, or feet, acres and miles. Numbers can be typed in either. Files are always metric.
+    #[reflect(@choice().source("ours").main())]
+    pub units: Units,
     /// Size of panels and text. Larger reads more easily and leaves less room for the view.
     #[reflect(@knob(0.75..=2.5).unit("×").source("ours").main())]
     pub scale: f32,
@@ -78,7 +101,7 @@ pub struct Settings {
     /// Two fingers on a trackpad turn the view, with Shift they shift it, with Ctrl they zoom. Off, they zoom.
     #[reflect(@choice().source("ours").main())]
     pub trackpad: bool,
-    /// What is spent on the picture. Higher is sharper and softer in its shadows, and slower.
+    /// How much work goes into the picture. Higher gives a sharper picture with softer shadows, and is slower.
     #[reflect(@choice().source("ours").main())]
     pub quality: Quality,
     /// Side of the shadow map. Large makes sharp shadow edges and takes memory and time; small makes blocky ones.
@@ -97,26 +120,31 @@ pub struct Settings {
     /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
-    /// Minutes of work that a crash may cost: work is kept so often. A small number keeps the disk busy; 0 keeps nothing.
+    /// Minutes of work that a crash may cost at most: the work is saved this often. A small number keeps the disk busy; 0 saves
+    /// nothing.
     #[reflect(@knob(0.0..=60.0).unit("min").source("ours").main())]
     pub autosave: f32,
     /// Memory that the program may take. What needs more is refused before it begins; 0 allows half of what the machine has.
     /// Too much slows down the whole machine.
     #[reflect(@knob(0.0..=4096.0).unit("GB").source("ours").main())]
     pub memory: f32,
-    /// Memory for undo and the timeline. Beyond it, states along the run are thinned out and the oldest steps go.
+    /// Memory for undo and the timeline. When it is full, states along the run are thinned out and the oldest steps are removed.
     #[reflect(@knob(0.05..=64.0).unit("GB").source("ours").log().main())]
     pub undo_memory: f32,
-    /// Write the timeline into projects too, so that one can still go back after opening them. A message says how large it
-    /// is. Off, the files are many times smaller, and one can only go on.
+    /// Whether projects keep the timeline, so that you can still go back after opening them. A message says how large it is. Off,
+    /// files are many times smaller, and you can only go on from the saved state.
     #[reflect(@choice().source("ours").main())]
     pub save_timeline: bool,
+    /// Which dialogs ask for files: the system's own, where it has them, or those of this program.
+    #[reflect(@choice().source("ours"))]
+    pub file_dialogs: FileDialogs,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             theme: Theme::Dark,
+            units: Units::Metric,
             scale: 1.0,
             buttons: Buttons::RightAndMiddle,
             trackpad: false,
@@ -130,6 +158,7 @@ impl Default for Settings {
             memory: 0.0,
             undo_memory: 0.5,
             save_timeline: true,
+            file_dialogs: FileDialogs::System,
         }
     }
 }

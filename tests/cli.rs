@@ -230,7 +230,7 @@ fn bombs_end_with_a_sentence_within_the_memory_that_was_allowed() {
     let bomb = put("tiles.ron", &scene(large, &format!("tiles: [{tiles}]")));
     let one = put("one.ron", &scene(large, ""));
     let small = put("small.ron", &scene("{}", ""));
-    let budget = "of memory, and of the 300 MB that may be used";
+    let budget = "of the 300 MB that may be used are free";
     refuses(&["build", &bomb, "--memory", "300M"], &["tiles.ron: it needs ", budget]);
     refuses(&["build", &one, "--memory", "300M"], &["one.ron: it needs ", budget]);
     refuses(&["build", &small, "--size", "4096", "--memory", "300M"], &["small.ron: it needs ", budget]);

@@ -73,20 +73,44 @@ fn brush_weight(distance: f32) -> f32 {
     return select(weight, near * near * (3.0 - 2.0 * near), kind == 0u);
 }
 
-// A colour with the brush's ring on it: a bright line with a dark rim around what the brush reaches, a tint as strong as
-// its effect, and a mark in the middle. `pixel` is the width of a pixel in cells.
-fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
-    let radius = scene.brush.z;
-    // From a ramp's line as from a point.
+// Distance of a cell from the brush's middle, or from the line of a ramp that is being drawn.
+fn from_brush(cell: vec2<f32>) -> f32 {
     let way = scene.brush.xy - scene.stroke.xy;
     let share = clamp(dot(cell - scene.stroke.xy, way) / max(dot(way, way), 1e-6), 0.0, 1.0);
-    let away = length(cell - scene.stroke.xy - share * way);
+    return length(cell - scene.stroke.xy - share * way);
+}
+
+// A colour with a line on it that has a dark rim; `away` counts pixels from its middle.
+fn with_line(color: vec3<f32>, line: vec3<f32>, away: f32) -> vec3<f32> {
+    let dark = mix(color, vec3(0.01), 0.55 * (1.0 - smoothstep(1.6, 3.4, away)));
+    return mix(dark, line, 1.0 - smoothstep(0.8, 1.8, away));
+}
+
+// A colour with the brush's ring on it: a bright line with a dark rim around what the brush reaches, a tint as strong as
+// its effect, and a mark in the middle. Where a stroke is mirrored, all of it is seen again. A cross marks from where a clone
+// copies. `pixel` is the width of a pixel in cells.
+fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
+    let radius = scene.brush.z;
+    let mirrored = scene.grid.xy - 1.0 - cell;
+    // All are computed and one is chosen: `src/view/material.rs` says why there is no branch.
+    var cells = array(
+        cell,
+        select(cell, vec2(mirrored.x, cell.y), scene.marks.x > 0.0),
+        select(cell, vec2(cell.x, mirrored.y), scene.marks.y > 0.0),
+        select(cell, mirrored, scene.marks.x * scene.marks.y > 0.0),
+    );
+    var away = from_brush(cells[0]);
+    var middle = length(cells[0] - scene.brush.xy);
+    for (var other = 1; other < 4; other++) {
+        away = min(away, from_brush(cells[other]));
+        middle = min(middle, length(cells[other] - scene.brush.xy));
+    }
     let paint = mix(vec3(0.95, 0.97, 1.0), vec3(1.0, 0.22, 0.13), scene.stroke.z);
     let bright = max(dot(color, vec3(0.3, 0.5, 0.2)), 0.25);
     var out = mix(color, paint * bright * 1.6, 0.28 * brush_weight(away / radius) * (0.35 + 0.65 * scene.stroke.w));
-    let rim = abs(away - radius) / pixel;
-    out = mix(out, vec3(0.01), 0.55 * (1.0 - smoothstep(1.6, 3.4, rim)));
-    out = mix(out, paint * 1.5, 1.0 - smoothstep(0.8, 1.8, rim));
-    let middle = length(cell - scene.brush.xy) / pixel;
-    return mix(out, paint * 1.5, 1.0 - smoothstep(1.2, 2.4, middle));
+    out = with_line(out, paint * 1.5, abs(away - radius) / pixel);
+    out = mix(out, paint * 1.5, 1.0 - smoothstep(1.2, 2.4, middle / pixel));
+    let source = abs(cell - scene.marks.zw) / pixel;
+    let cross = max(min(source.x, source.y), max(source.x, source.y) - 10.0);
+    return with_line(out, paint * 1.5, cross);
 }

@@ -29,6 +29,8 @@ struct Scene {
     brush: vec4<f32>,
     // Column and row where its ramp begins, or of its middle; whether it lowers; its strength.
     stroke: vec4<f32>,
+    // Whether strokes are mirrored across the map, and down the map; column and row from where a clone copies, or beside the map.
+    marks: vec4<f32>,
 }
 
 // Light of the sun: yellow when high, orange when low.

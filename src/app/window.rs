@@ -93,7 +93,7 @@ fn keep(file: Option<&Path>, tick: u64, notices: &mut Notices) -> Document {
     if let Some(folder) = autosave_folder()
         && let Err(error) = document.keep_in(&folder, file, tick)
     {
-        notices.tell(Level::Warning, format!("Work is not kept in case of a crash: {error}."));
+        notices.tell(Level::Warning, format!("Autosave does not work, so a crash would lose your work: {error}."));
     }
     document
 }

@@ -70,7 +70,7 @@ impl Budget {
         let (needs, left) = (Budget(bytes), Budget(left));
         Err(Error::input(
             path,
-            format!("it needs {needs} of memory, and of the {self} that may be used {left} are left"),
+            format!("it needs {needs} of memory, but only {left} of the {self} that may be used are free"),
             "choose a smaller size, or allow more with --memory or in the settings",
         ))
     }
@@ -126,7 +126,7 @@ mod tests {
         let (budget, path) = (Budget::of(2_000_000_000), Path::new("hills.png"));
         assert_eq!(budget.grant(path, 1_500_000_000, 500_000_000), Ok(()));
         let error = budget.grant(path, 1_500_000_000, 600_000_000).expect_err("it is too much");
-        let said = "hills.png: it needs 1.5 GB of memory, and of the 2.0 GB that may be used 1.4 GB are left; ";
+        let said = "hills.png: it needs 1.5 GB of memory, but only 1.4 GB of the 2.0 GB that may be used are free; ";
         assert!(error.exit_code() == 2 && error.to_string().starts_with(said), "{error}");
         assert!(budget.ask(path, u64::MAX).is_err());
     }

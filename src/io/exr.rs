@@ -49,7 +49,10 @@ pub(super) fn read(path: &Path, expected: &Expected) -> Result<Raster, Error> {
     let name = &header.channels.list[channel].name;
     let mut warnings = Vec::new();
     if header.channels.list.len() > 1 && !["Y", "Z"].iter().any(|sure| name.to_string().eq_ignore_ascii_case(sure)) {
-        warnings.push(format!("it has several channels, and heights are taken from {name}; name the one to take Y"));
+        warnings.push(format!(
+            "it has several channels, and heights are taken from {name}; to use another channel, rename it to \
+            Y"
+        ));
     }
     let blocks = reader.filter_chunks(false, |_, tile, block| block.layer == layer && tile.level_index == Vec2(0, 0));
     for block in blocks.map_err(bad)?.sequential_decompressor(false) {

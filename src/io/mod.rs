@@ -79,7 +79,7 @@ impl Error {
             io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the name and the folder"),
             io::ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in it"),
             io::ErrorKind::NotSeekable => ("it is a pipe or a device".to_owned(), "name a file"),
-            io::ErrorKind::PermissionDenied => ("it may not be read".to_owned(), "give yourself the right to read it"),
+            io::ErrorKind::PermissionDenied => ("you are not allowed to read it".to_owned(), "change its permissions"),
             io::ErrorKind::InvalidData => (format!("it is not text ({cause})"), "a text file in UTF-8 is needed"),
             _ => (format!("it cannot be read ({cause})"), "check the disk or copy the file elsewhere"),
         };

@@ -39,7 +39,8 @@ pub(super) fn read_r32(path: &Path, expected: &Expected) -> Result<Raster, Error
         Some(stated) if *stated != hash => {
             let sidecar = Sidecar::beside(path);
             let wrong = format!("its cells have the hash {hash}, but {} states {stated}", sidecar.display());
-            let right = "it was damaged, or changed on purpose: take cells_hash out of the sidecar then";
+            let right =
+                "the file is damaged, or was changed on purpose: in that case remove cells_hash from the sidecar";
             Err(Error::input(path, wrong, right))
         }
         _ => Ok(raster),

@@ -1,30 +1,91 @@
-//! Amounts as a person reads them: with the unit that fits, and few digits.
+//! Amounts as a person reads them: in the units that were chosen, with the one that fits, and few digits.
+
+use crate::settings::Units;
+
+/// A foot and a mile, in metres.
+const FOOT: f64 = 0.3048;
+const MILE: f64 = 5280.0 * FOOT;
+/// An inch, in millimetres.
+const INCH: f64 = 25.4;
+/// An acre, in square metres.
+const ACRE: f64 = MILE * MILE / 640.0;
+
+/// Metric units, what others have in their place, and how much of the metric one that is.
+const FEET: [(&str, &str, f64); 12] = [
+    ("m", "ft", FOOT),
+    ("km", "mi", 1e-3 * MILE),
+    ("m²", "ft²", FOOT * FOOT),
+    ("km²", "mi²", 1e-6 * MILE * MILE),
+    ("m³", "ft³", FOOT * FOOT * FOOT),
+    ("million m³", "million ft³", FOOT * FOOT * FOOT),
+    ("m/s", "ft/s", FOOT),
+    ("m²/s", "ft²/s", FOOT * FOOT),
+    ("m³/s", "ft³/s", FOOT * FOOT * FOOT),
+    ("m/yr", "ft/yr", FOOT),
+    ("mm/yr", "in/yr", INCH),
+    ("mm/h", "in/h", INCH),
+];
+
+/// The unit in which numbers of a unit are told, and how much of it one of the other is. What has no counterpart stays.
+pub fn told_in(units: Units, unit: &str) -> (&str, f64) {
+    let told = FEET.iter().find(|(metric, ..)| units == Units::Feet && *metric == unit);
+    told.map_or((unit, 1.0), |&(_, told, size)| (told, 1.0 / size))
+}
+
+/// A number of metres, with so many decimals.
+pub fn length(units: Units, metres: f64, decimals: usize) -> String {
+    let (unit, times) = told_in(units, "m");
+    format!("{:.decimals$} {unit}", times * metres)
+}
 
 /// A volume, from cubic metres.
-pub fn volume(value: f64) -> String {
-    let (scale, unit) = match value.abs() {
-        large if large >= 1e9 => (1e-9, "km³"),
-        large if large >= 1e5 => (1e-6, "million m³"),
-        small if small > 0.0 && small < 0.01 => return format!("{value:.1e} m³"),
-        _ => (1.0, "m³"),
+pub fn volume(units: Units, value: f64) -> String {
+    let (unit, times) = told_in(units, "m³");
+    let value = times * value;
+    let (scale, name) = match value.abs() {
+        large if large >= 1e9 && units == Units::Metric => (1e-9, "km³".to_owned()),
+        large if large >= 1e5 => (1e-6, format!("million {unit}")),
+        small if small > 0.0 && small < 0.01 => return format!("{value:.1e} {unit}"),
+        _ => (1.0, unit.to_owned()),
     };
     // Nothing has no sign.
-    format!("{:.2} {unit}", value * scale + 0.0)
+    format!("{:.2} {name}", value * scale + 0.0)
 }
 
 /// An area, from square metres.
-pub fn area(value: f64) -> String {
-    if value >= 1e5 { format!("{:.2} km²", 1e-6 * value) } else { format!("{value:.0} m²") }
+pub fn area(units: Units, value: f64) -> String {
+    match units {
+        Units::Metric if value >= 1e5 => format!("{:.2} km²", 1e-6 * value),
+        Units::Metric => format!("{value:.0} m²"),
+        Units::Feet if value >= MILE * MILE => format!("{:.2} mi²", value / (MILE * MILE)),
+        Units::Feet if value >= ACRE => format!("{:.2} acres", value / ACRE),
+        Units::Feet => format!("{:.0} ft²", value / (FOOT * FOOT)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{area, volume};
+    use super::*;
 
     #[test]
     fn amounts_have_a_unit_that_fits() {
-        let texts = [-0.0, 3e-7, 12.5, 2.5e6, 3.2e11].map(volume);
+        let texts = [-0.0, 3e-7, 12.5, 2.5e6, 3.2e11].map(|value| volume(Units::Metric, value));
         assert_eq!(texts, ["0.00 m³", "3.0e-7 m³", "12.50 m³", "2.50 million m³", "320.00 km³"]);
-        assert_eq!([900.0, 1.2e5, 8.14e6].map(area), ["900 m²", "0.12 km²", "8.14 km²"]);
+        let texts = [900.0, 1.2e5, 8.14e6].map(|value| area(Units::Metric, value));
+        assert_eq!(texts, ["900 m²", "0.12 km²", "8.14 km²"]);
+    }
+
+    #[test]
+    fn feet_are_told_where_they_were_chosen() {
+        assert_eq!(
+            [0.0, 1.0, 2.5e6].map(|value| volume(Units::Feet, value)),
+            ["0.00 ft³", "35.31 ft³", "88.29 million ft³"]
+        );
+        assert_eq!([9.0, 40_468.6, 2.6e6].map(|value| area(Units::Feet, value)), ["97 ft²", "10.00 acres", "1.00 mi²"]);
+        assert_eq!(length(Units::Feet, 100.0, 1), "328.1 ft");
+        assert_eq!((told_in(Units::Feet, "px"), told_in(Units::Metric, "m")), (("px", 1.0), ("m", 1.0)));
+        // 25.4 mm an hour is an inch an hour.
+        let (unit, times) = told_in(Units::Feet, "mm/h");
+        assert!(unit == "in/h" && (25.4 * times - 1.0).abs() < 1e-12);
     }
 }

@@ -63,7 +63,9 @@ impl Brushes {
             let knob = walk(("brush", self.of(tool))).into_iter().find(|parameter| parameter.name == "radius");
             let wanted =
                 knob.map_or(f64::from(wanted), |found| f64::from(wanted).clamp(found.knob.min, found.knob.max));
-            self.change("radius", &Value::Number(wanted));
+            // Three digits are enough.
+            let digit = 10.0_f64.powf(wanted.log10().floor() - 2.0);
+            self.change("radius", &Value::Number((wanted / digit).round() * digit));
         }
     }
 
@@ -109,6 +111,8 @@ pub struct BrushRing {
     pub place: [f32; 2],
     /// Where the ramp begins that is being drawn.
     pub from: Option<[f32; 2]>,
+    /// From where a clone copies now.
+    pub source: Option<[f32; 2]>,
     /// What it would do now.
     pub tool: Tool,
     /// Whether it would do the opposite.
@@ -133,6 +137,8 @@ pub enum Touch {
     Press([f32; 2], Held),
     /// It moves to a place with the button down.
     Move([f32; 2]),
+    /// A pen presses so hard from now on, from 0 to 1. A mouse always presses with 1.
+    Pressure(f32),
     /// So many seconds pass with the button down.
     Rest(f32),
     /// The button goes up.

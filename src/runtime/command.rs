@@ -232,10 +232,23 @@ pub enum ViewCommand {
     FrameAll,
     /// The camera goes round the map, or stops.
     ToggleTurntable,
+    /// Moves the camera a step.
+    Move(CameraStep),
     /// Puts the eye there.
     PlaceCamera(Camera),
     /// A picture of the view, without panels.
     TakePicture,
+}
+
+/// A step of the camera, as a key asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CameraStep {
+    /// Round the place that it looks at, by so many degrees, and up, by so many more.
+    Turn(f32, f32),
+    /// Along the table, to the right and away, as shares of its distance.
+    Shift(f32, f32),
+    /// Nearer by this factor.
+    Near(f32),
 }
 
 /// Panels, dialogs and the window.
@@ -247,6 +260,8 @@ pub enum WindowCommand {
     ToggleUi,
     /// Opens or closes a window over the view.
     Toggle(Pane),
+    /// Shows where a parameter is set, by its path.
+    Seek(String),
     /// Asks for a file or a folder.
     Ask(Dialog),
     /// Asks how a file that was chosen or dropped is to be imported.
@@ -326,6 +341,11 @@ impl Command {
             Self::Show(command) => *command == ShowCommand::ToggleWater,
             Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
+    }
+
+    /// Whether it is asked for again and again while its key is held.
+    pub fn repeats(&self) -> bool {
+        matches!(self, Self::View(ViewCommand::Move(_)))
     }
 
     /// Whether it changes, replaces or writes what strokes change too: then it comes after those that were made before it.

@@ -20,6 +20,6 @@ pub(super) fn stop_broken(
     document.keep_now();
     notices.tell(
         Level::Error,
-        format!("{fault}. It is paused and stands where it was kept last, at tick {}.", live.ticks()),
+        format!("{fault}. The run is paused and back at the last kept state, tick {}.", live.ticks()),
     );
 }

@@ -108,8 +108,9 @@ impl fmt::Display for Label {
                 let masked = if *masked { " under the mask" } else { "" };
                 write!(f, "{group}: {}{masked} {before} → {after}", name.replace('_', " "))
             }
-            Self::Switch(key, on) => write!(f, "{key} {}", if *on { "on" } else { "off" }),
-            Self::Limit(key, on) => write!(f, "{key} {}", if *on { "limited to the mask" } else { "everywhere" }),
+            Self::Switch(title, on) => write!(f, "{title} {}", if *on { "on" } else { "off" }),
+            Self::Limit(title, true) => write!(f, "{title} leaves masked ground alone"),
+            Self::Limit(title, false) => write!(f, "{title} works under the mask too"),
             Self::SpringPlaced(number) => write!(f, "spring {number} placed"),
             Self::SpringRemoved(count) => write!(f, "one of {count} springs removed"),
             Self::SpringChanged(number) => write!(f, "spring {number} changed"),

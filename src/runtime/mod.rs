@@ -32,8 +32,8 @@ pub use self::{
     brush::{BrushCursor, BrushRing, Brushes, Held, Touch},
     channels::Channels,
     command::{
-        Before, BrushCommand, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand, ViewCommand,
-        WindowCommand, Workspace,
+        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand,
+        ViewCommand, WindowCommand, Workspace,
     },
     document::{Document, Eye},
     history::{History, HistoryPicture, HistoryRow, Mark},
@@ -262,6 +262,10 @@ pub fn smoothed(before: f64, now: f64) -> f64 {
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct PointerOverView(pub bool);
 
+/// Where the keys point on the view, in pixels of the screen, and whether they press there; nothing while they belong to something else.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct KeyPointer(pub Option<(Vec2, bool)>);
+
 /// The part of the window that panels leave free, in pixels of the screen, and the picture that is drawn for it.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct FreeView {
@@ -325,6 +329,7 @@ pub fn plugin(app: &mut App) {
         .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
         .insert_resource(PointerOverView(true))
+        .init_resource::<KeyPointer>()
         .init_resource::<FreeView>()
         .init_resource::<Pointed>()
         .init_resource::<SourceMarks>()

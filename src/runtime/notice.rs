@@ -22,6 +22,19 @@ pub enum Level {
     Question,
 }
 
+impl Level {
+    /// What it is called where its sign can't be seen.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Working => "At work",
+            Self::Info => "Done",
+            Self::Warning => "Warning",
+            Self::Error => "Error",
+            Self::Question => "Question",
+        }
+    }
+}
+
 /// A message to the user.
 #[derive(Clone, Debug)]
 pub struct Notice {

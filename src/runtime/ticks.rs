@@ -123,7 +123,7 @@ pub(super) fn run_due(world: &mut World) {
         transport.complete = Some(complete);
         if reached && transport.playing {
             transport = Transport { playing: false, due: 0.0, ..transport };
-            let text = "The map is finished: the chosen total of particles has run. Play goes on.";
+            let text = "The map is finished: the chosen total of droplets has run. Press Play to go on.";
             let play = Some(("Play", RunCommand::TogglePlay.into()));
             world.resource_mut::<Notices>().offer(Level::Info, text, play);
         }

@@ -23,8 +23,8 @@ macro_rules! factors {
         #[derive(bevy_reflect::Reflect, Clone, Debug, PartialEq)]
         pub struct Factors {
             $(
-                /// What the parameter of this name is multiplied by where the mask covers the ground whole. Where it covers a
-                /// part, the value lies between, in proportion. The product stays within the parameter's range.
+                /// Factor for the parameter of this name where the mask covers the ground fully. Where it covers it partly, the
+                /// value lies between, in proportion. The product stays within the parameter's range.
                 #[reflect(@crate::params::knob(0.0..=10.0).unit("×").source("ours"))]
                 pub $name: f32,
             )+

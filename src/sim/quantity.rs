@@ -127,7 +127,12 @@ impl Quantity {
             Quantity::Change => {
                 ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
             }
-            Quantity::Steepness => ("Slope against talus", "", "Above 1 the ground slides or crumbles."),
+            Quantity::Steepness => (
+                "Slope against talus",
+                "",
+                "Slope of the ground over the steepest slope at which it stands. \
+                Above 1 it slides or crumbles.",
+            ),
             Quantity::WindPath => (
                 "Wind path, averaged",
                 "",

@@ -23,14 +23,28 @@ use crate::{
 /// What a stroke still has to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StrokeStep {
-    /// Begin at a place, with a tool that perhaps does the opposite; and from where a clone copies.
-    Begin([f32; 2], (Tool, bool), Option<[f32; 2]>),
+    /// Begin.
+    Begin(Beginning),
     /// Go on to a place.
     Go([f32; 2]),
+    /// Press so hard from now on, from 0 to 1.
+    Press(f32),
     /// Stay where it is for so many seconds.
     Rest(f32),
     /// End.
     End,
+}
+
+/// How a stroke begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Beginning {
+    place: [f32; 2],
+    tool: Tool,
+    inverted: bool,
+    /// From where a clone copies.
+    source: Option<[f32; 2]>,
+    /// How hard the pen presses, from 0 to 1.
+    pressure: f32,
 }
 
 /// The stroke that is being made, and steps that wait for the end of the present tick.
@@ -38,6 +52,8 @@ enum StrokeStep {
 pub(super) struct Strokes {
     stroke: Option<OpenStroke>,
     waiting: VecDeque<StrokeStep>,
+    /// How hard the pen presses, from 0 to 1; nothing as long as there is only a mouse.
+    pressure: Option<f32>,
 }
 
 /// A stroke that is being made.
@@ -46,6 +62,8 @@ struct OpenStroke {
     number: u64,
     tool: Tool,
     brush: Brush,
+    /// How hard the pen presses, from 0 to 1.
+    pressure: f32,
     inverted: bool,
     /// Where it began and where it is, as shares of the map.
     from: [f32; 2],
@@ -62,6 +80,8 @@ struct Way {
     level: f32,
     /// What they have lifted.
     growth: Growth,
+    /// How many they were.
+    dabs: u64,
     /// Of a clone, the ground as it was, how far away that is which is copied, and how much lower.
     copied: Option<(Grid, [f32; 2], f32)>,
 }
@@ -72,14 +92,8 @@ fn cell(terrain: &Terrain, [x, y]: [f32; 2]) -> [f32; 2] {
 }
 
 impl OpenStroke {
-    fn begin(
-        number: u64,
-        live: &Live,
-        brushes: &Brushes,
-        (tool, inverted): (Tool, bool),
-        place: [f32; 2],
-        source: Option<[f32; 2]>,
-    ) -> Self {
+    fn begin(number: u64, live: &Live, brushes: &Brushes, beginning: Beginning) -> Self {
+        let Beginning { place, tool, inverted, source, pressure } = beginning;
         let way = |session: &Session| {
             let terrain = &session.simulation.terrain;
             let [x, y] = cell(terrain, place);
@@ -88,10 +102,11 @@ impl OpenStroke {
                 let source = cell(terrain, source);
                 (terrain.ground(), [source[0] - x, source[1] - y], level - terrain.ground_between(source[0], source[1]))
             });
-            Way { stroke: Stroke::new([x, y]), level, growth: Growth::default(), copied }
+            Way { stroke: Stroke::new([x, y]), level, growth: Growth::default(), dabs: 0, copied }
         };
         let ways = live.all().iter().map(way).collect();
-        Self { number, tool, brush: brushes.of(tool).clone(), inverted, from: place, place, ways }
+        let brush = brushes.of(tool).clone();
+        Self { number, tool, brush, pressure, inverted, from: place, place, ways }
     }
 
     /// Goes on to a place within so many seconds, and dabs on the way; at the start it dabs there at once.
@@ -109,10 +124,11 @@ impl OpenStroke {
             return;
         }
         let (symmetry, mut kept) = (self.symmetry(), history.stroke());
+        let brush = self.brush.pressed(self.pressure);
         for (index, (session, way)) in live.all_mut().iter_mut().zip(&mut self.ways).enumerate() {
             let simulation = &mut session.simulation;
             let at = cell(&simulation.terrain, place);
-            let dabs = if first { vec![at] } else { way.stroke.go(at, seconds, &self.brush, &simulation.terrain) };
+            let dabs = if first { vec![at] } else { way.stroke.go(at, seconds, &brush, &simulation.terrain) };
             // A stroke that the simulation has run on from is taken back as a whole state.
             let mut unkept = Patch::default();
             let patch = kept.as_mut().and_then(|patches| patches.get_mut(index)).unwrap_or(&mut unkept);
@@ -120,8 +136,9 @@ impl OpenStroke {
             for place in dabs.into_iter().flat_map(|place| symmetry.places(place, size)) {
                 let copies = way.copied.as_ref().map(|(_, away, lower)| (*away, *lower));
                 let relief = way.copied.as_ref().map_or(&*brushes.stamp.0, |(ground, ..)| ground);
-                let dab = Dab { place, inverted: self.inverted, level: way.level, copies };
-                simulation.dab_in_stroke((self.tool, &self.brush), dab, Some(relief), (patch, &mut way.growth));
+                let dab = Dab { place, inverted: self.inverted, level: way.level, copies, number: way.dabs };
+                way.dabs += 1;
+                simulation.dab_in_stroke((self.tool, &brush), dab, Some(relief), (patch, &mut way.growth));
                 // Rain and mask are kept apart from the layers.
                 session.origin.edited |= !matches!(self.tool, Tool::Rain | Tool::Mask);
             }
@@ -213,12 +230,13 @@ impl Strokes {
         let ring = match touch {
             Touch::Hover(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
-                place.map(|place| BrushRing { place, from: None, tool, inverted })
+                let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
+                place.map(|place| BrushRing { place, from: None, source, tool, inverted })
             }
             Touch::Press(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
-                if tool == Tool::Clone && (inverted || sculpted.brushes.source.is_none()) {
-                    let text = if inverted {
+                if tool == Tool::Clone && (keys.ctrl || sculpted.brushes.source.is_none()) {
+                    let text = if keys.ctrl {
                         sculpted.brushes.source = Some(place);
                         "The clone copies from here."
                     } else {
@@ -227,12 +245,22 @@ impl Strokes {
                     sculpted.notices.tell(Level::Info, text);
                     return;
                 }
-                self.waiting.push_back(StrokeStep::Begin(place, (tool, inverted), sculpted.brushes.source));
-                Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), tool, inverted })
+                let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
+                let pressure = self.pressure.unwrap_or(1.0);
+                self.waiting.push_back(StrokeStep::Begin(Beginning { place, tool, inverted, source, pressure }));
+                Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), source, tool, inverted })
             }
             Touch::Move(place) => {
                 self.go_on(StrokeStep::Go(place));
-                sculpted.cursor.0.map(|ring| BrushRing { place, ..ring })
+                sculpted.cursor.0.map(|ring| {
+                    let source = |[x, y]: [f32; 2]| [x + place[0] - ring.place[0], y + place[1] - ring.place[1]];
+                    BrushRing { place, source: ring.source.map(source), ..ring }
+                })
+            }
+            Touch::Pressure(pressure) => {
+                self.pressure = Some(pressure);
+                self.go_on(StrokeStep::Press(pressure));
+                sculpted.cursor.0
             }
             Touch::Rest(seconds) => {
                 self.go_on(StrokeStep::Rest(seconds));
@@ -270,10 +298,10 @@ impl Strokes {
     }
 
     fn take(&mut self, step: StrokeStep, Sculpted { live, history, brushes, .. }: &mut Sculpted) {
-        if let StrokeStep::Begin(place, (tool, inverted), source) = step {
-            let number = history.begin_stroke(live, Label::Stroke(tool));
-            let mut stroke = OpenStroke::begin(number, live, brushes, (tool, inverted), place, source);
-            stroke.go(live, history, brushes, place, 0.0, true);
+        if let StrokeStep::Begin(beginning) = step {
+            let number = history.begin_stroke(live, Label::Stroke(beginning.tool));
+            let mut stroke = OpenStroke::begin(number, live, brushes, beginning);
+            stroke.go(live, history, brushes, beginning.place, 0.0, true);
             self.stroke = Some(stroke);
             return;
         }
@@ -281,6 +309,7 @@ impl Strokes {
         match step {
             StrokeStep::Begin(..) => {}
             StrokeStep::Go(place) => stroke.go(live, history, brushes, place, 0.0, false),
+            StrokeStep::Press(pressure) => stroke.pressure = pressure,
             StrokeStep::Rest(seconds) => stroke.go(live, history, brushes, stroke.place, seconds, false),
             StrokeStep::End => {
                 stroke.end(live, history);
@@ -319,7 +348,8 @@ impl Strokes {
 
 /// What a tool does while these keys are down, and whether it does the opposite.
 fn meant(held: Tool, keys: Held) -> (Tool, bool) {
-    (if keys.shift { Tool::Smooth } else { held }, keys.ctrl)
+    let tool = if keys.shift { Tool::Smooth } else { held };
+    (tool, keys.ctrl && tool.inverts())
 }
 
 #[cfg(test)]

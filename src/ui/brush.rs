@@ -6,12 +6,16 @@ use egui_phosphor::regular as icon;
 use super::{
     Kept, PanelState,
     group::{set, some_of_group_ui},
+    number::units,
     panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
 };
 use crate::{
     params::{Value, title, walk},
-    runtime::{Command, Dialog, WindowCommand},
+    runtime::{
+        Command, Dialog, WindowCommand,
+        amount::{length, told_in},
+    },
     sim::edit::{Brush, Tool},
 };
 
@@ -44,10 +48,15 @@ pub fn brush_ui(ui: &mut Ui, state: &PanelState<'_>, tool: Tool) -> Vec<Command>
     }
     let terrain = &state.live.chosen().simulation.terrain;
     let cells = brush.cells(terrain);
-    let text = format!("Radius {:.1} m, {cells:.1} cells", cells * terrain.cell_size);
+    let radius = length(units(ui), f64::from(cells * terrain.cell_size), 1);
+    let text = format!("Radius {radius}, {cells:.1} cells");
     ui.label(RichText::new(text).small().weak());
-    let ctrl = if tool == Tool::Clone { "Ctrl+click says from where" } else { "Ctrl does the opposite" };
-    let keys = format!("Shift smooths, {ctrl}, F and Shift+F set, Esc takes a stroke back.");
+    let ctrl = match tool {
+        Tool::Clone => " Ctrl+click chooses what to copy,",
+        _ if tool.inverts() => " Ctrl does the opposite,",
+        _ => "",
+    };
+    let keys = format!("Shift smooths,{ctrl} F sets the radius, Shift+F the strength, Esc takes a stroke back.");
     ui.label(RichText::new(keys).small().weak());
     asked
 }
@@ -81,7 +90,7 @@ pub fn drag_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, drag: &mut Opt
     let Some(parameter) = parameters.into_iter().find(|parameter| parameter.name == now.name) else {
         return Vec::new();
     };
-    let response = root.interact(root.max_rect(), root.id().with("brush drag"), Sense::click());
+    let response = root.interact(root.max_rect(), root.id().with("brush drag"), Sense::CLICK);
     let pointer = root.input(|input| input.pointer.latest_pos()).unwrap_or(now.from);
     let moved = f64::from((pointer.x - now.from.x) / REACH);
     let knob = &parameter.knob;
@@ -93,7 +102,8 @@ pub fn drag_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, drag: &mut Opt
         let leaves = input.key_pressed(Key::Escape) || input.pointer.secondary_clicked();
         (leaves, input.key_pressed(Key::Enter) || input.pointer.primary_released())
     });
-    let text = format!("{} {wanted:.2} {}", title(now.name), knob.unit);
+    let (unit, times) = told_in(units(root), knob.unit);
+    let text = format!("{} {:.2} {unit}", title(now.name), times * wanted);
     let painter = root.painter().with_clip_rect(view);
     painter.line_segment([now.from, egui::pos2(pointer.x, now.from.y)], Stroke::new(2.0, ACCENT));
     let above = now.from - egui::vec2(0.0, 14.0);

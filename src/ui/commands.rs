@@ -12,8 +12,8 @@ use crate::{
     },
     model::origin::Options,
     runtime::{
-        Before, BrushCommand, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand, ViewCommand,
-        WindowCommand, Workspace,
+        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand,
+        ViewCommand, WindowCommand, Workspace,
     },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
@@ -99,6 +99,8 @@ impl Entry {
 
 const NONE: Modifiers = Modifiers::NONE;
 const SHIFT: Modifiers = Modifiers::SHIFT;
+const ALT: Modifiers = Modifiers::ALT;
+const SHIFT_ALT: Modifiers = ALT.plus(SHIFT);
 const CTRL: Modifiers = Modifiers::COMMAND;
 const SHIFT_CTRL: Modifiers = CTRL.plus(SHIFT);
 
@@ -166,7 +168,7 @@ fn file(table: &mut MenuPart<'_>) {
     table.add(icon::FLOPPY_DISK, "Save as…", other, &[(SHIFT_CTRL, Key::S)], WindowCommand::Ask(Dialog::SaveProject));
     let scene = "Writes the present state as a scene file with its layers beside it.";
     table.add(icon::FLOPPY_DISK, "Save scene as…", scene, &[], WindowCommand::Ask(Dialog::SaveScene));
-    let export = "Writes heights, maps and meshes for engines, maps of the land, and printers.";
+    let export = "Writes heights, maps and meshes for game engines, GIS programs and 3D printers.";
     table.add(icon::EXPORT, "-Export…", export, &[(CTRL, Key::E)], WindowCommand::AskExport);
     let endings = export::formats("height").join(", .");
     let heights = format!("Writes the heights; the name's ending chooses the format: .{endings}.");
@@ -194,7 +196,7 @@ fn edit(table: &mut MenuPart<'_>) {
     table.add(icon::SHOVEL, "-Carve outlets", carve, &[], EditCommand::CarveOutlets(CUTS));
     let lakes = "Fills every hollow with water up to its lowest pass.";
     table.add(icon::WAVES, "Fill lakes", lakes, &[], EditCommand::FillLakes);
-    let rivers = "Fills rivers and lakes as the rain and the springs of Water keep them in the long run.";
+    let rivers = "Fills rivers and lakes as full as the rain and the springs of Water would keep them in the long run.";
     table.add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], EditCommand::FillRivers);
 }
 
@@ -248,7 +250,8 @@ fn run(table: &mut MenuPart<'_>) {
     let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
     table.add(icon::ERASER, "Restart unshaped", bare, &[], RunCommand::RestartUnshaped);
     let seed = "Begins again with the next seed; what was is kept for undo.";
-    let grow = "Lets mountains rise and rivers cut them until both keep step, where and as fast as uplift and rivers say; undo brings back what was.";
+    let grow = "Lets mountains rise and rivers cut them until the two are in balance, as set in Uplift and rivers. Undo brings \
+        back what was there.";
     table.add(icon::MOUNTAINS, "Grow a range", grow, &[], RunCommand::Grow);
     table.add(icon::DICE_FIVE, "New seed", seed, &[(SHIFT, Key::R)], RunCommand::NewSeed);
 }
@@ -258,7 +261,29 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::CORNERS_OUT, "Frame all", frame, &[(NONE, Key::Home)], ViewCommand::FrameAll);
     let turn = "The camera goes round slowly, or stops.";
     table.add(icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], ViewCommand::ToggleTurntable);
-    let before = "Shows how the run began; holding B shows it for as long.";
+    table.group = Some("Camera");
+    let mut step =
+        |icon, title: &str, about: &str, keys, step| table.add(icon, title, about, &[keys], ViewCommand::Move(step));
+    let (left, right, up, down) = (Key::ArrowLeft, Key::ArrowRight, Key::ArrowUp, Key::ArrowDown);
+    step(icon::ARROW_LEFT, "Turn left", "The camera goes round to the left.", (ALT, left), CameraStep::Turn(-5.0, 0.0));
+    step(
+        icon::ARROW_RIGHT,
+        "Turn right",
+        "The camera goes round to the right.",
+        (ALT, right),
+        CameraStep::Turn(5.0, 0.0),
+    );
+    step(icon::ARROW_UP, "Look from higher", "The camera rises.", (ALT, up), CameraStep::Turn(0.0, 5.0));
+    step(icon::ARROW_DOWN, "Look from lower", "The camera sinks.", (ALT, down), CameraStep::Turn(0.0, -5.0));
+    step(icon::PLUS, "Nearer", "The camera comes nearer.", (NONE, Key::PageUp), CameraStep::Near(1.15));
+    step(icon::MINUS, "Farther", "The camera goes farther away.", (NONE, Key::PageDown), CameraStep::Near(1.0 / 1.15));
+    let over = "The camera moves over the table, without turning.";
+    step(icon::ARROW_LEFT, "Shift left", over, (SHIFT_ALT, left), CameraStep::Shift(-0.05, 0.0));
+    step(icon::ARROW_RIGHT, "Shift right", over, (SHIFT_ALT, right), CameraStep::Shift(0.05, 0.0));
+    step(icon::ARROW_UP, "Shift away", over, (SHIFT_ALT, up), CameraStep::Shift(0.0, 0.05));
+    step(icon::ARROW_DOWN, "Shift back", over, (SHIFT_ALT, down), CameraStep::Shift(0.0, -0.05));
+    table.group = None;
+    let before = "Shows how the run began. Holding B shows it until you let go.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Before(Before::Alone));
     let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
     let half = ShowCommand::Before(Before::Split(0.5));
@@ -270,7 +295,7 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], ShowCommand::ToggleOverlay);
     let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
     table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
-    let map = "A small map of the wind's ways beside that of the sand.";
+    let map = "Shows a small map of the paths of the wind beside a map of the sand.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
     table.group = Some("Overlays");
     for quantity in Quantity::all() {
@@ -293,7 +318,7 @@ fn view(table: &mut MenuPart<'_>) {
 fn help_menu(table: &mut MenuPart<'_>) {
     let pane = WindowCommand::Toggle;
     table.add(icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], pane(Pane::Help));
-    let palette = "Finds a command by a part of its name.";
+    let palette = "Finds a command or a parameter by a part of its name.";
     table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(Pane::Palette));
     let about = "Version, graphics, and where files are kept.";
     table.add(icon::INFO, "About Thalweg", about, &[], pane(Pane::About));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bevy_egui::egui::{self, RichText};
 
-use super::{number::Number, style};
+use super::{access, number::Number, style};
 use crate::{
     io::export::{self, Dimensions, Export, Print, SETS, Size, Square, Window},
     model::session::Session,
@@ -48,10 +48,11 @@ impl ExportDialog {
     pub fn ui(&mut self, context: &egui::Context, session: &Session) -> (Option<Vec<Command>>, bool) {
         let (mut answer, mut folder_wanted) = (None, false);
         style::dialog("Export").max_height(context.content_rect().height() * 0.9).show(context, |ui| {
+            access::hold_keys(ui);
             ui.set_width(style::EXPORT_WIDTH);
             ui.horizontal_wrapped(|ui| {
                 for (index, preset) in SETS.iter().enumerate() {
-                    if ui.selectable_label(self.preset == index, preset.title).clicked() {
+                    if access::choice(ui, self.preset == index, preset.title).clicked() {
                         self.choose(index);
                     }
                 }
@@ -66,7 +67,9 @@ impl ExportDialog {
                             for format in export::formats(map) {
                                 let Ok(file) = Export::new(map, format) else { continue };
                                 let mut on = self.chosen.contains(&file);
-                                if ui.checkbox(&mut on, *format).on_hover_text(about_format(map, format)).changed() {
+                                let field = ui.checkbox(&mut on, *format);
+                                access::name(&field, &format!("{} as {format}", map_title(map)));
+                                if field.on_hover_text(about_format(map, format)).changed() {
                                     self.chosen.retain(|other| *other != file);
                                     if on {
                                         self.chosen.push(file);
@@ -77,6 +80,7 @@ impl ExportDialog {
                         ui.end_row();
                     }
                 });
+                access::follow_focus(ui);
             });
             ui.separator();
             self.settings_ui(ui, session);
@@ -104,7 +108,7 @@ impl ExportDialog {
                     let (folder, before) = (self.folder.clone(), self.before.clone());
                     answer = Some(vec![FileCommand::Export(folder, before, chosen, self.dimensions).into()]);
                 }
-                if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                if ui.button("Cancel").clicked() || access::escapes(context) {
                     answer = Some(Vec::new());
                 }
             });
@@ -133,7 +137,7 @@ impl ExportDialog {
                 .selected_text(name(self.dimensions.size))
                 .show_ui(ui, |ui| {
                     for size in sizes {
-                        ui.selectable_value(&mut self.dimensions.size, size, name(size));
+                        access::list_choice(ui, &mut self.dimensions.size, size, name(size));
                     }
                 })
                 .response
@@ -168,10 +172,15 @@ fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) 
     ui.horizontal(|ui| {
         ui.label("Square");
         let square = &mut dimensions.square;
-        ui.selectable_value(square, Square::Pad, "Pad")
-            .on_hover_text("The whole map, and beyond it its border goes on.");
-        let crop = ui.selectable_value(square, Square::Crop, "Crop");
-        crop.on_hover_text("The middle of the map alone. Rivers are saved as lines beyond it too.");
+        let ways = [
+            (Square::Pad, "Pad", "The whole map. Beyond it, the cells of its border are repeated."),
+            (Square::Crop, "Crop", "The middle of the map alone. Rivers are saved as lines beyond it too."),
+        ];
+        for (way, title, about) in ways {
+            if access::choice(ui, *square == way, title).on_hover_text(about).clicked() {
+                *square = way;
+            }
+        }
     });
     let (map, Window { first, size }) = ((terrain.width(), terrain.height()), dimensions.window(terrain));
     let vector = |(columns, rows): (usize, usize)| egui::vec2(columns as f32, rows as f32);
@@ -194,7 +203,7 @@ fn square_ui(ui: &mut egui::Ui, terrain: &Terrain, dimensions: &mut Dimensions) 
 /// What a square of `size` columns and rows adds to a map, or leaves out.
 fn square_text(map: (usize, usize), size: (usize, usize)) -> String {
     let text = |count: usize, lines: &str, rest: &str| format!("The map is not stretched. {count} {lines} {rest}");
-    let repeats = "repeat it; the sidecar says which cells are the map.";
+    let repeats = "repeat that border; the .json file beside the map says which cells are the map.";
     if map.0 < size.0 {
         text(size.0 - map.0, "columns beyond its right border", repeats)
     } else if map.1 < size.1 {

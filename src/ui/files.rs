@@ -2,11 +2,19 @@
 
 use std::path::PathBuf;
 
-use bevy::{prelude::*, window::FileDragAndDrop};
-use bevy_egui::egui::{self, Align2, RichText};
-use egui_file_dialog::{DialogState, FileDialog};
+use bevy::{
+    prelude::*,
+    window::{FileDragAndDrop, RawHandleWrapper},
+};
+use bevy_egui::egui::{self, RichText};
 
-use super::{export::ExportDialog, number::Number, style};
+use super::{
+    access,
+    chooser::{Choice, Chooser, Question, Wanted},
+    export::ExportDialog,
+    number::Number,
+    style,
+};
 use crate::{
     io::{
         export, preset,
@@ -14,6 +22,7 @@ use crate::{
     },
     model::{origin::Options, session::Session},
     runtime::{Command, Dialog, FileCommand, Level, Notices, Preferences, WindowCommand},
+    settings::FileDialogs,
     sim::terrain::Layer,
 };
 
@@ -35,14 +44,23 @@ struct ImportDialog {
 
 #[derive(Default)]
 pub struct Files {
-    dialog: Option<(Dialog, FileDialog)>,
+    dialog: Option<(Dialog, Chooser)>,
     import: Option<ImportDialog>,
     export: Option<ExportDialog>,
 }
 
 impl Files {
-    pub fn ask(&mut self, purpose: Dialog, session: &Session, preferences: &Preferences) {
-        self.dialog = Some((purpose, file_dialog(purpose, session, first_folder(preferences))));
+    /// Asks for a file or a folder. Call it on the main thread: there alone a window may be named as the one that asks.
+    pub fn ask(
+        &mut self,
+        purpose: Dialog,
+        session: &Session,
+        preferences: &Preferences,
+        window: Option<&RawHandleWrapper>,
+    ) {
+        let question = question(purpose, session, first_folder(preferences));
+        let window = window.filter(|_| preferences.settings.file_dialogs == FileDialogs::System);
+        self.dialog = Some((purpose, Chooser::new(question, window)));
     }
 
     pub fn ask_how(&mut self, layer: Layer, path: PathBuf, session: &Session) {
@@ -54,47 +72,48 @@ impl Files {
     }
 
     pub fn is_open(&self) -> bool {
-        let open = |(_, dialog): &(_, FileDialog)| matches!(dialog.state(), DialogState::Open);
-        self.import.is_some() || self.export.is_some() || self.dialog.as_ref().is_some_and(open)
+        self.import.is_some() || self.export.is_some() || self.dialog.is_some()
+    }
+
+    /// What a file or a folder was picked for.
+    fn picked(&mut self, purpose: Dialog, path: PathBuf) -> Option<Command> {
+        let asked = match purpose {
+            Dialog::Open => FileCommand::Open(path.display().to_string(), Options::default()),
+            Dialog::Stamp => FileCommand::LoadStamp(path),
+            Dialog::SavePreset(group) => FileCommand::SavePreset(group, with_ending(path, &[preset::ENDING])),
+            Dialog::LoadPreset => FileCommand::LoadPreset(path),
+            Dialog::SaveMap(map) => FileCommand::SaveMap(map, with_ending(path, export::formats(map))),
+            Dialog::SaveProject => FileCommand::SaveProject(with_ending(path, &[ENDING])),
+            Dialog::SaveScene => FileCommand::SaveScene(with_ending(path, &["ron"])),
+            Dialog::Import(layer) => return Some(WindowCommand::AskHow(layer, path).into()),
+            Dialog::ExportFolder => {
+                if let Some(export) = &mut self.export {
+                    export.folder = path;
+                }
+                return None;
+            }
+        };
+        Some(asked.into())
     }
 
     /// Draws the dialogs. Returns what the user decided.
     pub fn ui(&mut self, context: &egui::Context, session: &Session) -> Vec<Command> {
         let mut commands = Vec::new();
-        if let Some((purpose, dialog)) = &mut self.dialog {
-            dialog.update(context);
-            if let Some(path) = dialog.take_picked() {
-                if let (Dialog::ExportFolder, Some(export)) = (*purpose, &mut self.export) {
-                    export.folder.clone_from(&path);
-                }
-                let asked = match *purpose {
-                    Dialog::Open => Some(FileCommand::Open(path.display().to_string(), Options::default())),
-                    Dialog::Stamp => Some(FileCommand::LoadStamp(path)),
-                    Dialog::SavePreset(group) => {
-                        Some(FileCommand::SavePreset(group, with_ending(path, &[preset::ENDING])))
-                    }
-                    Dialog::LoadPreset => Some(FileCommand::LoadPreset(path)),
-                    Dialog::SaveMap(map) => Some(FileCommand::SaveMap(map, with_ending(path, export::formats(map)))),
-                    Dialog::SaveProject => Some(FileCommand::SaveProject(with_ending(path, &[ENDING]))),
-                    Dialog::SaveScene => Some(FileCommand::SaveScene(with_ending(path, &["ron"]))),
-                    Dialog::Import(layer) => {
-                        commands.push(WindowCommand::AskHow(layer, path).into());
-                        None
-                    }
-                    Dialog::ExportFolder => None,
-                };
-                commands.extend(asked.map(Command::from));
-                self.dialog = None;
-            } else if matches!(dialog.state(), DialogState::Cancelled) {
+        let busy = self.dialog.is_some();
+        if let Some((purpose, chooser)) = &mut self.dialog
+            && let Some(choice) = chooser.ui(context)
+        {
+            let purpose = *purpose;
+            match choice {
+                Choice::Picked(path) => commands.extend(self.picked(purpose, path)),
                 // Without saving the program does not end.
-                if *purpose == Dialog::SaveProject {
-                    commands.push(FileCommand::Stay.into());
-                }
-                self.dialog = None;
+                Choice::Cancelled if purpose == Dialog::SaveProject => commands.push(FileCommand::Stay.into()),
+                Choice::Cancelled => {}
             }
+            self.dialog = None;
         }
         // The dialog for its folder is answered first.
-        if let Some(export) = self.export.as_mut().filter(|_| self.dialog.is_none()) {
+        if let Some(export) = self.export.as_mut().filter(|_| !busy) {
             let (answer, folder_wanted) = export.ui(context, session);
             if folder_wanted {
                 commands.push(WindowCommand::Ask(Dialog::ExportFolder).into());
@@ -145,58 +164,43 @@ impl ImportDialog {
     }
 }
 
-fn file_dialog(purpose: Dialog, session: &Session, folder: PathBuf) -> FileDialog {
-    let mut dialog = FileDialog::new()
-        .initial_directory(folder)
-        .default_size(style::FILES_SIZE)
-        .anchor(Align2::CENTER_CENTER, [0.0, 0.0]);
-    // Titles of the dialog and of the kind of files, and their endings.
-    let open = |dialog: FileDialog, title: &str, kind: &str, endings: &[&'static str]| {
-        let dialog = dialog.title(title).add_file_filter_extensions(kind, endings.to_vec());
-        let mut dialog = dialog.default_file_filter(kind);
-        dialog.pick_file();
-        dialog
+fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
+    let open = |title: &str, kind: &str, endings: &[&'static str]| {
+        (title.to_owned(), Wanted::File(kind.to_owned(), endings.to_vec()))
     };
-    // The first kind is the usual one.
-    let save = |dialog: FileDialog, title: &str, name: &str, kinds: &[(String, &str)]| {
-        let dialog = dialog.title(title).default_file_name(name);
-        let dialog = kinds.iter().fold(dialog, |dialog, (kind, ending)| dialog.add_save_extension(kind, ending));
-        let mut dialog = dialog.default_save_extension(&kinds[0].0);
-        dialog.save_file();
-        dialog
+    let save = |title: &str, name: &str, kind: &str, ending| {
+        (title.to_owned(), Wanted::Place(name.to_owned(), vec![(kind.to_owned(), ending)]))
     };
-    match purpose {
+    let (title, wanted) = match purpose {
         Dialog::Open => {
             let endings = [&MAP_ENDINGS[..], &["thalweg", "ron"]].concat();
-            open(dialog, "Open a project, a scene or a heightmap", "Projects, scenes and heightmaps", &endings)
+            open("Open a project, a scene or a heightmap", "Projects, scenes and heightmaps", &endings)
         }
         Dialog::Import(layer) => {
-            open(dialog, &format!("Import: {}", layer.import_title().to_lowercase()), "Maps", &MAP_ENDINGS)
+            open(&format!("Import: {}", layer.import_title().to_lowercase()), "Maps", &MAP_ENDINGS)
         }
-        Dialog::Stamp => open(dialog, "A heightmap to stamp with", "Maps", &MAP_ENDINGS),
-        Dialog::LoadPreset => open(dialog, "Load parameters", "Presets", &[preset::ENDING]),
-        Dialog::ExportFolder => {
-            dialog = dialog.title("A folder to write into");
-            dialog.pick_directory();
-            dialog
-        }
+        Dialog::Stamp => open("A heightmap to stamp with", "Maps", &MAP_ENDINGS),
+        Dialog::LoadPreset => open("Load parameters", "Presets", &[preset::ENDING]),
+        Dialog::ExportFolder => ("A folder to write into".to_owned(), Wanted::Folder),
         Dialog::SavePreset(group) => {
             let name = format!("{}-preset", group.unwrap_or(&session.name));
-            save(dialog, "Save parameters", &name, &[("Preset".to_owned(), preset::ENDING)])
+            save("Save parameters", &name, "Preset", preset::ENDING)
         }
         Dialog::SaveMap(map) => {
-            let kinds: Vec<_> = export::formats(map).iter().map(|&ending| (format_title(ending), ending)).collect();
-            save(dialog, &format!("Save {map}"), &format!("{}-{map}", session.name), &kinds)
+            let kinds = export::formats(map).iter().map(|&ending| (format_title(ending), ending)).collect();
+            (format!("Save {map}"), Wanted::Place(format!("{}-{map}", session.name), kinds))
         }
-        Dialog::SaveScene => save(dialog, "Save the scene", &session.name, &[("Scene".to_owned(), "ron")]),
-        Dialog::SaveProject => save(dialog, "Save the project", &session.name, &[("Project".to_owned(), ENDING)]),
-    }
+        Dialog::SaveScene => save("Save the scene", &session.name, "Scene", "ron"),
+        Dialog::SaveProject => save("Save the project", &session.name, "Project", ENDING),
+    };
+    Question { title, folder, wanted }
 }
 
 /// Asks how to read a map. `Some(true)` to import it, `Some(false)` to leave it.
 fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool> {
     let mut answer = None;
     style::dialog("Import a map").show(context, |ui| {
+        access::hold_keys(ui);
         ui.set_width(style::IMPORT_WIDTH);
         ui.label(RichText::new(import.path.display().to_string()).monospace());
         ui.horizontal(|ui| {
@@ -205,14 +209,15 @@ fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool>
                 .selected_text(import.layer.import_title())
                 .show_ui(ui, |ui| {
                     for (layer, import_row) in Layer::imports().filter(|(_, import)| import.offered) {
-                        ui.selectable_value(&mut import.layer, layer, import_row.title);
+                        access::list_choice(ui, &mut import.layer, layer, import_row.title);
                     }
                 })
                 .response
                 .labelled_by(label.id);
         });
         if import.layer == Layer::Bedrock {
-            let about = "What is not stated here comes from the file beside it, then from the file.";
+            let about = "What you leave off here is read from the sidecar (the .json file beside the map) or else from the map \
+                itself.";
             ui.label(RichText::new(about).weak());
             ui.horizontal(|ui| {
                 ui.checkbox(&mut import.resample, "Resample to");
@@ -240,7 +245,7 @@ fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool>
                 });
             });
         } else {
-            let about = "It is fitted to the present map. The run starts again; undo brings it back.";
+            let about = "It is resampled to the size of the present terrain. The run starts again; Undo brings the old run back.";
             ui.label(RichText::new(about).weak());
         }
         ui.add_space(4.0);
@@ -248,7 +253,7 @@ fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool>
             if ui.button("Import").clicked() {
                 answer = Some(true);
             }
-            if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+            if ui.button("Cancel").clicked() || access::escapes(context) {
                 answer = Some(false);
             }
         });

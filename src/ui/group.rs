@@ -1,11 +1,17 @@
 //! A panel made from the declarations of a parameter group: nothing here knows which parameters there are.
 
-use bevy_egui::egui::{self, RichText, Ui};
+use std::fmt;
 
-use super::{number::Number, style};
+use bevy_egui::egui::{self, Key, Modifiers, RichText, Ui};
+
+use super::{
+    access,
+    number::{Number, units},
+    seek, style,
+};
 use crate::{
     params::{Group, Knob, Parameter, Value, choice_title, title, walk},
-    runtime::{Command, EditCommand},
+    runtime::{Command, EditCommand, amount::told_in},
 };
 
 /// Why a parameter has no effect now: the name of another one, and the values that that one would have to have.
@@ -57,7 +63,9 @@ pub fn some_of_group_ui(
         parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
     }
     if !advanced.is_empty() && !main_only {
-        egui::CollapsingHeader::new("Advanced").id_salt(group.0).show(ui, |ui| {
+        let sought = advanced.iter().any(|(parameter, _)| seek::is_sought(ui, &parameter.path));
+        let header = egui::CollapsingHeader::new("Advanced").id_salt(group.0).open(sought.then_some(true));
+        header.show(ui, |ui| {
             for (parameter, default) in &advanced {
                 parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
             }
@@ -79,12 +87,16 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
         let size = egui::vec2(style::NAME_WIDTH, ui.spacing().interact_size.y);
         let name = ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Center), |ui| {
             ui.set_min_width(style::NAME_WIDTH);
-            ui.add(egui::Label::new(text).truncate().sense(egui::Sense::click()))
+            // It answers to the pointer alone: Tab goes to its field.
+            ui.add(egui::Label::new(text).truncate().sense(egui::Sense::CLICK))
         });
         let name = name.inner;
         let field = value_ui(ui, parameter, &mut value).labelled_by(name.id);
-        name | field
+        (name | field.clone(), field)
     });
+    let (named, field) = row.inner;
+    access::describe(&field, parameter.doc);
+    seek::meet(ui, &parameter.path, &row.response, &field);
     if let Value::Number(number) = parameter.value
         && let Some(text) = parameter.knob.reading.of(number)
     {
@@ -96,10 +108,11 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
             });
         });
     }
-    row.inner.on_hover_ui(|ui| tooltip_ui(ui, parameter, default, idle));
+    named.on_hover_ui(|ui| tooltip_ui(ui, parameter, default, idle));
     // Anywhere in the row.
-    let pressed = ui.input(|input| input.pointer.secondary_clicked());
-    if changed && pressed && ui.rect_contains_pointer(row.response.rect) {
+    let pressed = ui.input(|input| input.pointer.secondary_clicked()) && ui.rect_contains_pointer(row.response.rect);
+    let focused = field.has_focus() && !ui.ctx().text_edit_focused();
+    if changed && (pressed || focused && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Delete))) {
         value = default.clone();
     }
     if value != parameter.value {
@@ -120,14 +133,19 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
                 if parameter.whole { slider.integer() } else { slider }
             })
         }
-        Value::Switch(on) => ui.checkbox(on, ""),
+        Value::Switch(on) => {
+            let response = ui.checkbox(on, "");
+            // An empty name would hide that of the row.
+            ui.ctx().accesskit_node_builder(response.id, |node| node.clear_label());
+            response
+        }
         Value::Choice(name) => {
             egui::ComboBox::from_id_salt(&parameter.path)
                 .width(style::CHOICE_WIDTH)
                 .selected_text(choice_title(name))
                 .show_ui(ui, |ui| {
                     for choice in &parameter.choices {
-                        ui.selectable_value(name, choice.clone(), choice_title(choice));
+                        access::list_choice(ui, name, choice.clone(), choice_title(choice));
                     }
                 })
                 .response
@@ -144,8 +162,20 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
     }
 }
 
+/// A number that has at most six digits, where it is not a round one.
+pub(super) struct Told(pub(super) f64);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = (5.0 - self.0.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0);
+        let power = 10.0_f64.powf(digits);
+        write!(f, "{}", (self.0 * power).round() / power)
+    }
+}
+
 fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
+    let changed = parameter.value != *default;
     if let Some((name, wanted)) = idle {
         let named = |value: &str| if value == "true" { "on".to_owned() } else { choice_title(value) };
         let wanted: Vec<String> = wanted.into_iter().map(named).collect();
@@ -155,14 +185,18 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     ui.label(parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "));
     let knob = &parameter.knob;
     let symbol = if knob.symbol.is_empty() { String::new() } else { format!("{} · ", knob.symbol) };
-    let range = match parameter.value {
-        Value::Number(_) => format!("{} to {} {} · ", knob.min, knob.max, knob.unit),
-        _ => String::new(),
+    let (unit, times) = told_in(units(ui), knob.unit);
+    let told = |number: f64| Told(times * number);
+    let (range, default) = match (&parameter.value, default) {
+        (Value::Number(_), Value::Number(default)) => {
+            (format!("{} to {} {unit} · ", told(knob.min), told(knob.max)), told(*default).to_string())
+        }
+        _ => (String::new(), default.to_string()),
     };
     let grows = if knob.grows { " on a map of this size, in proportion to its cells" } else { "" };
     ui.small(format!("{symbol}{range}default {default}{grows}"));
     ui.small(format!("{} · source: {}", parameter.path, knob.source));
-    if parameter.value != *default {
-        ui.small("Right-click to reset.");
+    if changed {
+        ui.small("Right-click, or Delete, to reset.");
     }
 }

@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState,
+    Kept, PanelState, access,
     panel::{EVERYWHERE, Panel},
     style,
 };
@@ -30,7 +30,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
             let text = RichText::new(text);
             ui.horizontal(|ui| {
                 ui.add_space(style::BRANCH_INDENT * mark.branch as f32);
-                let row = ui.selectable_label(here, if holds { text } else { text.weak() });
+                let row = access::choice(ui, here, if holds { text } else { text.weak() });
                 if row.on_hover_text(tick).clicked() {
                     asked.push(RunCommand::GoTo(mark.id).into());
                 }
@@ -39,7 +39,8 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     });
     let text = memory_text(state);
     ui.label(RichText::new(text).small().weak()).on_hover_text(
-        "Beyond it, states along the run are thinned out and the oldest steps go. The settings say how much there is.",
+        "Memory for undo and the timeline. When it is full, states along the run are thinned out and the oldest steps are \
+            removed. The limit is in the settings.",
     );
     asked
 }

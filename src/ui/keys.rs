@@ -12,6 +12,9 @@ use bevy_egui::{
 use super::commands::asked_by;
 use crate::runtime::{Before, Command, ShowCommand, Shown};
 
+/// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
+const EDITS_TEXT: [egui::Key; 6] = [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
+
 const MAC: bool = cfg!(target_os = "macos");
 
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,8 +26,10 @@ pub(super) enum Keyboard {
     Widget,
     /// A window is open: Escape closes it, and no brush is taken behind it. What is pressed with Ctrl is for the table of commands.
     Window,
-    /// A text is typed or a dialog answered: even what Ctrl does belongs to the field.
+    /// A text is typed: what Ctrl does with texts belongs to the field.
     Typing,
+    /// A dialog is answered: all keys belong to it.
+    Answering,
 }
 
 /// What is down.
@@ -71,15 +76,20 @@ pub(super) fn ask(
                 let ours = match *keyboard {
                     Keyboard::Commands => true,
                     Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
-                    Keyboard::Typing => function_key,
+                    Keyboard::Typing => function_key || modifiers.command && !EDITS_TEXT.contains(&key),
+                    Keyboard::Answering => function_key,
                 };
-                if !ours || !pressed || input.repeat {
+                if !ours || !pressed {
+                    continue;
+                }
+                let asked = asked_by(modifiers, key);
+                if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
                 if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
                     down.start = true;
                     commands.write(ShowCommand::Before(Before::Alone).into());
-                } else if let Some(command) = asked_by(modifiers, key) {
+                } else if let Some(command) = asked {
                     commands.write(command.clone());
                 }
             }
@@ -103,7 +113,7 @@ fn key_of(key: &Key) -> Option<egui::Key> {
 mod tests {
     use super::*;
     use crate::{
-        runtime::{Pane, WindowCommand},
+        runtime::{EditCommand, Pane, WindowCommand},
         ui::commands::table,
     };
 
@@ -137,6 +147,10 @@ mod tests {
             (egui::Key::Space, Key::Space),
             (egui::Key::Home, Key::Home),
             (egui::Key::ArrowRight, Key::ArrowRight),
+            (egui::Key::ArrowUp, Key::ArrowUp),
+            (egui::Key::ArrowDown, Key::ArrowDown),
+            (egui::Key::PageUp, Key::PageUp),
+            (egui::Key::PageDown, Key::PageDown),
             (egui::Key::F1, Key::F1),
             (egui::Key::F11, Key::F11),
             (egui::Key::F12, Key::F12),
@@ -161,6 +175,9 @@ mod tests {
                 }
                 if keys.modifiers.shift {
                     held.push(Key::Shift);
+                }
+                if keys.modifiers.alt {
+                    held.push(Key::Alt);
                 }
                 held.push(named(keys.logical_key));
                 held.iter().for_each(|key| press(&mut app, key.clone(), true));
@@ -189,7 +206,7 @@ mod tests {
     #[test]
     fn letters_that_are_typed_into_a_field_or_behind_a_window_ask_for_nothing() {
         let mut app = app();
-        for keyboard in [Keyboard::Typing, Keyboard::Widget, Keyboard::Window] {
+        for keyboard in [Keyboard::Answering, Keyboard::Typing, Keyboard::Widget, Keyboard::Window] {
             app.insert_resource(keyboard);
             press(&mut app, Key::Character("r".into()), true);
             press(&mut app, Key::Space, true);
@@ -201,7 +218,14 @@ mod tests {
             press(&mut app, Key::Character("p".into()), true);
             press(&mut app, Key::Control, false);
             let palette = Command::from(WindowCommand::Toggle(Pane::Palette));
-            assert_eq!(asked(&mut app), if keyboard == Keyboard::Typing { vec![] } else { vec![palette] });
+            assert_eq!(asked(&mut app), if keyboard == Keyboard::Answering { vec![] } else { vec![palette] });
+            // A field takes its own letters back, not the last step.
+            press(&mut app, Key::Control, true);
+            press(&mut app, Key::Character("z".into()), true);
+            press(&mut app, Key::Control, false);
+            let fields = matches!(keyboard, Keyboard::Answering | Keyboard::Typing);
+            let undo = Command::from(EditCommand::Undo);
+            assert_eq!(asked(&mut app), if fields { vec![] } else { vec![undo] });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bevy_egui::egui::{self, RichText, Ui};
 
-use super::{group::some_of_group_ui, number::Number, style};
+use super::{access, group::some_of_group_ui, number::Number, style};
 use crate::{
     io::{Budget, NewLand},
     look::Palette,
@@ -42,15 +42,19 @@ pub fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool
     let entered = idle && context.input(|input| input.key_pressed(egui::Key::Enter));
     let highest = context.content_rect().height() * 0.85;
     style::dialog("New land").open(open).max_height(highest).show(context, |ui| {
+        access::hold_keys(ui);
         ui.set_width(style::SETTINGS_WIDTH);
-        egui::ScrollArea::vertical().max_height(highest - 120.0).show(ui, |ui| dialog.parts_ui(ui));
+        egui::ScrollArea::vertical().max_height(highest - 120.0).show(ui, |ui| {
+            dialog.parts_ui(ui);
+            access::follow_focus(ui);
+        });
         ui.separator();
         ui.horizontal(|ui| {
             let create = ui.add(egui::Button::new("Create").fill(style::ACCENT.gamma_multiply(0.55)));
             if create.clicked() || entered {
                 chosen = Some(FileCommand::New(Box::new(dialog.land.clone())).into());
             }
-            if ui.button("As at first").on_hover_text("All as a new user has it").clicked() {
+            if ui.button("Reset").on_hover_text("Sets everything back to the defaults").clicked() {
                 *dialog = LandDialog::default();
             }
             let (land, terrain) = (&dialog.land, &dialog.land.terrain);
@@ -93,7 +97,7 @@ impl LandDialog {
         if let Some(text) = fit(&mut land.terrain, self.metres, self.cells) {
             ui.label(RichText::new(text).small().color(style::WARNING));
         }
-        row(ui, "Seed", "The same seed gives the same land, bit by bit.", |ui| {
+        row(ui, "Seed", "The same seed always gives exactly the same land.", |ui| {
             Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut land.seed, |field| field.speed(0.1))
         });
         row(ui, "Colours", "Of flat ground, steep ground and sand; each can be changed later.", |ui| {
@@ -101,7 +105,7 @@ impl LandDialog {
             let text = |palette: Palette| choice_title(&format!("{palette:?}").to_lowercase());
             let shown = choice.selected_text(text(land.palette)).show_ui(ui, |ui| {
                 for palette in Palette::ALL {
-                    ui.selectable_value(&mut land.palette, palette, text(palette));
+                    access::list_choice(ui, &mut land.palette, palette, text(palette));
                 }
             });
             shown.response

@@ -27,7 +27,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         }
         ui.label(
             RichText::new(
-                "Go on tick by tick with the right arrow, or stage by stage with the comma. Hold B to see the start.",
+                "Press the right arrow to run one tick, or the comma key to run one stage. Hold B to see the start.",
             )
             .weak(),
         );

@@ -4,6 +4,7 @@ use bevy_egui::egui::{self, Ui};
 
 use super::{
     Kept, PanelState,
+    number::units,
     panel::{EVERYWHERE, Panel},
     style::value_row,
 };
@@ -25,8 +26,9 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 }
 
 fn account_ui(ui: &mut Ui, title: &str, account: &Account, now: f64) {
+    let units = units(ui);
     egui::Grid::new(title).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
-        let mut row = |name: &str, value: f64, help: &str| value_row(ui, name, volume(value), help);
+        let mut row = |name: &str, value: f64, help: &str| value_row(ui, name, volume(units, value), help);
         row(&format!("{title} at the start"), account.start, "What the layers held at the start.");
         for (process, done) in &account.rows {
             row(&format!("{process}: eroded"), -done.eroded, "Taken off the ground.");
@@ -42,7 +44,12 @@ fn account_ui(ui: &mut Ui, title: &str, account: &Account, now: f64) {
                 row(&format!("{process}: lost"), -done.lost, "Destroyed by the model as published.");
             }
             if done.carried != 0.0 {
-                row(&format!("{process}: on its way"), done.carried, "In particles, or too little for a height.");
+                row(
+                    &format!("{process}: on its way"),
+                    done.carried,
+                    "Still carried by particles, or too little yet to change a \
+                    height.",
+                );
             }
         }
         if account.edits != 0.0 {

@@ -6,7 +6,7 @@ use bevy_egui::egui::{self, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState,
+    PanelState, access,
     commands::{Entry, keys_text, menus, table},
     style,
 };
@@ -48,7 +48,7 @@ pub fn menu_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 (Workspace::Sculpt, icon::SLIDERS, "Sculpt"),
             ];
             for (workspace, icon, title) in workspaces {
-                if ui.selectable_label(*state.workspace == workspace, format!("{icon} {title}")).clicked() {
+                if access::choice(ui, *state.workspace == workspace, format!("{icon} {title}")).clicked() {
                     commands.push(ShowCommand::Workspace(workspace).into());
                 }
             }
@@ -66,6 +66,7 @@ fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     egui::ScrollArea::vertical().show(ui, |ui| {
         ui.set_min_width(style::MENU_WIDTH);
         contents(ui);
+        access::follow_focus(ui);
     });
 }
 

@@ -1,6 +1,8 @@
 //! Panels and keys. They read the runtime's state and send [`Command`]s; nothing here changes the simulation.
 
+pub mod access;
 mod brush;
+mod chooser;
 mod commands;
 mod export;
 mod files;
@@ -23,6 +25,7 @@ mod readout;
 mod rivers;
 mod run;
 mod scenes;
+pub mod seek;
 pub mod springs;
 mod statistics;
 mod style;
@@ -38,10 +41,10 @@ pub mod windows;
 use bevy::{
     camera::RenderTarget,
     core_pipeline::tonemapping::Tonemapping,
-    ecs::system::SystemParam,
+    ecs::system::{NonSendMarker, SystemParam},
     prelude::*,
     render::renderer::RenderAdapterInfo,
-    window::{MonitorSelection, PrimaryWindow, WindowCloseRequested, WindowMode},
+    window::{MonitorSelection, PrimaryWindow, RawHandleWrapper, WindowCloseRequested, WindowMode},
 };
 use bevy_egui::{
     EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, EguiTextureHandle, PrimaryEguiContext, egui,
@@ -49,9 +52,9 @@ use bevy_egui::{
 
 use crate::{
     runtime::{
-        BrushCommand, Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Jobs, Level, Live, Notices,
-        Overlay, Pane, Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers, ShowCommand, Shown,
-        SourceMarks, Timing, Transport, WindowCommand, Workspace,
+        BrushCommand, Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Jobs, KeyPointer, Level,
+        Live, Notices, Overlay, Pane, Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers, ShowCommand,
+        Shown, SourceMarks, Timing, Transport, WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -75,6 +78,8 @@ struct Opened {
     windows: Windows,
     files: Files,
     memory: Kept,
+    /// What of the last frame decides what keys do.
+    before: access::Before,
     /// The number of the brush that is to follow the pointer from now on.
     drags: Option<&'static str>,
     /// What the panels were last styled for.
@@ -97,6 +102,7 @@ impl Opened {
             context.set_zoom_factor(settings.scale);
             self.styled = Some((settings.theme, settings.scale));
         }
+        number::tell_units(context, settings.units);
     }
 
     fn keyboard(&self, context: &egui::Context, state: &PanelState<'_>) -> Keyboard {
@@ -106,8 +112,12 @@ impl Opened {
             || self.windows.has(Pane::Scenes)
             || self.windows.has(Pane::NewLand)
             || self.memory.drag.is_some();
-        if context.text_edit_focused() || answers {
+        if answers {
+            Keyboard::Answering
+        } else if context.text_edit_focused() {
             Keyboard::Typing
+        } else if egui::Popup::is_any_open(context) {
+            Keyboard::Widget
         } else if self.windows.is_open() {
             Keyboard::Window
         } else if context.egui_wants_keyboard_input() {
@@ -174,7 +184,7 @@ pub struct PanelState<'w> {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_plugins(EguiPlugin::default())
+    app.add_plugins((EguiPlugin::default(), access::plugin))
         .insert_resource(UiVisible(true))
         .init_resource::<Opened>()
         .init_resource::<Keyboard>()
@@ -205,11 +215,12 @@ fn draw(
     mut commands: MessageWriter<Command>,
     mut pointer: ResMut<PointerOverView>,
     mut free: ResMut<FreeView>,
-    mut keyboard: ResMut<Keyboard>,
+    (mut keyboard, mut keys): (ResMut<Keyboard>, ResMut<KeyPointer>),
 ) -> Result {
     let context = contexts.ctx_mut()?.clone();
     let opened = &mut *opened;
     opened.follow_settings(&context, &state.preferences.settings);
+    access::begin(&context, opened.before);
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
@@ -236,6 +247,9 @@ fn draw(
     let drags = opened.drags.take();
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
         asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, visible.0));
+        let pressed = access::land_ui(&root, seen);
+        let on_screen = |place: egui::Pos2| Vec2::new(place.x, place.y) * context.pixels_per_point();
+        keys.0 = pressed.map(|(place, pressed)| (on_screen(place), pressed));
         if visible.0 {
             readout::readout_ui(&root, seen, &state);
         }
@@ -255,9 +269,13 @@ fn draw(
     asked.extend(number::said(&context));
     asked.extend(toasts::toasts_ui(&context, &state.notices, view));
     *keyboard = opened.keyboard(&context, &state);
+    access::end(&context, &mut opened.before);
     commands.write_batch(asked);
-    // Decided while no button is down, so that a drag stays with what it began on.
-    let (place, down) = context.input(|input| (input.pointer.latest_pos(), input.pointer.any_down()));
+    // Decided while no button is down, so that a drag stays with what it began on; a finger is nowhere before it is down.
+    let (place, down) = context.input(|input| {
+        let comes = input.any_touches() && input.pointer.any_pressed();
+        (input.pointer.latest_pos(), input.pointer.any_down() && !comes)
+    });
     if !down {
         let over = place.is_some_and(|place| {
             let on_top = context.layer_id_at(place).is_some_and(|layer| layer.order != egui::Order::Background);
@@ -334,32 +352,49 @@ fn obey(
     preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
     (brushes, workspace): (Res<Brushes>, Res<Workspace>),
-    mut windows: Query<&mut Window, With<PrimaryWindow>>,
+    mut windows: Query<(&mut Window, Option<&RawHandleWrapper>), With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     mut commands: Commands,
+    _on_main_thread: NonSendMarker,
 ) {
     let session = live.chosen();
+    let handle = windows.single().ok().and_then(|(_, handle)| handle.cloned());
+    let handle = handle.as_ref();
     for command in asked.read() {
         let Command::Window(command) = command else { continue };
         match command {
             WindowCommand::ToggleFullScreen => {
-                for mut window in &mut windows {
+                for (mut window, _) in &mut windows {
                     let full = WindowMode::BorderlessFullscreen(MonitorSelection::Current);
                     window.mode = if window.mode == WindowMode::Windowed { full } else { WindowMode::Windowed };
                 }
             }
             WindowCommand::ToggleUi => visible.0 = !visible.0,
             WindowCommand::Toggle(pane) => opened.windows.toggle(*pane),
-            WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences),
+            WindowCommand::Seek(path) => {
+                visible.0 = true;
+                if path.starts_with("settings.") {
+                    if !opened.windows.has(Pane::Settings) {
+                        opened.windows.toggle(Pane::Settings);
+                    }
+                } else if *workspace != Workspace::Sculpt {
+                    // The other workspaces show a few parameters, or none.
+                    commands.write_message(Command::from(ShowCommand::Workspace(Workspace::Sculpt)));
+                }
+                if let Ok(context) = contexts.ctx_mut() {
+                    seek::seek(context, path);
+                }
+            }
+            WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences, handle),
             WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
             WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
             WindowCommand::Save => match &live.file {
                 Some(path) => drop(commands.write_message(Command::from(FileCommand::SaveProject(path.clone())))),
-                None => opened.files.ask(Dialog::SaveProject, session, &preferences),
+                None => opened.files.ask(Dialog::SaveProject, session, &preferences, handle),
             },
             WindowCommand::DragBrush(name) => opened.drags = Some(name),
             WindowCommand::Leave => {
-                let full = windows.iter().any(|window| window.mode != WindowMode::Windowed);
+                let full = windows.iter().any(|(window, _)| window.mode != WindowMode::Windowed);
                 let left: Command = if brushes.held.is_some() {
                     BrushCommand::Cancel.into()
                 } else if !visible.0 {

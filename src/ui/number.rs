@@ -1,14 +1,33 @@
 //! Fields for numbers, which read what people type: `0,1`, `10 m`, `5 %`, `2*3`.
 
-use std::{cell::RefCell, ops::RangeInclusive};
+use std::{
+    cell::{Cell, RefCell},
+    ops::RangeInclusive,
+};
 
 use bevy_egui::egui::{self, DragValue, Slider, Ui, emath::Numeric};
 
-use crate::runtime::{Command, WindowCommand};
+use super::access;
+use crate::{
+    runtime::{Command, WindowCommand, amount::told_in},
+    settings::Units,
+};
 
 /// What units measure, and how much each of them is in the first one.
 const UNITS: [(&str, &[(&str, f64)]); 8] = [
-    ("length", &[("m", 1.0), ("mm", 1e-3), ("cm", 0.01), ("km", 1e3), ("in", 0.0254), ("ft", 0.3048)]),
+    (
+        "length",
+        &[
+            ("m", 1.0),
+            ("mm", 1e-3),
+            ("cm", 0.01),
+            ("km", 1e3),
+            ("in", 0.0254),
+            ("ft", FOOT),
+            ("yd", 3.0 * FOOT),
+            ("mi", MILE),
+        ],
+    ),
     (
         "time",
         &[("s", 1.0), ("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("d", 86_400.0), ("yr", YEAR), ("kyr", 1e3 * YEAR)],
@@ -22,20 +41,45 @@ const UNITS: [(&str, &[(&str, f64)]); 8] = [
             ("mm/h", 1e-3 / 3600.0),
             ("mm/d", 1e-3 / 86_400.0),
             ("kn", 1852.0 / 3600.0),
+            ("ft/s", FOOT),
+            ("mph", MILE / 3600.0),
+            ("in/h", 0.0254 / 3600.0),
+            ("ft/yr", FOOT / YEAR),
+            ("in/yr", 0.0254 / YEAR),
             ("m/yr", 1.0 / YEAR),
             ("mm/yr", 1e-3 / YEAR),
         ],
     ),
-    ("area", &[("m²", 1.0), ("m2", 1.0), ("ha", 1e4), ("km²", 1e6), ("km2", 1e6)]),
-    ("flow", &[("m³/s", 1.0), ("m3/s", 1.0), ("l/s", 1e-3)]),
+    (
+        "area",
+        &[
+            ("m²", 1.0),
+            ("m2", 1.0),
+            ("ha", 1e4),
+            ("km²", 1e6),
+            ("km2", 1e6),
+            ("ft²", FOOT * FOOT),
+            ("ft2", FOOT * FOOT),
+            ("acres", MILE * MILE / 640.0),
+            ("mi²", MILE * MILE),
+            ("mi2", MILE * MILE),
+        ],
+    ),
+    (
+        "flow",
+        &[("m³/s", 1.0), ("m3/s", 1.0), ("l/s", 1e-3), ("ft³/s", FOOT * FOOT * FOOT), ("ft3/s", FOOT * FOOT * FOOT)],
+    ),
     ("angle", &[("°", 1.0), ("deg", 1.0), ("rad", 180.0 / std::f64::consts::PI)]),
     ("share", &[("", 1.0), ("%", 0.01), ("‰", 1e-3), ("×", 1.0)]),
     ("memory", &[("GB", 1.0), ("MB", 1e-3), ("kB", 1e-6)]),
 ];
+/// A foot and a mile, in metres.
+const FOOT: f64 = 0.3048;
+const MILE: f64 = 5280.0 * FOOT;
 /// A Julian year, in seconds.
 const YEAR: f64 = 365.25 * 86_400.0;
 /// Letters of the longest unit that stands behind its number.
-const LONGEST_SUFFIX: usize = 4;
+const LONGEST_SUFFIX: usize = 5;
 
 /// A field for a number: what it is called, its unit, and how small and large it can be.
 pub(super) struct Number<'a> {
@@ -43,6 +87,8 @@ pub(super) struct Number<'a> {
     unit: &'a str,
     range: RangeInclusive<f64>,
     powers: bool,
+    /// The unit in which it is told, and how much of it one of its own is.
+    told: Cell<(&'a str, f64)>,
     /// The number as it stands in the field while nobody types.
     shown: RefCell<String>,
     said: RefCell<Option<String>>,
@@ -51,7 +97,8 @@ pub(super) struct Number<'a> {
 impl<'a> Number<'a> {
     pub(super) fn new<N: Numeric>(name: &'a str, unit: &'a str, range: RangeInclusive<N>) -> Self {
         let range = range.start().to_f64()..=range.end().to_f64();
-        Self { name, unit, range, powers: false, shown: RefCell::default(), said: RefCell::default() }
+        let (shown, said) = (RefCell::default(), RefCell::default());
+        Self { name, unit, range, powers: false, told: Cell::new((unit, 1.0)), shown, said }
     }
 
     /// Shows powers of ten: 6e-5.
@@ -69,9 +116,10 @@ impl<'a> Number<'a> {
     ) -> egui::Response {
         let range = N::from_f64(*self.range.start())..=N::from_f64(*self.range.end());
         let plain = ui.style().number_formatter.clone();
+        self.told.set(told_in(units(ui), self.unit));
         let slider = tuned(Slider::new(number, range).suffix(self.suffix()));
         let slider = slider
-            .custom_formatter(|number, decimals| self.show(number, || plain.format(number, decimals)))
+            .custom_formatter(|number, decimals| self.show(number, |number| plain.format(number, decimals)))
             .custom_parser(|text| self.read(text))
             .update_while_editing(false);
         let response = ui.add(slider);
@@ -88,23 +136,27 @@ impl<'a> Number<'a> {
     ) -> egui::Response {
         let range = N::from_f64(*self.range.start())..=N::from_f64(*self.range.end());
         let plain = ui.style().number_formatter.clone();
+        self.told.set(told_in(units(ui), self.unit));
         let field = tuned(DragValue::new(number).range(range).suffix(self.suffix()));
         let field = field
-            .custom_formatter(|number, decimals| self.show(number, || plain.format(number, decimals)))
+            .custom_formatter(|number, decimals| self.show(number, |number| plain.format(number, decimals)))
             .custom_parser(|text| self.read(text))
             .update_while_editing(false);
         let response = ui.add(field);
+        access::name(&response, self.name);
         self.tell(ui);
         response
     }
 
     fn suffix(&self) -> String {
-        let short = !self.unit.is_empty() && self.unit.chars().count() <= LONGEST_SUFFIX;
-        if short { format!(" {}", self.unit) } else { String::new() }
+        let (unit, _) = self.told.get();
+        let short = !unit.is_empty() && unit.chars().count() <= LONGEST_SUFFIX;
+        if short { format!(" {unit}") } else { String::new() }
     }
 
-    fn show(&self, number: f64, plain: impl FnOnce() -> String) -> String {
-        let text = if self.powers { in_powers_of_ten(number) } else { plain() };
+    fn show(&self, number: f64, plain: impl FnOnce(f64) -> String) -> String {
+        let number = self.told.get().1 * number;
+        let text = if self.powers { in_powers_of_ten(number) } else { plain(number) };
         self.shown.borrow_mut().clone_from(&text);
         text
     }
@@ -115,8 +167,9 @@ impl<'a> Number<'a> {
         if text == *self.shown.borrow() {
             return None;
         }
-        let number = match read(text, self.unit) {
-            Ok(number) => number,
+        let (unit, times) = self.told.get();
+        let number = match read(text, unit) {
+            Ok(number) => number / times,
             Err(why) => {
                 *self.said.borrow_mut() = Some(format!("{}: {why}", self.name));
                 return None;
@@ -125,9 +178,10 @@ impl<'a> Number<'a> {
         let within = number.clamp(*self.range.start(), *self.range.end());
         if within != number {
             let (size, bound) = if within < number { ("large", "largest") } else { ("small", "smallest") };
-            let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
+            let bound_told = times * within;
+            let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
             let said = format!(
-                "{}: \"{}\" is too {size}. The {bound} is {within}{unit}; it is set now.",
+                "{}: \"{}\" is too {size}. The {bound} is {bound_told}{unit}; it is set now.",
                 self.name,
                 text.trim()
             );
@@ -141,6 +195,20 @@ impl<'a> Number<'a> {
             ui.data_mut(|data| data.get_temp_mut_or_default::<Vec<String>>(said_id()).push(said));
         }
     }
+}
+
+/// Lets fields know the units in which numbers are told.
+pub(super) fn tell_units(context: &egui::Context, units: Units) {
+    context.data_mut(|data| data.insert_temp(units_id(), units));
+}
+
+/// The units in which numbers are told.
+pub(super) fn units(ui: &Ui) -> Units {
+    ui.data(|data| data.get_temp(units_id())).unwrap_or_default()
+}
+
+fn units_id() -> egui::Id {
+    egui::Id::new("units")
 }
 
 fn said_id() -> egui::Id {
@@ -170,7 +238,7 @@ fn in_powers_of_ten(number: f64) -> String {
 fn read(text: &str, unit: &str) -> Result<f64, String> {
     let sum = in_unit(text, unit)?;
     let number = exmex::eval_str::<f64>(&sum).ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| format!("\"{}\" is no number. Write one such as {}.", text.trim(), example(unit)))
+    number.ok_or_else(|| format!("\"{}\" is not a number. Write one such as {}.", text.trim(), example(unit)))
 }
 
 fn example(unit: &str) -> String {
@@ -185,7 +253,7 @@ fn in_unit(text: &str, unit: &str) -> Result<String, String> {
         let length = length_of_number(rest);
         if length > 0 {
             let number = decimal(&rest[..length])
-                .ok_or_else(|| format!("\"{}\" is no number. Write one such as {}.", text.trim(), example(unit)))?;
+                .ok_or_else(|| format!("\"{}\" is not a number. Write one such as {}.", text.trim(), example(unit)))?;
             sum.push_str(&format!("{number}"));
             rest = &rest[length..];
         } else {
@@ -281,8 +349,10 @@ fn factor(typed: &str, own: &str) -> Result<f64, String> {
     };
     match (find(typed), find(short)) {
         (Some((kind, size)), Some((wanted, own))) if kind == wanted => Ok(size / own),
-        _ if own.is_empty() => Err(format!("\"{typed}\" is no unit of a plain number. Leave it away, or write %.")),
-        _ => Err(format!("\"{typed}\" is no unit for {own}. Write {own}, or a number alone.")),
+        _ if own.is_empty() => {
+            Err(format!("\"{typed}\" is not a unit for a plain number. Leave the unit out, or write %."))
+        }
+        _ => Err(format!("\"{typed}\" is not a unit for {own}. Write {own}, or a number alone.")),
     }
 }
 
@@ -346,14 +416,14 @@ mod tests {
     #[test]
     fn what_is_no_number_says_what_one_is() {
         let bad = [
-            ("abc", "m", "\"abc\" is no number. Write one such as 12.5, 5 m or 2*3."),
-            ("", "", "\"\" is no number. Write one such as 12.5, 5 % or 2*3."),
-            ("1/0", "", "\"1/0\" is no number. Write one such as 12.5, 5 % or 2*3."),
-            ("2*", "", "\"2*\" is no number. Write one such as 12.5, 5 % or 2*3."),
-            ("1.2.3,4,5", "", "\"1.2.3,4,5\" is no number. Write one such as 12.5, 5 % or 2*3."),
-            ("5 s", "m", "\"s\" is no unit for m. Write m, or a number alone."),
-            ("5 m", "", "\"m\" is no unit of a plain number. Leave it away, or write %."),
-            ("m", "m", "\"m\" is no number. Write one such as 12.5, 5 m or 2*3."),
+            ("abc", "m", "\"abc\" is not a number. Write one such as 12.5, 5 m or 2*3."),
+            ("", "", "\"\" is not a number. Write one such as 12.5, 5 % or 2*3."),
+            ("1/0", "", "\"1/0\" is not a number. Write one such as 12.5, 5 % or 2*3."),
+            ("2*", "", "\"2*\" is not a number. Write one such as 12.5, 5 % or 2*3."),
+            ("1.2.3,4,5", "", "\"1.2.3,4,5\" is not a number. Write one such as 12.5, 5 % or 2*3."),
+            ("5 s", "m", "\"s\" is not a unit for m. Write m, or a number alone."),
+            ("5 m", "", "\"m\" is not a unit for a plain number. Leave the unit out, or write %."),
+            ("m", "m", "\"m\" is not a number. Write one such as 12.5, 5 m or 2*3."),
         ];
         for (text, unit, wanted) in bad {
             assert_eq!(read(text, unit).expect_err(text), wanted);
@@ -377,9 +447,27 @@ mod tests {
     }
 
     #[test]
+    fn a_field_of_metres_may_show_and_take_feet() {
+        let field = Number::new("Height", "m", 0.0..=100.0_f32);
+        field.told.set(told_in(Units::Feet, "m"));
+        assert_eq!(
+            (field.show(30.48, |number| format!("{number:.1}")), field.suffix()),
+            ("100.0".to_owned(), " ft".to_owned())
+        );
+        let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
+        assert!(near(field.read("10"), 3.048) && near(field.read("10 m"), 10.0) && near(field.read("2 yd"), 1.8288));
+        assert_eq!(field.read("1 mi"), Some(100.0));
+        let said = field.said.take().unwrap_or_default();
+        assert!(
+            said.starts_with("Height: \"1 mi\" is too large. The largest is 328.0839895") && said.contains(" ft;"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn a_number_that_was_only_looked_at_keeps_its_hidden_digits() {
         let field = Number::new("Speed", "m/s", 0.0..=40.0_f32);
-        let text = field.show(0.123_456, || "0.1235".to_owned());
+        let text = field.show(0.123_456, |_| "0.1235".to_owned());
         assert_eq!(field.read(&text), None);
         assert_eq!(field.read("0.1236"), Some(0.1236));
     }

@@ -3,12 +3,17 @@
 use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
 
 use super::{
-    Kept, PanelState,
+    Kept, PanelState, access,
+    number::units,
     panel::{EVERYWHERE, Panel},
     style,
 };
 use crate::{
-    runtime::{Command, Overlay, ShowCommand, amount::area},
+    runtime::{
+        Command, Overlay, ShowCommand,
+        amount::{area, told_in},
+    },
+    settings::Units,
     sim::quantity::{Quantity, Scale},
 };
 
@@ -17,18 +22,20 @@ pub const PANEL: Panel = Panel { key: "overlays", title: "Overlays", workspaces:
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let (mut commands, overlay) = (Vec::new(), &state.overlay);
     let title = |quantity: Option<Quantity>| quantity.map_or("Ground", Quantity::title);
-    egui::ComboBox::from_id_salt("overlay")
+    let list = egui::ComboBox::from_id_salt("overlay")
         .width(style::WIDE_CHOICE_WIDTH)
         .selected_text(title(overlay.shown))
         .show_ui(ui, |ui| {
             for quantity in std::iter::once(None).chain(Quantity::all().map(Some)) {
                 let about = quantity.map_or("The ground as it looks.", Quantity::about);
-                let label = ui.selectable_label(overlay.shown == quantity, title(quantity));
+                let label = access::choice(ui, overlay.shown == quantity, title(quantity));
                 if label.on_hover_text(about).clicked() {
                     commands.push(ShowCommand::Overlay(quantity).into());
+                    ui.close();
                 }
             }
         });
+    access::name(&list.response, "Quantity over the ground");
     let mut arrows = overlay.arrows;
     let help = "Along the flow of the water; longer where it is faster.";
     if ui.checkbox(&mut arrows, "Flow arrows").on_hover_text(help).changed() {
@@ -39,6 +46,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 
 /// The legend at the lower left of the view: title, unit, colours and numbers.
 pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
+    let units = units(ui);
     let painter = ui.painter().with_clip_rect(view);
     let (small, font) = (FontId::proportional(11.0), FontId::proportional(13.0));
     let mut corner = view.left_bottom() + egui::vec2(16.0, -16.0);
@@ -47,7 +55,8 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
             Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(style::LEGEND_BAR.x + 20.0, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
         let left = corner + egui::vec2(8.0, -30.0);
-        let unit = if quantity.unit().is_empty() { String::new() } else { format!(" ({})", quantity.unit()) };
+        let (unit, _) = told_in(units, quantity.unit());
+        let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
         let title = format!("{}{unit}", quantity.title());
         painter.text(left - egui::vec2(0.0, 5.0), Align2::LEFT_BOTTOM, title, font.clone(), Color32::WHITE);
         painter.add(bar(Rect::from_min_size(left, style::LEGEND_BAR), quantity.scale()));
@@ -58,7 +67,7 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
             let place = left + egui::vec2(share * style::LEGEND_BAR.x, style::LEGEND_BAR.y + 2.0);
             // Until the first values are there.
             if least < most && quantity.scale() != Scale::Classes {
-                painter.text(place, align, value_text(value, quantity.unit()), small.clone(), Color32::WHITE);
+                painter.text(place, align, value_text(units, value, quantity.unit()), small.clone(), Color32::WHITE);
             }
         }
         corner.y -= back.height() + 6.0;
@@ -66,8 +75,8 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     if overlay.arrows {
         let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(190.0, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
-        let unit = if overlay.arrows_are_of_streams() { "m²" } else { "m/s" };
-        let text = format!("Longest arrow: {} {unit}", number(overlay.fastest));
+        let (unit, times) = told_in(units, if overlay.arrows_are_of_streams() { "m²" } else { "m/s" });
+        let text = format!("Longest arrow: {} {unit}", number(times as f32 * overlay.fastest));
         painter.text(corner + egui::vec2(4.0, -10.0), Align2::LEFT_CENTER, text, font, Color32::WHITE);
     }
 }
@@ -103,8 +112,8 @@ fn number(value: f32) -> String {
 }
 
 /// A value of a legend; areas say their own unit.
-pub(super) fn value_text(value: f32, unit: &str) -> String {
-    if unit == "m²" { area(value.into()) } else { number(value) }
+pub(super) fn value_text(units: Units, value: f32, unit: &str) -> String {
+    if unit == "m²" { area(units, value.into()) } else { number(told_in(units, unit).1 as f32 * value) }
 }
 
 #[cfg(test)]
@@ -114,6 +123,6 @@ mod tests {
     #[test]
     fn numbers_of_a_legend_are_short() {
         assert_eq!([0.0, 0.5, 2.0, 50.0, -0.025, 2.5].map(number), ["0", "0.5", "2", "50", "-0.025", "2.5"]);
-        assert_eq!([value_text(8.14e6, "m²"), value_text(8.5, "m")], ["8.14 km²", "8.5"]);
+        assert_eq!([value_text(Units::Metric, 8.14e6, "m²"), value_text(Units::Metric, 8.5, "m")], ["8.14 km²", "8.5"]);
     }
 }

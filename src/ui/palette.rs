@@ -1,18 +1,26 @@
-//! The command palette: finds a command by a part of its name.
+//! The command palette: finds a command or a parameter by a part of its name.
+
+use std::cmp::Reverse;
 
 use bevy_egui::egui::{self, Align2, Key, RichText};
+use egui_phosphor::regular as icon;
 use nucleo_matcher::{
-    Config, Matcher,
+    Config, Matcher, Utf32Str,
     pattern::{CaseMatching, Normalization, Pattern},
 };
 
 use super::{
+    PanelState, access,
     commands::{keys_text, table},
+    group::Told,
     style,
 };
-use crate::runtime::Command;
+use crate::{
+    params::{Group, Parameter, Value, choice_title, walk},
+    runtime::{Command, WindowCommand, amount::told_in},
+};
 
-/// What was typed, and which of the commands that were found is marked.
+/// What was typed, and which of the rows that were found is marked.
 #[derive(Default)]
 pub struct Palette {
     typed: String,
@@ -21,27 +29,94 @@ pub struct Palette {
     drawn: bool,
 }
 
-/// Draws it. Returns what was chosen.
-pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Command> {
-    let mut chosen = None;
-    let pattern = Pattern::parse(&palette.typed, CaseMatching::Ignore, Normalization::Smart);
+/// What can be found: a command, or a parameter.
+struct Row {
+    icon: &'static str,
+    /// The menu or the panel in which it stands.
+    place: String,
+    title: String,
+    other_names: String,
+    about: String,
+    /// The keys of a command, or the value of a parameter.
+    aside: String,
+    command: Command,
+}
+
+fn commands(context: &egui::Context) -> impl Iterator<Item = Row> {
+    table().iter().map(|entry| Row {
+        icon: entry.icon,
+        place: entry.menu.to_owned(),
+        title: entry.title.clone(),
+        other_names: entry.other_names().to_owned(),
+        about: entry.about.clone(),
+        aside: keys_text(context, entry),
+        command: entry.command.clone(),
+    })
+}
+
+fn parameters(state: &PanelState<'_>) -> Vec<Row> {
+    let (session, units) = (state.live.chosen(), state.preferences.settings.units);
+    let row = |place: &str, parameter: Parameter| Row {
+        icon: icon::SLIDERS_HORIZONTAL,
+        place: place.to_owned(),
+        title: parameter.title(),
+        other_names: format!("{} {}", parameter.name, parameter.knob.symbol),
+        about: parameter.doc.split_whitespace().collect::<Vec<_>>().join(" "),
+        aside: match &parameter.value {
+            Value::Number(number) => {
+                let (unit, times) = told_in(units, parameter.knob.unit);
+                format!("{} {unit}", Told(times * number)).trim_end().to_owned()
+            }
+            Value::Switch(on) => if *on { "on" } else { "off" }.to_owned(),
+            Value::Choice(chosen) => choice_title(chosen),
+            Value::Color(_) => String::new(),
+        },
+        command: WindowCommand::Seek(parameter.path).into(),
+    };
+    let groups: [(&str, Group<'_>); 5] = [
+        ("Terrain", ("terrain", &session.terrain)),
+        ("Light and colour", ("look", &session.look)),
+        ("Water look", ("water-look", &session.water_look)),
+        ("Rivers", ("rivers", &session.rivers)),
+        ("Settings", ("settings", &state.preferences.settings)),
+    ];
+    let slots = session.simulation.slots.iter().map(|slot| (slot.process.info(), slot.process.params()));
+    let processes = slots.map(|(info, params)| (info.title, (info.key, params)));
+    processes
+        .chain(groups)
+        .flat_map(|(place, group)| walk(group).into_iter().map(move |parameter| row(place, parameter)))
+        .collect()
+}
+
+/// What fits the typed words, the best first.
+fn found(context: &egui::Context, state: &PanelState<'_>, typed: &str) -> Vec<Row> {
+    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut letters = Vec::new();
-    let typed = palette.typed.to_lowercase();
+    let typed = typed.to_lowercase();
     let words: Vec<&str> = typed.split_whitespace().collect();
-    let mut found: Vec<_> = table()
-        .iter()
-        .filter_map(|entry| {
-            let mut score = |text: &str| pattern.score(nucleo_matcher::Utf32Str::new(text, &mut letters), &mut matcher);
+    // All parameters are too many to be looked through.
+    let parameters = if words.is_empty() { Vec::new() } else { parameters(state) };
+    let mut found: Vec<_> = commands(context)
+        .chain(parameters)
+        .filter_map(|row| {
+            let mut score = |text: &str| pattern.score(Utf32Str::new(text, &mut letters), &mut matcher);
             // Its title counts more than its other names, and these more than what is said of it, of which whole words count.
-            let titled = score(&format!("{} {}", entry.menu, entry.title));
-            let named = score(&format!("{} {} {}", entry.menu, entry.title, entry.other_names()));
-            let about = entry.about.to_lowercase();
+            let titled = score(&format!("{} {}", row.place, row.title));
+            let named = score(&format!("{} {} {}", row.place, row.title, row.other_names));
+            let about = row.about.to_lowercase();
             let told = || words.iter().all(|word| about.contains(word)).then_some(0);
-            Some(((titled, named.or_else(told)?), entry))
+            Some(((titled, named.or_else(told)?), row))
         })
         .collect();
-    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    found.sort_by_key(|(score, _)| Reverse(*score));
+    found.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Draws it. Returns what was chosen.
+pub fn palette_ui(context: &egui::Context, state: &PanelState<'_>, palette: &mut Palette) -> Option<Command> {
+    let mut chosen = None;
+    let found = found(context, state, &palette.typed);
     egui::Window::new("Command palette")
         .title_bar(false)
         .order(egui::Order::Foreground)
@@ -54,6 +129,7 @@ pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Comm
                 .desired_width(f32::INFINITY)
                 .lock_focus(true);
             let field = ui.add(field);
+            access::name(&field, "Find a command or a parameter");
             if !std::mem::replace(&mut palette.drawn, true) {
                 field.request_focus();
             }
@@ -66,31 +142,39 @@ pub fn palette_ui(context: &egui::Context, palette: &mut Palette) -> Option<Comm
             let last = found.len().saturating_sub(1);
             palette.marked = palette.marked.saturating_add_signed(step as isize).min(last);
             egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-                for (index, (_, entry)) in found.iter().enumerate() {
+                for (index, found) in found.iter().enumerate() {
                     let row = ui.horizontal(|ui| {
                         ui.set_width(ui.available_width());
-                        let text = format!("{}  {} · {}", entry.icon, entry.menu, entry.title);
-                        let row = ui.selectable_label(index == palette.marked, text);
+                        let text = format!("{}  {} · {}", found.icon, found.place, found.title);
+                        let row = access::choice(ui, index == palette.marked, text);
                         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                            ui.label(RichText::new(keys_text(ui.ctx(), entry)).weak().small());
+                            ui.label(RichText::new(&found.aside).weak().small());
                         });
                         row
                     });
+                    if index == palette.marked {
+                        // The keyboard stays in the field: a reader is told which row the arrows have marked.
+                        let row = row.inner.id.accesskit_id();
+                        ui.ctx().accesskit_node_builder(field.id, |node| node.set_active_descendant(row));
+                    }
                     if step != 0 && index == palette.marked {
                         row.response.scroll_to_me(None);
                     }
-                    if row.inner.on_hover_text(&entry.about).clicked() {
-                        chosen = Some(entry.command.clone());
+                    if row.inner.on_hover_text(&found.about).clicked() {
+                        chosen = Some(found.command.clone());
                     }
                 }
                 if found.is_empty() {
-                    ui.label(RichText::new("No command has these letters in its name or in what it does.").weak());
+                    ui.label(
+                        RichText::new("No command and no parameter has these letters in its name or in what it does.")
+                            .weak(),
+                    );
                 }
             });
             if ui.input(|input| input.key_pressed(Key::Enter))
-                && let Some((_, entry)) = found.get(palette.marked)
+                && let Some(found) = found.get(palette.marked)
             {
-                chosen = Some(entry.command.clone());
+                chosen = Some(found.command.clone());
             }
         });
     chosen

@@ -3,11 +3,11 @@
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState, brush, history, learn, ledger, look, mask,
+    Kept, PanelState, access, brush, history, learn, ledger, look, mask,
     menu::menu_ui,
     overlay,
     panel::Panel,
-    process, rivers, run, springs, statistics, style, terrain,
+    process, rivers, run, seek, springs, statistics, style, terrain,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
@@ -46,9 +46,12 @@ fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Comm
             egui::CollapsingHeader::new(RichText::new(panel.title).heading())
                 .id_salt((panel.key, unfolded))
                 .default_open(unfolded)
+                // A panel of parameters is called like their group.
+                .open(seek::is_sought_in(ui, panel.key).then_some(true))
                 .show(ui, |ui| asked.extend((panel.draw)(ui, state, memory)));
         }
         ui.add_space(12.0);
+        access::follow_focus(ui);
     });
     asked
 }

@@ -1,11 +1,12 @@
 //! The panel of each process: its switch, its progress, what its guards did, its parameters.
 
-use bevy_egui::egui::{self, RichText, Ui, collapsing_header::CollapsingState};
+use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_header::CollapsingState};
 
 use super::{
     Kept, PanelState,
     group::{Changes, all_of_group_ui, group_ui, set},
     panel::{EVERYWHERE, Panel},
+    seek,
     style::duration,
 };
 use crate::{
@@ -40,7 +41,11 @@ fn process_ui(
 ) {
     let info = slot.process.info();
     let id = ui.make_persistent_id((scene, info.key));
-    CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled)
+    let mut folding = CollapsingState::load_with_default_open(ui.ctx(), id, slot.enabled);
+    if seek::is_sought_in(ui, info.key) {
+        folding.set_open(true);
+    }
+    let (toggle, ..) = folding
         .show_header(ui, |ui| {
             let mut on = slot.enabled;
             let text = RichText::new(info.title).heading();
@@ -58,7 +63,7 @@ fn process_ui(
             if masked {
                 let mut limited = slot.limited;
                 let help =
-                    "The ground under the mask stays as it is. What would have changed there is booked as done by hand.";
+                    "The ground under the mask stays as it is. The ledger counts the change held back there as made by hand.";
                 if ui.checkbox(&mut limited, "Leave masked ground alone").on_hover_text(help).changed() {
                     commands.push(EditCommand::Limit(info.key, limited).into());
                 }
@@ -102,6 +107,9 @@ fn process_ui(
                 });
             }
         });
+    toggle.widget_info(|| {
+        WidgetInfo::labeled(WidgetType::CollapsingHeader, true, format!("Parameters of {}", info.title))
+    });
 }
 
 /// What the guards of a process did in the last tick, and so far.

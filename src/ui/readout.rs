@@ -7,7 +7,11 @@ use super::{
     overlay::value_text,
     style::{DEEP_SHADE, shaded_text},
 };
-use crate::sim::{analysis::slope_at, quantity::Scale, terrain::Terrain};
+use crate::{
+    runtime::amount::{length, told_in},
+    settings::Units,
+    sim::{analysis::slope_at, quantity::Scale, terrain::Terrain},
+};
 
 /// Water and sand thinner than this, in metres, are not told.
 const THIN: f32 = 1e-3;
@@ -17,7 +21,8 @@ pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     let Some(place) = state.pointed.0 else { return };
     let terrain = &state.live.chosen().simulation.terrain;
     let (x, y) = cell(terrain, place);
-    let mut text = text(terrain, x, y);
+    let units = state.preferences.settings.units;
+    let mut text = text(units, terrain, x, y);
     let overlay = &state.overlay;
     if let (Some(quantity), Some(values)) = (overlay.shown, overlay.values.get(state.live.index()))
         && quantity.scale() != Scale::Classes
@@ -25,8 +30,9 @@ pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     {
         let value = values.at(x, y);
         let value = if quantity.scale() == Scale::Logarithmic { 10.0_f32.powf(value) } else { value };
-        let unit = if quantity.unit() == "m²" { "" } else { quantity.unit() };
-        let told = format!(" · {} {} {unit}", quantity.title().to_lowercase(), value_text(value, quantity.unit()));
+        let unit = if quantity.unit() == "m²" { "" } else { told_in(units, quantity.unit()).0 };
+        let value = value_text(units, value, quantity.unit());
+        let told = format!(" · {} {value} {unit}", quantity.title().to_lowercase());
         text.push_str(told.trim_end());
     }
     let painter = root.painter().with_clip_rect(view);
@@ -41,13 +47,14 @@ fn cell(terrain: &Terrain, place: [f32; 2]) -> (usize, usize) {
 }
 
 /// Height, slope, and what lies on the rock.
-fn text(terrain: &Terrain, x: usize, y: usize) -> String {
+fn text(units: Units, terrain: &Terrain, x: usize, y: usize) -> String {
     let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
     let height = terrain.bedrock.at(x, y) + sand;
-    let mut parts = vec![format!("{height:.1} m high"), format!("slope {:.0}°", slope_at(terrain, x, y))];
+    let height = length(units, height.into(), 1);
+    let mut parts = vec![format!("{height} high"), format!("slope {:.0}°", slope_at(terrain, x, y))];
     for (depth, name) in [(sand, "sand"), (water, "water")] {
         if depth >= THIN {
-            parts.push(format!("{name} {depth:.2} m"));
+            parts.push(format!("{name} {}", length(units, depth.into(), 2)));
         }
     }
     parts.push(format!("softness {:.2}", terrain.softness.at(x, y)));
@@ -66,10 +73,13 @@ mod tests {
         terrain.softness.fill(0.5);
         let (x, y) = cell(&terrain, [0.5, 0.99]);
         assert_eq!((x, y), (4, 3));
-        assert_eq!(text(&terrain, x, y), "4.0 m high · slope 45° · softness 0.50");
+        assert_eq!(text(Units::Metric, &terrain, x, y), "4.0 m high · slope 45° · softness 0.50");
         terrain.sand[y * 8 + x] = 0.25;
         terrain.water[y * 8 + x] = 2.0;
-        assert!(text(&terrain, x, y).contains("sand 0.25 m · water 2.00 m"));
+        assert!(text(Units::Metric, &terrain, x, y).contains("sand 0.25 m · water 2.00 m"));
+        assert!(
+            text(Units::Feet, &terrain, x, y).contains("ft high") && !text(Units::Feet, &terrain, x, y).contains(" m ")
+        );
         assert_eq!(cell(&terrain, [1.0, 1.0]), (7, 3));
     }
 }

@@ -5,14 +5,18 @@ use egui_phosphor::regular as icon;
 use egui_plot::{Corner, Legend, Line, PlotPoints, Points};
 
 use super::{
-    Kept, PanelState,
+    Kept, PanelState, access,
     group::{group_ui, set},
+    number::units,
     panel::{EVERYWHERE, Panel},
     statistics::{hypsometry_ui, plot},
     style,
 };
 use crate::{
-    runtime::{Command, ShowCommand, amount::area},
+    runtime::{
+        Command, ShowCommand,
+        amount::{area, told_in},
+    },
     sim::{
         measure::{Fit, Reading, Study, score},
         process::fluvial,
@@ -30,7 +34,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     ui.horizontal_wrapped(|ui| {
         for (quantity, name) in [(Quantity::DrainageArea, "Network"), (Quantity::Basin, "Basins")] {
             let on = state.overlay.shown == Some(quantity);
-            if ui.selectable_label(on, name).on_hover_text(quantity.about()).clicked() {
+            if access::choice(ui, on, name).on_hover_text(quantity.about()).clicked() {
                 asked.push(ShowCommand::Overlay((!on).then_some(quantity)).into());
             }
         }
@@ -67,11 +71,7 @@ pub fn choose_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, memory
     if state.brushes.held.is_some() || memory.springs.placing.is_some() {
         return None;
     }
-    let clicked = root.input(|input| {
-        let pointer = &input.pointer;
-        pointer.primary_clicked() && pointer.interact_pos().is_some_and(|place| view.contains(place))
-    });
-    let place = state.pointed.0.filter(|_| clicked)?;
+    let place = state.pointed.0.filter(|_| access::clicks_land(root, view))?;
     Some(ShowCommand::ChooseRiver(Some(place)).into())
 }
 
@@ -91,24 +91,31 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) {
     let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else { return };
     ui.add_space(4.0);
     let name = if chosen { "The chosen river" } else { "The largest river" };
-    let help = "From its source at the left to its mouth at the right. Where it is at least twice as steep for its area as usual is a \
-        knickpoint: they climb from the mouth when the land rises faster or the sea falls.";
+    let help = "From its source at the left to its mouth at the right. Places that are at least twice as steep as usual for their \
+        drained area are knickpoints. They climb from the mouth when the land rises faster or the sea falls.";
     ui.label(format!("{name}, from source to mouth")).on_hover_text(help);
     let length = source.distance;
-    let at = |place: usize| [1e-3 * (length - study.river[place].distance), study.river[place].height];
+    let units = units(ui);
+    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
+    let at =
+        |place: usize| [1e-3 * of_far * (length - study.river[place].distance), of_high * study.river[place].height];
     let line: PlotPoints<'_> = (0..study.river.len()).map(at).collect();
     let steps: PlotPoints<'_> = study.knickpoints.iter().map(|step| at(step.place)).collect();
-    plot("profile", "km", "m").legend(legend(Corner::RightTop)).show(ui, |plot| {
+    plot("profile", far, high).legend(legend(Corner::RightTop)).show(ui, |plot| {
         plot.line(Line::new("bed", line).color(style::SPRING).width(2.0));
         plot.points(Points::new("knickpoints", steps).color(style::WARNING).radius(4.0).filled(true));
     });
     egui::Grid::new("river").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
-        row("Length", format!("{:.2} km", 1e-3 * length), "Way of the water from the source to the mouth.");
-        row("Fall", format!("{:.0} m", source.height - mouth.height), "Height of the source above the mouth.");
-        row("Drains", area(mouth.area), "Land whose rain passes the mouth.");
+        row("Length", format!("{:.2} {far}", 1e-3 * of_far * length), "Way of the water from the source to the mouth.");
+        row(
+            "Fall",
+            format!("{:.0} {high}", of_high * (source.height - mouth.height)),
+            "Height of the source above the mouth.",
+        );
+        row("Drains", area(units, mouth.area), "Land whose rain passes the mouth.");
         row("Knickpoints", study.knickpoints.len().to_string(), "Reaches that are much too steep for their area.");
-        row("All rivers", format!("{:.1} km", 1e-3 * study.length), "Length of all rivers of the map.");
+        row("All rivers", format!("{:.1} {far}", 1e-3 * of_far * study.length), "Length of all rivers of the map.");
         row(
             "Their basins",
             study.basins.len().to_string(),

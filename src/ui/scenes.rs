@@ -2,7 +2,7 @@
 
 use bevy_egui::egui::{self, FontId, RichText, Sense, TextureHandle, TextureOptions, Ui};
 
-use super::style;
+use super::{access, style};
 use crate::{
     io::{
         picture_of,
@@ -39,6 +39,7 @@ pub fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) 
     style::dialog("Scenes").open(open).fixed_size(size).show(context, |ui| {
         let field = egui::TextEdit::singleline(&mut scenes.typed).hint_text("Find: river, dunes, Musgrave…");
         let field = ui.add(field.desired_width(f32::INFINITY));
+        access::name(&field, "Find a scene");
         if opened {
             field.request_focus();
         }

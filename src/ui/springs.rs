@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, RichText,
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState,
+    Kept, PanelState, access,
     number::Number,
     panel::{EVERYWHERE, Panel},
     style::{self, ACCENT},
@@ -43,9 +43,9 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
         for (kind, text) in [(SourceKind::Spring, "Place a spring"), (SourceKind::Drain, "Place a drain")] {
-            let help = "Then click on the map. Esc leaves it.";
+            let help = "Then click on the map. Esc cancels.";
             let on = springs.placing == Some(kind);
-            if ui.selectable_label(on, format!("{} {text}", icon::DROP)).on_hover_text(help).clicked() {
+            if access::choice(ui, on, format!("{} {text}", icon::DROP)).on_hover_text(help).clicked() {
                 springs.placing = if on { None } else { Some(kind) };
                 asked.push(BrushCommand::Hold(None).into());
             }
@@ -56,10 +56,10 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         ui.separator();
         ui.horizontal(|ui| {
             let name = name_of(index, source);
-            if ui.selectable_label(springs.chosen == Some(index), name).clicked() {
+            if access::choice(ui, springs.chosen == Some(index), name).clicked() {
                 springs.chosen = if springs.chosen == Some(index) { None } else { Some(index) };
             }
-            if ui.button(icon::TRASH).on_hover_text("Takes it away").clicked() {
+            if named_button(ui, icon::TRASH, &format!("Remove {}", name_of(index, source))).clicked() {
                 removed = Some(index);
             }
         });
@@ -76,14 +76,13 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
     let mut removed = None;
     let painter = root.painter().with_clip_rect(view);
     if let Some(kind) = springs.placing {
-        let response = root.interact(view, root.id().with("place"), Sense::click());
-        let text = "Click on the map; Esc leaves it.";
+        let response = root.interact(view, root.id().with("place"), Sense::CLICK);
+        let clicked = response.clicked() || access::clicks_land(root, view);
+        let text = "Click on the map. Esc cancels.";
         painter.text(view.center_top() + egui::vec2(0.0, 40.0), Align2::CENTER_CENTER, text, font(), Color32::WHITE);
         if root.input(|input| input.key_pressed(egui::Key::Escape)) {
             springs.placing = None;
-        } else if response.clicked()
-            && let Some(place) = state.pointed.0
-        {
+        } else if clicked && let Some(place) = state.pointed.0 {
             let size = terrain.cell_size;
             let sign = if kind == SourceKind::Drain { -1.0 } else { 1.0 };
             sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size, ticks: None });
@@ -107,6 +106,20 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
         if response.has_focus() {
             painter.circle_stroke(place, style::MARK_RADIUS + 4.0, Stroke::new(2.0, ACCENT));
         }
+        if response.has_focus() {
+            let arrows =
+                egui::EventFilter { horizontal_arrows: true, vertical_arrows: true, ..egui::EventFilter::default() };
+            root.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
+            let sides = [terrain.width(), terrain.height()];
+            let keys = [(egui::Key::ArrowRight, egui::Key::ArrowLeft), (egui::Key::ArrowDown, egui::Key::ArrowUp)];
+            for ((place, side), (more, less)) in source.place.iter_mut().zip(sides).zip(keys) {
+                let steps = root.input(|input| input.num_presses(more) as f32 - input.num_presses(less) as f32);
+                *place = (*place + steps / side as f32).clamp(0.0, 1.0);
+            }
+            if root.input(|input| input.key_pressed(egui::Key::Delete)) {
+                removed = Some(index);
+            }
+        }
         if response.clicked() {
             springs.chosen = if chosen { None } else { Some(index) };
         }
@@ -121,10 +134,10 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
                 egui::Frame::popup(ui.style()).show(ui, |ui| {
                     ui.horizontal(|ui| {
                         ui.label(RichText::new(&name).strong());
-                        if ui.button(icon::TRASH).on_hover_text("Takes it away").clicked() {
+                        if named_button(ui, icon::TRASH, &format!("Remove {name}")).clicked() {
                             removed = Some(index);
                         }
-                        if ui.button(icon::X).on_hover_text("Closes this").clicked() {
+                        if named_button(ui, icon::X, "Close").clicked() {
                             springs.chosen = None;
                         }
                     });
@@ -134,7 +147,7 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
         }
         let response = response.on_hover_cursor(CursorIcon::Grab);
         if !chosen {
-            response.on_hover_text(format!("{name}: drag it, or click to tune it"));
+            response.on_hover_text(format!("{name}: drag it, or click to tune it; arrows move it, Delete removes it"));
         }
     }
     changed(state, sources, removed, springs)
@@ -142,6 +155,13 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
 
 fn name_of(index: usize, source: &Source) -> String {
     format!("{} {}", if source.rate < 0.0 { "Drain" } else { "Spring" }, index + 1)
+}
+
+/// A button of a sign alone, with its name for those who can't see the sign.
+fn named_button(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
+    let response = ui.button(sign);
+    access::name(&response, name);
+    response.on_hover_text(name)
 }
 
 fn font() -> FontId {

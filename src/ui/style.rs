@@ -5,6 +5,7 @@ use bevy_egui::egui::{
     text::{LayoutJob, TextFormat},
 };
 
+use super::access;
 use crate::settings::Theme;
 
 // Sizes are in points.
@@ -70,8 +71,10 @@ pub const SHADE: Color32 = Color32::from_black_alpha(120);
 pub const DEEP_SHADE: Color32 = Color32::from_black_alpha(150);
 /// Lines on the picture that must not catch the eye: white, half transparent.
 pub const FAINT: Color32 = Color32::from_rgba_premultiplied(150, 150, 150, 150);
-/// Around what has the keyboard.
+/// Around what has the keyboard, on the picture.
 pub const FOCUS: Stroke = Stroke { width: 2.0, color: ACCENT };
+/// The same on light panels.
+const DARK_FOCUS: Stroke = Stroke { width: 2.0, color: Color32::from_rgb(22, 104, 66) };
 
 struct ThemeColors {
     panel: Color32,
@@ -136,6 +139,11 @@ pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, te
     painter.galley(at.min, words, Color32::WHITE);
 }
 
+/// Around what has the keyboard.
+pub fn focus(context: &egui::Context) -> Stroke {
+    if context.theme() == egui::Theme::Dark { FOCUS } else { DARK_FOCUS }
+}
+
 /// A window in the middle of the screen, without what moves or folds it, and above all messages.
 pub fn dialog(title: &str) -> egui::Window<'static> {
     let window = egui::Window::new(title.to_owned()).collapsible(false).resizable(false);
@@ -164,6 +172,7 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
         // It has the arrows that the others lack.
         fonts.families.entry(FontFamily::Proportional).or_default().push("Hack".to_owned());
         context.set_fonts(fonts);
+        access::mend_names(context);
     }
     let (theme, palette) = match theme {
         Theme::Dark => (egui::Theme::Dark, DARK),

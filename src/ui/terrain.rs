@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    Kept, PanelState, commands,
+    Kept, PanelState, access, commands,
     group::{group_ui, set},
     number::Number,
     panel::{EVERYWHERE, Panel},
@@ -29,7 +29,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         let label = ui.label("Seed");
         let field = Number::new("Seed", "", 0..=u64::MAX).drag_ui(ui, &mut seed, |field| field.speed(0.1));
         let field = field.labelled_by(label.id);
-        if field.on_hover_text("The same seed gives the same terrain and the same rain, bit by bit.").changed() {
+        if field.on_hover_text("The same seed always gives exactly the same terrain and rain.").changed() {
             commands.push(RunCommand::SetSeed(seed).into());
         }
         if ui.button(format!("{} New", icon::DICE_FIVE)).on_hover_text("The next seed (Shift+R)").clicked() {
@@ -42,11 +42,13 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
                 .selected_text(format!("{side} cells"));
             let shown = sizes.show_ui(ui, |ui| {
                 for size in SIZES {
-                    if ui.selectable_label(size == side, format!("{size} cells")).clicked() && size != side {
+                    if access::choice(ui, size == side, format!("{size} cells")).clicked() && size != side {
                         commands.push(RunCommand::SetSize(size).into());
+                        ui.close();
                     }
                 }
             });
+            access::name(&shown.response, "Cells along the shorter side");
             shown.response.on_hover_text("Cells along the shorter side; the map keeps its extent");
         }
     });

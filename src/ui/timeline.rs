@@ -110,7 +110,7 @@ fn place_ui(ui: &mut Ui, state: &PanelState<'_>, mark: Mark) {
             ui.small(format!("The last state before it, at tick {tick}."));
         }
     }
-    ui.small("A click goes to it. Play goes on from there, and what was run before is kept.");
+    ui.small("Click to go there. Play continues from there, and what was run before is kept.");
 }
 
 /// The place that lies so many places beside the present one on its branch.

@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, Align2, RichText};
 use egui_phosphor::regular as icon;
 
-use super::style;
+use super::{access, style};
 use crate::{
     io::JobProgress,
     runtime::{Command, FileCommand, Level, Notices},
@@ -33,11 +33,13 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
                         if notice.level == Level::Working {
                             ui.add(egui::Spinner::new().size(15.0).color(color));
                         } else {
-                            ui.label(RichText::new(sign).color(color).size(16.0));
+                            let level = ui.label(RichText::new(sign).color(color).size(16.0));
+                            access::name(&level, notice.level.title());
                         }
                         ui.vertical(|ui| {
                             ui.set_max_width(width);
-                            ui.label(&notice.text);
+                            let text = ui.label(&notice.text);
+                            access::announce(&text, matches!(notice.level, Level::Error | Level::Question));
                             // Work that does not report its progress has a spinner alone.
                             if let Some(share) =
                                 notice.progress.as_ref().map(JobProgress::share).filter(|done| *done > 0.0)
@@ -51,8 +53,12 @@ pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -
                                     }
                                 }
                                 let read = !matches!(notice.level, Level::Working | Level::Question);
-                                if read && ui.small_button("Dismiss").clicked() {
-                                    commands.push(FileCommand::Dismiss(notice.id).into());
+                                if read {
+                                    let dismiss = ui.small_button("Dismiss");
+                                    access::describe(&dismiss, &notice.text);
+                                    if dismiss.clicked() {
+                                        commands.push(FileCommand::Dismiss(notice.id).into());
+                                    }
                                 }
                             });
                         });

@@ -4,7 +4,7 @@ use bevy_egui::egui::{self, Color32, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, commands,
+    PanelState, access, commands,
     springs::{SourceKind, Springs},
     style::{self, ACCENT},
 };
@@ -29,6 +29,7 @@ pub fn tool_icon(tool: Tool) -> &'static str {
         Tool::Uplift => icon::MOUNTAINS,
         Tool::Mask => icon::SHIELD,
         Tool::Clone => icon::COPY,
+        Tool::Erode => icon::DROP_HALF,
     }
 }
 
@@ -71,6 +72,7 @@ pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, springs: &mut Springs) -
                 asked.push(BrushCommand::Hold(None).into());
             }
         }
+        access::follow_focus(ui);
     });
     asked
 }

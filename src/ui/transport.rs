@@ -10,7 +10,11 @@ use super::{
     style::{ACCENT, duration},
 };
 use crate::{
-    runtime::{Before, Command, RunCommand, SPEEDS, ShowCommand, ViewCommand, amount::volume},
+    runtime::{
+        Before, Command, RunCommand, SPEEDS, ShowCommand, ViewCommand,
+        amount::{told_in, volume},
+    },
+    settings::Units,
     sim::process::Counts,
 };
 
@@ -66,10 +70,10 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 }
 
 /// What moved, and what the balance misses as a share of it.
-fn moved_text(moved: f64, share: f64) -> String {
+fn moved_text(units: Units, moved: f64, share: f64) -> String {
     // Nothing has no sign and no power.
     let share = if share == 0.0 { "0".to_owned() } else { format!("{share:+.0e}") };
-    format!("{} moved, residual {share}", volume(moved))
+    format!("{} moved, residual {share}", volume(units, moved))
 }
 
 /// Size, tick, cost, ledger.
@@ -82,8 +86,12 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
     let share = if moved > 0.0 { residual / moved } else { 0.0 };
     let counts: Vec<Counts> = simulation.slots.iter().map(|slot| slot.process.counts()).collect();
     let guards: u64 = counts.iter().map(|counts| counts.guards).sum();
+    let units = state.preferences.settings.units;
+    let (unit, times) = told_in(units, "m");
+    // Rounded to what a reader wants to know.
+    let side = (times * f64::from(terrain.cell_size) * 1e3).round() / 1e3;
     let mut parts = vec![
-        format!("{} × {} cells of {} m", terrain.width(), terrain.height(), terrain.cell_size),
+        format!("{} × {} cells of {side} {unit}", terrain.width(), terrain.height()),
         format!("seed {}", simulation.seed()),
         format!("tick {}", simulation.ticks()),
     ];
@@ -100,7 +108,7 @@ pub fn status_ui(ui: &mut Ui, state: &PanelState<'_>) {
         format!("{:.1} ms per tick", state.timing.tick_ms),
         format!("{:.0} ms per frame", state.timing.frame_ms),
         format!("heights ×{}", state.live.chosen().look.vertical_exaggeration),
-        moved_text(moved, share),
+        moved_text(units, moved, share),
     ]);
     if guards > 0 {
         parts.push(format!("limits acted {}×", grouped(guards)));

@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use super::{
-    PanelState,
+    PanelState, access,
     commands::{keys_text, menus, table},
     group::{group_ui, set},
     history::memory_text,
@@ -61,11 +61,13 @@ impl Windows {
 pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut Windows) -> Vec<Command> {
     let mut commands = Vec::new();
     let centred = |title: &str| style::dialog(title).max_height(context.content_rect().height() * 0.85);
+    // The map may stay open beside the work.
+    let last = windows.open.iter().rev().find(|pane| **pane != Pane::WindMap).copied();
     for pane in windows.open.clone() {
         let mut open = true;
         match pane {
             Pane::Palette => {
-                let chosen = palette_ui(context, &mut windows.palette);
+                let chosen = palette_ui(context, state, &mut windows.palette);
                 open = chosen.is_none();
                 commands.extend(chosen);
             }
@@ -79,26 +81,45 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
                 open &= chosen.is_none();
                 commands.extend(chosen);
             }
-            Pane::Help => drop(centred("Keys and mouse").open(&mut open).show(context, help_ui)),
+            Pane::Help => {
+                centred("Keys and mouse").open(&mut open).show(context, |ui| {
+                    access::take_keys(ui);
+                    help_ui(ui);
+                });
+            }
             Pane::About => {
                 let window = centred("About Thalweg").open(&mut open);
-                window.show(context, |ui| about_ui(ui, state, &mut commands));
+                window.show(context, |ui| {
+                    access::take_keys(ui);
+                    about_ui(ui, state, &mut commands);
+                });
             }
             Pane::Settings => {
                 let window = centred("Settings").open(&mut open);
                 window.show(context, |ui| {
-                    egui::ScrollArea::vertical().show(ui, |ui| commands.extend(settings_ui(ui, state)));
+                    access::take_keys(ui);
+                    egui::ScrollArea::vertical().show(ui, |ui| {
+                        commands.extend(settings_ui(ui, state));
+                        access::follow_focus(ui);
+                    });
                 });
             }
             Pane::WindMap => map_ui(context, state, &mut windows.map, &mut open),
         }
-        // The map may stay open beside the work. Escape closes all others.
-        if !open || (pane != Pane::WindMap && context.input(|input| input.key_pressed(Key::Escape))) {
+        // Escape closes the one that was opened last, and in a dialog what is smaller first; but the field of these two has the
+        // keyboard always.
+        let typed = matches!(pane, Pane::Palette | Pane::Scenes);
+        let escapes =
+            if typed { context.input(|input| input.key_pressed(Key::Escape)) } else { access::escapes(context) };
+        if !open || (escapes && last == Some(pane) && !state.document.asks) {
             windows.toggle(pane);
         }
     }
     if state.document.asks {
-        centred("Unsaved work").show(context, |ui| leave_ui(ui, state, &mut commands));
+        centred("Unsaved work").show(context, |ui| {
+            access::hold_keys(ui);
+            leave_ui(ui, state, &mut commands);
+        });
     }
     commands
 }
@@ -144,20 +165,22 @@ fn leave_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {
         if ui.button("Quit without saving").clicked() {
             commands.push(FileCommand::QuitUnsaved.into());
         }
-        if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(Key::Escape)) {
+        if ui.button("Cancel").clicked() || access::escapes(ui.ctx()) {
             commands.push(FileCommand::Stay.into());
         }
     });
 }
 
-const MOUSE: [(&str, &str); 7] = [
+const MOUSE: [(&str, &str); 9] = [
     ("Right drag", "turns the view (other buttons: see settings)"),
     ("Middle drag", "shifts the view"),
     ("Wheel", "moves nearer or farther"),
     ("B, held", "shows how the run began"),
-    ("Right click on a parameter", "resets it"),
+    ("Right click on a parameter", "resets it; so does Delete on its field"),
     ("Click on a number", "lets you type it; drag it to change it"),
-    ("Tab", "goes to the next field; arrows change it"),
+    ("Tab, Shift+Tab", "go to the next field and back; arrows change it, Space and Enter press it"),
+    ("Esc", "gives the keys back from a field, so that letters ask for commands again"),
+    ("Tab to the land", "arrows move a place on it, with Shift finely; Space clicks and paints there"),
 ];
 
 fn help_ui(ui: &mut Ui) {

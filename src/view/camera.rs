@@ -28,7 +28,7 @@ use super::{
 use crate::{
     io,
     look::ToneCurve,
-    runtime::{Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
+    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
     settings::{AntiAliasing, Buttons},
 };
 
@@ -279,12 +279,39 @@ fn obey(
                 viewpoint.turn = Turning::Still;
                 place(&mut camera, *wanted);
             }
+            ViewCommand::Move(step) => {
+                viewpoint.turn = Turning::Still;
+                go(&mut camera, *step);
+            }
             ViewCommand::ToggleTurntable => {
                 viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
             }
             ViewCommand::TakePicture => picture::take(&live, &view, &mut commands),
         }
     }
+}
+
+/// Moves the camera a step, within its bounds.
+fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
+    match step {
+        CameraStep::Turn(round, up) => {
+            let [lowest, highest] = [camera.pitch_lower_limit, camera.pitch_upper_limit];
+            camera.target_yaw += round.to_radians();
+            let pitch = camera.target_pitch + up.to_radians();
+            camera.target_pitch = pitch.clamp(lowest.unwrap_or(f32::MIN), highest.unwrap_or(f32::MAX));
+        }
+        CameraStep::Shift(right, away) => {
+            let (sin, cos) = camera.target_yaw.sin_cos();
+            let way = Vec3::new(right * cos - away * sin, 0.0, -right * sin - away * cos);
+            let focus = camera.target_focus + way * camera.target_radius;
+            camera.target_focus = focus.clamp_length_max(0.9 * SIDE);
+        }
+        CameraStep::Near(factor) => {
+            let farthest = camera.zoom_upper_limit.unwrap_or(f32::MAX);
+            camera.target_radius = (camera.target_radius / factor).clamp(camera.zoom_lower_limit, farthest);
+        }
+    }
+    camera.force_update = true;
 }
 
 fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, distance }: io::project::Camera) {
@@ -345,8 +372,15 @@ fn tell_place(camera: Single<&PanOrbitCamera>, mut eye: ResMut<Eye>) {
     }
 }
 
-fn leave_panels_alone(over_view: Res<PointerOverView>, mut camera: Single<&mut PanOrbitCamera>) {
-    if camera.enabled != over_view.0 {
-        camera.enabled = over_view.0;
+/// The camera stands still while panels are used, and while a finger paints; two fingers move it with a brush in the hand too.
+fn leave_panels_alone(
+    over_view: Res<PointerOverView>,
+    brushes: Res<Brushes>,
+    fingers: Res<Touches>,
+    mut camera: Single<&mut PanOrbitCamera>,
+) {
+    let follows_fingers = brushes.held.is_none() || fingers.iter().count() > 1;
+    if camera.enabled != over_view.0 || camera.touch_enabled != follows_fingers {
+        (camera.enabled, camera.touch_enabled) = (over_view.0, follows_fingers);
     }
 }

@@ -3,6 +3,7 @@
 pub mod camera;
 mod channels;
 mod ground;
+mod hand;
 mod material;
 mod numbers;
 mod overlay;

@@ -8,7 +8,7 @@ use crate::{
     model::session::Session,
     runtime::BrushRing,
     sim::{
-        edit::{Brush, Tool},
+        edit::{Brush, Symmetry, Tool},
         process::wind::Weather,
         terrain::Terrain,
     },
@@ -16,6 +16,9 @@ use crate::{
 
 /// Room between blocks, as a share of a block's longer side.
 const GAP: f32 = 0.14;
+
+/// A column and a row that lie on no map.
+const NOWHERE: f32 = -1e9;
 
 /// `Scene` in `shaders/lib/scene.wgsl` is its twin.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
@@ -35,6 +38,7 @@ pub(super) struct SceneNumbers {
     wind: Vec4,
     brush: Vec4,
     stroke: Vec4,
+    marks: Vec4,
 }
 
 /// Where blocks stand: together they fill a circle of the same size, however many there are.
@@ -118,6 +122,7 @@ impl SceneNumbers {
             wind: Vec4::new(along_x, along_y, if wind.is_some() { look.ripples } else { 0.0 }, 0.0),
             brush: Vec4::ZERO,
             stroke: Vec4::ZERO,
+            marks: Vec4::ZERO,
         }
     }
 
@@ -125,9 +130,13 @@ impl SceneNumbers {
     pub(super) fn with_ring(mut self, terrain: &Terrain, ring: &BrushRing, brush: &Brush) -> Self {
         let cell = |[x, y]: [f32; 2]| [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5];
         let ([x, y], [from_x, from_y]) = (cell(ring.place), cell(ring.from.unwrap_or(ring.place)));
+        let [source_x, source_y] = ring.source.map_or([NOWHERE; 2], cell);
+        let symmetry = if ring.tool.has("symmetry") { brush.symmetry } else { Symmetry::Off };
+        let [across, down] = symmetry.turns().map(|turns| f32::from(u8::from(turns)));
         let lowers = ring.inverted != (ring.tool == Tool::Lower);
         self.brush = Vec4::new(x, y, brush.cells(terrain), brush.falloff.number());
         self.stroke = Vec4::new(from_x, from_y, if lowers { 1.0 } else { 0.0 }, brush.strength);
+        self.marks = Vec4::new(across, down, source_x, source_y);
         self
     }
 

@@ -1,15 +1,19 @@
 //! Places: what of the map lies under the pointer, and where in the picture springs and the chosen river are.
 
 use bevy::{
-    input::{ButtonState, keyboard::Key, mouse::MouseButton},
     prelude::*,
     window::{PrimaryWindow, WindowEvent},
 };
 use bevy_panorbit_camera::PanOrbitCamera;
 
-use super::{ViewSystems, ground::Blocks, numbers::SceneNumbers};
+use super::{
+    ViewSystems,
+    ground::Blocks,
+    hand::{Hand, Sight},
+    numbers::SceneNumbers,
+};
 use crate::{
-    runtime::{FreeView, Held, Live, Pointed, PointerOverView, RiverTrace, Rivers, SourceMarks, Touch},
+    runtime::{Brushes, FreeView, KeyPointer, Live, Pointed, PointerOverView, RiverTrace, Rivers, SourceMarks, Touch},
     sim::{measure::Study, ray, terrain::Terrain},
 };
 
@@ -19,26 +23,13 @@ pub(super) fn plugin(app: &mut App) {
 
 type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
 
-/// What the pointer was doing after the last event.
-#[derive(Default)]
-struct Hand {
-    keys: Held,
-    /// Where it is, in pixels of the screen.
-    cursor: Option<Vec2>,
-    /// Whether the left button is down and the ground was touched since.
-    down: bool,
-    /// The keys with which the left button went down beside the ground: the stroke begins where it meets the ground.
-    beside: Option<Held>,
-}
-
-/// Follows the pointer: the place on the chosen map under it, and how it touches the ground. Events are taken in their
-/// order, however many fall into one slow frame.
+/// Follows the pointer: the place on the chosen map under it, and how it touches the ground.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn point(
     live: Res<Live>,
     blocks: Res<Blocks>,
     view: Res<FreeView>,
-    over_view: Res<PointerOverView>,
+    (over_view, keys, brushes): (Res<PointerOverView>, Res<KeyPointer>, Res<Brushes>),
     camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
     windows: Query<&Window, With<PrimaryWindow>>,
     time: Res<Time>,
@@ -60,57 +51,15 @@ fn point(
         pick(at(1.0)?, at(0.1)?, blocks.numbers.get(live.index())?, terrain)
     };
     let scale = windows.single().map_or(1.0, Window::scale_factor);
-    let mut looked = None;
-    for event in events.read() {
-        match event {
-            WindowEvent::CursorMoved(moved) => {
-                hand.cursor = Some(moved.position * scale);
-                if (hand.down || hand.beside.is_some())
-                    && let Some(place) = place(hand.cursor)
-                {
-                    looked = Some(place);
-                    hand.down = true;
-                    let begins = hand.beside.take();
-                    touches.write(begins.map_or(Touch::Move(place), |keys| Touch::Press(place, keys)));
-                }
-            }
-            WindowEvent::CursorLeft(_) if !hand.down => hand.cursor = None,
-            WindowEvent::KeyboardInput(input) => {
-                let down = input.state == ButtonState::Pressed;
-                match input.logical_key {
-                    Key::Shift => hand.keys.shift = down,
-                    Key::Control => hand.keys.ctrl = down,
-                    _ => {}
-                }
-            }
-            WindowEvent::WindowFocused(focus) if !focus.focused => {
-                (hand.keys, hand.beside) = (Held::default(), None);
-            }
-            WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left => {
-                if input.state == ButtonState::Released {
-                    hand.beside = None;
-                    if std::mem::take(&mut hand.down) {
-                        touches.write(Touch::Release);
-                    }
-                } else if over_view.0 {
-                    looked = place(hand.cursor);
-                    hand.beside = None;
-                    hand.down = looked.is_some();
-                    match looked {
-                        Some(place) => drop(touches.write(Touch::Press(place, hand.keys))),
-                        None => hand.beside = Some(hand.keys),
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    if hand.down {
+    let sight = Sight { place: &place, over_view: over_view.0, keys: keys.0, brush: brushes.held.is_some(), scale };
+    let (felt, looked) = hand.feel(events.read(), &sight);
+    touches.write_batch(felt);
+    if hand.is_down() {
         touches.write(Touch::Rest(time.delta_secs()));
     }
-    let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.0);
-    if !hand.down {
-        touches.write(Touch::Hover(found, hand.keys));
+    let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.0 || keys.0.is_some());
+    if !hand.is_down() {
+        touches.write(Touch::Hover(found, hand.keys()));
     }
     if pointed.0 != found {
         pointed.0 = found;

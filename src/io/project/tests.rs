@@ -45,7 +45,7 @@ fn eventful(side: usize) -> Project {
         session.restart(11);
         session.simulation.terrain.mask = Some(Grid::from_fn(side, side, |x, _| if x < 9 { 1.0 } else { 0.25 }));
         (0..7).for_each(|_| session.simulation.tick());
-        let dab = Dab { place: [20.0, 25.5], inverted: false, level: 0.0, copies: None };
+        let dab = Dab { place: [20.0, 25.5], inverted: false, level: 0.0, copies: None, number: 0 };
         for tool in [Tool::Raise, Tool::Rain, Tool::Softness] {
             session.simulation.dab(tool, &Brush::of(tool), dab, None, &mut Patch::default());
         }

@@ -27,8 +27,30 @@ impl History {
         }
     }
 
+    /// Gives each end of a branch a state, so that nothing is lost that was done last on it: a stroke that was taken back, for instance.
+    fn keep_ends(&mut self, live: &Live) {
+        let is_end = |node: &&Node| {
+            let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
+            missing && self.children(node.id).next().is_none() && self.route(node.id).is_some()
+        };
+        let ends: Vec<u64> = self.nodes.iter().filter(is_end).map(|node| node.id).collect();
+        if ends.is_empty() {
+            return;
+        }
+        // A copy goes there: the present stays where it is.
+        let (mut there, here, back) = (live.clone(), self.here, self.back.clone());
+        for id in ends {
+            if self.go_to(id, &mut there) {
+                self.take_as(id, &mut there);
+                self.node_mut(id).into_iter().for_each(Node::collect);
+            }
+        }
+        (self.here, self.back) = (here, back);
+    }
+
     /// All states of the present work, to be saved with it. Waits until they are packed.
-    pub(in crate::runtime) fn keyframes(&mut self) -> project::Keyframes {
+    pub(in crate::runtime) fn keyframes(&mut self, live: &Live) -> project::Keyframes {
+        self.keep_ends(live);
         self.nodes.iter_mut().for_each(Node::collect);
         let packed = |node: &Node| match &node.state {
             Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),

@@ -20,6 +20,7 @@ use crate::{
     params::capital,
     runtime::{
         Command, EditCommand, FileCommand, Label, Level, Live, Revision, ViewCommand,
+        amount::length,
         document::remember_file,
         jobs::{Held, Job, JobOutcome, Jobs, name},
     },
@@ -51,7 +52,7 @@ pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: Mes
             }
             Ok(Err(error)) => Some(format!("{error}.")),
             Err(_) => {
-                Some("The work broke off by a fault of the program; a report lies in the log's folder.".to_owned())
+                Some("The work stopped because of a fault in the program. A report is in the log folder.".to_owned())
             }
         };
         if let Some(text) = failed {
@@ -138,7 +139,8 @@ impl Runtime<'_> {
                 });
                 self.notices.retract(EditCommand::Undo);
                 let (low, high) = self.live.chosen().simulation.terrain.ground().min_max();
-                let text = format!("A range has grown to {:.0} m; low erodibility makes it higher.", high - low);
+                let height = length(self.preferences.settings.units, f64::from(high - low), 0);
+                let text = format!("A range has grown to {height}; low erodibility makes it higher.");
                 self.offer_undo(format!("{text} What was before is kept."));
                 self.begins();
             }

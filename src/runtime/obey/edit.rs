@@ -25,7 +25,8 @@ impl Runtime<'_> {
             },
             EditCommand::Enable(key, on) => self.enable(key, *on),
             EditCommand::Limit(key, on) => {
-                self.history.set(&mut self.live, Label::Limit(key, *on), false, |live| {
+                let label = Label::Limit(self.title(key), *on);
+                self.history.set(&mut self.live, label, false, |live| {
                     for session in live.all_mut() {
                         if let Some(slot) = session.simulation.slot_mut(key) {
                             slot.limited = *on;
@@ -51,6 +52,7 @@ impl Runtime<'_> {
             EditCommand::RemoveSand => self.change_layers(Label::SandRemoved, Simulation::remove_sand),
             EditCommand::Dry => self.change_layers(Label::Dried, Simulation::dry),
             EditCommand::CarveOutlets(limits) => {
+                let units = self.preferences.settings.units;
                 let mut all = Breached::default();
                 self.change_layers(Label::Carved, |simulation| {
                     let one = simulation.carve_outlets(*limits);
@@ -63,14 +65,18 @@ impl Runtime<'_> {
                 };
                 let text = match all.cut {
                     0 => format!("No outlets were cut.{left}"),
-                    cut => format!("Cut outlets for {cut} hollows: {} are gone.{left}", volume(all.volume)),
+                    cut => format!(
+                        "Cut outlets for {cut} hollows: {} of ground were taken away.{left}",
+                        volume(units, all.volume)
+                    ),
                 };
                 self.notices.tell(Level::Info, text);
             }
             EditCommand::FillLakes => {
+                let units = self.preferences.settings.units;
                 let mut came = 0.0;
                 self.change_layers(Label::LakesFilled, |simulation| came += simulation.fill_lakes());
-                let text = format!("Filled every hollow up to its pass: {} of water.", volume(came));
+                let text = format!("Filled every hollow up to its pass: {} of water.", volume(units, came));
                 self.notices
                     .tell(Level::Info, if came > 0.0 { text } else { "There are no hollows to fill.".to_owned() });
             }
@@ -79,12 +85,13 @@ impl Runtime<'_> {
                 self.hold("Rivers are being filled", bytes, |before, _| Task::FillRivers(before));
             }
             EditCommand::Undo => self.step("Undone", History::undo),
-            EditCommand::Redo => self.step("Done again", History::redo),
+            EditCommand::Redo => self.step("Redone", History::redo),
         }
     }
 
     /// Fills the rivers of all runs as was found.
     pub(super) fn fill_rivers(&mut self, balances: Vec<Balance>) {
+        let units = self.preferences.settings.units;
         let mut balances = balances.into_iter();
         let mut came = 0.0;
         self.change_layers(Label::RiversFilled, |simulation| {
@@ -95,9 +102,9 @@ impl Runtime<'_> {
         let still = if flows { "" } else { " Switch Water on to let it flow." };
         let text = match came {
             came if came < 0.0 => {
-                format!("Rivers and lakes are in balance now, with {} less water.{still}", volume(-came))
+                format!("Rivers and lakes are in balance now, with {} less water.{still}", volume(units, -came))
             }
-            came => format!("Filled rivers and lakes with {} of water.{still}", volume(came)),
+            came => format!("Filled rivers and lakes with {} of water.{still}", volume(units, came)),
         };
         self.notices.tell(Level::Info, text);
     }
@@ -139,6 +146,12 @@ impl Runtime<'_> {
     }
 
     /// Switches a process, and switches off those whose place it takes.
+    /// What a process is called.
+    fn title(&self, key: &'static str) -> &'static str {
+        let slots = &self.live.chosen().simulation.slots;
+        slots.iter().find(|slot| slot.key() == key).map_or(key, |slot| slot.process.info().title)
+    }
+
     fn enable(&mut self, key: &'static str, on: bool) {
         self.notices.retract(EditCommand::Undo);
         let (without, with) = (self.bytes(|_| {}), self.bytes(|session| switch(session, key, on)));
@@ -152,7 +165,8 @@ impl Runtime<'_> {
             .filter(|slot| on && slot.enabled && info.is_some_and(|info| info.replaces.contains(&slot.key())))
             .map(|slot| slot.process.info())
             .collect();
-        self.history.set(&mut self.live, Label::Switch(key, on), false, |live| {
+        let label = Label::Switch(self.title(key), on);
+        self.history.set(&mut self.live, label, false, |live| {
             for session in live.all_mut() {
                 replaced.iter().for_each(|other| switch(session, other.key, false));
                 switch(session, key, on);

@@ -38,7 +38,7 @@ impl Runtime<'_> {
             }
             FileCommand::LoadPreset(path) => {
                 let loaded = Preset::load(path).and_then(|preset| self.set_preset(preset, path));
-                self.tell(loaded, format!("Set what {} holds.", path.display()));
+                self.tell(loaded, format!("Set the parameters from {}.", path.display()));
             }
             FileCommand::UsePreset(name) => {
                 if let Some(preset) = Preset::built_in(name) {
@@ -89,7 +89,7 @@ impl Runtime<'_> {
         self.history.end_stroke();
         let mut project = project(&self.live, *self.eye);
         if self.preferences.settings.save_timeline {
-            project.timeline = self.history.keyframes();
+            project.timeline = self.history.keyframes(&self.live);
         }
         let now = (self.history.changes(), self.live.ticks());
         self.start(Task::SaveProject(path, project, now, self.live.work()));

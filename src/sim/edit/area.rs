@@ -49,6 +49,15 @@ impl Area {
         Self { rows: lines(1, terrain.height()), columns: lines(0, terrain.width()) }
     }
 
+    /// How many rows and columns of a larger area around it come before its own.
+    pub fn place_in(&self, around: &Self) -> [usize; 2] {
+        let before = |own: &[Segment], around: &[Segment]| {
+            let first = own.first().map(|line| line.place);
+            around.iter().position(|line| Some(line.place) == first).unwrap_or_default()
+        };
+        [before(&self.rows, &around.rows), before(&self.columns, &around.columns)]
+    }
+
     /// Changes bedrock and sand of every cell in reach that has a weight, and books it on the stroke. Returns by how much the ground
     /// grew, in metres times cells.
     pub fn shape(

@@ -41,11 +41,13 @@ pub enum Tool {
     Mask,
     /// Copies the ground from another place.
     Clone,
+    /// Lets droplets run.
+    Erode,
 }
 
 impl Tool {
     /// All of them, in the order of their keys.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Raise,
         Self::Lower,
         Self::Smooth,
@@ -60,6 +62,7 @@ impl Tool {
         Self::Uplift,
         Self::Mask,
         Self::Clone,
+        Self::Erode,
     ];
 
     /// Name in the settings.
@@ -79,6 +82,7 @@ impl Tool {
             Self::Uplift => "uplift",
             Self::Mask => "mask",
             Self::Clone => "clone",
+            Self::Erode => "erode",
         }
     }
 
@@ -99,6 +103,7 @@ impl Tool {
             Self::Uplift => "Uplift",
             Self::Mask => "Mask",
             Self::Clone => "Clone",
+            Self::Erode => "Erode",
         }
     }
 
@@ -109,18 +114,23 @@ impl Tool {
             Self::Lower => "Digs sand and then bedrock away; with Ctrl it raises.",
             Self::Smooth => "Evens the ground out; with Ctrl it sharpens.",
             Self::Flatten => {
-                "Brings the ground to the height under the first touch; with Ctrl it drives it away from there."
+                "Brings the ground to the height under the first touch; with Ctrl it moves the ground away from that height."
             }
             Self::Noise => "Roughens the ground with bumps; with Ctrl bumps become hollows.",
             Self::Slope => "Makes a ramp from where you press to where you let go.",
             Self::Terrace => "Cuts steps with flat treads; with Ctrl it evens them out.",
-            Self::Stamp => "Presses a relief on the ground, a loaded heightmap for instance; with Ctrl into it.",
+            Self::Stamp => {
+                "Adds a shape to the ground, for instance a loaded heightmap; with Ctrl it presses the shape in."
+            }
             Self::Sand => "Pours sand; with Ctrl it takes sand away and leaves the bedrock.",
             Self::Rain => "Paints how much rain falls; with Ctrl none.",
             Self::Softness => "Paints how soft the bedrock is; with Ctrl it hardens it.",
             Self::Uplift => "Paints how fast the land rises; with Ctrl it stands still.",
-            Self::Mask => "Paints what other brushes leave alone; with Ctrl it frees it.",
-            Self::Clone => "Copies the land from another place; a click with Ctrl says from where.",
+            Self::Mask => "Paints what other brushes leave alone; with Ctrl it takes the mask away.",
+            Self::Clone => "Copies the land from another place; Ctrl+click chooses that place.",
+            Self::Erode => {
+                "Lets droplets rain under the brush; they dig and lay sediment down as set in the panel Droplets."
+            }
         }
     }
 
@@ -133,6 +143,11 @@ impl Tool {
             Self::Mask => &[Layer::Mask],
             _ => &[Layer::Bedrock, Layer::Sand],
         }
+    }
+
+    /// Whether it has an opposite, which Ctrl asks for.
+    pub fn inverts(self) -> bool {
+        !matches!(self, Self::Slope | Self::Clone | Self::Erode)
     }
 
     /// Whether each dab adds to those before it.
@@ -149,7 +164,7 @@ impl Tool {
             "rain" => self == Self::Rain,
             "softness" => self == Self::Softness,
             "uplift" => self == Self::Uplift,
-            "spacing" | "hold" => self != Self::Slope,
+            "spacing" | "hold" | "pen" => self != Self::Slope,
             "build_up" => self.adds_up(),
             "lock" | "level" => matches!(self, Self::Raise | Self::Lower | Self::Sand | Self::Flatten | Self::Stamp),
             // What is copied would have to be mirrored too.
@@ -222,18 +237,32 @@ pub enum Symmetry {
 }
 
 impl Symmetry {
+    /// Whether it mirrors across the map, and down the map.
+    pub fn turns(self) -> [bool; 2] {
+        [matches!(self, Self::LeftRight | Self::Quarters), matches!(self, Self::AboveBelow | Self::Quarters)]
+    }
+
     /// A place on a map of so many columns and rows, and those that mirror it.
     pub fn places(self, [x, y]: [f32; 2], size: (usize, usize)) -> impl Iterator<Item = [f32; 2]> {
         let (other_x, other_y) = (size.0 as f32 - 1.0 - x, size.1 as f32 - 1.0 - y);
-        let (across, down) = match self {
-            Self::Off => (false, false),
-            Self::LeftRight => (true, false),
-            Self::AboveBelow => (false, true),
-            Self::Quarters => (true, true),
-        };
+        let [across, down] = self.turns();
         let all = [Some([x, y]), across.then_some([other_x, y]), down.then_some([x, other_y])];
         all.into_iter().chain([(across && down).then_some([other_x, other_y])]).flatten()
     }
+}
+
+/// What the pressure of a pen changes.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pen {
+    /// How much the brush does.
+    #[default]
+    Strength,
+    /// How far it reaches.
+    Radius,
+    /// Both.
+    Both,
+    /// Nothing.
+    Nothing,
 }
 
 /// How a brush works. Every tool has its own.
@@ -280,12 +309,15 @@ pub struct Brush {
     /// Whether the brush stops at a level: what lifts stays below it, what digs stays above it, and Flatten goes to it.
     #[reflect(@choice().source(OURS))]
     pub lock: bool,
-    /// The level at which it stops, as a height of the ground.
+    /// Height of the ground at which a locked brush stops.
     #[reflect(@knob(-12_000.0..=12_000.0).unit("m").source(OURS).only("lock=true"))]
     pub level: f32,
     /// Where else on the map the stroke is made at the same time.
     #[reflect(@choice().source(OURS))]
     pub symmetry: Symmetry,
+    /// What the pressure of a pen changes, where the system reports it. A mouse always presses fully.
+    #[reflect(@choice().source(OURS))]
+    pub pen: Pen,
 }
 
 impl Default for Brush {
@@ -306,6 +338,7 @@ impl Default for Brush {
             lock: false,
             level: 100.0,
             symmetry: Symmetry::Off,
+            pen: Pen::Strength,
         }
     }
 }
@@ -324,6 +357,16 @@ impl Brush {
             Tool::Mask => Self { strength: 1.0, ..brush },
             Tool::Clone => Self { strength: 0.9, hold: false, ..brush },
             _ => brush,
+        }
+    }
+
+    /// The brush under a pen that presses so hard, from 0 to 1.
+    pub fn pressed(&self, pressure: f32) -> Self {
+        let share = |pen: Pen| if self.pen == pen || self.pen == Pen::Both { pressure } else { 1.0 };
+        Self {
+            strength: self.strength * share(Pen::Strength),
+            radius: self.radius * share(Pen::Radius),
+            ..self.clone()
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Dab {
     pub level: f32,
     /// How far away the ground is that a clone copies, as columns and rows, and how much lower, in metres.
     pub copies: Option<([f32; 2], f32)>,
+    /// How many of the stroke came before.
+    pub number: u64,
 }
 
 /// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by how
@@ -131,8 +133,8 @@ pub(super) fn apply(
                 shift(rock, sand, approach * spot.weight * (height + lower - (*rock + *sand)));
             })
         }
-        // It needs two points: see `ramp`.
-        Tool::Slope => 0.0,
+        // A ramp needs two points: see `ramp`. Erosion needs a process: see `erode.rs`.
+        Tool::Slope | Tool::Erode => 0.0,
     }
 }
 

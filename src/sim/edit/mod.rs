@@ -3,6 +3,7 @@
 mod area;
 mod brush;
 mod dab;
+mod erode;
 mod patch;
 mod select;
 mod stroke;
@@ -10,7 +11,7 @@ mod stroke;
 mod tests;
 
 pub use self::{
-    brush::{Brush, Falloff, Symmetry, Tool},
+    brush::{Brush, Falloff, Pen, Symmetry, Tool},
     dab::Dab,
     patch::Patch,
     select::{By, Combine, Selection},
@@ -69,10 +70,10 @@ impl Simulation {
         });
     }
 
-    /// Touches the ground with a brush. A stamp presses the relief on it, and a clone copies from it. What the layers were before is kept in `patch`.
+    /// Touches the ground with a brush. A stamp presses the relief on it, and a clone copies from it. What the layers were
+    /// before is kept in `patch`.
     pub fn dab(&mut self, tool: Tool, brush: &Brush, dab: Dab, relief: Option<&Grid>, patch: &mut Patch) {
-        let grown = dab::apply(&mut self.terrain, tool, brush, dab, relief, (patch, None));
-        self.ledger.solid.edits += grown * self.terrain.cell_area();
+        self.touch((tool, brush), dab, relief, (patch, None));
     }
 
     /// The same as a part of a stroke, which lifts or digs no more than the brush's height unless the brush builds up.
@@ -84,7 +85,20 @@ impl Simulation {
         (patch, growth): (&mut Patch, &mut Growth),
     ) {
         let growth = (tool.adds_up() && !brush.build_up).then_some(growth);
-        let grown = dab::apply(&mut self.terrain, tool, brush, dab, relief, (patch, growth));
+        self.touch((tool, brush), dab, relief, (patch, growth));
+    }
+
+    fn touch(
+        &mut self,
+        (tool, brush): (Tool, &Brush),
+        dab: Dab,
+        relief: Option<&Grid>,
+        (patch, growth): (&mut Patch, Option<&mut Growth>),
+    ) {
+        let grown = match tool {
+            Tool::Erode => erode::apply(self, brush, dab, patch),
+            _ => dab::apply(&mut self.terrain, tool, brush, dab, relief, (patch, growth)),
+        };
         self.ledger.solid.edits += grown * self.terrain.cell_area();
     }
 

@@ -48,7 +48,7 @@ pub enum Combine {
 /// What is selected.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// What it goes by.
+    /// What the selection is made by, for instance the height or the slope of the ground.
     #[reflect(@choice().source(OURS).main())]
     pub by: By,
     /// Where the selection begins, as a share of the whole range on the map (slope: of 90°).

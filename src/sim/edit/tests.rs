@@ -1,7 +1,10 @@
 //! The checks of what is done by hand.
 
 use super::*;
-use crate::sim::terrain::Edge;
+use crate::{
+    params::{Value, write},
+    sim::terrain::Edge,
+};
 
 #[test]
 fn edits_leave_the_ledger_closed_and_drying_keeps_what_the_water_carried() {
@@ -35,7 +38,7 @@ fn brush(tool: Tool) -> Brush {
 }
 
 fn dab(place: [f32; 2]) -> Dab {
-    Dab { place, inverted: false, level: 22.0, copies: Some(([-15.0, -17.0], 0.5)) }
+    Dab { place, inverted: false, level: 22.0, copies: Some(([-15.0, -17.0], 0.5)), number: 0 }
 }
 
 fn print() -> Grid {
@@ -432,4 +435,57 @@ fn taking_a_stroke_back_touches_no_more_of_the_map_than_the_stroke() {
         "{:?}",
         count(&simulation, second)
     );
+}
+
+#[test]
+fn droplets_under_a_brush_dig_as_their_own_parameters_say_and_each_dab_has_its_own_rain() {
+    let hill = |edge| {
+        let heights = Grid::from_fn(SIDE, SIDE, |x, y| 80.0 - 1.2 * (x as f32 - 32.0).hypot(y as f32 - 32.0));
+        Simulation::new(Terrain::bare(heights, 2.0, edge), 1)
+    };
+    let brush = brush(Tool::Erode);
+    let dabs = |simulation: &mut Simulation, brush: &Brush, numbers: std::ops::Range<u64>| {
+        let before = simulation.terrain.ground();
+        for number in numbers {
+            let dab = Dab { number, ..dab([32.0, 40.0]) };
+            simulation.dab(Tool::Erode, brush, dab, None, &mut Patch::default());
+        }
+        assert!(simulation.solid_residual().abs() < 1e-5, "{}", simulation.solid_residual());
+        let change = simulation.terrain.ground();
+        change.iter().zip(before.iter()).map(|(now, before)| (now - before).abs()).sum::<f32>()
+    };
+    let set = |simulation: &mut Simulation, name: &str, value: f64| {
+        let droplets = simulation.slot_mut("droplets").expect("it is in the catalogue");
+        assert!(write(droplets.process.settings_mut()[0], name, &Value::Number(value)));
+    };
+    let mut usual = hill(Edge::Open);
+    let moved = dabs(&mut usual, &brush, 0..10);
+    let mut hungry = hill(Edge::Open);
+    set(&mut hungry, "entrainment", 40.0);
+    let more = dabs(&mut hungry, &brush, 0..10);
+    assert!(moved > 1.0 && more > 1.5 * moved, "{moved}, with five times the load {more}");
+    let (mut first, mut second, mut none) = (hill(Edge::Open), hill(Edge::Open), hill(Edge::Open));
+    dabs(&mut first, &brush, 0..1);
+    dabs(&mut second, &brush, 1..2);
+    assert!(first.terrain != second.terrain, "two dabs have the same rain");
+    assert_eq!(dabs(&mut none, &Brush { strength: 0.0, ..brush.clone() }, 0..10), 0.0);
+    // Beyond the border of a map that goes round as well.
+    let mut round = hill(Edge::Wrap);
+    round.dab(Tool::Erode, &brush, dab([0.0, 33.0]), None, &mut Patch::default());
+    let before = hill(Edge::Wrap).terrain.ground();
+    let changed = |x: usize| (0..SIDE).any(|y| round.terrain.ground().at(x, y) != before.at(x, y));
+    assert!(changed(2) && changed(SIDE - 3) && !changed(32));
+    // A run of other processes has no droplets to release.
+    let mut without = Simulation::of(Vec::new(), hill(Edge::Open).terrain, 1);
+    assert_eq!(dabs(&mut without, &brush, 0..3), 0.0);
+}
+
+#[test]
+fn a_pen_changes_what_its_brush_says() {
+    let of = |pen: Pen| {
+        let brush = Brush { pen, radius: 10.0, strength: 0.8, ..Brush::default() }.pressed(0.5);
+        (brush.radius, brush.strength)
+    };
+    let found = [Pen::Strength, Pen::Radius, Pen::Both, Pen::Nothing].map(of);
+    assert_eq!(found, [(10.0, 0.4), (5.0, 0.8), (5.0, 0.4), (10.0, 0.8)]);
 }

@@ -149,7 +149,7 @@ pub struct TerrainParams {
     /// more octaves for the same detail.
     #[reflect(@knob(1.5..=4.0).source(EBERT).only("generator=perlin|simplex|fbm|ridged|billow|valley|plateau|flood-plain"))]
     pub lacunarity: f32,
-    /// Hurst exponent: a bump of half the width has 2 to the power of minus this as much height. Low is rugged, high is smooth.
+    /// Hurst exponent H: a bump that is half as wide is 2 to the power of −H times as high. Low is rugged, high is smooth.
     #[reflect(@knob(0.2..=1.5).symbol("H").source(EBERT).only("generator=fbm|ridged|billow|diamond-square|valley|plateau|flood-plain"))]
     pub hurst: f32,
     /// Number of faults. Few leave straight cliffs between level blocks, many pile up to mountains.

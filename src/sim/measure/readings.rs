@@ -56,7 +56,8 @@ impl Measures {
             row(
                 "against_inverted",
                 "Against land upside down",
-                "Depressions of the land over those of the same land turned upside down: rivers drain hollows, nothing drains hills.",
+                "Depressions of the land, divided by those of the same land upside down: rivers drain hollows, but nothing drains \
+                    upturned hills.",
                 Some(self.against_inverted),
                 Some((0.0, 0.25)),
             ),
@@ -84,7 +85,7 @@ impl Measures {
             row(
                 "roughness",
                 "Roughness",
-                "Bends against slopes between neighbours: 0 is smooth, 1.7 is noise.",
+                "How much the slope changes from cell to cell, divided by the slope: 0 is smooth, 1.7 is noise.",
                 Some(self.roughness),
                 Some((0.3, 1.0)),
             ),

@@ -66,17 +66,17 @@ pub struct RiverParams {
     /// What they follow: the slope of the land, or the water of the droplets, which swing, divide and build deltas.
     #[reflect(@choice().source("ours").main())]
     pub course: Course,
-    /// Water of so many cells makes a river. Low draws every gully, high the large rivers alone.
+    /// Number of cells whose water makes a river. Low draws every gully; high draws only the large rivers.
     #[reflect(@knob(1.0..=50_000.0).unit("cells").symbol("A").source("ours").log().main().grows())]
     pub from_cells: f32,
     /// Water that runs off when the rivers fill their beds. High makes them wide and deep.
     #[reflect(@knob(0.01..=100.0).unit("mm/h").symbol("q").source("ours").log().main())]
     pub runoff: f32,
-    /// Width of a river of one cubic metre a second; others are wider by the root of their discharge. Sand has high values,
+    /// Width of a river of one cubic metre a second; the width grows with the square root of the discharge. Sand has high values,
     /// clay and rock low ones.
     #[reflect(@knob(0.5..=30.0).unit("m").symbol("a").source(LEOPOLD).log().main())]
     pub width: f32,
-    /// Depth of a river of one cubic metre a second; others are deeper by the power 0.4 of their discharge.
+    /// Depth of a river of one cubic metre a second; the depth grows with the discharge to the power 0.4.
     #[reflect(@knob(0.02..=3.0).unit("m").symbol("b").source(LEOPOLD).log().main())]
     pub depth: f32,
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     model::origin::Options,
     params::Value,
-    runtime::{self, EditCommand, FrameBudget, RunCommand, Transport},
+    runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, RunCommand, Transport},
     sim::terrain::Terrain,
 };
 
@@ -308,4 +308,72 @@ fn shift_smooths_ctrl_does_the_opposite_and_a_ramp_joins_two_places() {
     assert_eq!(drawn, Some(ends[0]));
     touch(&mut app, &[Touch::Release]);
     assert!(away(&app) < 0.2 * before, "{} of {before}", away(&app));
+}
+
+#[test]
+fn a_pen_that_presses_half_does_half_and_the_pressure_may_change_on_the_way() {
+    let rise = |touches: &[Touch]| {
+        let mut app = app();
+        touch(&mut app, touches);
+        added(&app)
+    };
+    let (keys, places) = (Held::default(), [[0.3, 0.4], [0.6, 0.5]]);
+    let press = |pressure: f32| [Touch::Pressure(pressure), Touch::Press(places[0], keys), Touch::Move(places[1])];
+    let full = rise(&[&press(1.0)[..], &[Touch::Release]].concat());
+    let half = rise(&[&press(0.5)[..], &[Touch::Release]].concat());
+    assert!((half / full - 0.5).abs() < 0.02, "{half} of {full}");
+    let [weak, begins, moves] = press(0.2);
+    let middle = Touch::Move([0.45, 0.45]);
+    let rising = rise(&[weak, begins, middle, Touch::Pressure(0.8), moves, Touch::Release]);
+    assert!((rising / full - 0.5).abs() < 0.1, "{rising} of {full}");
+}
+
+#[test]
+fn the_mark_of_a_clone_goes_with_the_stroke_and_comes_back() {
+    let mut app = app();
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Clone);
+    let source = |app: &App| app.world().resource::<BrushCursor>().0.and_then(|ring| ring.source);
+    let (keys, ctrl) = (Held::default(), Held { ctrl: true, ..Held::default() });
+    touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
+    assert_eq!(source(&app), None);
+    touch(&mut app, &[Touch::Press([0.25, 0.25], ctrl), Touch::Release, Touch::Press([0.5, 0.5], keys)]);
+    assert_eq!(source(&app), Some([0.25, 0.25]));
+    touch(&mut app, &[Touch::Move([0.625, 0.75])]);
+    assert_eq!(source(&app), Some([0.375, 0.5]));
+    touch(&mut app, &[Touch::Release, Touch::Hover(Some([0.75, 0.75]), keys)]);
+    assert_eq!(source(&app), Some([0.25, 0.25]));
+    app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Raise);
+    touch(&mut app, &[Touch::Hover(Some([0.75, 0.75]), keys)]);
+    assert_eq!(source(&app), None);
+}
+
+#[test]
+fn a_project_holds_the_stroke_that_was_taken_back() {
+    let mut app = app();
+    stroke(&mut app);
+    let first = terrain(&app);
+    ask(&mut app, EditCommand::Undo);
+    touch(&mut app, &[Touch::Press([0.7, 0.7], Held::default()), Touch::Rest(0.5), Touch::Release]);
+    let second = terrain(&app);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("hill.thalweg");
+    let finish = |app: &mut App| {
+        while app.world().resource::<Jobs>().count() > 0 {
+            app.update();
+        }
+        app.update();
+    };
+    ask(&mut app, FileCommand::SaveProject(path.clone()));
+    finish(&mut app);
+    assert!(terrain(&app) == second && steps(&app) == 1, "saving changed the work");
+    let mut other = self::app();
+    ask(&mut other, FileCommand::Open(path.display().to_string(), Options::default()));
+    finish(&mut other);
+    assert!(terrain(&other) == second);
+    let places: Vec<u64> = other.world().resource::<History>().marks().iter().map(|mark| mark.id).collect();
+    let found = places.into_iter().any(|id| {
+        ask(&mut other, RunCommand::GoTo(id));
+        terrain(&other) == first
+    });
+    assert!(found, "the first stroke is gone");
 }

@@ -72,8 +72,8 @@ const INFO: Info = Info {
         },
         Stage {
             name: "run",
-            about: "They run downhill, dig and drop, until each has ended; what they still carry settles, and while water flows \
-                theirs joins it.",
+            about: "Droplets run downhill, dig and lay sediment down until each has ended. What they still carry settles. While \
+                Water is on, their water joins it.",
         },
     ],
     guards: &[
@@ -84,11 +84,13 @@ const INFO: Info = Info {
         },
         Guard {
             name: "digging",
-            about: "Steps that dug less than the law says: a part of the droplet's own fall at most; as published, all of it at most.",
+            about: "Steps that dug less than the law says: a step may dig no more than a part of the height that the droplet \
+                falls; as published, no more than all of it.",
         },
         Guard {
             name: "laying",
-            about: "Steps that laid down less than the law says: the rise ahead or the step behind at most.",
+            about: "Steps that laid down less than the law says: a step may lay down no more than the rise ahead or the step \
+                behind.",
         },
         Guard {
             name: "banks",

@@ -40,7 +40,7 @@ pub struct Params {
     /// window pauses once.
     #[reflect(@knob(1000.0..=1_000_000_000.0).unit("droplets").source(D1).log().grows())]
     pub total: u32,
-    /// Whether droplets rise at springs too: of a tick's droplets the share that the springs have in the water.
+    /// Whether droplets rise at springs too. The springs' share of a tick's droplets is their share of all the water.
     #[reflect(@choice().source("ours").only("mode=default"))]
     pub springs: bool,
     /// Sediment that springs bring, as a share of what the streams that leave them can carry down the land as it was at the start. With
@@ -100,8 +100,8 @@ pub struct Params {
     /// Land whose rain must come together before it draws droplets along half as much as a great river does.
     #[reflect(@knob(100.0..=10_000_000.0).unit("m²").source("ours; channel heads as in Montgomery & Dietrich 1988").log().only("mode=default law=streams"))]
     pub headwater: f32,
-    /// How far the maps of the streams follow the droplets of a tick, as a share. More or fewer droplets than one for 65 cells make it
-    /// more or less, but for the published mode. High makes streams shift quickly.
+    /// How far the maps of the streams follow the droplets of a tick, as a share. The value is for one droplet per 65 cells: more
+    /// droplets make it more, fewer make it less, except in the published mode. High makes streams shift quickly.
     #[reflect(@knob(0.001..=1.0).symbol("λ").source(H1).log().only("law=streams"))]
     pub renewal: f32,
     /// Steps after which a droplet ends.

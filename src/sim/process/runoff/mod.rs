@@ -66,10 +66,10 @@ pub struct Params {
     /// Sediment that a metre of flowing water can carry. High digs deep; at 0 nothing is dug.
     #[reflect(@knob(0.0..=2.0).symbol("Kc").source(G1).main())]
     pub capacity: f32,
-    /// Share of what is too much that settles in a tick. High drops it at once.
+    /// Share of the excess sediment that settles in a tick. High drops it at once.
     #[reflect(@knob(0.0..=1.0).symbol("Kd").source(G1).main())]
     pub deposition: f32,
-    /// Share of what is lacking that is dug in a tick. High digs where the water speeds up.
+    /// Share of the missing load that is dug in a tick. High digs where the water speeds up.
     #[reflect(@knob(0.0..=1.0).symbol("Ks").source(G1).main())]
     pub dissolution: f32,
 }

@@ -55,12 +55,12 @@ pub struct Params {
     /// Slope at which the softest rock stands; in the improved mode none is less steep than its own sand. High keeps all cliffs.
     #[reflect(@knob(0.0..=1.0).symbol("Ki").source(TALUS).main())]
     pub talus_bias: f32,
-    /// Whether its time is set apart from that of the water. If it is not, a tick covers as much time as the water does, while that
+    /// Whether slumping has its own time per tick. If not, a tick of slumping covers the same time as a tick of Water, while Water
     /// is on.
     #[reflect(@choice().source("ours"))]
     pub own_time: bool,
-    /// Time that a tick covers without water, or if it is set apart. The improved mode covers so much on land 256 m wide, and as much
-    /// more as the land is wider.
+    /// Time that a tick covers if Water is off or Own time is on. In the improved mode the value is for land 256 m wide; on wider
+    /// land a tick covers more time, in proportion.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
 }
@@ -100,7 +100,7 @@ const INFO: Info = Info {
     }],
     guards: &[Guard {
         name: "rate",
-        about: "Ticks that cover more time than it takes until all is down that is too steep: no more falls in a tick.",
+        about: "Ticks that are longer than the time in which all that is too steep comes down: no more than that falls in a tick.",
     }],
     silent: &[("own_time", "")],
     partly_masked: &[],

@@ -48,7 +48,8 @@ const INFO: Info = Info {
         Stage { name: "rain", about: "Springs give and drains take; the time step is chosen." },
         Stage {
             name: "flow",
-            about: "The slope of the surface, rain included, and their own momentum drive fluxes from cell to cell: arrows show them.",
+            about: "Water flows from cell to cell, driven by the slope of its surface, with the rain on it, and by its own \
+                momentum: the flow arrows show it.",
         },
         Stage {
             name: "erosion",
@@ -66,7 +67,7 @@ const INFO: Info = Info {
         },
         Guard {
             name: "outflow",
-            about: "Cells that gave less water than their surface drives, because no more is there.",
+            about: "Cells that gave less water than the slope of their surface asks for, because they held no more.",
         },
         Guard {
             name: "digging",

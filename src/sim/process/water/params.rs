@@ -25,8 +25,8 @@ pub struct Params {
     /// Improved, with known faults mended and no mass lost, or as the paper prints it, faults included.
     #[reflect(@choice().source("Jákó & Tóth 2011"))]
     pub mode: Mode,
-    /// Time that a tick covers. The improved mode covers so much on land 256 m wide, and as much more as the land is wider, however
-    /// many cells it has. Long ticks take several steps; at 0 the water stands still.
+    /// Time that a tick covers. In the improved mode the value is for land 256 m wide; on wider land a tick covers more time, in
+    /// proportion, however many cells there are. Long ticks take several steps; at 0 the water stands still.
     #[reflect(@knob(0.0..=0.05).unit("s").symbol("Δt").source(P1))]
     pub dt: f32,
     /// Water that falls on every cell. Much floods the map; little leaves only the springs.
@@ -61,7 +61,7 @@ pub struct Params {
     /// Depth from which on water leaves its bed alone. Small keeps lake floors smooth; at 0 nothing is eroded.
     #[reflect(@knob(0.0..=40.0).unit("m").symbol("Kdmax").source(P1).only("depth_limit=true"))]
     pub max_erosion_depth: f32,
-    /// Whether that depth counts. Without it rivers dig as deep as they can.
+    /// Whether water deeper than the max erosion depth leaves its bed alone. Without it rivers dig as deep as they can.
     #[reflect(@choice().source("Jákó & Tóth 2011, eq. 10 and figure 9"))]
     pub depth_limit: bool,
     /// Smallest tilt, as a sine, with which flat ground counts, as published. The improved mode goes by the slope down which the flow

@@ -69,7 +69,8 @@ const INFO: Info = Info {
         },
         Stage {
             name: "air",
-            about: "How the ground turns the wind and makes it stronger and weaker, if it has changed enough since that was found.",
+            about: "Finds how the ground turns the wind and makes it stronger and weaker, if the ground has changed enough since \
+                the last time.",
         },
         Stage { name: "blow", about: "The wind lifts sand where it can carry more and drops it in the lee." },
         Stage { name: "slide", about: "What it left too steep slides down." },
@@ -77,7 +78,7 @@ const INFO: Info = Info {
     guards: &[
         Guard {
             name: "sharing",
-            about: "Cells with less sand than the grains of a wave would have taken: they shared what there was.",
+            about: "Cells with less sand than the grains that run together would have taken: the grains shared what there was.",
         },
         Guard {
             name: "slow ticks",

@@ -8,7 +8,7 @@ use crate::{
 };
 
 const W1: &str = "McDonald 2020, simple wind erosion";
-const W2: &str = "its successor of 2023";
+const W2: &str = "McDonald 2023, successor of simple wind erosion";
 const OURS: &str = "ours";
 
 /// How grains move and what they can carry.
@@ -43,7 +43,7 @@ pub struct Params {
     /// Where the wind blows to: 0° to the right of the map, 90° to its lower edge.
     #[reflect(@knob(0.0..=360.0).unit("°").source(W1).main().reads(Reading::Wind))]
     pub direction: f32,
-    /// How strong it blows. Strong wind carries more and moves dunes faster; at 0 nothing moves.
+    /// How strongly the wind blows. Strong wind carries more and moves dunes faster; at 0 nothing moves.
     #[reflect(@knob(0.0..=6.0).unit("cells/time").symbol("v").source(W1).main())]
     pub strength: f32,
     /// How much its strength changes from tick to tick, as a share. Gusts make dunes less regular.
@@ -62,8 +62,8 @@ pub struct Params {
     /// How far the wind turns in a thousand ticks. Winds that come from several sides in turn heap sand into stars.
     #[reflect(@knob(-3600.0..=3600.0).unit("°").source(OURS).only("mode=default"))]
     pub turning: f32,
-    /// From how many sides a wind that turns comes, one after the other. A heap gets an arm for each of three or more. At 0 it turns
-    /// evenly, which wears heaps down.
+    /// Number of directions that a turning wind comes from, one after the other. With three or more, a heap gets an arm for each.
+    /// At 0 the wind turns evenly, which wears heaps down.
     #[reflect(@knob(0.0..=12.0).unit("sides").source("Zhang et al. 2012; ours").only("mode=default"))]
     pub sides: u32,
     /// Grains that are driven over the map in one tick. More is faster change per tick and longer ticks.
@@ -75,10 +75,10 @@ pub struct Params {
     /// Whether the sand that leaves over an open border comes in on the other side. Off, the map is blown bare.
     #[reflect(@choice().source(OURS).only("mode=default"))]
     pub refeed: bool,
-    /// How many streaks show the eye where the sand flies.
+    /// Number of streaks drawn to show where the sand flies.
     #[reflect(@knob(0.0..=500.0).unit("streaks").source(OURS))]
     pub tracks: u32,
-    /// How fast the map of the wind's ways follows the last tick. Low remembers long.
+    /// How fast the map of the wind's paths follows the last tick. Low keeps old paths for longer.
     #[reflect(@knob(0.001..=1.0).unit("1/tick").source(W1).log())]
     pub path_rate: f32,
     /// How fast carried sand wears bare rock. High makes sand from rock and rounds off what stands in the wind.
@@ -87,8 +87,8 @@ pub struct Params {
     /// Time step. Large makes grains jump over cells.
     #[reflect(@knob(0.01..=1.0).symbol("Δt").source(W1).log().only("law=2020"))]
     pub dt: f32,
-    /// How much sand a blow beats loose, and how fast flying sand falls. High moves more sand; low leaves the
-    /// slopes to slumping.
+    /// How much sand a grain knocks loose when it hits the ground, and how fast flying sand falls. High moves more sand; low leaves
+    /// the slopes to slumping.
     #[reflect(@knob(0.0..=0.05).symbol("ks").source(W1).only("law=2020"))]
     pub suspension: f32,
     /// Fall of a flying grain. High keeps grains on the ground; low lets them leap over valleys.
@@ -114,12 +114,12 @@ pub struct Params {
     /// How far upwind of a crest the wind is strongest. That is what makes heaps grow: at 0 they spread.
     #[reflect(@knob(0.0..=2.0).symbol("B").source("Jackson & Hunt 1975; Kroy et al. 2002").only("law=boundary-layer mode=default"))]
     pub lead: f32,
-    /// Shear close to the ground below which no sand moves, as a share of that of a wind of 2 over a plain. High keeps sand on
-    /// plains, so that the wind moves it on crests alone.
+    /// Shear (drag of the wind on the ground) below which no sand moves, as a share of the shear of a wind of strength 2 over a
+    /// plain. High keeps sand on plains, so that the wind moves it on crests alone.
     #[reflect(@knob(0.0..=0.95).symbol("τt").source("Bagnold 1941").only("law=boundary-layer mode=default"))]
     pub threshold: f32,
-    /// Simulated time in which wet sand dries to a third. Water that stood on it or rain binds its grains as long: only a stronger
-    /// wind moves them. Where the wind blows alone, a tick stands for hours.
+    /// Simulated time in which wet sand dries to a third. Until then, water that stood on it or rain binds its grains, and only a
+    /// stronger wind moves them. With Wind alone, a tick stands for hours.
     #[reflect(@knob(1.0..=100_000.0).unit("s").source("Fécan et al. 1999; ours").log().only("law=boundary-layer mode=default"))]
     pub drying: f32,
     /// How uneven the wind is from place to place. That is where the first dunes of flat sand come from. As published, eddies

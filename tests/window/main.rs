@@ -47,6 +47,8 @@ use thalweg::{
     view::{camera::Viewpoint, picture::rgb},
 };
 
+mod keyboard;
+
 fn sessions(scene: &str, side: usize) -> Vec<Session> {
     scene::open(scene, &Options { size: Some((side, side)), ..Options::default() }).expect("it is built in")
 }

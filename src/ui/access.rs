@@ -1,0 +1,301 @@
+//! What the keyboard and screen readers need of all panels alike: where the focus is, that it does not get lost, and names that can be
+//! read aloud.
+
+use std::collections::HashMap;
+
+use bevy::{a11y::ActionRequest, prelude::*};
+use bevy_egui::{
+    EguiInputSet, EguiPreUpdateSet, PrimaryEguiContext,
+    egui::{
+        self, FullOutput, Id, Key, Response, StrokeKind, WidgetInfo, WidgetText, WidgetType,
+        accesskit::{Node, NodeId, Role},
+    },
+    input::EguiInputEvent,
+};
+
+use super::style;
+
+/// Letters of fonts of icons.
+const ICONS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
+/// Signs that say nothing when they are read aloud.
+const SIGNS: [char; 2] = ['⏵', '⏷'];
+
+pub(super) fn plugin(app: &mut App) {
+    // Without a window nothing else brings it.
+    app.add_message::<ActionRequest>()
+        .add_systems(PreUpdate, pass_on.in_set(EguiPreUpdateSet::ProcessInput).in_set(EguiInputSet::ReadBevyMessages));
+}
+
+/// What a screen reader asks for goes to the panels.
+fn pass_on(
+    mut requests: MessageReader<ActionRequest>,
+    contexts: Query<Entity, With<PrimaryEguiContext>>,
+    mut events: MessageWriter<EguiInputEvent>,
+) {
+    for request in requests.read() {
+        for context in &contexts {
+            let event = egui::Event::AccessKitActionRequest(request.0.clone());
+            events.write(EguiInputEvent { context, event });
+        }
+    }
+}
+
+/// Mends the names that are read aloud: takes signs out, and gives a number beside a slider the name of that.
+struct Names;
+
+/// Mends all names that a context tells from now on.
+pub fn mend_names(context: &egui::Context) {
+    context.add_plugin(Names);
+}
+
+impl egui::Plugin for Names {
+    fn debug_name(&self) -> &'static str {
+        "names"
+    }
+
+    fn output_hook(&mut self, output: &mut FullOutput) {
+        let Some(update) = &mut output.platform_output.accesskit_update else { return };
+        name_numbers(&mut update.nodes);
+        for (_, node) in &mut update.nodes {
+            if let Some(name) = node.label().and_then(readable) {
+                node.set_label(name);
+            }
+            if let Some(value) = node.value().and_then(readable) {
+                node.set_value(value);
+            }
+        }
+    }
+}
+
+/// Gives numbers without a name that of the slider before them in the same row.
+fn name_numbers(nodes: &mut [(NodeId, Node)]) {
+    let places: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(place, (id, _))| (*id, place)).collect();
+    let mut named = Vec::new();
+    for (_, row) in &*nodes {
+        let mut slider = None;
+        for place in row.children().iter().filter_map(|child| places.get(child).copied()) {
+            let node = &nodes[place].1;
+            match node.role() {
+                Role::Slider => slider = Some(place),
+                Role::SpinButton if node.label().is_none() && node.labelled_by().is_empty() => {
+                    named.extend(slider.map(|slider| (place, slider)));
+                }
+                _ => {}
+            }
+        }
+    }
+    for (number, slider) in named {
+        let (label, by) = (nodes[slider].1.label().map(str::to_owned), nodes[slider].1.labelled_by().to_vec());
+        let node = &mut nodes[number].1;
+        match label {
+            Some(label) => node.set_label(label),
+            None => node.set_labelled_by(by),
+        }
+    }
+}
+
+/// A text without signs, if it has any.
+fn readable(text: &str) -> Option<String> {
+    let is_sign = |letter: char| ICONS.contains(&letter) || SIGNS.contains(&letter);
+    let read = || text.chars().filter(|letter| !is_sign(*letter)).collect::<String>();
+    text.contains(is_sign).then(|| read().split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Gives a widget a name that can be read aloud.
+pub(super) fn name(response: &Response, name: &str) {
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_label(name));
+}
+
+/// Says of a widget what its tooltip says.
+pub(super) fn describe(response: &Response, text: &str) {
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_description(text));
+}
+
+/// Lets a reader announce a text when it appears: at once if it is urgent.
+pub(super) fn announce(response: &Response, urgent: bool) {
+    let live = if urgent { egui::accesskit::Live::Assertive } else { egui::accesskit::Live::Polite };
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_live(live));
+}
+
+/// One of several things of which one is chosen.
+pub(super) fn choice(ui: &mut egui::Ui, chosen: bool, text: impl Into<WidgetText>) -> Response {
+    let text = text.into();
+    let name = text.text().to_owned();
+    let response = ui.selectable_label(chosen, text);
+    let enabled = ui.is_enabled();
+    response.widget_info(|| WidgetInfo::selected(WidgetType::SelectableLabel, enabled, chosen, &name));
+    response
+}
+
+/// One of a list that is open: when it is chosen, the list closes.
+pub(super) fn list_choice<T: PartialEq>(ui: &mut egui::Ui, now: &mut T, value: T, text: impl Into<WidgetText>) {
+    if choice(ui, *now == value, text).clicked() {
+        *now = value;
+        ui.close();
+    }
+}
+
+/// What of the last frame decides what a key does in this one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    /// What had the focus last.
+    focus: Option<Id>,
+    /// Whether Escape had something smaller to close than a dialog: a list, or a text.
+    smaller: bool,
+}
+
+/// At the beginning of a frame: Tab goes on from where the focus was, even if Enter or Escape has taken it away since.
+pub(super) fn begin(context: &egui::Context, before: Before) {
+    context.data_mut(|data| data.insert_temp(smaller_id(), before.smaller));
+    let lost =
+        context.memory(|memory| memory.focused().is_none()) && context.input(|input| input.key_pressed(Key::Tab));
+    if let Some(id) = before.focus.filter(|id| lost && context.read_response(*id).is_some()) {
+        context.memory_mut(|memory| memory.request_focus(id));
+    }
+}
+
+/// At the end of a frame: shows where the focus is.
+pub(super) fn end(context: &egui::Context, before: &mut Before) {
+    let focused = context.memory(|memory| memory.focused());
+    before.focus = focused.or(before.focus);
+    before.smaller = egui::Popup::is_any_open(context) || context.text_edit_focused();
+    if let Some(response) = focused.and_then(|id| context.read_response(id)) {
+        show_focus(context, &response);
+    }
+}
+
+fn show_focus(context: &egui::Context, response: &Response) {
+    let seen = response.interact_rect.expand(3.0);
+    let painter = context.layer_painter(response.layer_id).with_clip_rect(seen);
+    let place = response.rect.expand(1.0).intersect(seen.shrink(1.0));
+    painter.rect_stroke(place, 4.0, style::focus(context), StrokeKind::Inside);
+}
+
+fn smaller_id() -> Id {
+    Id::new("whether Escape has something smaller to close")
+}
+
+/// Whether Escape is pressed for a dialog, and not for a list or a text in it.
+pub(super) fn escapes(context: &egui::Context) -> bool {
+    let smaller = context.data(|data| data.get_temp(smaller_id())).unwrap_or(false);
+    !smaller && context.input(|input| input.key_pressed(Key::Escape))
+}
+
+/// Call it last in what scrolls: what gets the focus comes into sight.
+pub(super) fn follow_focus(ui: &egui::Ui) {
+    let (context, area) = (ui.ctx(), ui.id().with("focus"));
+    let focused = context.memory(|memory| memory.focused());
+    let known: Option<Id> = ui.data_mut(|data| {
+        let known = data.get_temp::<Option<Id>>(area).flatten();
+        data.insert_temp(area, focused);
+        known
+    });
+    let Some(response) = focused.filter(|_| known != focused).and_then(|id| context.read_response(id)) else { return };
+    if response.layer_id == ui.layer_id() && ui.min_rect().contains(response.rect.center()) {
+        ui.scroll_to_rect(response.rect, None);
+    }
+}
+
+/// Call it first in a dialog that wants an answer: it has the keyboard, which does not leave it.
+pub(super) fn hold_keys(ui: &egui::Ui) {
+    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
+    take_keys(ui);
+}
+
+/// Call it first in a window: when it opens, its first field has the keyboard.
+pub(super) fn take_keys(ui: &egui::Ui) {
+    // While its size is found, nothing in it can be used.
+    if !ui.is_enabled() {
+        return;
+    }
+    let (opened, now) = (ui.id().with("opened"), ui.ctx().cumulative_frame_nr());
+    let last: Option<u64> = ui.data_mut(|data| {
+        let last = data.get_temp(opened);
+        data.insert_temp(opened, now);
+        last
+    });
+    if last.is_none_or(|last| last + 1 < now) {
+        ui.memory_mut(|memory| {
+            if let Some(focused) = memory.focused() {
+                memory.surrender_focus(focused);
+            }
+            memory.move_focus(egui::FocusDirection::Next);
+        });
+    }
+}
+
+/// Points by which an arrow moves the place on the land; with Shift, one.
+const STEP: f32 = 8.0;
+
+/// The land in the view as something that can have the keyboard: arrows move a place on it, and Space presses there. Returns that place,
+/// and whether it is pressed.
+pub(super) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, bool)> {
+    let (id, place) = (root.id().with("land"), root.id().with("place on the land"));
+    let land = root.interact(view, id, egui::Sense::focusable_noninteractive());
+    land.widget_info(|| {
+        WidgetInfo::labeled(WidgetType::Other, true, "Land: arrows move a place on it, Space presses there")
+    });
+    if !land.has_focus() {
+        return None;
+    }
+    let arrows = egui::EventFilter { horizontal_arrows: true, vertical_arrows: true, ..Default::default() };
+    root.memory_mut(|memory| memory.set_focus_lock_filter(id, arrows));
+    let mut at: egui::Pos2 = root.data(|data| data.get_temp(place)).unwrap_or_else(|| view.center());
+    let pressed = root.input(|input| {
+        let step = if input.modifiers.shift { 1.0 } else { STEP };
+        let along = |more, less| input.num_presses(more) as f32 - input.num_presses(less) as f32;
+        if !input.modifiers.alt && !input.modifiers.command {
+            at += step * egui::vec2(along(Key::ArrowRight, Key::ArrowLeft), along(Key::ArrowDown, Key::ArrowUp));
+        }
+        input.key_down(Key::Space)
+    });
+    at = view.clamp(at);
+    root.data_mut(|data| data.insert_temp(place, at));
+    let painter = root.painter().with_clip_rect(view);
+    for (width, color) in [(4.0, style::SHADE), (1.5, egui::Color32::WHITE)] {
+        let stroke = egui::Stroke::new(width, color);
+        painter.line_segment([at - egui::vec2(9.0, 0.0), at + egui::vec2(9.0, 0.0)], stroke);
+        painter.line_segment([at - egui::vec2(0.0, 9.0), at + egui::vec2(0.0, 9.0)], stroke);
+    }
+    Some((at, pressed))
+}
+
+/// Whether the land is clicked, by the pointer or by the key.
+pub(super) fn clicks_land(root: &egui::Ui, view: egui::Rect) -> bool {
+    let focused = root.memory(|memory| memory.has_focus(root.id().with("land")));
+    root.input(|input| {
+        let pointer = &input.pointer;
+        let clicked = pointer.primary_clicked() && pointer.interact_pos().is_some_and(|place| view.contains(place));
+        clicked || focused && input.key_pressed(Key::Space)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_screen_reader_asks_for_reaches_the_panels() {
+        let mut app = App::new();
+        app.add_plugins(plugin).add_message::<EguiInputEvent>();
+        let context = app.world_mut().spawn(PrimaryEguiContext).id();
+        let request = egui::accesskit::ActionRequest {
+            action: egui::accesskit::Action::Click,
+            target_tree: egui::accesskit::TreeId::ROOT,
+            target_node: Id::new("play").accesskit_id(),
+            data: None,
+        };
+        app.world_mut().write_message(ActionRequest(request.clone()));
+        app.update();
+        let events: Vec<_> = app.world_mut().resource_mut::<Messages<EguiInputEvent>>().drain().collect();
+        let [event] = &events[..] else { panic!("{} events", events.len()) };
+        assert_eq!((event.context, &event.event), (context, &egui::Event::AccessKitActionRequest(request)));
+    }
+
+    #[test]
+    fn signs_are_not_read_aloud() {
+        assert_eq!(readable("\u{e3d0}  Play or pause").as_deref(), Some("Play or pause"));
+        assert_eq!(readable("Export ⏵").as_deref(), Some("Export"));
+        assert_eq!(readable("Droplets per tick"), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! What can be done without a mouse, and what a screen reader is told.
+
+use super::*;
+use thalweg::{
+    runtime::WindowCommand,
+    ui::{access, seek},
+};
+
+/// Everything that Tab can reach: names and places.
+fn reachable(harness: &Harness<'_>) -> Vec<(Role, String, egui::Rect)> {
+    let nodes = harness
+        .root()
+        .children_recursive()
+        .filter(|node| node.accesskit_node().data().supports_action(egui::accesskit::Action::Focus));
+    let told = |node: &egui_kittest::Node<'_>| {
+        let label = node.accesskit_node().label().unwrap_or_default();
+        (node.accesskit_node().role(), label, node.rect())
+    };
+    nodes.map(|node| told(&node)).collect()
+}
+
+#[test]
+fn everything_that_tab_reaches_has_a_name() {
+    let mut unnamed = Vec::new();
+    for scene in ["river-valley", "one-barchan"] {
+        let (shelf, asked) = (Shelf::of(scene), RefCell::default());
+        let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
+        access::mend_names(&harness.ctx);
+        harness.run_steps(3);
+        for title in ["Terrain", "Springs and drains", "Mask", "Overlays", "Water look", "History", "Ledger"] {
+            let column = column(&harness);
+            let there = harness.query_all_by_label(title).any(|node| column.contains_rect(node.rect()));
+            if there {
+                unfold(&mut harness, title, 4);
+            }
+        }
+        let all = reachable(&harness);
+        assert!(all.len() > 100, "{scene}: {} things", all.len());
+        unnamed.extend(all.into_iter().filter(|(_, name, _)| name.trim().is_empty()).map(|found| (scene, found)));
+    }
+    assert!(unnamed.is_empty(), "{unnamed:#?}");
+}
+
+#[test]
+fn a_dialog_has_the_keyboard_and_keeps_it() {
+    let mut document = Document::default();
+    document.asks = true;
+    let shelf = Shelf::of("round-hill").with(document);
+    let (windows, mut kept, asked) = (RefCell::new(Windows::default()), Kept::default(), RefCell::new(Vec::new()));
+    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(shelf.show(|state| {
+            let mut all = window_ui(ui, state, &mut kept).0;
+            all.extend(windows_ui(ui.ctx(), state, &mut windows.borrow_mut()));
+            all
+        }));
+    });
+    harness.run_steps(4);
+    let focused = |harness: &Harness<'_>| {
+        let node = harness.root().children_recursive().find(egui_kittest::Node::is_focused);
+        node.and_then(|node| node.accesskit_node().label())
+    };
+    assert_eq!(focused(&harness).as_deref(), Some("Save and quit"));
+    let mut seen = Vec::new();
+    for _ in 0..6 {
+        harness.key_press(Key::Tab);
+        harness.run_steps(2);
+        seen.push(focused(&harness).unwrap_or_default());
+    }
+    for name in ["Save and quit", "Quit without saving", "Cancel"] {
+        assert_eq!(seen.iter().filter(|seen| *seen == name).count(), 2, "{seen:?}");
+    }
+    harness.key_press(Key::Escape);
+    harness.run_steps(2);
+    assert_eq!(asked.take(), [FileCommand::Stay]);
+}
+
+#[test]
+fn what_gets_the_focus_in_a_long_column_comes_into_sight() {
+    let (shelf, asked) = (Shelf::of("river-valley"), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 500.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    let column = column(&harness);
+    let heading = |harness: &Harness<'_>| {
+        harness
+            .query_all_by_label("Statistics")
+            .find(|node| column.x_range().contains(node.rect().center().x))
+            .map(|node| node.rect())
+    };
+    assert!(heading(&harness).is_none_or(|rect| !column.contains_rect(rect)), "it is in sight from the first");
+    harness.query_all_by_label("Statistics").next().expect("it is drawn").focus();
+    harness.run_steps(12);
+    let rect = heading(&harness).expect("it is drawn");
+    assert!(column.expand(1.0).contains_rect(rect), "{rect:?} in {column:?}");
+}
+
+#[test]
+fn escape_closes_a_list_before_its_window_and_one_window_at_a_time() {
+    let shelf = Shelf::of("round-hill");
+    let windows = RefCell::new(Windows::default());
+    [Pane::Settings, Pane::Help].into_iter().for_each(|pane| windows.borrow_mut().toggle(pane));
+    let mut harness = Harness::builder().with_size([900.0, 700.0]).build_ui(|ui| {
+        shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut()));
+    });
+    harness.run_steps(3);
+    for left in [vec![Pane::Settings], vec![]] {
+        harness.key_press(Key::Escape);
+        harness.run_steps(3);
+        let open: Vec<Pane> =
+            [Pane::Settings, Pane::Help].into_iter().filter(|pane| windows.borrow().has(*pane)).collect();
+        assert_eq!(open, left);
+    }
+}
+
+#[test]
+fn the_palette_finds_a_parameter_which_is_shown_with_the_keyboard_on_it() {
+    let shelf = Shelf::of("river-valley");
+    let (asked, windows) = (RefCell::new(Vec::new()), RefCell::new(Windows::default()));
+    windows.borrow_mut().toggle(Pane::Palette);
+    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
+    });
+    harness.run_steps(3);
+    harness.event(egui::Event::Text("bank angle".to_owned()));
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::NONE, Key::Enter);
+    harness.run_steps(2);
+    let path = "droplets.bank_angle";
+    assert_eq!(asked.take(), [WindowCommand::Seek(path.to_owned())]);
+    let asked = RefCell::default();
+    let mut harness = Harness::builder().with_size([1280.0, 500.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    // Its process is off, and it is no main parameter.
+    assert!(harness.query_by_label("Bank angle").is_none());
+    seek::seek(&harness.ctx, path);
+    harness.run_steps(20);
+    let column = column(&harness);
+    let rect = harness.get_by_role_and_label(Role::Slider, "Bank angle").rect();
+    assert!(column.contains_rect(rect), "{rect:?} in {column:?}");
+    assert!(harness.get_by_role_and_label(Role::Slider, "Bank angle").is_focused());
+    // It glows for a while and is forgotten; what is folded stays folded.
+    harness.run_steps(200);
+    harness.key_press(Key::ArrowRight);
+    harness.run_steps(2);
+    let changed = |asked: &Command| matches!(asked, Command::Edit(EditCommand::Set(group, "bank_angle", _)) if group == "droplets");
+    assert!(asked.borrow().iter().any(changed), "{:?}", asked.borrow());
+}
+
+#[test]
+fn delete_resets_the_parameter_that_has_the_focus() {
+    let session = &sessions("river-valley", 32)[0];
+    let mut look = session.look.clone();
+    look.sun_elevation += 7.0;
+    let asked: RefCell<Vec<(&'static str, Value)>> = RefCell::default();
+    let mut harness = Harness::builder().with_size([420.0, 1600.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(group_ui(ui, ("look", &look), ("look", &session.look), false));
+    });
+    harness.run_steps(2);
+    let name = walk(("look", &look))
+        .into_iter()
+        .find(|parameter| parameter.name == "sun_elevation")
+        .expect("it is declared")
+        .title();
+    harness.get_by_role_and_label(Role::Slider, &name).focus();
+    harness.run_steps(2);
+    harness.key_press(Key::Delete);
+    harness.run_steps(2);
+    let fresh = Value::Number(session.look.sun_elevation.into());
+    assert!(asked.borrow().contains(&("sun_elevation", fresh)), "{:?}", asked.borrow());
+}
