@@ -124,7 +124,28 @@ pub(super) fn choice(ui: &mut egui::Ui, chosen: bool, text: impl Into<WidgetText
     let response = ui.selectable_label(chosen, text);
     let enabled = ui.is_enabled();
     response.widget_info(|| WidgetInfo::selected(WidgetType::SelectableLabel, enabled, chosen, &name));
+    if chosen && ui.data(|data| data.get_temp(list_id())) == Some(ui.ctx().cumulative_frame_nr()) {
+        response.request_focus();
+    }
     response
+}
+
+fn list_id() -> Id {
+    Id::new("when a list was opened by a key")
+}
+
+/// Call it first in a list or a menu: opened by a key, it has the keyboard until it is closed.
+pub(super) fn begin_list(ui: &egui::Ui) {
+    // While its size is found, what opened it keeps the keyboard.
+    if !ui.is_enabled() || ui.memory(|memory| memory.focused().is_none()) {
+        return;
+    }
+    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
+    arrows_stay(ui);
+    if take_keys(ui) {
+        let now = ui.ctx().cumulative_frame_nr();
+        ui.data_mut(|data| data.insert_temp(list_id(), now));
+    }
 }
 
 /// One of a list that is open: when it is chosen, the list closes.
@@ -137,15 +158,20 @@ pub(super) fn list_choice<T: PartialEq>(ui: &mut egui::Ui, now: &mut T, value: T
 
 /// What of the last frame decides what a key does in this one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Before {
-    /// What had the focus last.
+pub struct Before {
+    /// What had the focus last, and what had it before a list or a menu was opened.
     focus: Option<Id>,
+    below: Option<Id>,
+    /// Whether a list or a menu was open.
+    list: bool,
+    /// What gets the focus back from one that was closed, and for how many frames: in the first one it still belongs to the list.
+    back: Option<(Id, u8)>,
     /// Whether Escape had something smaller to close than a dialog: a list, or a text.
     smaller: bool,
 }
 
 /// At the beginning of a frame: Tab goes on from where the focus was, even if Enter or Escape has taken it away since.
-pub(super) fn begin(context: &egui::Context, before: Before) {
+pub fn begin(context: &egui::Context, before: Before) {
     context.data_mut(|data| data.insert_temp(smaller_id(), before.smaller));
     let lost =
         context.memory(|memory| memory.focused().is_none()) && context.input(|input| input.key_pressed(Key::Tab));
@@ -155,10 +181,22 @@ pub(super) fn begin(context: &egui::Context, before: Before) {
 }
 
 /// At the end of a frame: shows where the focus is.
-pub(super) fn end(context: &egui::Context, before: &mut Before) {
+pub fn end(context: &egui::Context, before: &mut Before) {
+    let list = egui::Popup::is_any_open(context);
+    if before.list && !list {
+        before.back = before.below.map(|below| (below, 2));
+    }
+    if let Some((id, frames)) = before.back.take() {
+        context.memory_mut(|memory| memory.request_focus(id));
+        before.back = (frames > 1).then_some((id, frames - 1));
+    }
     let focused = context.memory(|memory| memory.focused());
+    if !list {
+        before.below = focused;
+    }
     before.focus = focused.or(before.focus);
-    before.smaller = egui::Popup::is_any_open(context) || context.text_edit_focused();
+    before.list = list;
+    before.smaller = list || context.text_edit_focused();
     if let Some(response) = focused.and_then(|id| context.read_response(id)) {
         show_focus(context, &response);
     }
@@ -202,11 +240,29 @@ pub(super) fn hold_keys(ui: &egui::Ui) {
     take_keys(ui);
 }
 
-/// Call it first in a window: when it opens, its first field has the keyboard.
-pub(super) fn take_keys(ui: &egui::Ui) {
+/// Lets arrows up and down do what Tab does: by themselves they would go to what lies nearest, in whatever window.
+fn arrows_stay(ui: &egui::Ui) {
+    let arrows = egui::EventFilter { vertical_arrows: true, ..Default::default() };
+    let pressed = |key| ui.input(|input| input.key_pressed(key));
+    let direction = match (pressed(Key::ArrowUp), pressed(Key::ArrowDown)) {
+        (true, false) => Some(egui::FocusDirection::Previous),
+        (false, true) => Some(egui::FocusDirection::Next),
+        _ => None,
+    };
+    ui.memory_mut(|memory| {
+        let Some(focused) = memory.focused() else { return };
+        memory.set_focus_lock_filter(focused, arrows);
+        if let Some(direction) = direction {
+            memory.move_focus(direction);
+        }
+    });
+}
+
+/// Call it first in a window: when it opens, its first field has the keyboard. Whether it has just opened.
+pub(super) fn take_keys(ui: &egui::Ui) -> bool {
     // While its size is found, nothing in it can be used.
     if !ui.is_enabled() {
-        return;
+        return false;
     }
     let (opened, now) = (ui.id().with("opened"), ui.ctx().cumulative_frame_nr());
     let last: Option<u64> = ui.data_mut(|data| {
@@ -214,7 +270,8 @@ pub(super) fn take_keys(ui: &egui::Ui) {
         data.insert_temp(opened, now);
         last
     });
-    if last.is_none_or(|last| last + 1 < now) {
+    let opens = last.is_none_or(|last| last + 1 < now);
+    if opens {
         ui.memory_mut(|memory| {
             if let Some(focused) = memory.focused() {
                 memory.surrender_focus(focused);
@@ -222,6 +279,7 @@ pub(super) fn take_keys(ui: &egui::Ui) {
             memory.move_focus(egui::FocusDirection::Next);
         });
     }
+    opens
 }
 
 /// Points by which an arrow moves the place on the land; with Shift, one.

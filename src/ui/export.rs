@@ -136,6 +136,7 @@ impl ExportDialog {
                 .width(style::SIZES_WIDTH)
                 .selected_text(name(self.dimensions.size))
                 .show_ui(ui, |ui| {
+                    access::begin_list(ui);
                     for size in sizes {
                         access::list_choice(ui, &mut self.dimensions.size, size, name(size));
                     }

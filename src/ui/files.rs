@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     io::{
-        export, preset,
+        export,
+        preset::{self, Preset},
         project::{ENDING, is_project},
     },
     model::{origin::Options, session::Session},
@@ -208,6 +209,7 @@ fn import_ui(context: &egui::Context, import: &mut ImportDialog) -> Option<bool>
             egui::ComboBox::from_id_salt("role")
                 .selected_text(import.layer.import_title())
                 .show_ui(ui, |ui| {
+access::begin_list(ui);
                     for (layer, import_row) in Layer::imports().filter(|(_, import)| import.offered) {
                         access::list_choice(ui, &mut import.layer, layer, import_row.title);
                     }
@@ -284,7 +286,7 @@ fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
     PathBuf::from(format!("{}.{}", path.display(), endings[0]))
 }
 
-/// Files that are dropped on the window: one scene or heightmap is opened as its ending says.
+/// Files that are dropped on the window: one preset, project, scene or map is taken up, as its ending and what it holds say.
 pub(super) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     mut notices: ResMut<Notices>,
@@ -299,6 +301,9 @@ pub(super) fn take_dropped_files(
         [] => {}
         [path] if path.is_dir() => {
             notices.tell(Level::Error, format!("{}: it is a folder; drop a file that is in it.", path.display()));
+        }
+        [path] if Preset::load(path).is_ok() => {
+            commands.write(FileCommand::LoadPreset(path.clone()).into());
         }
         [path] if is_project(path) || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) => {
             commands.write(FileCommand::Open(path.display().to_string(), Options::default()).into());
@@ -335,9 +340,13 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_scene_is_opened_and_a_dropped_map_asked_about() {
+    fn a_dropped_scene_is_opened_a_preset_set_and_a_map_asked_about() {
         let scene = dropped(&[Path::new("/maps/mine.ron")]);
         assert_eq!(scene, (vec![FileCommand::Open("/maps/mine.ron".to_owned(), Options::default()).into()], vec![]));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let preset = folder.path().join("wind.ron");
+        std::fs::write(&preset, r#"(parameters: {"wind.strength": "2"})"#).expect("it is writable");
+        assert_eq!(dropped(&[&preset]), (vec![FileCommand::LoadPreset(preset.clone()).into()], vec![]));
         let map = dropped(&[Path::new("/maps/height.png")]);
         assert_eq!(map, (vec![WindowCommand::AskHow(Layer::Bedrock, "/maps/height.png".into()).into()], vec![]));
     }

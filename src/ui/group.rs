@@ -144,6 +144,7 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
                 .width(style::CHOICE_WIDTH)
                 .selected_text(choice_title(name))
                 .show_ui(ui, |ui| {
+                    access::begin_list(ui);
                     for choice in &parameter.choices {
                         access::list_choice(ui, name, choice.clone(), choice_title(choice));
                     }

@@ -104,6 +104,7 @@ impl LandDialog {
             let choice = egui::ComboBox::from_id_salt("palette").width(style::CHOICE_WIDTH);
             let text = |palette: Palette| choice_title(&format!("{palette:?}").to_lowercase());
             let shown = choice.selected_text(text(land.palette)).show_ui(ui, |ui| {
+                access::begin_list(ui);
                 for palette in Palette::ALL {
                     access::list_choice(ui, &mut land.palette, palette, text(palette));
                 }

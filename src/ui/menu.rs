@@ -65,6 +65,7 @@ fn scrolled_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     ui.set_max_height(height);
     egui::ScrollArea::vertical().show(ui, |ui| {
         ui.set_min_width(style::MENU_WIDTH);
+        access::begin_list(ui);
         contents(ui);
         access::follow_focus(ui);
     });

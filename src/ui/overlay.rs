@@ -26,6 +26,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         .width(style::WIDE_CHOICE_WIDTH)
         .selected_text(title(overlay.shown))
         .show_ui(ui, |ui| {
+            access::begin_list(ui);
             for quantity in std::iter::once(None).chain(Quantity::all().map(Some)) {
                 let about = quantity.map_or("The ground as it looks.", Quantity::about);
                 let label = access::choice(ui, overlay.shown == quantity, title(quantity));

@@ -77,5 +77,8 @@ pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> (V
         .max_size(most)
         .resizable(true)
         .show_inside(root, |ui| asked.extend(column_ui(ui, state, memory)));
+    if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {
+        access::name(&edge, "Width of the panels");
+    }
     (asked, root.available_rect_before_wrap())
 }

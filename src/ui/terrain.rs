@@ -41,6 +41,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
                 .width(style::SHORT_CHOICE_WIDTH)
                 .selected_text(format!("{side} cells"));
             let shown = sizes.show_ui(ui, |ui| {
+                access::begin_list(ui);
                 for size in SIZES {
                     if access::choice(ui, size == side, format!("{size} cells")).clicked() && size != side {
                         commands.push(RunCommand::SetSize(size).into());
