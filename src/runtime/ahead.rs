@@ -1,5 +1,5 @@
-//! Running ahead: a scene may be worth seeing from a later tick on. It runs up to that tick as fast as the machine can, and is shown on
-//! the way.
+//! Running ahead: a scene may be worth seeing from a later tick on. It runs up to that tick as fast as the machine can, and is
+//! shown on the way.
 
 use std::time::{Duration, Instant};
 

@@ -2,9 +2,10 @@
 
 use crate::settings::Units;
 
-/// A foot and a mile, in metres.
-const FOOT: f64 = 0.3048;
-const MILE: f64 = 5280.0 * FOOT;
+/// A foot, in metres.
+pub const FOOT: f64 = 0.3048;
+/// A mile, in metres.
+pub const MILE: f64 = 5280.0 * FOOT;
 /// An inch, in millimetres.
 const INCH: f64 = 25.4;
 /// An acre, in square metres.

@@ -258,11 +258,17 @@ pub fn smoothed(before: f64, now: f64) -> f64 {
     if before == 0.0 { now } else { 0.9 * before + 0.1 * now }
 }
 
-/// Whether the pointer is over the view and not over a panel, as the panels last saw it.
+/// Where the pointer is, as the panels last saw it.
 #[derive(Resource, Clone, Copy, Debug)]
-pub struct PointerOverView(pub bool);
+pub struct PointerOverView {
+    /// Over the view and not over a panel or a window.
+    pub view: bool,
+    /// And not over a mark on it: what it does is done on the land.
+    pub land: bool,
+}
 
-/// Where the keys point on the view, in pixels of the screen, and whether they press there; nothing while they belong to something else.
+/// Where the keys point on the view, in pixels of the screen, and whether they press there; nothing while they belong to something
+/// else.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct KeyPointer(pub Option<(Vec2, bool)>);
 
@@ -328,7 +334,7 @@ pub fn plugin(app: &mut App) {
         .insert_resource(Deadline(Instant::now()))
         .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
-        .insert_resource(PointerOverView(true))
+        .insert_resource(PointerOverView { view: true, land: true })
         .init_resource::<KeyPointer>()
         .init_resource::<FreeView>()
         .init_resource::<Pointed>()

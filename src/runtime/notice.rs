@@ -27,7 +27,7 @@ impl Level {
     pub fn title(self) -> &'static str {
         match self {
             Self::Working => "At work",
-            Self::Info => "Done",
+            Self::Info => "Note",
             Self::Warning => "Warning",
             Self::Error => "Error",
             Self::Question => "Question",

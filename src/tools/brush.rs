@@ -226,6 +226,11 @@ impl Strokes {
 
     /// Notes what a touch asks for, and lets the ring follow it.
     fn feel(&mut self, touch: Touch, sculpted: &mut Sculpted) {
+        if let Touch::Pressure(pressure) = touch {
+            self.pressure = Some(pressure);
+            self.go_on(StrokeStep::Press(pressure));
+            return;
+        }
         let Some(held) = sculpted.brushes.held else { return };
         let ring = match touch {
             Touch::Hover(place, keys) => {
@@ -257,11 +262,7 @@ impl Strokes {
                     BrushRing { place, source: ring.source.map(source), ..ring }
                 })
             }
-            Touch::Pressure(pressure) => {
-                self.pressure = Some(pressure);
-                self.go_on(StrokeStep::Press(pressure));
-                sculpted.cursor.0
-            }
+            Touch::Pressure(_) => sculpted.cursor.0,
             Touch::Rest(seconds) => {
                 self.go_on(StrokeStep::Rest(seconds));
                 sculpted.cursor.0

@@ -1,5 +1,5 @@
-//! What the keyboard and screen readers need of all panels alike: where the focus is, that it does not get lost, and names that can be
-//! read aloud.
+//! What the keyboard and screen readers need of all panels alike: where the focus is, that it does not get lost, and names that can
+//! be read aloud.
 
 use std::collections::HashMap;
 
@@ -124,7 +124,7 @@ pub(super) fn choice(ui: &mut egui::Ui, chosen: bool, text: impl Into<WidgetText
     let response = ui.selectable_label(chosen, text);
     let enabled = ui.is_enabled();
     response.widget_info(|| WidgetInfo::selected(WidgetType::SelectableLabel, enabled, chosen, &name));
-    if chosen && ui.data(|data| data.get_temp(list_id())) == Some(ui.ctx().cumulative_frame_nr()) {
+    if chosen && ui.data(|data| data.get_temp(list_id())) == Some((ui.ctx().cumulative_frame_nr(), ui.layer_id())) {
         response.request_focus();
     }
     response
@@ -142,9 +142,10 @@ pub(super) fn begin_list(ui: &egui::Ui) {
     }
     ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
     arrows_stay(ui);
-    if take_keys(ui) {
-        let now = ui.ctx().cumulative_frame_nr();
-        ui.data_mut(|data| data.insert_temp(list_id(), now));
+    if opens(ui, 0) {
+        to_first(ui);
+        let here = (ui.ctx().cumulative_frame_nr(), ui.layer_id());
+        ui.data_mut(|data| data.insert_temp(list_id(), here));
     }
 }
 
@@ -173,6 +174,11 @@ pub struct Before {
 /// At the beginning of a frame: Tab goes on from where the focus was, even if Enter or Escape has taken it away since.
 pub fn begin(context: &egui::Context, before: Before) {
     context.data_mut(|data| data.insert_temp(smaller_id(), before.smaller));
+    // A number that is being typed is taken when its field loses the keyboard before it is drawn.
+    let wished = context.data_mut(|data| data.remove_temp::<bool>(wish_id())).unwrap_or_default();
+    if let Some(id) = context.memory(|memory| memory.focused()).filter(|_| wished) {
+        context.memory_mut(|memory| memory.surrender_focus(id));
+    }
     let lost =
         context.memory(|memory| memory.focused().is_none()) && context.input(|input| input.key_pressed(Key::Tab));
     if let Some(id) = before.focus.filter(|id| lost && context.read_response(*id).is_some()) {
@@ -187,7 +193,11 @@ pub fn end(context: &egui::Context, before: &mut Before) {
         before.back = before.below.map(|below| (below, 2));
     }
     if let Some((id, frames)) = before.back.take() {
-        context.memory_mut(|memory| memory.request_focus(id));
+        let now = context.memory(|memory| memory.focused());
+        // What the list opened may have it already.
+        if frames > 1 || now.is_none_or(|now| context.read_response(now).is_none()) {
+            context.memory_mut(|memory| memory.request_focus(id));
+        }
         before.back = (frames > 1).then_some((id, frames - 1));
     }
     let focused = context.memory(|memory| memory.focused());
@@ -209,11 +219,21 @@ fn show_focus(context: &egui::Context, response: &Response) {
     painter.rect_stroke(place, 4.0, style::focus(context), StrokeKind::Inside);
 }
 
+fn wish_id() -> Id {
+    Id::new("whether a window that opens wants the keyboard")
+}
+
 fn smaller_id() -> Id {
     Id::new("whether Escape has something smaller to close")
 }
 
-/// Whether Escape is pressed for a dialog, and not for a list or a text in it.
+/// Whether Escape is pressed for a dialog, and not for a list or a text in it, nor for a dialog above it.
+pub(super) fn escapes_from(ui: &egui::Ui) -> bool {
+    let top = ui.memory(egui::Memory::top_modal_layer);
+    escapes(ui.ctx()) && top.is_none_or(|top| top == ui.layer_id())
+}
+
+/// Whether Escape is pressed, and not for a list or a text.
 pub(super) fn escapes(context: &egui::Context) -> bool {
     let smaller = context.data(|data| data.get_temp(smaller_id())).unwrap_or(false);
     !smaller && context.input(|input| input.key_pressed(Key::Escape))
@@ -258,40 +278,58 @@ fn arrows_stay(ui: &egui::Ui) {
     });
 }
 
-/// Call it first in a window: when it opens, its first field has the keyboard. Whether it has just opened.
-pub(super) fn take_keys(ui: &egui::Ui) -> bool {
+/// The same, for a dialog that chooses itself what has the keyboard first. Whether it has just opened.
+pub(super) fn hold(ui: &egui::Ui) -> bool {
+    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
+    opens(ui, 0)
+}
+
+/// Call it first in a window: when it opens, its first field has the keyboard.
+pub(super) fn take_keys(ui: &egui::Ui) {
+    if opens(ui, 0) {
+        ui.data_mut(|data| data.insert_temp(wish_id(), true));
+        ui.ctx().request_repaint();
+    } else if opens(ui, 1) {
+        to_first(ui);
+    }
+}
+
+/// Gives the keyboard to the first field that is drawn from now on.
+fn to_first(ui: &egui::Ui) {
+    ui.memory_mut(|memory| {
+        if let Some(focused) = memory.focused() {
+            memory.surrender_focus(focused);
+        }
+        memory.move_focus(egui::FocusDirection::Next);
+    });
+}
+
+/// Whether a window was first drawn so many frames ago.
+fn opens(ui: &egui::Ui, frames: u64) -> bool {
     // While its size is found, nothing in it can be used.
     if !ui.is_enabled() {
         return false;
     }
-    let (opened, now) = (ui.id().with("opened"), ui.ctx().cumulative_frame_nr());
-    let last: Option<u64> = ui.data_mut(|data| {
-        let last = data.get_temp(opened);
-        data.insert_temp(opened, now);
-        last
+    let (drawn, now) = (ui.id().with("drawn"), ui.ctx().cumulative_frame_nr());
+    let first = ui.data_mut(|data| {
+        let known: Option<(u64, u64)> = data.get_temp(drawn);
+        let first = known.filter(|(_, last)| last + 1 >= now).map_or(now, |(first, _)| first);
+        data.insert_temp(drawn, (first, now));
+        first
     });
-    let opens = last.is_none_or(|last| last + 1 < now);
-    if opens {
-        ui.memory_mut(|memory| {
-            if let Some(focused) = memory.focused() {
-                memory.surrender_focus(focused);
-            }
-            memory.move_focus(egui::FocusDirection::Next);
-        });
-    }
-    opens
+    now - first == frames
 }
 
 /// Points by which an arrow moves the place on the land; with Shift, one.
 const STEP: f32 = 8.0;
 
-/// The land in the view as something that can have the keyboard: arrows move a place on it, and Space presses there. Returns that place,
-/// and whether it is pressed.
+/// The land in the view as something that can have the keyboard: arrows move a place on it, and Space presses there. Returns that
+/// place, and whether it is pressed.
 pub(super) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, bool)> {
     let (id, place) = (root.id().with("land"), root.id().with("place on the land"));
     let land = root.interact(view, id, egui::Sense::focusable_noninteractive());
     land.widget_info(|| {
-        WidgetInfo::labeled(WidgetType::Other, true, "Land: arrows move a place on it, Space presses there")
+        WidgetInfo::labeled(WidgetType::Other, true, "Land: the arrow keys move a marker, Space clicks at it")
     });
     if !land.has_focus() {
         return None;

@@ -12,7 +12,7 @@ use bevy_egui::egui::{self, Align2};
 use egui_file_dialog::{DialogState, FileDialog};
 use rfd::AsyncFileDialog;
 
-use super::style;
+use super::{access, style};
 
 /// How long nothing is said of a dialog of the system: it takes a moment to open.
 const MOMENT: Duration = Duration::from_millis(800);
@@ -104,10 +104,11 @@ impl Chooser {
 
 /// Says that a dialog of the system is open, which may lie behind the window. Returns whether ours is wanted instead.
 fn own_instead(context: &egui::Context) -> bool {
-    let window = style::dialog("A file is asked for").show(context, |ui| {
-        ui.label("The system's file dialog is open. It may lie behind this window.");
+    let window = style::dialog("Choose a file").show(context, |ui| {
+        access::hold_keys(ui);
+        ui.label("The system's file dialog opens beside this window. It may be behind it.");
         ui.add_space(4.0);
-        ui.button("Use Thalweg's dialog instead").clicked()
+        ui.button("Use Thalweg's dialog instead").clicked() || access::escapes_from(ui)
     });
     window.and_then(|window| window.inner).unwrap_or_default()
 }
@@ -166,9 +167,10 @@ fn in_system(question: &Question, window: &RawHandleWrapper) -> Arc<OnceLock<Ans
         Wanted::Place(name, kinds) => {
             let named =
                 dialog.set_file_name(kinds.first().map_or(name.clone(), |(_, ending)| format!("{name}.{ending}")));
-            wait_for!(
-                kinds.iter().fold(named, |dialog, (kind, ending)| dialog.add_filter(kind, &[ending])).save_file()
-            );
+            // The system does not say which kind was chosen: the ending of the name decides.
+            let titles: Vec<&str> = kinds.iter().map(|(kind, _)| kind.as_str()).collect();
+            let endings: Vec<&str> = kinds.iter().map(|(_, ending)| *ending).collect();
+            wait_for!(named.add_filter(titles.join(", "), &endings).save_file());
         }
     }
     answer

@@ -108,7 +108,7 @@ impl ExportDialog {
                     let (folder, before) = (self.folder.clone(), self.before.clone());
                     answer = Some(vec![FileCommand::Export(folder, before, chosen, self.dimensions).into()]);
                 }
-                if ui.button("Cancel").clicked() || access::escapes(context) {
+                if ui.button("Cancel").clicked() || access::escapes_from(ui) {
                     answer = Some(Vec::new());
                 }
             });

@@ -1,6 +1,6 @@
 //! Files in and out: the dialogs that ask which, and how a picture of numbers is to be read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bevy::{
     prelude::*,
@@ -59,6 +59,10 @@ impl Files {
         preferences: &Preferences,
         window: Option<&RawHandleWrapper>,
     ) {
+        // One is open already; the system's does not cover the window.
+        if self.dialog.is_some() {
+            return;
+        }
         let question = question(purpose, session, first_folder(preferences));
         let window = window.filter(|_| preferences.settings.file_dialogs == FileDialogs::System);
         self.dialog = Some((purpose, Chooser::new(question, window)));
@@ -81,11 +85,11 @@ impl Files {
         let asked = match purpose {
             Dialog::Open => FileCommand::Open(path.display().to_string(), Options::default()),
             Dialog::Stamp => FileCommand::LoadStamp(path),
-            Dialog::SavePreset(group) => FileCommand::SavePreset(group, with_ending(path, &[preset::ENDING])),
+            Dialog::SavePreset(group) => FileCommand::SavePreset(group, with_ending(path, endings(purpose))),
             Dialog::LoadPreset => FileCommand::LoadPreset(path),
-            Dialog::SaveMap(map) => FileCommand::SaveMap(map, with_ending(path, export::formats(map))),
-            Dialog::SaveProject => FileCommand::SaveProject(with_ending(path, &[ENDING])),
-            Dialog::SaveScene => FileCommand::SaveScene(with_ending(path, &["ron"])),
+            Dialog::SaveMap(map) => FileCommand::SaveMap(map, with_ending(path, endings(purpose))),
+            Dialog::SaveProject => FileCommand::SaveProject(with_ending(path, endings(purpose))),
+            Dialog::SaveScene => FileCommand::SaveScene(with_ending(path, endings(purpose))),
             Dialog::Import(layer) => return Some(WindowCommand::AskHow(layer, path).into()),
             Dialog::ExportFolder => {
                 if let Some(export) = &mut self.export {
@@ -106,7 +110,18 @@ impl Files {
         {
             let purpose = *purpose;
             match choice {
-                Choice::Picked(path) => commands.extend(self.picked(purpose, path)),
+                Choice::Picked(path) => match taken(purpose, &path) {
+                    // The system has asked for another name.
+                    Some(there) => {
+                        let text =
+                            format!("{} exists. Nothing was saved; choose it by its whole name.", there.display());
+                        commands.push(WindowCommand::Say(text).into());
+                        if purpose == Dialog::SaveProject {
+                            commands.push(FileCommand::Stay.into());
+                        }
+                    }
+                    None => commands.extend(self.picked(purpose, path)),
+                },
                 // Without saving the program does not end.
                 Choice::Cancelled if purpose == Dialog::SaveProject => commands.push(FileCommand::Stay.into()),
                 Choice::Cancelled => {}
@@ -255,7 +270,7 @@ access::begin_list(ui);
             if ui.button("Import").clicked() {
                 answer = Some(true);
             }
-            if ui.button("Cancel").clicked() || access::escapes(context) {
+            if ui.button("Cancel").clicked() || access::escapes_from(ui) {
                 answer = Some(false);
             }
         });
@@ -270,6 +285,24 @@ fn format_title(ending: &str) -> String {
         "r32" => "Raw, 32 bit".to_owned(),
         other => other.to_uppercase(),
     }
+}
+
+/// Endings that a file may have that is written; none if a file is read.
+fn endings(purpose: Dialog) -> &'static [&'static str] {
+    match purpose {
+        Dialog::SavePreset(_) => &[preset::ENDING],
+        Dialog::SaveMap(map) => export::formats(map),
+        Dialog::SaveProject => &[ENDING],
+        Dialog::SaveScene => &["ron"],
+        Dialog::Open | Dialog::Import(_) | Dialog::Stamp | Dialog::LoadPreset | Dialog::ExportFolder => &[],
+    }
+}
+
+/// A file that would be written over without a question, as its name got its ending after the question for another one.
+fn taken(purpose: Dialog, path: &Path) -> Option<PathBuf> {
+    let endings = endings(purpose);
+    let whole = (!endings.is_empty()).then(|| with_ending(path.to_owned(), endings))?;
+    (whole != path && whole.exists()).then_some(whole)
 }
 
 fn first_folder(preferences: &Preferences) -> PathBuf {
@@ -320,8 +353,6 @@ pub(super) fn take_dropped_files(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn dropped(paths: &[&Path]) -> (Vec<Command>, Vec<String>) {
@@ -358,6 +389,18 @@ mod tests {
         assert_eq!(named("/maps/valley.THALWEG", &["thalweg"]), "/maps/valley.THALWEG");
         assert_eq!(named("/maps/valley", &["png", "exr"]), "/maps/valley.png");
         assert_eq!(named("/maps/valley.exr", &["png", "exr"]), "/maps/valley.exr");
+    }
+
+    #[test]
+    fn a_file_that_exists_is_not_written_over_by_a_name_without_its_ending() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (bare, whole) = (folder.path().join("hills"), folder.path().join("hills.thalweg"));
+        assert_eq!(taken(Dialog::SaveProject, &bare), None);
+        std::fs::write(&whole, "").expect("it is writable");
+        assert_eq!(taken(Dialog::SaveProject, &bare), Some(whole.clone()));
+        // Its whole name was asked about by the dialog.
+        assert_eq!(taken(Dialog::SaveProject, &whole), None);
+        assert_eq!(taken(Dialog::Open, &bare), None);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(super) enum Keyboard {
     Commands,
     /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
     Widget,
+    /// The land has the focus: Space and plain arrows are its own, all else is for the table of commands.
+    Land,
     /// A window is open: Escape closes it, and no brush is taken behind it. What is pressed with Ctrl is for the table of commands.
     Window,
     /// A text is typed: what Ctrl does with texts belongs to the field.
@@ -75,6 +77,7 @@ pub(super) fn ask(
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
                     Keyboard::Commands => true,
+                    Keyboard::Land => !is_of_land(modifiers, key),
                     Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
                     Keyboard::Typing => function_key || modifiers.command && !EDITS_TEXT.contains(&key),
                     Keyboard::Answering => function_key,
@@ -95,6 +98,13 @@ pub(super) fn ask(
             }
         }
     }
+}
+
+/// Whether a key moves the place on the land that has the focus, or presses there.
+fn is_of_land(modifiers: Modifiers, key: egui::Key) -> bool {
+    use egui::Key::{ArrowDown, ArrowLeft, ArrowRight, ArrowUp, Space, Tab};
+    let arrow = [ArrowDown, ArrowLeft, ArrowRight, ArrowUp].contains(&key);
+    [Space, Tab].contains(&key) || arrow && !modifiers.alt && !modifiers.command
 }
 
 /// The key by what is printed on it, in any keyboard layout.
@@ -147,6 +157,7 @@ mod tests {
             (egui::Key::Space, Key::Space),
             (egui::Key::Home, Key::Home),
             (egui::Key::ArrowRight, Key::ArrowRight),
+            (egui::Key::ArrowLeft, Key::ArrowLeft),
             (egui::Key::ArrowUp, Key::ArrowUp),
             (egui::Key::ArrowDown, Key::ArrowDown),
             (egui::Key::PageUp, Key::PageUp),
@@ -185,6 +196,22 @@ mod tests {
                 assert_eq!(asked(&mut app), std::slice::from_ref(&entry.command), "{} ({keys:?})", entry.title);
             }
         }
+    }
+
+    #[test]
+    fn the_land_keeps_its_arrows_and_leaves_brushes_and_the_camera_to_the_commands() {
+        let mut app = app();
+        app.insert_resource(Keyboard::Land);
+        for key in [Key::Space, Key::ArrowRight, Key::Tab] {
+            press(&mut app, key, true);
+        }
+        assert_eq!(asked(&mut app), Vec::<Command>::new());
+        press(&mut app, Key::Alt, true);
+        press(&mut app, Key::ArrowRight, true);
+        press(&mut app, Key::Alt, false);
+        press(&mut app, Key::Character("1".into()), true);
+        let wanted = [asked_by(Modifiers::ALT, egui::Key::ArrowRight), asked_by(Modifiers::NONE, egui::Key::Num1)];
+        assert_eq!(asked(&mut app), wanted.map(|command| command.expect("it is in the table").clone()));
     }
 
     #[test]

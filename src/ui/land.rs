@@ -42,7 +42,7 @@ pub fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool
     let entered = idle && context.input(|input| input.key_pressed(egui::Key::Enter));
     let highest = context.content_rect().height() * 0.85;
     style::dialog("New land").open(open).max_height(highest).show(context, |ui| {
-        access::hold_keys(ui);
+        let opened = access::hold(ui);
         ui.set_width(style::SETTINGS_WIDTH);
         egui::ScrollArea::vertical().max_height(highest - 120.0).show(ui, |ui| {
             dialog.parts_ui(ui);
@@ -51,6 +51,9 @@ pub fn land_ui(context: &egui::Context, dialog: &mut LandDialog, open: &mut bool
         ui.separator();
         ui.horizontal(|ui| {
             let create = ui.add(egui::Button::new("Create").fill(style::ACCENT.gamma_multiply(0.55)));
+            if opened {
+                create.request_focus();
+            }
             if create.clicked() || entered {
                 chosen = Some(FileCommand::New(Box::new(dialog.land.clone())).into());
             }

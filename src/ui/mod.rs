@@ -105,7 +105,7 @@ impl Opened {
         number::tell_units(context, settings.units);
     }
 
-    fn keyboard(&self, context: &egui::Context, state: &PanelState<'_>) -> Keyboard {
+    fn keyboard(&self, context: &egui::Context, state: &PanelState<'_>, on_land: bool) -> Keyboard {
         let answers = state.document.asks
             || self.files.is_open()
             || self.windows.has(Pane::Palette)
@@ -114,6 +114,8 @@ impl Opened {
             || self.memory.drag.is_some();
         if answers {
             Keyboard::Answering
+        } else if on_land {
+            Keyboard::Land
         } else if context.text_edit_focused() {
             Keyboard::Typing
         } else if egui::Popup::is_any_open(context) {
@@ -268,20 +270,22 @@ fn draw(
     asked.extend(opened.files.ui(&context, state.live.chosen()));
     asked.extend(number::said(&context));
     asked.extend(toasts::toasts_ui(&context, &state.notices, view));
-    *keyboard = opened.keyboard(&context, &state);
+    *keyboard = opened.keyboard(&context, &state, keys.0.is_some());
     access::end(&context, &mut opened.before);
     commands.write_batch(asked);
     // Decided while no button is down, so that a drag stays with what it began on; a finger is nowhere before it is down.
     let (place, down) = context.input(|input| {
         let comes = input.any_touches() && input.pointer.any_pressed();
-        (input.pointer.latest_pos(), input.pointer.any_down() && !comes)
+        // A finger that has gone again is nowhere.
+        let place = if comes { input.pointer.interact_pos() } else { input.pointer.latest_pos() };
+        (place, input.pointer.any_down() && !comes)
     });
     if !down {
         let over = place.is_some_and(|place| {
             let on_top = context.layer_id_at(place).is_some_and(|layer| layer.order != egui::Order::Background);
-            view.contains(place) && !on_top && !context.egui_is_using_pointer() && !on_widget(&context)
+            view.contains(place) && !on_top && !context.egui_is_using_pointer()
         });
-        pointer.0 = over;
+        *pointer = PointerOverView { view: over, land: over && !on_widget(&context) };
     }
     Ok(())
 }

@@ -7,9 +7,12 @@ use std::{
 
 use bevy_egui::egui::{self, DragValue, Slider, Ui, emath::Numeric};
 
-use super::access;
+use super::{access, group::Told};
 use crate::{
-    runtime::{Command, WindowCommand, amount::told_in},
+    runtime::{
+        Command, WindowCommand,
+        amount::{FOOT, MILE, told_in},
+    },
     settings::Units,
 };
 
@@ -73,9 +76,6 @@ const UNITS: [(&str, &[(&str, f64)]); 8] = [
     ("share", &[("", 1.0), ("%", 0.01), ("‰", 1e-3), ("×", 1.0)]),
     ("memory", &[("GB", 1.0), ("MB", 1e-3), ("kB", 1e-6)]),
 ];
-/// A foot and a mile, in metres.
-const FOOT: f64 = 0.3048;
-const MILE: f64 = 5280.0 * FOOT;
 /// A Julian year, in seconds.
 const YEAR: f64 = 365.25 * 86_400.0;
 /// Letters of the longest unit that stands behind its number.
@@ -176,9 +176,10 @@ impl<'a> Number<'a> {
             }
         };
         let within = number.clamp(*self.range.start(), *self.range.end());
-        if within != number {
+        // Typed as it is shown, the end of the range may lie a little beyond it.
+        if (within - number).abs() > 1e-4 * within.abs() {
             let (size, bound) = if within < number { ("large", "largest") } else { ("small", "smallest") };
-            let bound_told = times * within;
+            let bound_told = Told(times * within);
             let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
             let said = format!(
                 "{}: \"{}\" is too {size}. The {bound} is {bound_told}{unit}; it is set now.",
@@ -459,7 +460,7 @@ mod tests {
         assert_eq!(field.read("1 mi"), Some(100.0));
         let said = field.said.take().unwrap_or_default();
         assert!(
-            said.starts_with("Height: \"1 mi\" is too large. The largest is 328.0839895") && said.contains(" ft;"),
+            said.starts_with("Height: \"1 mi\" is too large. The largest is 328.084") && said.contains("328.084 ft;"),
             "{said}"
         );
     }

@@ -49,13 +49,18 @@ pub fn is_sought_in(ui: &Ui, group: &str) -> bool {
 
 /// The same of one parameter.
 pub fn is_sought(ui: &Ui, path: &str) -> bool {
-    sought(ui.ctx()).is_some_and(|sought| sought.path == path && sought.found.is_none())
+    path.split_once('.').is_some_and(|(group, _)| is_sought_in(ui, group))
+        && sought(ui.ctx()).is_some_and(|sought| sought.path == path)
 }
 
 /// Shows the row of a parameter if it is the one that is looked for. `field` is what its number is set with.
 pub fn meet(ui: &Ui, path: &str, row: &Response, field: &Response) {
     let Some(mut sought) = sought(ui.ctx()).filter(|sought| sought.path == path) else { return };
     let now = now(ui.ctx());
+    if sought.found.is_none() && now - sought.since > PATIENCE {
+        ui.data_mut(|data| data.remove::<Sought>(id()));
+        return;
+    }
     let found = *sought.found.get_or_insert(now);
     // A window that opens for it gives the keyboard to its first field a frame later.
     if now - found < SETTLES {

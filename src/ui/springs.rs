@@ -76,8 +76,8 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
     let mut removed = None;
     let painter = root.painter().with_clip_rect(view);
     if let Some(kind) = springs.placing {
-        let response = root.interact(view, root.id().with("place"), Sense::CLICK);
-        let clicked = response.clicked() || access::clicks_land(root, view);
+        let response = root.interact(view, root.id().with("place"), Sense::hover());
+        let clicked = access::clicks_land(root, view);
         let text = "Click on the map. Esc cancels.";
         painter.text(view.center_top() + egui::vec2(0.0, 40.0), Align2::CENTER_CENTER, text, font(), Color32::WHITE);
         if root.input(|input| input.key_pressed(egui::Key::Escape)) {
@@ -105,8 +105,6 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
         response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, chosen, &name));
         if response.has_focus() {
             painter.circle_stroke(place, style::MARK_RADIUS + 4.0, Stroke::new(2.0, ACCENT));
-        }
-        if response.has_focus() {
             let arrows =
                 egui::EventFilter { horizontal_arrows: true, vertical_arrows: true, ..egui::EventFilter::default() };
             root.memory_mut(|memory| memory.set_focus_lock_filter(response.id, arrows));
@@ -116,8 +114,12 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
                 let steps = root.input(|input| input.num_presses(more) as f32 - input.num_presses(less) as f32);
                 *place = (*place + steps / side as f32).clamp(0.0, 1.0);
             }
-            if root.input(|input| input.key_pressed(egui::Key::Delete)) {
+            let anew = |event: &egui::Event| {
+                matches!(event, egui::Event::Key { key: egui::Key::Delete, pressed: true, repeat: false, .. })
+            };
+            if root.input(|input| input.events.iter().any(anew)) {
                 removed = Some(index);
+                response.surrender_focus();
             }
         }
         if response.clicked() {

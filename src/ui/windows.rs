@@ -165,7 +165,7 @@ fn leave_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {
         if ui.button("Quit without saving").clicked() {
             commands.push(FileCommand::QuitUnsaved.into());
         }
-        if ui.button("Cancel").clicked() || access::escapes(ui.ctx()) {
+        if ui.button("Cancel").clicked() || access::escapes_from(ui) {
             commands.push(FileCommand::Stay.into());
         }
     });
@@ -179,8 +179,8 @@ const MOUSE: [(&str, &str); 9] = [
     ("Right click on a parameter", "resets it; so does Delete on its field"),
     ("Click on a number", "lets you type it; drag it to change it"),
     ("Tab, Shift+Tab", "go to the next field and back; arrows change it, Space and Enter press it"),
-    ("Esc", "gives the keys back from a field, so that letters ask for commands again"),
-    ("Tab to the land", "arrows move a place on it, with Shift finely; Space clicks and paints there"),
+    ("Esc", "leaves a field, so that letter keys give commands again"),
+    ("Tab to the land", "arrow keys move a marker, with Shift finely; Space clicks or paints there"),
 ];
 
 fn help_ui(ui: &mut Ui) {

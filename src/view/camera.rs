@@ -320,8 +320,8 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
     camera.force_update = true;
 }
 
-/// Finds where the names of runs side by side are written: at the foot of each block's front, or above its back if another block is in
-/// front of it. And how far the camera is turned.
+/// Finds where the names of runs side by side are written: at the foot of each block's front, or above its back if another block is
+/// in front of it. And how far the camera is turned.
 fn place_labels(
     live: Res<Live>,
     blocks: Res<Blocks>,
@@ -380,7 +380,7 @@ fn leave_panels_alone(
     mut camera: Single<&mut PanOrbitCamera>,
 ) {
     let follows_fingers = brushes.held.is_none() || fingers.iter().count() > 1;
-    if camera.enabled != over_view.0 || camera.touch_enabled != follows_fingers {
-        (camera.enabled, camera.touch_enabled) = (over_view.0, follows_fingers);
+    if camera.enabled != over_view.land || camera.touch_enabled != follows_fingers {
+        (camera.enabled, camera.touch_enabled) = (over_view.land, follows_fingers);
     }
 }

@@ -1,4 +1,4 @@
-//! The hand: what mouse, pen and fingers do becomes touches of the ground.
+//! The hand: what mouse, pen, fingers and keys do becomes touches of the ground.
 
 use bevy::{
     input::{
@@ -29,8 +29,14 @@ pub(super) struct Hand {
     came: bool,
     /// Whether it has gone meanwhile.
     gone: bool,
-    /// Whether a key presses.
+    /// Where the keys pointed last, and whether one presses there.
+    keyed: Option<Vec2>,
     key: bool,
+    /// Whether the key has to be let go first: what was pressed when the window lost the focus is not pressed any more.
+    stale: bool,
+    /// How many fingers are on the screen, and whether there were several: then none paints until all are gone.
+    fingers: usize,
+    several: bool,
     /// How hard the last stroke was pressed.
     pressure: Option<f32>,
 }
@@ -59,7 +65,8 @@ impl Hand {
         self.keys
     }
 
-    /// Takes the events of a frame in their order, however many there are. Returns the touches, and the last place that was looked at.
+    /// Takes the events of a frame in their order, however many there are. Returns the touches, and the last place that was looked
+    /// at.
     pub(super) fn feel<'a>(
         &mut self,
         events: impl Iterator<Item = &'a WindowEvent>,
@@ -87,8 +94,12 @@ impl Hand {
                 }
                 WindowEvent::WindowFocused(focus) if !focus.focused => {
                     (self.keys, self.beside) = (Held::default(), None);
+                    self.stale = self.key;
+                    if std::mem::take(&mut self.key) {
+                        self.release(&mut felt);
+                    }
                 }
-                WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left => {
+                WindowEvent::MouseButtonInput(input) if input.button == MouseButton::Left && !self.key => {
                     if input.state == ButtonState::Released {
                         self.release(&mut felt);
                     } else if sight.over_view {
@@ -105,15 +116,23 @@ impl Hand {
 
     fn feel_keys(&mut self, felt: &mut Felt<'_, '_>) {
         let Some((cursor, pressed)) = felt.sight.keys else {
+            self.keyed = None;
             if std::mem::take(&mut self.key) {
                 self.release(felt);
             }
             return;
         };
-        if self.cursor != Some(cursor) {
+        self.stale &= pressed;
+        let pressed = pressed && !self.stale;
+        // The mouse paints where it is.
+        if self.down && !self.key {
+            return;
+        }
+        let begins = pressed && !self.key;
+        if self.keyed.replace(cursor) != Some(cursor) || begins {
             self.go(cursor, felt);
         }
-        if pressed && !self.key {
+        if begins {
             self.bear(1.0, felt);
             self.press(felt);
         } else if self.key && !pressed {
@@ -124,13 +143,22 @@ impl Hand {
 
     fn feel_finger(&mut self, input: &TouchInput, felt: &mut Felt<'_, '_>) {
         let place = input.position * felt.sight.scale;
+        match input.phase {
+            TouchPhase::Started => self.fingers += 1,
+            TouchPhase::Ended | TouchPhase::Canceled => self.fingers = self.fingers.saturating_sub(1),
+            TouchPhase::Moved => {}
+        }
+        self.several = self.fingers > 1 || self.several && self.fingers > 0;
         match (input.phase, self.finger) {
-            (TouchPhase::Started, None) if felt.sight.brush => {
+            (TouchPhase::Started, None) if felt.sight.brush && !self.several => {
                 (self.finger, self.cursor, self.came, self.gone) = (Some(input.id), Some(place), true, false);
                 self.bear(pressure(input.force), felt);
             }
             // Two fingers move the camera.
-            (TouchPhase::Started, Some(_)) => self.leave(felt),
+            (TouchPhase::Started, Some(_)) => {
+                (self.finger, self.came) = (None, false);
+                self.release(felt);
+            }
             (TouchPhase::Moved, Some(finger)) if finger == input.id => {
                 self.bear(pressure(input.force), felt);
                 self.go(place, felt);
@@ -291,6 +319,22 @@ mod tests {
         assert_eq!(feel(at(175.0, true)), [Touch::Press([0.75, 0.75], KEYS)]);
         // The land has lost the keyboard.
         assert_eq!(feel(None), [Touch::Release]);
+        // The mouse paints where it is, whatever the keys point at.
+        assert_eq!(feel(at(150.0, false)), []);
+        let sight = |keys| Sight { place: &place, over_view: true, keys, brush: true, scale: 2.0 };
+        let mut feel = |events: &[WindowEvent], keys| hand.feel(events.iter(), &sight(keys)).0;
+        let pressed = feel(&[moved(60.0), button(ButtonState::Pressed)], at(150.0, false));
+        assert_eq!(pressed, [Touch::Press([0.2, 0.2], KEYS)]);
+        assert_eq!(feel(&[moved(70.0)], at(150.0, false)), [Touch::Move([0.4, 0.4])]);
+        assert_eq!(feel(&[], at(150.0, false)), []);
+        assert_eq!(feel(&[button(ButtonState::Released)], at(150.0, false)), [Touch::Release]);
+        // What was pressed when the window lost the focus has to be pressed anew.
+        assert_eq!(feel(&[], at(150.0, true)), [Touch::Press([0.5, 0.5], KEYS)]);
+        let lost = WindowEvent::WindowFocused(WindowFocused { window: Entity::PLACEHOLDER, focused: false });
+        assert_eq!(feel(&[lost], at(150.0, true)), [Touch::Release]);
+        assert_eq!(feel(&[], at(150.0, true)), []);
+        assert_eq!(feel(&[], at(150.0, false)), []);
+        assert_eq!(feel(&[], at(150.0, true)), [Touch::Press([0.5, 0.5], KEYS)]);
     }
 
     #[test]
@@ -302,6 +346,16 @@ mod tests {
         assert!(hand.is_down());
         let second = [finger(2, Started, 90.0, None), finger(1, Moved, 60.0, None), finger(2, Moved, 95.0, None)];
         assert_eq!(feel(&mut hand, &second, true, true), [Touch::Release]);
+        // One that comes back while the other is still there does not paint, nor does a pinch that begins in one frame.
+        use TouchPhase::Ended;
+        let again = [finger(1, Ended, 60.0, None), finger(1, Started, 60.0, None)];
+        assert_eq!(feel(&mut hand, &again, true, true), []);
+        assert_eq!(feel(&mut hand, &[], true, true), []);
+        let gone = [finger(1, Ended, 60.0, None), finger(2, Ended, 60.0, None)];
+        assert_eq!(feel(&mut hand, &gone, true, true), []);
+        let pinch = [finger(3, Started, 60.0, None), finger(4, Started, 80.0, None)];
+        assert_eq!(feel(&mut hand, &pinch, true, true), []);
+        assert_eq!(feel(&mut hand, &[], true, true), []);
     }
 
     #[test]

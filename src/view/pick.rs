@@ -51,15 +51,16 @@ fn point(
         pick(at(1.0)?, at(0.1)?, blocks.numbers.get(live.index())?, terrain)
     };
     let scale = windows.single().map_or(1.0, Window::scale_factor);
-    let sight = Sight { place: &place, over_view: over_view.0, keys: keys.0, brush: brushes.held.is_some(), scale };
+    let sight = Sight { place: &place, over_view: over_view.land, keys: keys.0, brush: brushes.held.is_some(), scale };
     let (felt, looked) = hand.feel(events.read(), &sight);
     touches.write_batch(felt);
     if hand.is_down() {
         touches.write(Touch::Rest(time.delta_secs()));
     }
-    let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.0 || keys.0.is_some());
+    let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.view || keys.0.is_some());
     if !hand.is_down() {
-        touches.write(Touch::Hover(found, hand.keys()));
+        let on_land = found.filter(|_| over_view.land || keys.0.is_some());
+        touches.write(Touch::Hover(on_land, hand.keys()));
     }
     if pointed.0 != found {
         pointed.0 = found;

@@ -118,7 +118,7 @@ fn draw_when_changed(
     }
     last.place = place;
     // Where the processor draws, pictures take at most half of the time while a slider is moved, so that it follows the pointer.
-    let on_panels = !over_view.0 && last.moved.is_some_and(|moved| moved.elapsed() < REST);
+    let on_panels = !over_view.view && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
     let draw = last.due > 0 && !(seen.preferences.software && on_panels && rests);
     if draw {

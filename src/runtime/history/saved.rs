@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{History, Node, NodeState};
+use super::{History, Node, NodeState, step::Change};
 use crate::{io::project, model::state::State, runtime::Live};
+
+/// Most ends of branches that get a state when a project is saved.
+const MOST_ENDS: usize = 32;
 
 impl History {
     /// Adds the keyframes of the present work, which was just opened.
@@ -27,25 +30,28 @@ impl History {
         }
     }
 
-    /// Gives each end of a branch a state, so that nothing is lost that was done last on it: a stroke that was taken back, for instance.
+    /// Gives the ends of branches a state, so that a stroke is not lost that was taken back; the newest, if there are many.
     fn keep_ends(&mut self, live: &Live) {
         let is_end = |node: &&Node| {
             let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
-            missing && self.children(node.id).next().is_none() && self.route(node.id).is_some()
+            let stroke = matches!(node.change(), Some(Change::Touched(..)));
+            missing && stroke && self.children(node.id).next().is_none() && self.route(node.id).is_some()
         };
-        let ends: Vec<u64> = self.nodes.iter().filter(is_end).map(|node| node.id).collect();
+        let ends: Vec<u64> = self.nodes.iter().rev().filter(is_end).take(MOST_ENDS).map(|node| node.id).collect();
         if ends.is_empty() {
             return;
         }
         // A copy goes there: the present stays where it is.
         let (mut there, here, back) = (live.clone(), self.here, self.back.clone());
+        let (taken, cost) = (self.taken, self.cost);
         for id in ends {
             if self.go_to(id, &mut there) {
                 self.take_as(id, &mut there);
-                self.node_mut(id).into_iter().for_each(Node::collect);
             }
         }
-        (self.here, self.back) = (here, back);
+        (self.here, self.back, self.taken, self.cost) = (here, back, taken, cost);
+        // They count among what memory is left for.
+        self.trimmed = Default::default();
     }
 
     /// All states of the present work, to be saved with it. Waits until they are packed.

@@ -167,8 +167,8 @@ impl Tool {
             "spacing" | "hold" | "pen" => self != Self::Slope,
             "build_up" => self.adds_up(),
             "lock" | "level" => matches!(self, Self::Raise | Self::Lower | Self::Sand | Self::Flatten | Self::Stamp),
-            // What is copied would have to be mirrored too.
-            "symmetry" => !matches!(self, Self::Stamp | Self::Clone),
+            // What is copied would have to be mirrored too, and so would the rain.
+            "symmetry" => !matches!(self, Self::Stamp | Self::Clone | Self::Erode),
             _ => true,
         }
     }
@@ -302,8 +302,8 @@ pub struct Brush {
     /// Goes on while the button is held and the pointer rests. Off, only moving does something.
     #[reflect(@choice().source(OURS))]
     pub hold: bool,
-    /// Whether a stroke goes on lifting or digging while the button is held, and where the pointer passes again. Off, it makes one hill
-    /// or one hollow of the brush's height.
+    /// Whether a stroke goes on lifting or digging while the button is held, and where the pointer passes again. Off, it makes one
+    /// hill or one hollow of the brush's height.
     #[reflect(@choice().source(OURS))]
     pub build_up: bool,
     /// Whether the brush stops at a level: what lifts stays below it, what digs stays above it, and Flatten goes to it.

@@ -35,8 +35,8 @@ pub struct Dab {
     pub number: u64,
 }
 
-/// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by how
-/// much the ground grew, in metres times cells.
+/// Applies a dab. `relief` is what a stamp presses on the ground, or the ground of the map as it was when a clone began. Returns by
+/// how much the ground grew, in metres times cells.
 pub(super) fn apply(
     terrain: &mut Terrain,
     tool: Tool,

@@ -29,31 +29,35 @@ pub(super) fn apply(simulation: &mut Simulation, brush: &Brush, dab: Dab, patch:
     let terrain = &mut simulation.terrain;
     let radius = brush.cells(terrain);
     let area = Area::new(terrain, dab.place, radius);
-    patch.keep(terrain, Tool::Erode.writes(), &area);
     let seen = Area::new(terrain, dab.place, radius * (1.0 + AROUND.0) + AROUND.1);
     let before = around(terrain, &seen, |offset| brush.falloff.weight(distance(offset) / radius));
     if before.rain.as_ref().is_none_or(|rain| rain.total() <= 0.0) {
         return 0.0;
     }
-    let count = PER_CELL * std::f32::consts::PI * radius * radius * brush.share();
+    // Where a dab would have less than one, some have one and others none.
+    let share = f64::from(PER_CELL * std::f32::consts::PI * radius * radius * brush.share());
+    let until = |dabs: u64| (share * dabs as f64).floor();
+    let count = until(dab.number + 1) - until(dab.number);
     if count <= 0.0 {
         return 0.0;
     }
-    for (name, value) in [("per_tick", Value::Number(f64::from(count).ceil())), ("springs", Value::Switch(false))] {
+    patch.keep(terrain, Tool::Erode.writes(), &area);
+    for (name, value) in [("per_tick", Value::Number(count)), ("springs", Value::Switch(false))] {
         write(droplets.settings_mut()[0], name, &value);
     }
     // Each place has its own rain, and so has each dab of a stroke.
     let [x, y] = dab.place.map(|part| u64::from(part.to_bits()));
-    let after = run(droplets.as_mut(), before.clone(), (seed ^ x << 32 ^ y, dab.number));
+    let (rock_before, sand_before) = (before.bedrock.clone(), before.sand.clone());
+    let after = run(droplets.as_mut(), before, (seed ^ x << 32 ^ y, dab.number));
     let [row, column] = area.place_in(&seen);
     let weigh = |offset: [f32; 2]| {
         let inside = ((1.0 - distance(offset) / radius) / RIM).clamp(0.0, 1.0);
         inside * inside * (3.0 - 2.0 * inside)
     };
     area.shape(terrain, None, weigh, |spot, rock, sand| {
-        let cell = (spot.row + row) * before.width() + spot.column + column;
-        *rock += spot.weight * (after.bedrock[cell] - before.bedrock[cell]);
-        *sand = (*sand + spot.weight * (after.sand[cell] - before.sand[cell])).max(0.0);
+        let cell = (spot.row + row) * after.width() + spot.column + column;
+        *rock += spot.weight * (after.bedrock[cell] - rock_before[cell]);
+        *sand = (*sand + spot.weight * (after.sand[cell] - sand_before[cell])).max(0.0);
     })
 }
 
