@@ -136,13 +136,13 @@ fn list_id() -> Id {
 
 /// Call it first in a list or a menu: opened by a key, it has the keyboard until it is closed.
 pub(super) fn begin_list(ui: &egui::Ui) {
-    // While its size is found, what opened it keeps the keyboard.
-    if !ui.is_enabled() || ui.memory(|memory| memory.focused().is_none()) {
+    // The key that opens it must not choose from it as well: in the first frame the keyboard stays where it was.
+    if !ui.is_enabled() || opens(ui, 0) || ui.memory(|memory| memory.focused().is_none()) {
         return;
     }
     ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
     arrows_stay(ui);
-    if opens(ui, 0) {
+    if opens(ui, 1) {
         to_first(ui);
         let here = (ui.ctx().cumulative_frame_nr(), ui.layer_id());
         ui.data_mut(|data| data.insert_temp(list_id(), here));
@@ -260,6 +260,12 @@ pub(super) fn hold_keys(ui: &egui::Ui) {
     take_keys(ui);
 }
 
+/// The same, for a dialog that chooses itself what has the keyboard first. Whether it has just opened.
+pub(super) fn hold(ui: &egui::Ui) -> bool {
+    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
+    opens(ui, 0)
+}
+
 /// Lets arrows up and down do what Tab does: by themselves they would go to what lies nearest, in whatever window.
 fn arrows_stay(ui: &egui::Ui) {
     let arrows = egui::EventFilter { vertical_arrows: true, ..Default::default() };
@@ -276,12 +282,6 @@ fn arrows_stay(ui: &egui::Ui) {
             memory.move_focus(direction);
         }
     });
-}
-
-/// The same, for a dialog that chooses itself what has the keyboard first. Whether it has just opened.
-pub(super) fn hold(ui: &egui::Ui) -> bool {
-    ui.memory_mut(|memory| memory.set_modal_layer(ui.layer_id()));
-    opens(ui, 0)
 }
 
 /// Call it first in a window: when it opens, its first field has the keyboard.

@@ -1,12 +1,10 @@
 //! A panel made from the declarations of a parameter group: nothing here knows which parameters there are.
 
-use std::fmt;
-
 use bevy_egui::egui::{self, Key, Modifiers, RichText, Ui};
 
 use super::{
     access,
-    number::{Number, units},
+    number::{Number, Told, units},
     seek, style,
 };
 use crate::{
@@ -160,17 +158,6 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
             }
             response
         }
-    }
-}
-
-/// A number that has at most six digits, where it is not a round one.
-pub(super) struct Told(pub(super) f64);
-
-impl fmt::Display for Told {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = (5.0 - self.0.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0);
-        let power = 10.0_f64.powf(digits);
-        write!(f, "{}", (self.0 * power).round() / power)
     }
 }
 

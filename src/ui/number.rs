@@ -2,12 +2,13 @@
 
 use std::{
     cell::{Cell, RefCell},
+    fmt,
     ops::RangeInclusive,
 };
 
 use bevy_egui::egui::{self, DragValue, Slider, Ui, emath::Numeric};
 
-use super::{access, group::Told};
+use super::access;
 use crate::{
     runtime::{
         Command, WindowCommand,
@@ -220,6 +221,17 @@ fn said_id() -> egui::Id {
 pub(super) fn said(context: &egui::Context) -> Vec<Command> {
     let said = context.data_mut(|data| data.remove_temp::<Vec<String>>(said_id())).unwrap_or_default();
     said.into_iter().map(|text| WindowCommand::Say(text).into()).collect()
+}
+
+/// A number that has at most six digits, where it is not a round one.
+pub(super) struct Told(pub(super) f64);
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = (5.0 - self.0.abs().max(1e-9).log10().floor()).clamp(0.0, 9.0);
+        let power = 10.0_f64.powf(digits);
+        write!(f, "{}", (self.0 * power).round() / power)
+    }
 }
 
 /// A number with three digits and a power of ten: 6e-5.

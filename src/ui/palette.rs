@@ -12,7 +12,7 @@ use nucleo_matcher::{
 use super::{
     PanelState, access,
     commands::{keys_text, table},
-    group::Told,
+    number::Told,
     style,
 };
 use crate::{

@@ -37,7 +37,7 @@ pub(super) struct Hand {
     /// How many fingers are on the screen, and whether there were several: then none paints until all are gone.
     fingers: usize,
     several: bool,
-    /// How hard the last stroke was pressed.
+    /// The pressure that was told last.
     pressure: Option<f32>,
 }
 

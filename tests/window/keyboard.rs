@@ -3,6 +3,7 @@
 use super::*;
 use thalweg::{
     runtime::WindowCommand,
+    settings::Units,
     ui::{access, seek},
 };
 
@@ -166,4 +167,41 @@ fn delete_resets_the_parameter_that_has_the_focus() {
     harness.run_steps(2);
     let fresh = Value::Number(session.look.sun_elevation.into());
     assert!(asked.borrow().contains(&("sun_elevation", fresh)), "{:?}", asked.borrow());
+}
+
+#[test]
+fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back() {
+    let settings = RefCell::new(Settings::default());
+    let before = RefCell::new(access::Before::default());
+    let mut harness = Harness::builder().with_size([420.0, 900.0]).build_ui(|ui| {
+        access::begin(ui.ctx(), *before.borrow());
+        let now = settings.borrow().clone();
+        for (name, value) in group_ui(ui, ("settings", &now), ("settings", &Settings::default()), true) {
+            settings.borrow_mut().change(name, &value, true);
+        }
+        access::end(ui.ctx(), &mut before.borrow_mut());
+    });
+    harness.run_steps(2);
+    let units = |harness: &Harness<'_>| harness.get_by_role_and_label(Role::ComboBox, "Units").is_focused();
+    harness.get_by_role_and_label(Role::ComboBox, "Units").focus();
+    harness.run_steps(2);
+    for (arrow, wanted) in [(Key::ArrowDown, Units::Feet), (Key::ArrowUp, Units::Metric)] {
+        harness.key_press(Key::Space);
+        harness.run_steps(4);
+        for key in [arrow, Key::Enter] {
+            harness.key_press(key);
+            harness.run_steps(4);
+        }
+        assert_eq!(settings.borrow().units, wanted);
+        assert!(!egui::Popup::is_any_open(&harness.ctx), "the list stays open");
+        assert!(units(&harness), "the list keeps the keyboard");
+    }
+    // Escape leaves all as it was.
+    harness.key_press(Key::Space);
+    harness.run_steps(4);
+    assert!(egui::Popup::is_any_open(&harness.ctx));
+    harness.key_press(Key::Escape);
+    harness.run_steps(4);
+    assert!(!egui::Popup::is_any_open(&harness.ctx) && settings.borrow().units == Units::Metric);
+    assert!(units(&harness), "the list keeps the keyboard");
 }

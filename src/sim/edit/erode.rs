@@ -35,8 +35,8 @@ pub(super) fn apply(simulation: &mut Simulation, brush: &Brush, dab: Dab, patch:
         return 0.0;
     }
     // Where a dab would have less than one, some have one and others none.
-    let share = f64::from(PER_CELL * std::f32::consts::PI * radius * radius * brush.share());
-    let until = |dabs: u64| (share * dabs as f64).floor();
+    let per_dab = f64::from(PER_CELL * std::f32::consts::PI * radius * radius * brush.share());
+    let until = |dabs: u64| (per_dab * dabs as f64).floor();
     let count = until(dab.number + 1) - until(dab.number);
     if count <= 0.0 {
         return 0.0;
