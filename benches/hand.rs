@@ -115,7 +115,7 @@ fn main() {
             })
             .fold(0.0, f64::max);
         println!("  finding the ground, slowest of 64 directions   {longest:8.3} ms");
-        for tool in [Tool::Raise, Tool::Smooth, Tool::Noise, Tool::Terrace] {
+        for tool in [Tool::Raise, Tool::Smooth, Tool::Noise, Tool::Terrace, Tool::Erode] {
             let brush = Brush { radius: 6400.0 / side as f32, ..Brush::of(tool) };
             let dab = Dab { place: [0.5 * last as f32; 2], inverted: false, level: 0.0, copies: None, number: 0 };
             let simulation = &mut session.simulation;

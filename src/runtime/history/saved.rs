@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{History, Node, NodeState, step::Change};
 use crate::{io::project, model::state::State, runtime::Live};
 
-/// Most ends of branches that get a state when a project is saved.
+/// Most ends of branches that get a state when a project is saved: packing each takes a moment.
 const MOST_ENDS: usize = 32;
 
 impl History {
@@ -30,17 +30,20 @@ impl History {
         }
     }
 
-    /// Gives the ends of branches a state, so that a stroke is not lost that was taken back; the newest, if there are many.
-    fn keep_ends(&mut self, live: &Live) {
+    /// Gives the ends of branches a state, so that a stroke is not lost that was taken back; the newest, if there are many. Returns how
+    /// many are left out.
+    fn keep_ends(&mut self, live: &Live) -> usize {
         let is_end = |node: &&Node| {
             let missing = node.state.is_none() && node.work == self.work && Some(node.id) != self.here;
             let stroke = matches!(node.change(), Some(Change::Touched(..)));
             missing && stroke && self.children(node.id).next().is_none() && self.route(node.id).is_some()
         };
-        let ends: Vec<u64> = self.nodes.iter().rev().filter(is_end).take(MOST_ENDS).map(|node| node.id).collect();
+        let mut ends: Vec<u64> = self.nodes.iter().rev().filter(is_end).map(|node| node.id).collect();
         if ends.is_empty() {
-            return;
+            return 0;
         }
+        let left_out = ends.len().saturating_sub(MOST_ENDS);
+        ends.truncate(MOST_ENDS);
         // A copy goes there: the present stays where it is.
         let (mut there, here, back) = (live.clone(), self.here, self.back.clone());
         let (taken, cost) = (self.taken, self.cost);
@@ -52,11 +55,13 @@ impl History {
         (self.here, self.back, self.taken, self.cost) = (here, back, taken, cost);
         // They count among what memory is left for.
         self.trimmed = Default::default();
+        left_out
     }
 
-    /// All states of the present work, to be saved with it. Waits until they are packed.
-    pub(in crate::runtime) fn keyframes(&mut self, live: &Live) -> project::Keyframes {
-        self.keep_ends(live);
+    /// All states of the present work, to be saved with it, and how many strokes that were taken back are not among them. Waits until
+    /// all are packed.
+    pub(in crate::runtime) fn keyframes(&mut self, live: &Live) -> (project::Keyframes, usize) {
+        let left_out = self.keep_ends(live);
         self.nodes.iter_mut().for_each(Node::collect);
         let packed = |node: &Node| match &node.state {
             Some(NodeState::Packed(states)) if node.work == self.work => Some((node.id, states.clone())),
@@ -67,6 +72,7 @@ impl History {
             let (id, states) = packed(node)?;
             Some(project::Keyframe { id, parent: before(node.parent), states })
         };
-        project::Keyframes { frames: self.nodes.iter().filter_map(frame).collect(), here: before(self.here) }
+        let frames = self.nodes.iter().filter_map(frame).collect();
+        (project::Keyframes { frames, here: before(self.here) }, left_out)
     }
 }

@@ -89,7 +89,15 @@ impl Runtime<'_> {
         self.history.end_stroke();
         let mut project = project(&self.live, *self.eye);
         if self.preferences.settings.save_timeline {
-            project.timeline = self.history.keyframes(&self.live);
+            let (timeline, left_out) = self.history.keyframes(&self.live);
+            project.timeline = timeline;
+            if left_out > 0 {
+                let text = match left_out {
+                    1 => "The oldest stroke that was taken back is not in the project.".to_owned(),
+                    _ => format!("The oldest {left_out} strokes that were taken back are not in the project."),
+                };
+                self.notices.tell(Level::Warning, text);
+            }
         }
         let now = (self.history.changes(), self.live.ticks());
         self.start(Task::SaveProject(path, project, now, self.live.work()));

@@ -1,0 +1,204 @@
+//! The picture of the view by facts, and what frames and scenes take of memory.
+
+use super::*;
+
+/// The app as it runs in a window, drawing off-screen; `None` where there is no graphics driver, which is printed.
+fn running(scene: &str, side: usize, picture: (u32, u32)) -> Option<App> {
+    if let Err(reason) = graphics::find_adapter() {
+        assert!(env::var_os("THALWEG_REQUIRE_GPU").is_none(), "{reason}");
+        eprintln!("SKIPPED: the picture was not checked: {reason}");
+        return None;
+    }
+    let mut app = off_screen::app(sessions(scene, side), picture, Viewpoint::named("default").expect("it exists"));
+    app.insert_resource(UiVisible(false)).insert_resource(Transport::paused());
+    Some(app)
+}
+
+fn frames(app: &mut App, count: usize) {
+    (0..count).for_each(|_| app.update());
+}
+
+/// Red, green and blue of every pixel.
+fn picture(app: &mut App) -> Vec<[u8; 3]> {
+    let image = off_screen::capture(app).unwrap_or_else(|reason| panic!("{reason}"));
+    rgb(&image).1.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
+}
+
+fn share(picture: &[[u8; 3]], test: impl Fn([i32; 3]) -> bool) -> f64 {
+    picture.iter().filter(|pixel| test(pixel.map(i32::from))).count() as f64 / picture.len() as f64
+}
+
+fn changed(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
+    let differs = |(a, b): &(&[u8; 3], &[u8; 3])| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 2);
+    a.iter().zip(b).filter(differs).count() as f64 / a.len() as f64
+}
+
+/// Everything about the picture in one test: one engine at a time in one process.
+#[test]
+fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stands_still_when_paused() {
+    for (name, _) in BUILT_IN {
+        let Some(mut app) = running(name, 96, (320, 200)) else { return };
+        frames(&mut app, 30);
+        let before = picture(&mut app);
+        let green = share(&before, |[r, g, b]| g > r + 12 && g > b + 12);
+        let grey = share(&before, |[r, g, b]| (r - g).abs() < 26 && (g - b).abs() < 26 && g > 100);
+        let dark = share(&before, |[r, g, b]| r + g + b < 230);
+        let lively = share(&before, |[r, g, b]| (r - g).abs().max((g - b).abs()) > 20);
+        let session = app.world().resource::<Live>().chosen();
+        let runs = |key: &str| session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == key);
+        // Channels and test fields have no meadows, and not every one has cliffs.
+        // A sea of sand neither.
+        let landscape = session.terrain.cell_size > 4.0 && !runs("wind");
+        // A spring alone changes its river, not the land.
+        let rains = runs("droplets") && session.all_parameters()["droplets.rain_rate"] != "0";
+        let waters = !session.pools.is_empty() || session.rivers.shown;
+        // Nor has dry land, whose colours are its own.
+        let ([red, flat, _], [steep, _, least]) = (session.look.flat_color, session.look.steep_color);
+        assert!(green > 0.01 || !landscape || flat < 1.1 * red, "{name}: flat ground {green}");
+        assert!(grey > 0.01 || !landscape || steep > 1.3 * least, "{name}: steep ground {grey}");
+        assert!((0.01..0.6).contains(&dark), "{name}: shadow {dark}");
+        assert!(lively > 0.03, "{name} is grey: {lively}");
+        let again = picture(&mut app);
+        assert!(changed(&before, &again) < 1e-3, "{name} moves while it is paused");
+        // Drops of rain are at work at once; water must gather first.
+        let (ticks, least) = if rains { (10, 0.03) } else { (100, 0.005) };
+        app.world_mut().write_message(Command::from(RunCommand::Step(ticks)));
+        while app.world().resource::<Live>().ticks() < u64::from(ticks) {
+            app.update();
+        }
+        frames(&mut app, 2);
+        let after = picture(&mut app);
+        assert!(changed(&before, &after) > least, "{name}: erosion changed only {}", changed(&before, &after));
+        app.world_mut().write_message(Command::from(ShowCommand::Before(Before::Alone)));
+        frames(&mut app, 3);
+        let start = picture(&mut app);
+        // Of the water and the rivers at the start nothing is kept, and under a small block that was cut deep the foot has sunk.
+        let different = changed(&before, &start);
+        assert!(different < 0.03 || waters || !landscape, "{name}: the start looks different: {different}");
+        app.world_mut().write_message(Command::from(ShowCommand::Before(Before::Split(0.5))));
+        frames(&mut app, 3);
+        let split = picture(&mut app);
+        let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
+            // Without the names above and the divider between.
+            let inside = |index: &usize| {
+                let (x, y) = (index % 320, index / 320);
+                y > 40 && (if left { x < 145 } else { x > 175 })
+            };
+            (0..picture.len()).filter(inside).map(|index| picture[index]).collect()
+        };
+        let (left, right) =
+            (changed(&half(&split, true), &half(&start, true)), changed(&half(&split, false), &half(&after, false)));
+        assert!(left < 0.005 && right < 0.005, "{name}: the divided view differs by {left} and {right}");
+    }
+    parts_of_the_map_make_the_picture_of_the_whole();
+}
+
+/// Few droplets send to the graphics card what they changed alone, and the picture is the one that the whole map makes.
+fn parts_of_the_map_make_the_picture_of_the_whole() {
+    const SIDE: usize = 256;
+    let Some(mut app) = running("alpine-valley", SIDE, (320, 200)) else { return };
+    app.world_mut().resource_mut::<Live>().all_mut()[0].set("droplets.per_tick", "10").expect("in range");
+    frames(&mut app, 30);
+    let before = picture(&mut app);
+    let uploaded = app.world().resource::<Timing>().uploaded;
+    for tick in 1..=10 {
+        app.world_mut().write_message(Command::from(RunCommand::Step(1)));
+        while app.world().resource::<Live>().ticks() < tick {
+            app.update();
+        }
+        frames(&mut app, 1);
+    }
+    let sent = app.world().resource::<Timing>().uploaded - uploaded;
+    assert!((1..10 * 16 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
+    frames(&mut app, 2);
+    let parts = picture(&mut app);
+    assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
+    for before in [Before::Alone, Before::Off] {
+        app.world_mut().write_message(Command::from(ShowCommand::Before(before)));
+        frames(&mut app, 3);
+    }
+    let whole = picture(&mut app);
+    assert!(changed(&parts, &whole) < 1e-3, "parts differ from the whole: {}", changed(&parts, &whole));
+}
+
+/// Resident memory of this process in megabytes, where the system says it.
+fn resident() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1.024e-3)
+}
+
+/// Frames in which memory may grow by [`GROWTH`] megabytes at most.
+const FRAMES: usize = 240;
+const GROWTH: f64 = 8.0;
+
+/// Megabytes by which resident memory grows while [`FRAMES`] are drawn.
+fn growth(app: &mut App, mut before_frame: impl FnMut(&mut App)) -> f64 {
+    let mut draw = |count: usize| {
+        for _ in 0..count {
+            before_frame(app);
+            app.update();
+        }
+        resident().expect("it was known before")
+    };
+    // Shaders are compiled in the first, pools fill up.
+    let before = draw(40);
+    draw(FRAMES) - before
+}
+
+/// Resident memory is a matter of the process, so the test runs again alone in one of its own.
+#[test]
+fn neither_frames_nor_scenes_leave_anything_in_memory() {
+    const ALONE: &str = "THALWEG_TEST_ALONE";
+    if resident().is_none() {
+        eprintln!("SKIPPED: memory was not measured: this system does not say what a process takes");
+        return;
+    }
+    if env::var_os(ALONE).is_none() {
+        let name = "picture::neither_frames_nor_scenes_leave_anything_in_memory";
+        let mut again = process::Command::new(env::current_exe().expect("it runs"));
+        let again = again.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().expect("it starts");
+        let [said, wrong] = [again.stdout, again.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        eprintln!("{wrong}");
+        assert!(again.status.success() && said.contains("1 passed"), "alone it fails: {said}");
+        return;
+    }
+    let Some(mut app) = running("mountain-lake", 64, (96, 64)) else { return };
+    // What is drawn counts, not how finely.
+    let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
+    *settings = Settings {
+        quality: Quality::Custom,
+        shadow_size: 512,
+        mesh: 64,
+        anti_aliasing: AntiAliasing::Off,
+        ..Settings::default()
+    };
+    app.world_mut().write_message(Command::from(ViewCommand::ToggleTurntable));
+    let plain = growth(&mut app, |_| {});
+    app.world_mut().write_message(Command::from(BrushCommand::Hold(Some(Tool::Raise))));
+    let point = |app: &mut App| {
+        app.world_mut().write_message(Touch::Hover(Some([0.5, 0.5]), Held::default()));
+    };
+    let water = growth(&mut app, point);
+    // Under an overlay no water is drawn.
+    app.world_mut().write_message(Command::from(ShowCommand::Overlay(Some(Quantity::Layer(Layer::Water)))));
+    app.world_mut().write_message(Command::from(ShowCommand::ToggleArrows));
+    let overlay = growth(&mut app, point);
+    eprintln!(
+        "{FRAMES} frames grew by {plain:.1} MB, {water:.1} with ring and water, {overlay:.1} with overlay and arrows"
+    );
+    let mut open = |(name, _): &(&'static str, &str)| {
+        let options = Options { size: Some((96, 96)), ..Options::default() };
+        app.world_mut().write_message(Command::from(FileCommand::Open((*name).to_owned(), options)));
+        while app.world().resource::<Live>().chosen().name != *name {
+            app.update();
+        }
+        frames(&mut app, 30);
+        resident().expect("it was known before")
+    };
+    let sizes: Vec<f64> = BUILT_IN.iter().take(11).map(&mut open).collect();
+    eprintln!("after each scene: {sizes:.0?} MB");
+    let grown = [plain, water, overlay];
+    assert!(grown.iter().all(|grown| *grown < GROWTH), "{grown:.1?} MB in {FRAMES} frames");
+    assert!(sizes[10] - sizes[0] < 100.0, "ten scenes took {:.0} MB", sizes[10] - sizes[0]);
+}
