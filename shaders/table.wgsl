@@ -1,48 +1,77 @@
 // The table on which the blocks stand: it takes their shadows and fades into the haze.
-#import bevy_pbr::{forward_io::VertexOutput, mesh_view_bindings::view}
+#import thalweg::view::view
 #import thalweg::scene::{Scene, sky_color, sun_color, ambient_light}
 #import thalweg::screen::on_screen
-#ifdef SHADOWS
-#import thalweg::shadow::sunlit
-#endif
 
-@group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> scene: Scene;
+@group(1) @binding(0) var<uniform> scene: Scene;
 // The first of them are the blocks that stand on it: centre x, z and half sides.
-@group(#{MATERIAL_BIND_GROUP}) @binding(1) var<uniform> blocks: array<vec4<f32>, 16>;
+@group(1) @binding(1) var<uniform> blocks: array<vec4<f32>, 16>;
+
+// Heights that cast shadows from the rims of the blocks: four rows for each, of the side towards lower x, higher x, lower z and
+// higher z, in world units above the foot.
+@group(1) @binding(2) var rims: texture_2d<f32>;
+@group(1) @binding(3) var rims_sampler: sampler;
+
+struct Pixel {
+    @builtin(position) position: vec4<f32>,
+    @location(0) place: vec3<f32>,
+}
+
+@vertex
+fn vertex(@location(0) place: vec3<f32>) -> Pixel {
+    // A little below the foot.
+    let lowered = vec3(place.x, scene.extent.w - 0.001 * scene.air.w, place.z);
+    return Pixel(view.clip_from_world * vec4(lowered, 1.0), lowered);
+}
+
+// Share of the sun's light that a block lets through to a place on the table. Towards the sun, the line from there meets a side of
+// the block; the rim of that side knows how high the shadow reaches which leaves the block there.
+fn past_block(place: vec2<f32>, index: i32) -> f32 {
+    let block = blocks[index];
+    let flat = max(length(scene.sun.xz), 1e-4);
+    let towards = scene.sun.xz / flat;
+    let step = select(towards, vec2(1e-5), abs(towards) < vec2(1e-5));
+    let first = (block.xy - block.zw * sign(step) - place) / step;
+    let last = (block.xy + block.zw * sign(step) - place) / step;
+    let enters = max(max(first.x, first.y), 0.0);
+    let hit = place + step * enters;
+    let along_z = first.x > first.y;
+    let along = select((hit.x - block.x) / block.z, (hit.y - block.y) / block.w, along_z) * 0.5 + 0.5;
+    let side = select(select(3.0, 2.0, step.y > 0.0), select(1.0, 0.0, step.x > 0.0), along_z);
+    let rows = vec2<f32>(textureDimensions(rims));
+    let row = (4.0 * f32(index) + side + 0.5) / rows.y;
+    let share = (clamp(along, 0.0, 1.0) * (rows.x - 1.0) + 0.5) / rows.x;
+    let height = textureSampleLevel(rims, rims_sampler, vec2(share, row), 0.0).r;
+    let slope = scene.sun.y / flat;
+    // The sun is a little wide.
+    let width = (0.0012 * scene.air.w + enters * scene.table_color.a) * (1.0 + slope * slope);
+    let shaded = smoothstep(-width, width, height - enters * slope);
+    let meets = enters < min(last.x, last.y);
+    return 1.0 - select(0.0, shaded, meets);
+}
 
 @fragment
-fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
-    let place = in.world_position.xyz;
+fn fragment(in: Pixel) -> @location(0) vec4<f32> {
+    let place = in.place;
     let size = scene.air.w;
     let far = length(place.xz) / size;
     let normal = vec3(0.0, 1.0, 0.0);
     var open = 1.0;
     var lit = 1.0;
-    // At the foot of a block, the shadow is looked up a little further out: a texel of the shadow map is too coarse there.
-    var aside = vec2(0.0);
     if far < 3.2 {
         // Blocks hide a part of the sky from the table beside them.
         for (var index = 0; index < #{BLOCKS}; index++) {
             let block = blocks[index];
             let beyond = max(abs(place.xz - block.xy) - block.zw, vec2(0.0));
             let reach = length(beyond);
-            if reach < 0.004 * size {
-                aside = sign(place.xz - block.xy) * select(vec2(0.0), vec2(0.004 * size), beyond > vec2(0.0));
-            }
             open *= 1.0 - 0.62 * exp(-reach / (0.07 * size));
+            lit *= past_block(place.xz, index);
         }
-#ifdef SHADOWS
-        // As far as a shadow can reach.
-        if far < 0.8 + 0.4 * length(scene.sun.xz) / max(scene.sun.y, 0.05) {
-            let beside = in.world_position + vec4(aside.x, 0.0, aside.y, 0.0);
-            lit = sunlit(beside, normal, in.position.xy, scene.place.w);
-        }
-#endif
     }
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);
     var color = scene.table_color.rgb * (direct + ambient_light(normal, scene) * open);
     if far > 0.6 {
-        let towards = place - view.world_position.xyz;
+        let towards = place - view.eye.xyz;
         let horizon = sky_color(normalize(vec3(towards.x, 0.0, towards.z)), scene);
         color = mix(color, horizon, smoothstep(0.6, 3.0, far));
     }

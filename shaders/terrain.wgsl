@@ -1,20 +1,11 @@
-// The ground: a grid displaced by the height texture, with the side walls of the block. The same file serves the main
-// pass and the shadow pass.
-#import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
+// The ground: a grid displaced by the height texture, with the side walls of the block.
+#import thalweg::view::view
 #import thalweg::scene::{sun_color, ambient_light, sky_color, hash, noise}
 #import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
-
-#ifdef PREPASS_PIPELINE
-#import bevy_pbr::prepass_io::{Vertex, VertexOutput}
-#else
-#import bevy_pbr::forward_io::{Vertex, VertexOutput, FragmentOutput}
+#import thalweg::map::{relief_at, relief_sampler, sun_share}
 #import thalweg::screen::{through_air, on_screen}
 #ifdef RING
 #import thalweg::map::with_ring
-#endif
-#ifdef SHADOWS
-#import thalweg::shadow::sunlit
-#endif
 #endif
 
 struct Overlay {
@@ -27,7 +18,7 @@ struct Overlay {
     colors: array<vec4<f32>, 9>,
 }
 
-@group(#{MATERIAL_BIND_GROUP}) @binding(3) var<uniform> overlay: Overlay;
+@group(1) @binding(3) var<uniform> overlay: Overlay;
 
 struct River {
     // Colour of deep water; a: metres of clear water that swallow most of the red light.
@@ -38,57 +29,36 @@ struct River {
 
 // The nearest river of a cell: direction of its flow in radians, how far the cell lies to its right and half its width, both in
 // cells, and its depth in metres. No width: no river.
-@group(#{MATERIAL_BIND_GROUP}) @binding(4) var channels: texture_2d<f32>;
-@group(#{MATERIAL_BIND_GROUP}) @binding(5) var<uniform> river: River;
+@group(1) @binding(4) var channels: texture_2d<f32>;
+@group(1) @binding(5) var<uniform> river: River;
 
-// Share of the sky that a cell sees, from how far the ground around rises above it at three distances.
-fn openness(cell: vec2<i32>) -> f32 {
-    let here = texel(cell).r;
-    var hidden = 0.0;
-    for (var ring = 0; ring < 3; ring++) {
-        let reach = array(2, 5, 12)[ring];
-        let diagonal = array(1, 4, 8)[ring];
-        var rise = max(texel(cell + vec2(reach, 0)).r - here, 0.0) + max(texel(cell - vec2(reach, 0)).r - here, 0.0);
-        rise += max(texel(cell + vec2(0, reach)).r - here, 0.0) + max(texel(cell - vec2(0, reach)).r - here, 0.0);
-        rise += max(texel(cell + vec2(diagonal)).r - here, 0.0) + max(texel(cell - vec2(diagonal)).r - here, 0.0);
-        rise += max(texel(cell + vec2(diagonal, -diagonal)).r - here, 0.0);
-        rise += max(texel(cell + vec2(-diagonal, diagonal)).r - here, 0.0);
-        hidden += rise * scene.extent.z / (8.0 * f32(reach) * scene.grid.z);
-    }
-    return 1.0 / (1.0 + 1.3 * hidden);
+// Red: share of the sky that a cell sees, green: how wet it is.
+@group(1) @binding(8) var cover: texture_2d<f32>;
+
+struct Pixel {
+    @builtin(position) position: vec4<f32>,
+    @location(0) place: vec3<f32>,
+    // Outward normal of a wall; nothing on the surface.
+    @location(1) wall: vec3<f32>,
 }
 
 @vertex
-fn vertex(in: Vertex) -> VertexOutput {
-    var out: VertexOutput;
-    let kind = in.position.y;
-    var place = over_map(in.position);
+fn vertex(@location(0) position: vec3<f32>) -> Pixel {
+    let kind = position.y;
+    var place = over_map(position);
     place.y = select(world_height(bilinear(cell_at(place.xz)).r), scene.extent.w, is_low(kind));
-    let world_from_local = mesh_functions::get_world_from_local(in.instance_index);
-    out.world_position = mesh_functions::mesh_position_local_to_world(world_from_local, vec4(place, 1.0));
-    out.position = position_world_to_clip(out.world_position.xyz);
-#ifdef PREPASS_PIPELINE
-#ifdef UNCLIPPED_DEPTH_ORTHO_EMULATION
-    out.unclipped_depth = out.position.z;
-    out.position.z = min(out.position.z, 1.0);
-#endif
-#else
-    // A wall has its outward normal. The normal of the surface is computed per pixel, so here its y carries the share of sky.
-    let open = openness(vec2<i32>(round(cell_at(place.xz))));
-    out.world_normal = select(vec3(0.0, open, 0.0), outward(in.position), kind > 0.5);
-#endif
-#ifdef VERTEX_OUTPUT_INSTANCE_INDEX
-    out.instance_index = in.instance_index;
-#endif
-    return out;
+    let wall = select(vec3(0.0), outward(position), kind > 0.5);
+    return Pixel(view.clip_from_world * vec4(place, 1.0), place, wall);
 }
 
-#ifndef PREPASS_PIPELINE
-// What a pixel needs to know of the cells around it: the slope along x and z, smooth from cell to cell, the sand, and how wet it is.
+// What a pixel needs to know of the cells around it: the normal, smooth from cell to cell, the sand, how wet it is, how much of the
+// sky it sees, and its share of the sun's light.
 struct Here {
     normal: vec3<f32>,
     sand: f32,
     wet: f32,
+    open: f32,
+    lit: f32,
 }
 
 // Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
@@ -113,40 +83,11 @@ fn ripples(place: vec3<f32>, here: Here) -> f32 {
     return slope * lies * scene.wind.z;
 }
 
-// How wet the ground of a cell is: wholly under a centimetre of water.
-fn wetness(cell: vec4<f32>) -> f32 {
-    return max(-cell.a, clamp(100.0 * cell.b, 0.0, 1.0));
-}
-
 fn look_around(cell: vec2<f32>) -> Here {
-    let last = vec2<i32>(textureDimensions(layers)) - 1;
-    let first = vec2<i32>(floor(cell));
-    let part = cell - floor(cell);
-    // Twelve cells: the four around the pixel, and the eight beside those.
-    let x0 = clamp(first.x, 0, last.x);
-    let x1 = clamp(first.x + 1, 0, last.x);
-    let y0 = clamp(first.y, 0, last.y);
-    let y1 = clamp(first.y + 1, 0, last.y);
-    let left = clamp(first.x - 1, 0, last.x);
-    let right = clamp(first.x + 2, 0, last.x);
-    let up = clamp(first.y - 1, 0, last.y);
-    let down = clamp(first.y + 2, 0, last.y);
-    let a = textureLoad(layers, vec2(x0, y0), 0);
-    let b = textureLoad(layers, vec2(x1, y0), 0);
-    let c = textureLoad(layers, vec2(x0, y1), 0);
-    let d = textureLoad(layers, vec2(x1, y1), 0);
-    let along_x = mix(
-        mix(b.r - textureLoad(layers, vec2(left, y0), 0).r, textureLoad(layers, vec2(right, y0), 0).r - a.r, part.x),
-        mix(d.r - textureLoad(layers, vec2(left, y1), 0).r, textureLoad(layers, vec2(right, y1), 0).r - c.r, part.x),
-        part.y);
-    let along_z = mix(
-        mix(c.r - textureLoad(layers, vec2(x0, up), 0).r, d.r - textureLoad(layers, vec2(x1, up), 0).r, part.x),
-        mix(textureLoad(layers, vec2(x0, down), 0).r - a.r, textureLoad(layers, vec2(x1, down), 0).r - b.r, part.x),
-        part.y);
-    let slope = vec2(along_x, along_z) * (0.5 * scene.extent.z / scene.grid.z);
-    let sand = mix(mix(a.g, b.g, part.x), mix(c.g, d.g, part.x), part.y);
-    let wet = mix(mix(wetness(a), wetness(b), part.x), mix(wetness(c), wetness(d), part.x), part.y);
-    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), sand, wet);
+    let here = relief_at(cell);
+    let covers = textureSampleLevel(cover, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0);
+    let slope = here.xy * (scene.phong.w);
+    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), here.a, covers.g, covers.r, sun_share(here.b));
 }
 
 // A cut through the ground: beds of rock of different thickness and tone, and the sand on it.
@@ -299,16 +240,17 @@ fn river_waves(cell: vec2<f32>, flow: vec2<f32>, pixel: f32) -> vec2<f32> {
 #endif
 
 @fragment
-fn fragment(in: VertexOutput) -> FragmentOutput {
+fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifdef SPLIT
-    if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
+    if scene.place.z * (in.position.x - scene.place.w * view.size.x) < 0.0 { discard; }
 #endif
-    let place = in.world_position.xyz;
+    let place = in.place;
     let cell = cell_at(place.xz);
-    let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
-    var normal = in.world_normal;
+    let wall = dot(in.wall, in.wall) > 0.25;
+    var normal = in.wall;
     var color: vec3<f32>;
     var open = 1.0;
+    var lit = 1.0;
     // Width of a pixel on the ground, in cells.
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
 #ifdef RIVERS
@@ -322,10 +264,11 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         // A bright line where the saw has left the upper edge.
         color *= 1.0 + 0.25 * smoothstep(0.006 * scene.air.w, 0.0, rim - place.y);
     } else {
-        open = mix(1.0, in.world_normal.y, scene.ground.z);
         let here = look_around(cell);
+        open = mix(1.0, here.open, scene.ground.z);
+        lit = here.lit;
         normal = here.normal;
-        color = ground_color(place, here, in.world_normal.y);
+        color = ground_color(place, here, here.open);
 #ifdef RIVERS
         channel = channel_at(cell, pixel);
         // Banks are damp, and fall to the water.
@@ -351,14 +294,10 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
 #endif
     }
     let sun = scene.sun.xyz;
-    let eye = view.world_position.xyz - place;
+    let eye = view.eye.xyz - place;
     let distance = length(eye);
     let towards_eye = eye / distance;
     let facing = max(dot(normal, sun), 0.0);
-    var lit = 1.0;
-#ifdef SHADOWS
-    if facing > 0.0 { lit = sunlit(in.world_position, normal, in.position.xy, scene.place.w); }
-#endif
     let half_way = normalize(sun + towards_eye);
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
@@ -384,8 +323,5 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
 #ifdef RING
     if !wall { light = with_ring(light, cell, pixel); }
 #endif
-    var out: FragmentOutput;
-    out.color = on_screen(vec4(light, 1.0), in.position.xy);
-    return out;
+    return on_screen(vec4(light, 1.0), in.position.xy);
 }
-#endif

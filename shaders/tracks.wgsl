@@ -1,39 +1,48 @@
 // Ways of particles: ribbons of the same width in pixels wherever they lie. The mesh has each point twice, with the
 // direction of the way as normal; u is the side, v the strength.
-#import bevy_pbr::{forward_io::{Vertex, VertexOutput}, mesh_view_bindings::view}
+#import thalweg::view::view
 
 struct Ink {
     // Alpha: half the width in pixels of a picture 800 pixels high.
     color: vec4<f32>,
     // The same for what the wind carries: its points have a negative strength.
     sand: vec4<f32>,
-    // Pixel column left of which nothing is drawn: there the start is shown, which has no drops.
+    // Share of the picture's width left of which nothing is drawn: there the start is shown, which has no drops.
     column: vec4<f32>,
 }
 
-@group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> ink: Ink;
+@group(1) @binding(0) var<uniform> ink: Ink;
+
+struct Vertex {
+    @location(0) position: vec3<f32>,
+    @location(1) normal: vec3<f32>,
+    @location(2) uv: vec2<f32>,
+}
+
+struct Pixel {
+    @builtin(position) position: vec4<f32>,
+    @location(0) uv: vec2<f32>,
+}
 
 @vertex
-fn vertex(in: Vertex) -> VertexOutput {
-    var out: VertexOutput;
+fn vertex(in: Vertex) -> Pixel {
+    var out: Pixel;
     let here = view.clip_from_world * vec4(in.position, 1.0);
     let ahead = view.clip_from_world * vec4(in.position + in.normal, 1.0);
-    let size = view.viewport.zw;
+    let size = view.size.xy;
     let along = (ahead.xy / ahead.w - here.xy / here.w) * size;
     let across = normalize(vec2(-along.y, along.x) + vec2(1e-6, 0.0));
     let width = select(ink.color.a, ink.sand.a, in.uv.y < 0.0) * max(size.y / 800.0, 0.6);
     out.position = here;
     out.position += vec4(across * in.uv.x * 2.0 * width / size * here.w, here.z * 0.008, 0.0);
-    out.world_position = vec4(in.position, 1.0);
-    out.world_normal = in.normal;
     out.uv = in.uv;
     return out;
 }
 
 @fragment
-fn fragment(in: VertexOutput) -> @location(0) vec4<f32> {
+fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifdef SPLIT
-    if in.position.x < ink.column.x { discard; }
+    if in.position.x < ink.column.x * view.size.x { discard; }
 #endif
     let edge = 1.0 - in.uv.x * in.uv.x;
     return vec4(select(ink.color.rgb, ink.sand.rgb, in.uv.y < 0.0), edge * abs(in.uv.y));

@@ -1,15 +1,11 @@
 // The water: the block's mesh again, lifted to the surface of the water. It fades where it is thin, shows the bed through
 // what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
-#import bevy_pbr::{mesh_functions, view_transformations::position_world_to_clip, mesh_view_bindings::view}
-#import bevy_pbr::forward_io::{Vertex, VertexOutput, FragmentOutput}
+#import thalweg::view::view
 #import thalweg::scene::{sky_color, sun_color, noise}
 #import thalweg::screen::{through_air, on_screen}
-#import thalweg::map::{scene, texel, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
+#import thalweg::map::{scene, sunlit, texel, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
 #ifdef RING
 #import thalweg::map::with_ring
-#endif
-#ifdef SHADOWS
-#import thalweg::shadow::sunlit
 #endif
 
 struct Water {
@@ -23,7 +19,7 @@ struct Water {
     clock: vec4<f32>,
 }
 
-@group(#{MATERIAL_BIND_GROUP}) @binding(3) var<uniform> water: Water;
+@group(1) @binding(3) var<uniform> water: Water;
 
 // Level and weight of a cell for a mean over wet cells: a dry one has no weight.
 fn wet_level(cell: vec2<i32>) -> vec2<f32> {
@@ -50,11 +46,16 @@ fn surface(cell: vec2<f32>) -> f32 {
     return select(dry, inside.x / max(inside.y, 1e-4), inside.y > 1e-3);
 }
 
+struct Pixel {
+    @builtin(position) position: vec4<f32>,
+    @location(0) place: vec3<f32>,
+    @location(1) normal: vec3<f32>,
+}
+
 @vertex
-fn vertex(in: Vertex) -> VertexOutput {
-    var out: VertexOutput;
-    let kind = in.position.y;
-    var place = over_map(in.position);
+fn vertex(@location(0) position: vec3<f32>) -> Pixel {
+    let kind = position.y;
+    var place = over_map(position);
     let cell = cell_at(place.xz);
     let here = bilinear(cell);
     // The wall of water stands on the ground; a dry one has no height.
@@ -62,14 +63,8 @@ fn vertex(in: Vertex) -> VertexOutput {
     place.y = world_height(select(surface(cell), rim, kind > 0.5));
     // The base of the block belongs to the ground alone: here it lies where the ground hides it.
     place.y = select(place.y, scene.extent.w, kind > 4.5);
-    let world_from_local = mesh_functions::get_world_from_local(in.instance_index);
-    out.world_position = mesh_functions::mesh_position_local_to_world(world_from_local, vec4(place, 1.0));
-    out.position = position_world_to_clip(out.world_position.xyz);
-    out.world_normal = select(vec3(0.0, 1.0, 0.0), outward(in.position), kind > 0.5);
-#ifdef VERTEX_OUTPUT_INSTANCE_INDEX
-    out.instance_index = in.instance_index;
-#endif
-    return out;
+    let normal = select(vec3(0.0, 1.0, 0.0), outward(position), kind > 0.5);
+    return Pixel(view.clip_from_world * vec4(place, 1.0), place, normal);
 }
 
 // Slopes of small waves that move even where the water stands.
@@ -81,26 +76,26 @@ fn waves(at: vec2<f32>) -> vec2<f32> {
 }
 
 @fragment
-fn fragment(in: VertexOutput) -> FragmentOutput {
+fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifdef SPLIT
-    if scene.place.z * (in.position.x - scene.place.w) < 0.0 { discard; }
+    if scene.place.z * (in.position.x - scene.place.w * view.size.x) < 0.0 { discard; }
 #endif
-    let place = in.world_position.xyz;
+    let place = in.place;
     let cell = cell_at(place.xz);
 #ifdef RING
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
 #endif
     let here = bilinear(cell);
-    let wall = dot(in.world_normal.xz, in.world_normal.xz) > 0.25;
+    let wall = dot(in.normal.xz, in.normal.xz) > 0.25;
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
     let wet = smoothstep(water.film.x, water.film.y, min(depth, here.b + water.film.x));
     if wet <= 0.0 { discard; }
-    let eye = view.world_position.xyz - place;
+    let eye = view.eye.xyz - place;
     // The far walls are not seen through the water: their mirror of the sky would look like a hole.
-    if wall && dot(in.world_normal, eye) <= 0.0 { discard; }
+    if wall && dot(in.normal, eye) <= 0.0 { discard; }
     let distance = length(eye);
     let towards_eye = eye / distance;
-    var normal = in.world_normal;
+    var normal = in.normal;
     if !wall {
         // The slope of the surface as it flows, and small waves that move.
         let step = 1.0;
@@ -124,10 +119,7 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         normal = normalize(vec3(-steep.x + ripples.x, step, -steep.y + ripples.y));
     }
     let sun = scene.sun.xyz;
-    var lit = 1.0;
-#ifdef SHADOWS
-    lit = sunlit(in.world_position, vec3(0.0, 1.0, 0.0), in.position.xy, scene.place.w);
-#endif
+    let lit = sunlit(cell);
     let facing = max(dot(normal, towards_eye), 0.02);
     let path = depth / max(facing, 0.25);
     // Red goes first; sediment swallows all colours alike.
@@ -157,7 +149,5 @@ fn fragment(in: VertexOutput) -> FragmentOutput {
         color = with_ring(color, cell_at(bed), pixel);
     }
 #endif
-    var out: FragmentOutput;
-    out.color = on_screen(vec4(color, alpha), in.position.xy);
-    return out;
+    return on_screen(vec4(color, alpha), in.position.xy);
 }

@@ -5,6 +5,7 @@ pub mod off_screen;
 pub mod window;
 
 use bevy::prelude::*;
+use bevy_egui::EguiPostUpdateSet;
 
 use crate::{
     model::session::Session,
@@ -16,5 +17,7 @@ use crate::{
 fn add_thalweg(app: &mut App, sessions: Vec<Session>) {
     app.insert_resource(Live::new(sessions))
         .add_plugins((runtime::plugin, tools::plugin, view::plugin, ui::plugin))
-        .configure_sets(Update, (SimSystems::Edit, SimSystems::Obey, SimSystems::Tick, ViewSystems::Show).chain());
+        .configure_sets(Update, (SimSystems::Edit, SimSystems::Obey, SimSystems::Tick, ViewSystems::Show).chain())
+        // The panels show as much of the picture as is drawn.
+        .configure_sets(PostUpdate, ViewSystems::Draw.before(EguiPostUpdateSet::EndPass));
 }

@@ -8,7 +8,7 @@ use crate::params::{choice, knob};
 const D1: &str = "SimpleErosion (McDonald 2020)";
 
 /// How light of any strength becomes a colour that a screen can show.
-#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToneCurve {
     /// Film-like, with deep shadows and strong colours.
     #[default]

@@ -41,12 +41,14 @@ pub enum Quality {
     /// Fit for the graphics adapter that was found.
     #[default]
     Automatic,
-    /// For machines without a graphics card; edges of shadows are hardly softened.
-    Draft,
-    /// For small graphics cards.
+    /// For machines without a graphics card: few vertices. While something moves, as many pixels as the machine can draw in time.
+    Software,
+    /// For small graphics cards: four samples smooth the edges of each pixel.
     Balanced,
-    /// For pictures and large graphics cards.
-    Best,
+    /// For large graphics cards: twice as many vertices along a side.
+    High,
+    /// For pictures: more pixels than the window has.
+    Ultra,
     /// What the settings below say.
     Custom,
 }
@@ -57,8 +59,6 @@ pub enum AntiAliasing {
     /// Not at all.
     #[default]
     Off,
-    /// By looking at the finished picture: cheap, and a little soft.
-    Fxaa,
     /// Four samples per pixel.
     Msaa4,
 }
@@ -104,9 +104,6 @@ pub struct Settings {
     /// How much work goes into the picture. Higher gives a sharper picture with softer shadows, and is slower.
     #[reflect(@choice().source("ours").main())]
     pub quality: Quality,
-    /// Side of the shadow map. Large makes sharp shadow edges and takes memory and time; small makes blocky ones.
-    #[reflect(@knob(512.0..=8192.0).unit("px").source("ours").log())]
-    pub shadow_size: u32,
     /// Vertices of the ground along a side, at most. Fewer draw faster and round off crests; light and colour stay as fine
     /// as the cells.
     #[reflect(@knob(64.0..=2048.0).source("ours").log())]
@@ -117,6 +114,10 @@ pub struct Settings {
     /// Pixels drawn per pixel of the window, along a side. Below 1 is faster and blurred, above 1 is slower and finer.
     #[reflect(@knob(0.25..=2.0).unit("×").source("ours"))]
     pub render_scale: f32,
+    /// While something moves, pictures that take too long are drawn with fewer pixels. As soon as all stands still, the picture is
+    /// drawn in full. Off, each picture is drawn in full, and moves less smoothly.
+    #[reflect(@choice().source("ours"))]
+    pub steady: bool,
     /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
@@ -149,10 +150,10 @@ impl Default for Settings {
             buttons: Buttons::RightAndMiddle,
             trackpad: false,
             quality: Quality::Automatic,
-            shadow_size: 4096,
             mesh: 1024,
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
+            steady: true,
             vsync: true,
             autosave: 5.0,
             memory: 0.0,
@@ -164,18 +165,19 @@ impl Default for Settings {
 }
 
 /// The fields that [`Quality`] decides.
-const DECIDED_BY_QUALITY: [&str; 4] = ["shadow_size", "mesh", "anti_aliasing", "render_scale"];
+const DECIDED_BY_QUALITY: [&str; 3] = ["mesh", "anti_aliasing", "render_scale"];
 
 impl Settings {
     /// With the fields that its quality decides as they are on this machine.
     pub fn resolved(&self, software: bool) -> Self {
-        let (shadow_size, mesh, anti_aliasing, render_scale) = match (self.quality, software) {
+        let (mesh, anti_aliasing, render_scale) = match (self.quality, software) {
             (Quality::Custom, _) => return self.clone(),
-            (Quality::Automatic, true) | (Quality::Draft, _) => (2048, 144, AntiAliasing::Fxaa, 0.75),
-            (Quality::Automatic, false) | (Quality::Balanced, _) => (4096, 1024, AntiAliasing::Msaa4, 1.0),
-            (Quality::Best, _) => (8192, 2048, AntiAliasing::Msaa4, 1.5),
+            (Quality::Automatic, true) | (Quality::Software, _) => (160, AntiAliasing::Off, 1.0),
+            (Quality::Automatic, false) | (Quality::Balanced, _) => (1024, AntiAliasing::Msaa4, 1.0),
+            (Quality::High, _) => (2048, AntiAliasing::Msaa4, 1.0),
+            (Quality::Ultra, _) => (2048, AntiAliasing::Msaa4, 1.5),
         };
-        Self { shadow_size, mesh, anti_aliasing, render_scale, ..self.clone() }
+        Self { mesh, anti_aliasing, render_scale, ..self.clone() }
     }
 
     /// What the program may take of the machine's memory, if something was chosen.
@@ -186,11 +188,6 @@ impl Settings {
     /// What undo and the timeline may take, in bytes.
     pub fn undo_bytes(&self) -> usize {
         (f64::from(self.undo_memory) * 1e9) as usize
-    }
-
-    /// Whether the picture is to be drawn fast rather than well.
-    pub fn is_draft(&self, software: bool) -> bool {
-        self.quality == Quality::Draft || self.quality == Quality::Automatic && software
     }
 
     /// Sets one field. One that the quality decides makes the quality "custom", the others staying as they looked.
@@ -311,7 +308,7 @@ mod tests {
         let mut settings = Settings::default();
         assert!(settings.change("render_scale", &params::Value::Number(0.5), true));
         assert_eq!(settings.quality, Quality::Custom);
-        assert_eq!((settings.shadow_size, settings.anti_aliasing), (2048, AntiAliasing::Fxaa));
+        assert_eq!((settings.mesh, settings.anti_aliasing), (160, AntiAliasing::Off));
         assert_eq!(settings.resolved(false), settings);
     }
 

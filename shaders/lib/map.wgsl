@@ -2,13 +2,33 @@
 #define_import_path thalweg::map
 #import thalweg::scene::Scene
 
-@group(#{MATERIAL_BIND_GROUP}) @binding(0) var<uniform> scene: Scene;
+@group(1) @binding(0) var<uniform> scene: Scene;
 // Red: ground, green: thickness of sand, blue: depth of the water, alpha: sediment in it, all in metres. Where hardly any
 // water stands, alpha is how wet the ground is, less than nothing.
-@group(#{MATERIAL_BIND_GROUP}) @binding(1) var layers: texture_2d<f32>;
+@group(1) @binding(1) var layers: texture_2d<f32>;
 // Red: the quantity that is shown over the ground, green and blue: velocity of the water in metres per second. A single
 // texel where there is neither.
-@group(#{MATERIAL_BIND_GROUP}) @binding(2) var motion: texture_2d<f32>;
+@group(1) @binding(2) var motion: texture_2d<f32>;
+
+// Red and green: slope along columns and rows as a ratio, blue: how far the ground rises above the shadow's edge, in half widths of
+// that edge, alpha: metres of sand.
+@group(1) @binding(6) var relief: texture_2d<f32>;
+@group(1) @binding(7) var relief_sampler: sampler;
+
+// Slope, height above the shadow's edge and sand at a place between cells.
+fn relief_at(cell: vec2<f32>) -> vec4<f32> {
+    return textureSampleLevel(relief, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0);
+}
+
+// Share of the sun's light that reaches a place which rises so far above the shadow's edge.
+fn sun_share(above: f32) -> f32 {
+    return smoothstep(-1.0, 1.0, above);
+}
+
+// Share of the sun's light that reaches a place between cells.
+fn sunlit(cell: vec2<f32>) -> f32 {
+    return sun_share(relief_at(cell).b);
+}
 
 fn texel(cell: vec2<i32>) -> vec4<f32> {
     let last = vec2<i32>(textureDimensions(layers)) - 1;

@@ -6,20 +6,21 @@ struct Scene {
     extent: vec4<f32>,
     // Columns, rows, world units per cell, metres of height that lie at 0.
     grid: vec4<f32>,
-    // Centre of the block: x, z. Side of the divider that is drawn: -1 left, 1 right, 0 both. The divider's pixel column, 0
-    // without one.
+    // Centre of the block: x, z. Side of the divider that is drawn: -1 left, 1 right, 0 both. Where the divider is, as a
+    // share of the picture's width; 0 without one.
     place: vec4<f32>,
     flat_color: vec4<f32>,
     steep_color: vec4<f32>,
     // Alpha: thickness in metres that hides the ground.
     sand_color: vec4<f32>,
     bedrock_color: vec4<f32>,
+    // Alpha: half of the sun's width as a share of its distance.
     table_color: vec4<f32>,
     // Threshold of steepness, its width, occlusion, haze.
     ground: vec4<f32>,
     // Towards the sun; w: strength.
     sun: vec4<f32>,
-    // Ambient, specular, shininess; the last chooses the variant: shadows on or off.
+    // Ambient, specular, shininess, how many times as large heights are drawn.
     phong: vec4<f32>,
     // Turbidity, exposure as a factor, grain, size of everything in world units.
     air: vec4<f32>,

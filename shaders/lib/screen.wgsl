@@ -1,10 +1,7 @@
 // How light becomes a pixel.
 #define_import_path thalweg::screen
-#import bevy_pbr::mesh_view_bindings::view
 #import thalweg::scene::{Scene, sky_color, haze_amount, dithered}
-#ifdef TONEMAP_IN_SHADER
-#import bevy_core_pipeline::tonemapping::tone_mapping
-#endif
+#import bevy_core_pipeline::tonemapping::{ACESFitted, applyAgXLog, applyLUT3D, sample_blender_filmic_lut, tonemapping_pbr_neutral}
 
 // Light of a place behind so much air, as bright as the picture is exposed.
 fn through_air(light: vec3<f32>, towards_eye: vec3<f32>, distance: f32, scene: Scene) -> vec3<f32> {
@@ -14,9 +11,18 @@ fn through_air(light: vec3<f32>, towards_eye: vec3<f32>, distance: f32, scene: S
 
 // Exposed light as the screen shows it.
 fn on_screen(light: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
-    var color = light;
-#ifdef TONEMAP_IN_SHADER
-    color = tone_mapping(color, view.color_grading);
+    var color = max(light.rgb, vec3(0.0));
+#ifdef TONE_ACES
+    color = ACESFitted(color);
 #endif
-    return dithered(color, pixel);
+#ifdef TONE_AGX
+    color = applyLUT3D(applyAgXLog(color), 32.0);
+#endif
+#ifdef TONE_FILMIC
+    color = sample_blender_filmic_lut(color);
+#endif
+#ifdef TONE_NEUTRAL
+    color = tonemapping_pbr_neutral(color);
+#endif
+    return dithered(vec4(color, light.a), pixel);
 }

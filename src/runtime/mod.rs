@@ -246,7 +246,9 @@ pub struct Timing {
     pub frame_ms: f64,
     /// Milliseconds in which heights are made ready for the graphics card, smoothed.
     pub remesh_ms: f64,
-    /// Bytes of heights that went to the graphics card since the start.
+    /// Milliseconds in which light and shadow are found, smoothed.
+    pub shine_ms: f64,
+    /// Bytes of heights and of light that went to the graphics card since the start.
     pub uploaded: u64,
     spent: Duration,
     /// When there was something else to show.
@@ -279,6 +281,8 @@ pub struct FreeView {
     pub rect: URect,
     /// What the camera draws there.
     pub picture: Handle<Image>,
+    /// The part of the picture that was drawn, as shares of its sides: its left upper corner. The rest is old.
+    pub share: Vec2,
     /// Runs side by side: which it is, where its name belongs as shares of the free part, and its name.
     pub labels: Vec<(usize, Vec2, String)>,
     /// How far the camera is turned round the upright, in radians: a direction along columns and rows appears so far turned.

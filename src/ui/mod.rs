@@ -248,7 +248,7 @@ fn draw(
     // What is asked for while the panels are hidden is forgotten.
     let drags = opened.drags.take();
     if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
-        asked.extend(view::view_ui(&mut root, seen, texture, &state, &free.labels, visible.0));
+        asked.extend(view::view_ui(&mut root, seen, (texture, free.share), &state, &free.labels, visible.0));
         let pressed = access::land_ui(&root, seen);
         let on_screen = |place: egui::Pos2| Vec2::new(place.x, place.y) * context.pixels_per_point();
         keys.0 = pressed.map(|(place, pressed)| (on_screen(place), pressed));

@@ -19,14 +19,14 @@ const HINT: f64 = 2.5;
 pub fn view_ui(
     root: &mut Ui,
     rect: Rect,
-    picture: egui::TextureId,
+    (picture, share): (egui::TextureId, Vec2),
     state: &PanelState<'_>,
     labels: &[(usize, Vec2, String)],
     panels: bool,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
-    let whole = Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
-    root.painter().image(picture, rect, whole, Color32::WHITE);
+    let drawn = Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(share.x, share.y));
+    root.painter().image(picture, rect, drawn, Color32::WHITE);
     let painter = root.painter().with_clip_rect(rect);
     let text = |place, align, text: &str, size, back| shaded_text(&painter, place, align, text, size, back);
     for &(index, share, ref name) in labels {

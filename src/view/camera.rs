@@ -4,30 +4,19 @@
 use std::f32::consts::TAU;
 
 use bevy::{
-    anti_alias::fxaa::Fxaa,
-    camera::{RenderTarget, visibility::RenderLayers},
-    core_pipeline::tonemapping::Tonemapping,
+    camera::RenderTarget,
     input::{keyboard::KeyboardInput, mouse::MouseWheel},
     prelude::*,
-    render::{
-        render_resource::{TextureFormat, TextureUsages},
-        renderer::RenderAdapterInfo,
-    },
+    render::{render_resource::TextureUsages, renderer::RenderAdapterInfo},
     window::PresentMode,
 };
 use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
 };
 
-use super::{
-    SIDE, ViewSystems,
-    ground::{Blocks, START_LAYER},
-    numbers::SceneNumbers,
-    picture,
-};
+use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, pass, picture, redraw::Drawing};
 use crate::{
     io,
-    look::ToneCurve,
     runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
     settings::{AntiAliasing, Buttons},
 };
@@ -125,19 +114,18 @@ fn spawn_camera(
         FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * viewpoint.distance;
     commands.spawn((
         Camera3d::default(),
-        Camera { order: -1, ..default() },
+        // What draws is the pass: the camera says from where.
+        Camera { is_active: false, ..default() },
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
         Projection::from(PerspectiveProjection { fov: FIELD, near: 0.5, far: 100.0 * SIDE, ..default() }),
         RenderTarget::Image(view.picture.clone().into()),
-        RenderLayers::from_layers(&[0, START_LAYER]),
-        Msaa::Off,
     ));
 }
 
 fn canvas(size: UVec2) -> Image {
     let size = size.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
-    let mut image = Image::new_target_texture(size.x, size.y, TextureFormat::Rgba8UnormSrgb, None);
+    let mut image = Image::new_target_texture(size.x, size.y, pass::FORMAT, None);
     image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
     image
 }
@@ -178,42 +166,20 @@ fn fit_picture(
     };
 }
 
-/// The camera and how it draws.
-type Lens = (Entity, &'static mut PanOrbitCamera, &'static Msaa, Has<Fxaa>, Option<&'static Tonemapping>);
-
 /// What the settings and the look say of the camera.
 fn take_settings(
     preferences: Res<Preferences>,
     live: Res<Live>,
-    camera: Single<Lens>,
+    mut drawing: ResMut<Drawing>,
+    mut orbit: Single<&mut PanOrbitCamera>,
     mut windows: Query<&mut Window>,
-    mut commands: Commands,
 ) {
-    let (entity, mut orbit, msaa, fxaa, tone) = camera.into_inner();
     let settings = preferences.settings.resolved(preferences.software);
-    let wanted = match live.chosen().look.tone_curve {
-        ToneCurve::Aces => Tonemapping::AcesFitted,
-        ToneCurve::Agx => Tonemapping::AgX,
-        ToneCurve::Filmic => Tonemapping::BlenderFilmic,
-        ToneCurve::Neutral => Tonemapping::KhronosPbrNeutral,
-        ToneCurve::None => Tonemapping::None,
+    drawing.tone = live.chosen().look.tone_curve;
+    drawing.samples = match settings.anti_aliasing {
+        AntiAliasing::Off => 1,
+        AntiAliasing::Msaa4 => 4,
     };
-    if tone != Some(&wanted) {
-        commands.entity(entity).insert(wanted);
-    }
-    let (samples, smooths) = match settings.anti_aliasing {
-        AntiAliasing::Off => (Msaa::Off, false),
-        AntiAliasing::Fxaa => (Msaa::Off, true),
-        AntiAliasing::Msaa4 => (Msaa::Sample4, false),
-    };
-    if *msaa != samples {
-        commands.entity(entity).insert(samples);
-    }
-    if smooths && !fxaa {
-        commands.entity(entity).insert(Fxaa::default());
-    } else if fxaa && !smooths {
-        commands.entity(entity).remove::<Fxaa>();
-    }
     if !preferences.is_changed() {
         return;
     }
@@ -262,7 +228,7 @@ fn obey(
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
     live: Res<Live>,
-    view: Res<FreeView>,
+    (view, images): (Res<FreeView>, Res<Assets<Image>>),
     mut commands: Commands,
 ) {
     for command in asked.read() {
@@ -286,7 +252,7 @@ fn obey(
             ViewCommand::ToggleTurntable => {
                 viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
             }
-            ViewCommand::TakePicture => picture::take(&live, &view, &mut commands),
+            ViewCommand::TakePicture => picture::take(&live, &view, &images, &mut commands),
         }
     }
 }

@@ -10,7 +10,6 @@
 
 use bevy::{
     asset::{Asset, Assets, Handle},
-    render::render_resource::RenderPipelineDescriptor,
     shader::ShaderDefVal,
 };
 
@@ -30,11 +29,9 @@ impl Variant {
         self
     }
 
-    /// Builds a pipeline with them. All are about colour: the shadow pass, which has none, is the same in every variant.
-    pub(super) fn define(self, descriptor: &mut RenderPipelineDescriptor) {
-        if let Some(fragment) = &mut descriptor.fragment {
-            fragment.shader_defs.extend(self.0);
-        }
+    /// Adds them to those of a pipeline.
+    pub(super) fn define(&self, definitions: &mut Vec<ShaderDefVal>) {
+        definitions.extend_from_slice(&self.0);
     }
 }
 
@@ -53,64 +50,3 @@ pub(super) fn update<A: Asset + Clone + PartialEq>(
         *asset = new;
     }
 }
-
-/// The path of a shader that is compiled in.
-macro_rules! shader {
-    ($file:literal) => {
-        concat!("embedded://thalweg/shaders/", $file).into()
-    };
-}
-
-/// Builds the pipeline of a material with its definitions.
-macro_rules! specialize {
-    (both_sides: $both_sides:literal) => {
-        fn specialize(
-            _: &bevy::pbr::MaterialPipeline,
-            descriptor: &mut bevy::render::render_resource::RenderPipelineDescriptor,
-            _: &bevy::mesh::MeshVertexBufferLayoutRef,
-            key: bevy::pbr::MaterialPipelineKey<Self>,
-        ) -> Result<(), bevy::render::render_resource::SpecializedMeshPipelineError> {
-            key.bind_group_data.define(descriptor);
-            if $both_sides {
-                descriptor.primitive.cull_mode = None;
-            }
-            Ok(())
-        }
-    };
-}
-
-/// Implements `Material` for one that is drawn after the ground and casts no shadow: one shader for its pixels, which may have
-/// vertices of its own and be seen from both sides. What has the larger bias is drawn later.
-macro_rules! transparent {
-    ($material:ty, $file:literal, own_vertices: $own_vertices:literal, both_sides: $both_sides:literal, bias: $bias:literal) => {
-        impl Material for $material {
-            fn vertex_shader() -> ShaderRef {
-                if $own_vertices { crate::view::material::shader!($file) } else { ShaderRef::Default }
-            }
-
-            fn fragment_shader() -> ShaderRef {
-                crate::view::material::shader!($file)
-            }
-
-            fn alpha_mode(&self) -> AlphaMode {
-                AlphaMode::Blend
-            }
-
-            fn depth_bias(&self) -> f32 {
-                $bias
-            }
-
-            fn enable_prepass() -> bool {
-                false
-            }
-
-            fn enable_shadows() -> bool {
-                false
-            }
-
-            crate::view::material::specialize!(both_sides: $both_sides);
-        }
-    };
-}
-
-pub(super) use {shader, specialize, transparent};

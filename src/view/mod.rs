@@ -7,9 +7,11 @@ mod hand;
 mod material;
 mod numbers;
 mod overlay;
+mod pass;
 mod pick;
 pub mod picture;
 mod redraw;
+mod relief;
 mod surroundings;
 mod tracks;
 mod upload;
@@ -27,6 +29,8 @@ pub const SIDE: f32 = 256.0;
 pub enum ViewSystems {
     /// Heights, light and colours of the last finished tick go to the graphics card.
     Show,
+    /// It is decided whether the picture is drawn in this frame, and with how many pixels.
+    Draw,
 }
 
 /// Shaders that others import; they must stay loaded.
@@ -38,7 +42,7 @@ const SHADERS: [(&str, &[u8]); 9] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),
     ("lib/screen.wgsl", include_bytes!("../../shaders/lib/screen.wgsl")),
-    ("lib/shadow.wgsl", include_bytes!("../../shaders/lib/shadow.wgsl")),
+    ("lib/view.wgsl", include_bytes!("../../shaders/lib/view.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
     ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),
@@ -56,6 +60,7 @@ pub(super) fn plugin(app: &mut App) {
     let shared =
         SharedShaders(shared.map(|(name, _)| server.load(format!("embedded://thalweg/shaders/{name}"))).collect());
     app.insert_resource(shared).add_plugins((
+        pass::plugin,
         ground::plugin,
         surroundings::plugin,
         overlay::plugin,

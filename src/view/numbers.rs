@@ -2,7 +2,7 @@
 
 use bevy::{prelude::*, render::render_resource::ShaderType};
 
-use super::SIDE;
+use super::{SIDE, relief};
 use crate::{
     look::Look,
     model::session::Session,
@@ -105,7 +105,6 @@ impl SceneNumbers {
         let scale = layout.scale;
         let color = |color: [f32; 3]| Color::srgb_from_array(color).to_linear().to_vec4();
         let extent = sides(terrain) * scale;
-        let switch = |on: bool| f32::from(u8::from(on));
         Self {
             extent: Vec4::new(extent.x, extent.y, scale * look.vertical_exaggeration, foot),
             grid: Vec4::new(terrain.width() as f32, terrain.height() as f32, scale * terrain.cell_size, level),
@@ -114,10 +113,10 @@ impl SceneNumbers {
             steep_color: color(look.steep_color),
             sand_color: color(look.sand_color).truncate().extend(look.sand_cover * terrain.cell_size),
             bedrock_color: color(look.bedrock_color),
-            table_color: color(look.table_color),
+            table_color: color(look.table_color).truncate().extend(relief::spread(look)),
             ground: Vec4::new(look.steep_threshold, look.threshold_softness, look.occlusion, look.fog),
             sun: towards_sun(look).extend(look.sun_strength),
-            phong: Vec4::new(look.ambient, look.specular, look.shininess, switch(look.shadows)),
+            phong: Vec4::new(look.ambient, look.specular, look.shininess, look.vertical_exaggeration),
             air: Vec4::new(look.turbidity, look.exposure.exp2(), look.grain, SIDE),
             wind: Vec4::new(along_x, along_y, if wind.is_some() { look.ripples } else { 0.0 }, 0.0),
             brush: Vec4::ZERO,
@@ -144,10 +143,6 @@ impl SceneNumbers {
         self.brush.z > 0.0
     }
 
-    pub(super) fn has_shadows(&self) -> bool {
-        self.phong.w > 0.0
-    }
-
     /// Whether the wind makes ripples on sand.
     pub(super) fn has_ripples(&self) -> bool {
         self.wind.z > 0.0
@@ -158,9 +153,9 @@ impl SceneNumbers {
         self.place.z != 0.0
     }
 
-    /// Drawn only on one side of a pixel column: -1 left of it, 1 right of it.
-    pub(super) fn beside(mut self, side: f32, column: f32) -> Self {
-        (self.place.z, self.place.w) = (side, column);
+    /// Drawn only on one side of a share of the picture's width: -1 left of it, 1 right of it.
+    pub(super) fn beside(mut self, side: f32, share: f32) -> Self {
+        (self.place.z, self.place.w) = (side, share);
         self
     }
 
@@ -182,6 +177,11 @@ impl SceneNumbers {
             share(place.z, self.place.y, self.extent.y) * f64::from(self.grid.y - 1.0),
             f64::from(place.y) / f64::from(self.extent.z) + f64::from(self.grid.w),
         ]
+    }
+
+    /// How far a height in metres lies above the block's foot, in world units.
+    pub(super) fn above_foot(&self, metres: f32) -> f32 {
+        (metres - self.grid.w) * self.extent.z - self.extent.w
     }
 
     /// Height of the block's foot, in world units.

@@ -3,19 +3,17 @@
 
 use bevy::{
     asset::RenderAssetUsages,
-    camera::visibility::NoFrustumCulling,
-    light::{NotShadowCaster, NotShadowReceiver},
-    mesh::{Indices, PrimitiveTopology},
+    mesh::{Indices, MeshVertexAttribute, PrimitiveTopology},
     prelude::*,
     render::render_resource::{AsBindGroup, ShaderType},
-    shader::ShaderRef,
 };
 
 use super::{
     SIDE, ViewSystems,
     ground::Blocks,
-    material::{Variant, transparent, update},
+    material::{Variant, update},
     numbers::SceneNumbers,
+    pass::{Piece, Surface, SurfacePlugin},
 };
 use crate::{
     model::session::Session,
@@ -55,7 +53,13 @@ impl From<&TrackMaterial> for Variant {
     }
 }
 
-transparent!(TrackMaterial, "tracks.wgsl", own_vertices: true, both_sides: true, bias: 1e6);
+impl Surface for TrackMaterial {
+    const SHADER: &'static str = "tracks.wgsl";
+    const ORDER: u8 = 4;
+    const HIDES: bool = false;
+    const VERTEX: &'static [MeshVertexAttribute] =
+        &[Mesh::ATTRIBUTE_POSITION, Mesh::ATTRIBUTE_NORMAL, Mesh::ATTRIBUTE_UV_0];
+}
 
 struct Streak {
     way: Vec<Vec3>,
@@ -77,7 +81,7 @@ struct Streaks {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_plugins(MaterialPlugin::<TrackMaterial>::default())
+    app.add_plugins(SurfacePlugin::<TrackMaterial>::default())
         .add_systems(Startup, build)
         .add_systems(Update, draw.after(ViewSystems::Show));
 }
@@ -85,8 +89,7 @@ pub(super) fn plugin(app: &mut App) {
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
     let mesh = meshes.add(ribbons(&[]));
     let material = materials.add(TrackMaterial { ink: Ink { color: INK, sand: BLOWN, column: Vec4::ZERO } });
-    let parts = (NotShadowCaster, NotShadowReceiver, NoFrustumCulling);
-    commands.spawn((Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), parts));
+    commands.spawn(Piece { mesh: mesh.clone(), material: material.clone() });
     commands.insert_resource(Streaks { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
 }
 

@@ -1,19 +1,17 @@
 //! The water: a second, transparent surface over each block of ground.
 
 use bevy::{
-    camera::visibility::{NoFrustumCulling, RenderLayers},
-    light::NotShadowCaster,
     prelude::*,
     render::render_resource::{AsBindGroup, ShaderType},
-    shader::ShaderRef,
 };
 
 use super::{
     ViewSystems,
     ground::Blocks,
-    material::{Variant, transparent, update},
+    material::{Variant, update},
     numbers::SceneNumbers,
     overlay::Motions,
+    pass::{Piece, Surface, SurfacePlugin},
 };
 use crate::{
     look::WaterLook,
@@ -53,15 +51,22 @@ struct WaterMaterial {
     motion: Handle<Image>,
     #[uniform(3)]
     water: WaterNumbers,
+    #[texture(6)]
+    #[sampler(7)]
+    relief: Handle<Image>,
 }
 
 impl From<&WaterMaterial> for Variant {
     fn from(WaterMaterial { scene, .. }: &WaterMaterial) -> Self {
-        Self::with(&[("SPLIT", scene.is_split()), ("SHADOWS", scene.has_shadows()), ("RING", scene.has_ring())])
+        Self::with(&[("SPLIT", scene.is_split()), ("RING", scene.has_ring())])
     }
 }
 
-transparent!(WaterMaterial, "water.wgsl", own_vertices: true, both_sides: true, bias: 0.0);
+impl Surface for WaterMaterial {
+    const SHADER: &'static str = "water.wgsl";
+    const ORDER: u8 = 3;
+    const HIDES: bool = false;
+}
 
 /// The water of each block, where there is any.
 #[derive(Resource, Default)]
@@ -74,7 +79,7 @@ struct Sheet {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_plugins(MaterialPlugin::<WaterMaterial>::default())
+    app.add_plugins(SurfacePlugin::<WaterMaterial>::default())
         .init_resource::<Waters>()
         .add_systems(Update, show_water.after(ViewSystems::Show));
 }
@@ -103,7 +108,7 @@ fn show_water(
         commands.entity(sheet.entity).despawn();
     }
     waters.0.resize_with(surfaces.len(), || None);
-    for (index, ((slot, (mesh, layers, numbers)), session)) in
+    for (index, ((slot, (mesh, [layers, relief], numbers)), session)) in
         waters.0.iter_mut().zip(surfaces).zip(live.all()).enumerate()
     {
         // No water is kept of the start.
@@ -120,19 +125,20 @@ fn show_water(
             layers: layers.clone(),
             motion: motions.image(index).clone(),
             water: WaterNumbers::new(&live.chosen().water_look, live.ticks()),
+            relief: relief.clone(),
         };
         match slot {
             Some(sheet) => {
                 if sheet.mesh != *mesh {
                     sheet.mesh = mesh.clone();
-                    commands.entity(sheet.entity).insert(Mesh3d(mesh.clone()));
+                    let piece = Piece { mesh: mesh.clone(), material: sheet.material.clone() };
+                    commands.entity(sheet.entity).insert(piece);
                 }
                 update(&mut materials, &sheet.material, |material| *material = wanted);
             }
             None => {
                 let material = materials.add(wanted);
-                let surface = (Mesh3d(mesh.clone()), MeshMaterial3d(material.clone()), RenderLayers::layer(0));
-                let entity = commands.spawn((surface, NoFrustumCulling, NotShadowCaster)).id();
+                let entity = commands.spawn(Piece { mesh: mesh.clone(), material: material.clone() }).id();
                 *slot = Some(Sheet { entity, mesh: mesh.clone(), material });
             }
         }

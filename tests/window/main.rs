@@ -181,7 +181,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
         let rect = ui.max_rect();
         let picture = egui::TextureId::default();
-        asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, picture, state, &labels, true)));
+        asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, (picture, Vec2::ONE), state, &labels, true)));
     });
     harness.run_steps(2);
     harness.get_by_label("Divider between start and present").focus();

@@ -1,0 +1,11 @@
+// From where and onto what the picture is drawn.
+#define_import_path thalweg::view
+
+struct View {
+    clip_from_world: mat4x4<f32>,
+    eye: vec4<f32>,
+    // Width and height of the picture in pixels.
+    size: vec4<f32>,
+}
+
+@group(0) @binding(0) var<uniform> view: View;

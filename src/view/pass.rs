@@ -1,0 +1,413 @@
+//! The one pass that draws the picture: all pieces in a fixed order, straight into the picture, with the tone curve in their shaders.
+//!
+//! A material is a [`Surface`]. Whatever has a [`Piece`] of it is drawn. The window's panels then draw the picture like any image.
+
+use std::{collections::HashMap, marker::PhantomData, sync::atomic::Ordering};
+
+use bevy::{
+    asset::{AssetId, AssetServer},
+    core_pipeline::schedule::camera_driver,
+    core_pipeline::tonemapping::{Tonemapping, TonemappingLuts, get_lut_bind_group_layout_entries, get_lut_bindings},
+    ecs::system::{SystemParam, SystemParamItem, lifetimeless::SRes},
+    mesh::{MeshVertexAttribute, MeshVertexBufferLayoutRef},
+    prelude::*,
+    render::{
+        Extract, ExtractSchedule, Render, RenderApp, RenderStartup, RenderSystems,
+        diagnostic::RecordDiagnostics,
+        mesh::{RenderMesh, allocator::MeshAllocator},
+        render_asset::{PrepareAssetError, RenderAsset, RenderAssetPlugin, RenderAssets},
+        render_resource::{
+            AsBindGroup, AsBindGroupError, BindGroup, BindGroupEntries, BindGroupLayoutDescriptor,
+            BindGroupLayoutEntries, BlendState, CachedRenderPipelineId, ColorTargetState, ColorWrites, CompareFunction,
+            DepthBiasState, DepthStencilState, FragmentState, IndexFormat, LoadOp, MultisampleState, Operations,
+            PipelineCache, PrimitiveState, RenderPassColorAttachment, RenderPassDepthStencilAttachment,
+            RenderPassDescriptor, RenderPipelineDescriptor, ShaderStages, ShaderType, StencilState, StoreOp,
+            TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, UniformBuffer, VertexState,
+            binding_types::uniform_buffer,
+        },
+        renderer::{RenderContext, RenderDevice, RenderGraph, RenderQueue},
+        texture::{FallbackImage, GpuImage, TextureCache},
+    },
+    shader::ShaderDefVal,
+};
+use bevy_panorbit_camera::PanOrbitCamera;
+
+use super::{
+    material::Variant,
+    redraw::{Drawing, Waiting},
+};
+use crate::{look::ToneCurve, runtime::FreeView};
+
+/// The format of a picture.
+pub(super) const FORMAT: TextureFormat = TextureFormat::Rgba8UnormSrgb;
+const DEPTH: TextureFormat = TextureFormat::Depth32Float;
+
+/// A material, and how what is made of it is drawn.
+pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
+    /// File below `shaders/` with a function `vertex` and a function `fragment`.
+    const SHADER: &'static str;
+    /// What has the larger number is drawn later.
+    const ORDER: u8;
+    /// Whether it hides what is behind it. The others blend with what was drawn before, and hide nothing from what comes after.
+    const HIDES: bool;
+    /// What its vertices have, at shader locations 0, 1, …
+    const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
+}
+
+/// A piece of the picture.
+#[derive(Component)]
+pub(super) struct Piece<M: Surface> {
+    pub mesh: Handle<Mesh>,
+    pub material: Handle<M>,
+}
+
+/// Has all pieces of a surface drawn.
+pub(super) struct SurfacePlugin<M>(PhantomData<M>);
+
+impl<M> Default for SurfacePlugin<M> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<M: Surface> Plugin for SurfacePlugin<M>
+where
+    M::Param: 'static,
+{
+    fn build(&self, app: &mut App) {
+        app.init_asset::<M>().add_plugins(RenderAssetPlugin::<Prepared<M>, GpuImage>::default());
+        let file = format!("embedded://thalweg/shaders/{}", M::SHADER);
+        let shader = app.world().resource::<AssetServer>().load(file);
+        if let Some(render) = app.get_sub_app_mut(RenderApp) {
+            render
+                .insert_resource(ShaderOf::<M> { shader, kind: PhantomData })
+                .init_resource::<Pieces<M>>()
+                .add_systems(RenderStartup, begin::<M>.after(begin_view))
+                .add_systems(ExtractSchedule, extract_pieces::<M>)
+                .add_systems(Render, queue::<M>.in_set(RenderSystems::Queue));
+        }
+    }
+}
+
+pub(super) fn plugin(app: &mut App) {
+    if let Some(render) = app.get_sub_app_mut(RenderApp) {
+        render
+            .init_resource::<Lens>()
+            .init_resource::<Draws>()
+            .add_systems(RenderStartup, begin_view)
+            .add_systems(ExtractSchedule, extract_lens)
+            .add_systems(RenderGraph, draw.before(camera_driver));
+    }
+}
+
+/// From where, onto what and how the picture is drawn.
+#[derive(Resource, Clone, Default)]
+struct Lens {
+    drawing: Drawing,
+    numbers: ViewNumbers,
+    picture: AssetId<Image>,
+}
+
+/// `View` in `shaders/lib/view.wgsl` is its twin.
+#[derive(ShaderType, Clone, Copy, Debug, Default)]
+struct ViewNumbers {
+    clip_from_world: Mat4,
+    eye: Vec4,
+    /// Width and height of the picture that is drawn, in pixels.
+    size: Vec4,
+}
+
+fn extract_lens(
+    camera: Extract<Option<Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>>>,
+    view: Extract<Res<FreeView>>,
+    drawing: Extract<Res<Drawing>>,
+    mut lens: ResMut<Lens>,
+    mut draws: ResMut<Draws>,
+) {
+    *draws = Draws::default();
+    let Some(camera) = &*camera else { return };
+    let (camera, transform) = **camera;
+    let size = drawing.size.as_vec2();
+    let clip_from_world = camera.clip_from_view() * transform.to_matrix().inverse();
+    let eye = transform.translation().extend(1.0);
+    let numbers = ViewNumbers { clip_from_world, eye, size: Vec4::new(size.x, size.y, 0.0, 0.0) };
+    *lens = Lens { drawing: **drawing, numbers, picture: view.picture.id() };
+}
+
+/// What all surfaces share: the layout of the view's numbers and the table of the tone curve.
+#[derive(Resource)]
+struct ViewGroup {
+    layout: BindGroupLayoutDescriptor,
+    numbers: UniformBuffer<ViewNumbers>,
+}
+
+fn begin_view(mut commands: Commands) {
+    let [table, sampler] = get_lut_bind_group_layout_entries();
+    let numbers = uniform_buffer::<ViewNumbers>(false);
+    let entries = BindGroupLayoutEntries::sequential(ShaderStages::VERTEX_FRAGMENT, (numbers, table, sampler));
+    let layout = BindGroupLayoutDescriptor::new("view", &entries);
+    commands.insert_resource(ViewGroup { layout, numbers: UniformBuffer::default() });
+}
+
+/// What pipelines of a surface are built from, and those that there are.
+#[derive(Resource)]
+struct Kind<M> {
+    layout: BindGroupLayoutDescriptor,
+    pipelines: HashMap<(Variant, u32, ToneCurve), CachedRenderPipelineId>,
+    kind: PhantomData<M>,
+}
+
+#[derive(Resource)]
+struct ShaderOf<M> {
+    shader: Handle<Shader>,
+    kind: PhantomData<M>,
+}
+
+fn begin<M: Surface>(device: Res<RenderDevice>, mut commands: Commands) {
+    let layout = M::bind_group_layout_descriptor(&device);
+    commands.insert_resource(Kind::<M> { layout, pipelines: HashMap::new(), kind: PhantomData });
+}
+
+impl<M: Surface> Kind<M> {
+    fn pipeline(
+        &self,
+        (variant, drawing): (&Variant, &Drawing),
+        vertex: &MeshVertexBufferLayoutRef,
+        view: &ViewGroup,
+        shader: &Handle<Shader>,
+    ) -> Option<RenderPipelineDescriptor> {
+        let located = |(place, attribute): (usize, &MeshVertexAttribute)| attribute.at_shader_location(place as u32);
+        let attributes: Vec<_> = M::VERTEX.iter().enumerate().map(located).collect();
+        let mut definitions = vec![
+            tone_name(drawing.tone).into(),
+            ShaderDefVal::UInt("TONEMAPPING_LUT_TEXTURE_BINDING_INDEX".into(), 1),
+            ShaderDefVal::UInt("TONEMAPPING_LUT_SAMPLER_BINDING_INDEX".into(), 2),
+        ];
+        if let ToneCurve::Agx | ToneCurve::Filmic = drawing.tone {
+            let name =
+                if drawing.tone == ToneCurve::Agx { "TONEMAP_METHOD_AGX" } else { "TONEMAP_METHOD_BLENDER_FILMIC" };
+            definitions.push(name.into());
+        }
+        variant.define(&mut definitions);
+        Some(RenderPipelineDescriptor {
+            label: Some(M::SHADER.into()),
+            layout: vec![view.layout.clone(), self.layout.clone()],
+            vertex: VertexState {
+                shader: shader.clone(),
+                shader_defs: definitions.clone(),
+                entry_point: Some("vertex".into()),
+                buffers: vec![vertex.0.get_layout(&attributes).ok()?],
+            },
+            primitive: PrimitiveState::default(),
+            depth_stencil: Some(DepthStencilState {
+                format: DEPTH,
+                depth_write_enabled: Some(M::HIDES),
+                // Depth is reversed: 1 is near.
+                depth_compare: Some(CompareFunction::GreaterEqual),
+                stencil: StencilState::default(),
+                bias: DepthBiasState::default(),
+            }),
+            multisample: MultisampleState { count: drawing.samples, ..default() },
+            fragment: Some(FragmentState {
+                shader: shader.clone(),
+                shader_defs: definitions,
+                entry_point: Some("fragment".into()),
+                targets: vec![Some(ColorTargetState {
+                    format: FORMAT,
+                    blend: (!M::HIDES).then_some(BlendState::ALPHA_BLENDING),
+                    write_mask: ColorWrites::ALL,
+                })],
+            }),
+            ..default()
+        })
+    }
+}
+
+fn tone_name(tone: ToneCurve) -> &'static str {
+    match tone {
+        ToneCurve::Aces => "TONE_ACES",
+        ToneCurve::Agx => "TONE_AGX",
+        ToneCurve::Filmic => "TONE_FILMIC",
+        ToneCurve::Neutral => "TONE_NEUTRAL",
+        ToneCurve::None => "TONE_NONE",
+    }
+}
+
+/// A material on the graphics card.
+struct Prepared<M> {
+    group: BindGroup,
+    variant: Variant,
+    kind: PhantomData<M>,
+}
+
+impl<M: Surface> RenderAsset for Prepared<M> {
+    type SourceAsset = M;
+    type Param = (SRes<RenderDevice>, SRes<PipelineCache>, SRes<Kind<M>>, M::Param);
+
+    fn prepare_asset(
+        material: M,
+        _: AssetId<M>,
+        (device, cache, kind, param): &mut SystemParamItem<'_, '_, Self::Param>,
+        _: Option<&Self>,
+    ) -> Result<Self, PrepareAssetError<M>> {
+        match material.as_bind_group(&kind.layout, device, cache, param) {
+            Ok(prepared) => {
+                Ok(Self { group: prepared.bind_group, variant: material.bind_group_data(), kind: PhantomData })
+            }
+            Err(AsBindGroupError::RetryNextUpdate) => Err(PrepareAssetError::RetryNextUpdate(material)),
+            Err(error) => Err(PrepareAssetError::AsBindGroupError(error)),
+        }
+    }
+}
+
+/// Mesh and material of every piece.
+#[derive(Resource)]
+struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, AssetId<M>)>);
+
+impl<M: Surface> Default for Pieces<M> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMut<Pieces<M>>) {
+    list.0.clear();
+    list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.material.id())));
+}
+
+/// All that is drawn in a frame.
+#[derive(Resource, Default)]
+struct Draws {
+    list: Vec<Draw>,
+    /// Whether a mesh, a texture or a shader is not there yet.
+    waits: bool,
+}
+
+struct Draw {
+    order: u8,
+    pipeline: CachedRenderPipelineId,
+    material: BindGroup,
+    mesh: AssetId<Mesh>,
+}
+
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn queue<M: Surface>(
+    lens: Res<Lens>,
+    pieces: Res<Pieces<M>>,
+    (materials, meshes): (Res<RenderAssets<Prepared<M>>>, Res<RenderAssets<RenderMesh>>),
+    cache: Res<PipelineCache>,
+    shader: Res<ShaderOf<M>>,
+    view: Res<ViewGroup>,
+    mut kind: ResMut<Kind<M>>,
+    mut draws: ResMut<Draws>,
+) {
+    for &(mesh, material) in &pieces.0 {
+        let (Some(prepared), Some(shape)) = (materials.get(material), meshes.get(mesh)) else {
+            draws.waits = true;
+            continue;
+        };
+        let key = (prepared.variant.clone(), lens.drawing.samples, lens.drawing.tone);
+        let pipeline = match kind.pipelines.get(&key) {
+            Some(&pipeline) => pipeline,
+            None => {
+                let wanted = (&prepared.variant, &lens.drawing);
+                let Some(descriptor) = kind.pipeline(wanted, &shape.layout, &view, &shader.shader) else { continue };
+                let pipeline = cache.queue_render_pipeline(descriptor);
+                kind.pipelines.insert(key, pipeline);
+                pipeline
+            }
+        };
+        draws.list.push(Draw { order: M::ORDER, pipeline, material: prepared.group.clone(), mesh });
+    }
+}
+
+/// What the graphics card has.
+#[derive(SystemParam)]
+struct Card<'w> {
+    cache: Res<'w, PipelineCache>,
+    images: Res<'w, RenderAssets<GpuImage>>,
+    allocator: Res<'w, MeshAllocator>,
+    tables: Res<'w, TonemappingLuts>,
+    fallback: Res<'w, FallbackImage>,
+    device: Res<'w, RenderDevice>,
+    queue: Res<'w, RenderQueue>,
+    textures: ResMut<'w, TextureCache>,
+}
+
+fn draw(
+    mut context: RenderContext,
+    lens: Res<Lens>,
+    waiting: Res<Waiting>,
+    mut draws: ResMut<Draws>,
+    mut view: ResMut<ViewGroup>,
+    mut card: Card,
+) {
+    draws.list.sort_by_key(|draw| draw.order);
+    let ready = |draw: &Draw| card.cache.get_render_pipeline(draw.pipeline).is_some();
+    // What is not there yet would be missing from the picture: the last one stays.
+    let waits = draws.waits || !draws.list.iter().all(ready);
+    waiting.0.store(waits, Ordering::Relaxed);
+    let Some(picture) = card.images.get(lens.picture) else { return };
+    if waits || !lens.drawing.due {
+        return;
+    }
+    view.numbers.set(lens.numbers);
+    view.numbers.write_buffer(&card.device, &card.queue);
+    let Some(numbers) = view.numbers.binding() else { return };
+    let tone = if lens.drawing.tone == ToneCurve::Filmic { Tonemapping::BlenderFilmic } else { Tonemapping::AgX };
+    let (table, sampler) = get_lut_bindings(&card.images, &card.tables, &tone, &card.fallback);
+    let layout = card.cache.get_bind_group_layout(&view.layout);
+    let group =
+        card.device.create_bind_group("view", &layout, &BindGroupEntries::sequential((numbers, table, sampler)));
+    let samples = lens.drawing.samples;
+    let mut texture = |format: TextureFormat, sample_count: u32| {
+        let descriptor = TextureDescriptor {
+            label: Some("picture"),
+            size: picture.texture_descriptor.size,
+            mip_level_count: 1,
+            sample_count,
+            dimension: TextureDimension::D2,
+            format,
+            usage: TextureUsages::RENDER_ATTACHMENT,
+            view_formats: &[],
+        };
+        card.textures.get(&card.device, descriptor).default_view
+    };
+    let depth = texture(DEPTH, samples);
+    let many = (samples > 1).then(|| texture(FORMAT, samples));
+    let diagnostics = context.diagnostic_recorder();
+    let diagnostics = diagnostics.as_deref();
+    let color = RenderPassColorAttachment {
+        view: many.as_deref().unwrap_or(&picture.texture_view),
+        depth_slice: None,
+        resolve_target: many.is_some().then_some(&*picture.texture_view),
+        ops: Operations { load: LoadOp::Clear(wgpu::Color::BLACK), store: StoreOp::Store },
+    };
+    let mut pass = context.begin_tracked_render_pass(RenderPassDescriptor {
+        label: Some("picture"),
+        color_attachments: &[Some(color)],
+        depth_stencil_attachment: Some(RenderPassDepthStencilAttachment {
+            view: &depth,
+            depth_ops: Some(Operations { load: LoadOp::Clear(0.0), store: StoreOp::Discard }),
+            stencil_ops: None,
+        }),
+        timestamp_writes: None,
+        occlusion_query_set: None,
+        multiview_mask: None,
+    });
+    let span = diagnostics.pass_span(&mut pass, "picture");
+    let [width, height, ..] = lens.numbers.size.to_array();
+    pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
+    pass.set_bind_group(0, &group, &[]);
+    for draw in &draws.list {
+        let Some(pipeline) = card.cache.get_render_pipeline(draw.pipeline) else { continue };
+        let Some(vertices) = card.allocator.mesh_vertex_slice(&draw.mesh) else { continue };
+        let Some(indices) = card.allocator.mesh_index_slice(&draw.mesh) else { continue };
+        pass.set_render_pipeline(pipeline);
+        pass.set_bind_group(1, &draw.material, &[]);
+        pass.set_vertex_buffer(0, vertices.buffer.slice(..));
+        pass.set_index_buffer(indices.buffer.slice(..), IndexFormat::Uint32);
+        pass.draw_indexed(indices.range, vertices.range.start as i32, 0..1);
+    }
+    span.end(&mut pass);
+}

@@ -1,0 +1,565 @@
+//! What light finds on the ground, computed for every cell when the ground or the sun changes: its slope, how much of the sky it
+//! sees, and whether the sun reaches it. The shaders need one look at a texture for all of it, and no pass for shadows.
+//!
+//! The shadow is found by rays that run over the map from the sun's side, one line of cells after the other. Each carries the
+//! height below which its place lies in shadow, and how far away the edge is that casts it. A cell gets the two rays beside it. What
+//! is stored is how far the ground rises above that height, in half widths of the shadow's soft edge: between two cells it changes
+//! its sign where the edge of the shadow is, so that edges are smooth lines however large the cells are.
+
+use bevy::math::{URect, UVec2, Vec3};
+use rayon::prelude::*;
+
+use super::{numbers, upload};
+use crate::{
+    look::Look,
+    sim::tiles::{self, Tiling},
+};
+
+/// Bytes of a cell in the texture of slope, sun and sand.
+pub(super) const RELIEF_BYTES: usize = 8;
+/// Bytes of a cell in the texture of sky and wetness.
+pub(super) const COVER_BYTES: usize = 2;
+/// Numbers of a cell in the texture of layers: ground, sand, depth of the water, and sediment or, less than nothing, wetness.
+pub(super) type Layers = [f32; 4];
+
+/// How far the ground around is looked at to find how much of the sky it hides, in cells: straight on and diagonally.
+const RINGS: [(usize, usize); 3] = [(2, 1), (5, 4), (12, 8)];
+/// Cells around the map, the same as those at its border.
+const PAD: usize = 12;
+/// How much the ground around darkens a hollow.
+const HIDES: f32 = 1.3;
+/// Half of the sun's width as a share of its distance: much more than it really has, as on a day with thin haze.
+const SOFT: f32 = 0.016;
+/// The same for shadows with hard edges.
+const HARD: f32 = 0.002;
+/// Height of a ray that nothing has shaded yet, in metres.
+const NOTHING: f32 = -1e30;
+/// More than wholly lit, and less than wholly shaded.
+const WHOLLY: f32 = 1000.0;
+
+/// Half of the sun's width as a share of its distance, as a look wants it.
+pub(super) fn spread(look: &Look) -> f32 {
+    if look.soft_shadows { SOFT } else { HARD }
+}
+
+/// All of light that shapes shadows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Light {
+    /// Towards the sun: x along columns, y up, z along rows.
+    pub sun: Vec3,
+    /// Whether there are shadows.
+    pub shadows: bool,
+    /// Half of the sun's width as a share of its distance.
+    pub spread: f32,
+    /// Heights are drawn so many times as large.
+    pub exaggeration: f32,
+}
+
+impl Light {
+    pub(super) fn of(look: &Look) -> Self {
+        let (sun, exaggeration) = (numbers::towards_sun(look), look.vertical_exaggeration);
+        Self { sun, shadows: look.shadows, spread: spread(look), exaggeration }
+    }
+}
+
+/// The highest places that cast shadows beyond each side of a map, in metres: along the first and the last row, then along the
+/// first and the last column.
+pub(super) type Rims = [Vec<f32>; 4];
+
+/// Places along a side of a map at which the table knows the rim.
+pub(super) const RIM_CELLS: usize = 256;
+
+/// The rims as the table's texture has them: first and last column, first and last row. Each place has the highest rim around it.
+pub(super) fn rim_texels(rims: &Rims, above_foot: impl Fn(f32) -> f32) -> Vec<u16> {
+    let [first_row, last_row, first_column, last_column] = rims;
+    let mut texels = Vec::with_capacity(4 * RIM_CELLS);
+    for rim in [first_column, last_column, first_row, last_row] {
+        let last = rim.len().saturating_sub(1) as f32;
+        let place = |index: f32| (index / (RIM_CELLS - 1) as f32 * last).clamp(0.0, last);
+        texels.extend((0..RIM_CELLS).map(|index| {
+            if rim.is_empty() {
+                return half(-60000.0);
+            }
+            let at = place(index as f32);
+            let between = |at: f32| {
+                let (first, part) = (at.floor() as usize, at.fract());
+                rim[first] + part * (rim[(first + 1).min(rim.len() - 1)] - rim[first])
+            };
+            let around = place(index as f32 - 0.5).ceil() as usize..=place(index as f32 + 0.5).floor() as usize;
+            let highest = around.map(|cell| rim[cell]).fold(between(at), f32::max);
+            half(above_foot(highest))
+        }));
+    }
+    texels
+}
+
+/// The slopes, shadows and sky of a map.
+pub(super) struct Relief {
+    width: usize,
+    height: usize,
+    /// Side of a cell, in metres.
+    cell: f32,
+    /// Height of the ground, with [`PAD`] cells around the map.
+    ground: Vec<f32>,
+    /// What the sun meets first: ground or water.
+    top: Vec<f32>,
+    /// Slope along x and z as a ratio, sunlight, and metres of sand, as half floats.
+    texels: Vec<[u16; 4]>,
+    /// Share of the sky, and how wet the ground is.
+    covers: Vec<[u8; 2]>,
+    pub rims: Rims,
+    /// Tiles whose texels have changed since they were last asked for.
+    changed: Vec<bool>,
+}
+
+impl Relief {
+    pub(super) fn new((width, height): (usize, usize), cell: f32) -> Self {
+        let cells = width * height;
+        Self {
+            width,
+            height,
+            cell,
+            ground: vec![0.0; (width + 2 * PAD) * (height + 2 * PAD)],
+            top: vec![0.0; cells],
+            texels: vec![[0; 4]; cells],
+            covers: vec![[0; 2]; cells],
+            rims: Rims::default(),
+            changed: vec![true; Tiling::new(width, height).count()],
+        }
+    }
+
+    /// Takes over layers of some parts: part after part, row after row, each row `stride` bytes after the last. What depends on the
+    /// sun is brought up to date by [`Self::shine`].
+    pub(super) fn take(&mut self, parts: &[URect], bytes: &[u8], stride: impl Fn(&URect) -> usize, light: Light) {
+        let mut rest = bytes;
+        for part in parts {
+            let (rows, others) = rest.split_at(stride(part) * part.height() as usize);
+            self.take_part(part, rows, stride(part));
+            rest = others;
+        }
+        for part in parts {
+            self.see(&self.around(part), light.exaggeration);
+        }
+    }
+
+    /// Finds anew how much of the sky all cells see, as with another exaggeration.
+    pub(super) fn look_up(&mut self, light: Light) {
+        self.see(&URect::new(0, 0, self.width as u32, self.height as u32), light.exaggeration);
+    }
+
+    /// A part and all cells that see it.
+    fn around(&self, part: &URect) -> URect {
+        let pad = UVec2::splat(PAD as u32);
+        let last = UVec2::new(self.width as u32, self.height as u32);
+        URect { min: part.min.saturating_sub(pad), max: (part.max + pad).min(last) }
+    }
+
+    fn take_part(&mut self, part: &URect, rows: &[u8], stride: usize) {
+        let (first, count) = (part.min.x as usize, part.width() as usize);
+        let row_of = |y: usize| y * self.width + first;
+        for (y, row) in (part.min.y as usize..part.max.y as usize).zip(rows.chunks_exact(stride)) {
+            let cells = &row.as_chunks::<16>().0[..count];
+            let ground = self.ground[(y + PAD) * (self.width + 2 * PAD) + PAD + first..][..count].iter_mut();
+            let range = row_of(y)..row_of(y) + count;
+            let top = self.top[range.clone()].iter_mut();
+            let texels = self.texels[range.clone()].iter_mut();
+            let covers = self.covers[range].iter_mut();
+            for ((((cell, ground), top), texel), cover) in cells.iter().zip(ground).zip(top).zip(texels).zip(covers) {
+                let [level, sand, depth, last] = layers(cell);
+                (*ground, *top) = (level, level + depth);
+                texel[3] = half(sand);
+                cover[1] = (255.0 * (-last).max(100.0 * depth).clamp(0.0, 1.0)) as u8;
+            }
+        }
+        self.pad(part);
+    }
+
+    /// Fills the cells around the map beside a part.
+    fn pad(&mut self, part: &URect) {
+        let line = self.width + 2 * PAD;
+        let rows = PAD + part.min.y as usize..PAD + part.max.y as usize;
+        for y in rows {
+            let row = &mut self.ground[y * line..][..line];
+            let (first, last) = (row[PAD], row[PAD + self.width - 1]);
+            row[..PAD].fill(first);
+            row[PAD + self.width..].fill(last);
+        }
+        if part.min.y == 0 {
+            for y in 0..PAD {
+                self.ground.copy_within(PAD * line..(PAD + 1) * line, y * line);
+            }
+        }
+        if part.max.y as usize == self.height {
+            let last = PAD + self.height - 1;
+            for y in last + 1..last + 1 + PAD {
+                self.ground.copy_within(last * line..(last + 1) * line, y * line);
+            }
+        }
+    }
+
+    /// Finds slope and share of sky of the cells of a part.
+    fn see(&mut self, part: &URect, exaggeration: f32) {
+        let (line, width, cell) = (self.width + 2 * PAD, self.width, self.cell);
+        let (first, count) = (part.min.x as usize, part.width() as usize);
+        let ground = &self.ground;
+        let rows = part.min.y as usize * width..part.max.y as usize * width;
+        let texels = self.texels[rows.clone()].par_chunks_mut(width);
+        let covers = self.covers[rows].par_chunks_mut(width);
+        let [columns, bands] =
+            [part.min.x..part.max.x, part.min.y..part.max.y].map(|side| side.start as usize..side.end as usize);
+        for tile in Tiling::new(self.width, self.height).within(columns, bands) {
+            self.changed[tile] = true;
+        }
+        let lines = texels.zip(covers).enumerate().with_min_len(8);
+        lines.for_each_init(
+            || vec![0.0; count],
+            |hidden, (row, (texels, covers))| {
+                let middle = (row + part.min.y as usize + PAD) * line + first + PAD;
+                let at = |x: isize, y: isize| {
+                    let start = middle.wrapping_add_signed(x + y * line as isize);
+                    &ground[start..][..count]
+                };
+                let here = at(0, 0);
+                hidden.fill(0.0);
+                for (reach, diagonal) in RINGS {
+                    let (r, d) = (reach as isize, diagonal as isize);
+                    let factor = exaggeration / (8.0 * reach as f32 * cell);
+                    let around = [at(r, 0), at(-r, 0), at(0, r), at(0, -r), at(d, d), at(-d, -d), at(d, -d), at(-d, d)];
+                    for x in 0..count {
+                        let rise = around.iter().map(|other| (other[x] - here[x]).max(0.0)).sum::<f32>();
+                        hidden[x] += factor * rise;
+                    }
+                }
+                let [left, right, up, down] = [at(-1, 0), at(1, 0), at(0, -1), at(0, 1)];
+                let per_metre = 0.5 / cell;
+                for (x, texel) in texels[first..first + count].iter_mut().enumerate() {
+                    texel[0] = half((right[x] - left[x]) * per_metre);
+                    texel[1] = half((down[x] - up[x]) * per_metre);
+                }
+                for (cover, hidden) in covers[first..first + count].iter_mut().zip(&*hidden) {
+                    cover[0] = (255.0 / (1.0 + HIDES * hidden) + 0.5) as u8;
+                }
+            },
+        );
+    }
+
+    /// Finds what the sun reaches.
+    pub(super) fn shine(&mut self, light: Light) {
+        let (width, height) = (self.width, self.height);
+        if !light.shadows || light.sun.y <= 0.0 {
+            let lit = half(WHOLLY);
+            self.texels.par_iter_mut().with_min_len(1 << 14).for_each(|texel| texel[2] = lit);
+            self.rims = Rims::default();
+            return;
+        }
+        // Rays go from line to line. Lines are rows, or columns where the sun stands more to the side.
+        let (along, across) = (light.sun.z, light.sun.x);
+        let turned = across.abs() > along.abs();
+        let flat = (across * across + along * along).sqrt();
+        let (along, across) = if turned { (across, along) } else { (along, across) };
+        let ray = Ray {
+            aside: if along == 0.0 { 0.0 } else { across / along.abs() },
+            drop: 0.0,
+            spread: light.spread,
+            from_last: along > 0.0,
+        };
+        let step = self.cell * (1.0 + ray.aside * ray.aside).sqrt();
+        let tangent = if flat > 1e-6 { light.sun.y / flat / light.exaggeration } else { 1e6 };
+        // By how much the height of the shadow's edge differs between both sides of the sun.
+        let high = light.sun.y / flat.max(1e-6);
+        let spread = ray.spread * step * (1.0 + high * high) / light.exaggeration;
+        let ray = Ray { drop: step * tangent, spread, ..ray };
+        if turned {
+            let top = transposed(&self.top, width, height);
+            let mut lit = vec![0u16; top.len()];
+            let [first, last, starts, ends] = ray.sweep(&top, (height, width), |line, values| {
+                lit[line * height..][..height].copy_from_slice(values);
+            });
+            let lit = transposed(&lit, height, width);
+            for (line, values) in lit.chunks_exact(width).enumerate() {
+                self.light_line(line, values);
+            }
+            self.rims = [starts, ends, first, last];
+        } else {
+            let top = std::mem::take(&mut self.top);
+            self.rims = ray.sweep(&top, (width, height), |line, values| self.light_line(line, values));
+            self.top = top;
+        }
+    }
+
+    /// Writes the sunlight of a row, and marks the tiles where it is new.
+    fn light_line(&mut self, row: usize, values: &[u16]) {
+        let first = row / tiles::SIDE * self.width.div_ceil(tiles::SIDE);
+        let texels = self.texels[row * self.width..][..self.width].chunks_mut(tiles::SIDE);
+        for (tile, (texels, values)) in texels.zip(values.chunks(tiles::SIDE)).enumerate() {
+            let mut differs = 0;
+            for (texel, &value) in texels.iter_mut().zip(values) {
+                differs |= texel[2] ^ value;
+                texel[2] = value;
+            }
+            self.changed[first + tile] |= differs != 0;
+        }
+    }
+
+    /// The parts of the textures that have changed since they were last asked for; none if it is most of the map.
+    pub(super) fn changed_parts(&mut self, most: f64) -> Option<Vec<URect>> {
+        let tiling = Tiling::new(self.width, self.height);
+        let parts = upload::parts(tiling, (0..tiling.count()).filter(|&tile| self.changed[tile]));
+        self.changed.fill(false);
+        let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
+        (cells <= most * (self.width * self.height) as f64).then_some(parts)
+    }
+
+    /// The two textures, whole.
+    pub(super) fn bytes(&self) -> [Vec<u8>; 2] {
+        [bytemuck::cast_slice(&self.texels).to_vec(), bytemuck::cast_slice(&self.covers).to_vec()]
+    }
+
+    /// Parts of the two textures, as [`upload::Patch`] has them.
+    pub(super) fn part_bytes(&self, parts: &[URect]) -> [Vec<u8>; 2] {
+        fn cut<T: bytemuck::Pod>(values: &[T], width: usize, parts: &[URect]) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            for part in parts {
+                let count = part.width() as usize;
+                for y in part.min.y as usize..part.max.y as usize {
+                    let begun = bytes.len();
+                    let row = &values[y * width + part.min.x as usize..][..count];
+                    bytes.extend_from_slice(bytemuck::cast_slice(row));
+                    bytes.resize(begun + upload::row_bytes(size_of::<T>() * count), 0);
+                }
+            }
+            bytes
+        }
+        [cut(&self.texels, self.width, parts), cut(&self.covers, self.width, parts)]
+    }
+}
+
+/// Rays that go over a map from line to line, from the sun's side on.
+#[derive(Clone, Copy, Debug)]
+struct Ray {
+    /// Cells along a line, towards the sun, from a line to the one before.
+    aside: f32,
+    /// Metres by which a ray sinks from line to line.
+    drop: f32,
+    /// Metres by which half of the soft edge grows from line to line.
+    spread: f32,
+    /// Whether the sun stands beyond the last line and not before the first.
+    from_last: bool,
+}
+
+impl Ray {
+    /// Lets the rays run over lines of so many cells, and tells the sunlight of each. Returns the rims: first and last line, first and
+    /// last cell of every line.
+    fn sweep(self, top: &[f32], (length, lines): (usize, usize), mut tell: impl FnMut(usize, &[u16])) -> Rims {
+        // Between two cells of a line, and before the first and behind the last, runs one ray. It keeps its number while it moves
+        // along the lines. So the line sees other rays from time to time.
+        let gaps = length + 1;
+        let moved = |line: usize| -self.aside * line as f32;
+        let (least, most) = (moved(lines).floor().min(0.0), moved(lines).ceil().max(0.0));
+        let count = gaps + (most - least) as usize + 1;
+        let (mut heights, mut ways) = (vec![NOTHING; count], vec![0.0_f32; count]);
+        let mut lit = vec![0_u16; length];
+        let mut rims = [vec![0.0; length], vec![0.0; length], vec![0.0; lines], vec![0.0; lines]];
+        // Edges of shadows are at least half as wide as a ray sinks in one step. Else flat ground would shade itself.
+        let least_width = 0.5 * self.drop + 1e-6;
+        for step in 0..lines {
+            let line = if self.from_last { lines - 1 - step } else { step };
+            let row = &top[line * length..][..length];
+            let offset = moved(step);
+            let part = offset - offset.floor();
+            // The ray in the first gap.
+            let first = (most - offset.floor()) as usize;
+            let heights = &mut heights[first..][..gaps];
+            let ways = &mut ways[first..][..gaps];
+            for (height, way) in heights.iter_mut().zip(&mut *ways) {
+                *height -= self.drop;
+                *way += self.spread;
+            }
+            let rays = heights.windows(2).zip(ways.windows(2));
+            for ((cell, lit), (height, way)) in row.iter().zip(&mut lit).zip(rays) {
+                let above = cell - (part * height[0] + (1.0 - part) * height[1]);
+                let width = (part * way[0] + (1.0 - part) * way[1]).max(least_width);
+                *lit = half((above / width).clamp(-WHOLLY, WHOLLY));
+            }
+            tell(line, &lit);
+            let crest = |cell: usize| row[cell].max(part * heights[cell] + (1.0 - part) * heights[cell + 1]);
+            if line == 0 {
+                rims[0] = (0..length).map(crest).collect();
+            }
+            if line == lines - 1 {
+                rims[1] = (0..length).map(crest).collect();
+            }
+            (rims[2][line], rims[3][line]) = (crest(0), crest(length - 1));
+            // Where the ground reaches above a ray, it is lit, and shades what comes behind it.
+            let mut meet = |gap: usize, ground: f32| {
+                let shades = ground >= heights[gap];
+                heights[gap] = heights[gap].max(ground);
+                ways[gap] = if shades { 0.0 } else { ways[gap] };
+            };
+            meet(0, row[0]);
+            for gap in 1..length {
+                meet(gap, (1.0 - part) * row[gap - 1] + part * row[gap]);
+            }
+            meet(length, row[length - 1]);
+        }
+        rims
+    }
+}
+
+/// A map with columns and rows exchanged.
+fn transposed<T: Copy + Default + Send + Sync>(map: &[T], width: usize, height: usize) -> Vec<T> {
+    const BLOCK: usize = 32;
+    let mut turned = vec![T::default(); map.len()];
+    turned.par_chunks_mut(BLOCK * height).enumerate().for_each(|(band, columns)| {
+        for top in (0..height).step_by(BLOCK) {
+            for (x, column) in columns.chunks_exact_mut(height).enumerate() {
+                for (y, cell) in column.iter_mut().enumerate().take(top + BLOCK).skip(top) {
+                    *cell = map[y * width + band * BLOCK + x];
+                }
+            }
+        }
+    });
+    turned
+}
+
+/// The layers of a cell as a texture has them.
+fn layers(bytes: &[u8; 16]) -> Layers {
+    let number = |at: usize| f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    [number(0), number(4), number(8), number(12)]
+}
+
+/// The nearest half float; what is too large becomes the largest.
+fn half(number: f32) -> u16 {
+    let sign = number.to_bits() >> 16 & 0x8000;
+    // Exponents of half floats begin 112 later: small numbers lose their last digits by the multiplication.
+    let scaled = (number.abs().min(65504.0) * f32::from_bits(15 << 23)).to_bits();
+    (sign | (scaled + 0x1000) >> 13) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUN: Vec3 = Vec3::new(0.6, 0.5, 0.35);
+
+    fn light(sun: Vec3) -> Light {
+        Light { sun: sun.normalize(), shadows: true, spread: HARD, exaggeration: 1.0 }
+    }
+
+    /// Layers of a map as bytes.
+    fn bytes(size: (usize, usize), level: impl Fn(usize, usize) -> f32) -> Vec<u8> {
+        let cells = (0..size.0 * size.1).flat_map(|cell| [level(cell % size.0, cell / size.0), 0.0, 0.0, 0.0]);
+        cells.flat_map(f32::to_le_bytes).collect()
+    }
+
+    fn relief(size: (usize, usize), light: Light, level: impl Fn(usize, usize) -> f32) -> Relief {
+        let mut relief = Relief::new(size, 1.0);
+        let whole = [URect::new(0, 0, size.0 as u32, size.1 as u32)];
+        relief.take(&whole, &bytes(size, level), |_| 16 * size.0, light);
+        relief.shine(light);
+        relief
+    }
+
+    fn number(half: u16) -> f32 {
+        let bits = u32::from(half & 0x7fff) << 13;
+        let value = f32::from_bits(bits) * f32::from_bits((127 + 112) << 23);
+        if half & 0x8000 == 0 { value } else { -value }
+    }
+
+    /// How far the cells of a row rise above the edge of the shadow.
+    fn row(relief: &Relief, y: usize) -> Vec<f32> {
+        relief.texels[y * relief.width..][..relief.width].iter().map(|texel| number(texel[2])).collect()
+    }
+
+    #[test]
+    fn half_floats_are_the_nearest() {
+        for (value, bits) in [(0.0, 0), (1.0, 0x3c00), (-2.0, 0xc000), (65504.0, 0x7bff), (9e9, 0x7bff), (6e-8, 1)] {
+            assert_eq!(half(value), bits, "{value}");
+        }
+        for value in [0.1_f32, 3.15, -77.7, 1e-3] {
+            assert!((number(half(value)) - value).abs() <= value.abs() / 2048.0);
+        }
+    }
+
+    #[test]
+    fn flat_ground_and_a_slope_towards_the_sun_are_lit_from_all_sides() {
+        for turn in 0..16 {
+            let angle = turn as f32 * std::f32::consts::TAU / 16.0;
+            let sun = Vec3::new(angle.cos(), 0.3, angle.sin());
+            for steep in [0.0, 0.2] {
+                let level = |x: usize, y: usize| -steep * (x as f32 * sun.x + y as f32 * sun.z);
+                let relief = relief((40, 30), light(sun), level);
+                assert!((0..30).flat_map(|y| row(&relief, y)).all(|above| above >= 1.0), "turned by {angle}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shadow_is_as_long_as_its_wall_is_high_over_the_suns_slope() {
+        for (sun, from_left) in [(Vec3::new(-1.0, 0.5, 0.0), true), (Vec3::new(1.0, 0.5, 0.0), false)] {
+            // A wall of ten metres across a flat map: its shadow is twenty metres long.
+            let relief = relief((64, 9), light(sun), |x, _| if x == 32 { 10.0 } else { 0.0 });
+            let lit: Vec<bool> = row(&relief, 4).iter().map(|&above| above > 0.0).collect();
+            let shaded = if from_left { 33..52 } else { 13..32 };
+            for (x, lit) in lit.into_iter().enumerate().filter(|(x, _)| x.abs_diff(32) != 20) {
+                assert_eq!(lit, !shaded.contains(&x), "cell {x}, from left {from_left}");
+            }
+            // Between the last cell in the shadow and the first in the sun, the sign changes where the edge is.
+            let above = row(&relief, 4);
+            let (last, next) = if from_left { (51, 53) } else { (13, 11) };
+            assert!(above[last] < 0.0 && above[next] > 0.0);
+        }
+    }
+
+    #[test]
+    fn an_oblique_shadow_has_the_length_of_a_straight_one() {
+        // A peak at 20, 20; the tip of its shadow lies 24 metres away, in the direction of the rays.
+        let sun = Vec3::new(-0.8, 0.5, -0.6);
+        let relief = relief((64, 64), light(sun), |x, y| if (x, y) == (20, 20) { 12.0 } else { 0.0 });
+        let at = |way: f32| {
+            let (x, y) = (20.0 + 0.8 * way, 20.0 + 0.6 * way);
+            let cell = |x: f32, y: f32| row(&relief, y as usize)[x as usize];
+            [cell(x.floor(), y.floor()), cell(x.ceil(), y.floor()), cell(x.floor(), y.ceil()), cell(x.ceil(), y.ceil())]
+        };
+        assert!([5.0, 15.0, 20.0].into_iter().all(|way| at(way).iter().any(|&above| above < 0.0)));
+        assert!(at(27.0).iter().all(|&above| above > 0.0));
+    }
+
+    #[test]
+    fn parts_that_change_make_the_same_relief_as_the_whole() {
+        let hill = |x: usize, y: usize| 8.0 * ((x as f32 * 0.31).sin() + (y as f32 * 0.23).cos());
+        let size = (70, 50);
+        let changed =
+            |x: usize, y: usize| hill(x, y) + if (30..38).contains(&x) && (8..24).contains(&y) { 9.0 } else { 0.0 };
+        let light = light(SUN);
+        let mut relief = relief(size, light, hill);
+        let whole = self::relief(size, light, changed);
+        relief.changed_parts(1.0);
+        let part = URect::new(30, 8, 38, 24);
+        let cells = (8..24).flat_map(|y| (30..38).flat_map(move |x| [changed(x, y), 0.0, 0.0, 0.0]));
+        let bytes: Vec<u8> = cells.flat_map(f32::to_le_bytes).collect();
+        relief.take(&[part], &bytes, |_| 8 * 16, light);
+        relief.shine(light);
+        assert!(relief.texels == whole.texels && relief.covers == whole.covers && relief.rims == whole.rims);
+        let parts = relief.changed_parts(1.0).expect("all of the map is no limit");
+        assert!(parts.iter().any(|part| part.contains(UVec2::new(33, 10))) && !parts.is_empty());
+        assert_eq!(relief.changed_parts(1.0), Some(vec![]));
+    }
+
+    #[test]
+    fn a_hollow_sees_less_of_the_sky_than_a_crest() {
+        let relief = relief((41, 41), light(SUN), |x, _| (x as f32 - 20.0).abs());
+        let open = |x: usize| relief.covers[20 * 41 + x][0];
+        assert!(open(20) < 140 && open(5) > open(20) && open(0) > 200, "{} {} {}", open(20), open(5), open(0));
+        assert_eq!(number(relief.texels[20 * 41 + 30][0]), 1.0);
+    }
+
+    #[test]
+    fn the_table_knows_the_highest_place_of_every_rim() {
+        let relief = relief((300, 20), light(SUN), |x, y| if (x, y) == (150, 0) { 50.0 } else { 1.0 });
+        let texels = rim_texels(&relief.rims, |metres| metres);
+        let row = |side: usize| texels[side * RIM_CELLS..][..RIM_CELLS].iter().map(|&half| number(half));
+        assert_eq!(row(2).fold(0.0, f32::max), 50.0);
+        assert!(row(0).chain(row(1)).chain(row(3)).all(|height| (1.0..50.0).contains(&height)));
+    }
+}
