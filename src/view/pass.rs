@@ -117,8 +117,11 @@ struct ViewNumbers {
     size: Vec4,
 }
 
+/// The camera, if it is there yet.
+type Eye<'w, 's> = Option<Single<'w, 's, (&'static Camera, &'static GlobalTransform), With<PanOrbitCamera>>>;
+
 fn extract_lens(
-    camera: Extract<Option<Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>>>,
+    camera: Extract<Eye>,
     view: Extract<Res<FreeView>>,
     drawing: Extract<Res<Drawing>>,
     mut lens: ResMut<Lens>,

@@ -156,6 +156,7 @@ struct Last {
     pace: Pace,
 }
 
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn draw_when_changed(
     mut seen: Seen,
     camera: Single<(&Transform, &Projection), With<PanOrbitCamera>>,
