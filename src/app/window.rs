@@ -1,10 +1,14 @@
 //! The program in a window.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use bevy::{
     prelude::*,
-    window::{PresentMode, WindowPlugin},
+    window::{PresentMode, RequestRedraw, WindowPlugin},
+    winit::{UpdateMode, WinitSettings},
 };
 
 use super::{
@@ -15,12 +19,18 @@ use crate::{
     io::{project::Project, scene::DEFAULT},
     log,
     model::session::Session,
-    runtime::{Ahead, Brushes, Command, Document, History, Level, Live, Notices, Preferences, Transport, ViewCommand},
+    runtime::{
+        Ahead, Brushes, Channels, Command, Document, History, Jobs, Level, Live, Notices, Preferences, Revision,
+        Transport, ViewCommand,
+    },
     settings::autosave_folder,
 };
 
 /// Cells along a side of the first scene where a graphics card draws it.
 const FIRST_SIDE: u32 = 512;
+
+/// While nothing happens, so much time passes from one frame to the next.
+const REST: Duration = Duration::from_millis(400);
 
 /// Width and height of the window at first, in pixels.
 pub(super) const SIZE: (u32, u32) = (1280, 800);
@@ -73,8 +83,28 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }
     app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
+    app.insert_resource(WinitSettings {
+        focused_mode: UpdateMode::reactive(REST),
+        unfocused_mode: UpdateMode::reactive_low_power(REST),
+    });
+    app.add_systems(Last, keep_going);
     app.run();
     Ok(())
+}
+
+/// While something runs or is held down, frames follow each other without a pause.
+fn keep_going(
+    transport: Res<Transport>,
+    (live, revision, channels): (Res<Live>, Res<Revision>, Res<Channels>),
+    jobs: Res<Jobs>,
+    (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
+    mut again: MessageWriter<RequestRedraw>,
+) {
+    let runs = transport.playing || !live.rests() || jobs.count() > 0 || !channels.are_of(&live, *revision);
+    let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;
+    if runs || held {
+        again.write(RequestRedraw);
+    }
 }
 
 /// Makes the first scene larger, if the machine can draw it.

@@ -283,6 +283,8 @@ pub struct FreeView {
     pub picture: Handle<Image>,
     /// The part of the picture that was drawn, as shares of its sides: its left upper corner. The rest is old.
     pub share: Vec2,
+    /// How often it was drawn.
+    pub drawn: u64,
     /// Runs side by side: which it is, where its name belongs as shares of the free part, and its name.
     pub labels: Vec<(usize, Vec2, String)>,
     /// How far the camera is turned round the upright, in radians: a direction along columns and rows appears so far turned.

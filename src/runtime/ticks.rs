@@ -51,9 +51,9 @@ fn set_deadline(
     mut deadline: ResMut<Deadline>,
 ) {
     // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame; most of it on the way to
-    // the tick that is to be seen.
-    let share = if ahead.runs(&live, &transport) { 0.6 } else { 0.25 };
-    let fair = Duration::from_secs_f64(time.delta_secs_f64().min(0.4) * share);
+    // the tick that is to be seen, but not so much that the picture stands.
+    let (share, longest) = if ahead.runs(&live, &transport) { (0.6, 0.1) } else { (0.25, 0.4) };
+    let fair = Duration::from_secs_f64(time.delta_secs_f64().min(longest) * share);
     deadline.0 = Instant::now() + budget.0.max(fair);
 }
 

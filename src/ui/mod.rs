@@ -22,6 +22,7 @@ pub mod panel;
 pub mod panels;
 mod process;
 mod readout;
+mod repaint;
 mod rivers;
 mod run;
 mod scenes;
@@ -196,6 +197,7 @@ pub(super) fn plugin(app: &mut App) {
             Update,
             (obey, keys::ask, files::take_dropped_files, ask_to_leave, show_document, want_statistics),
         );
+    app.add_plugins(repaint::plugin);
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 

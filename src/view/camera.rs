@@ -14,11 +14,11 @@ use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
 };
 
-use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, pass, picture, redraw::Drawing};
+use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, pass, picture};
 use crate::{
     io,
     runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
-    settings::{AntiAliasing, Buttons},
+    settings::Buttons,
 };
 
 /// Named views for pictures: name, yaw and pitch in degrees, distance in map sides.
@@ -169,17 +169,10 @@ fn fit_picture(
 /// What the settings and the look say of the camera.
 fn take_settings(
     preferences: Res<Preferences>,
-    live: Res<Live>,
-    mut drawing: ResMut<Drawing>,
     mut orbit: Single<&mut PanOrbitCamera>,
     mut windows: Query<&mut Window>,
 ) {
     let settings = preferences.settings.resolved(preferences.software);
-    drawing.tone = live.chosen().look.tone_curve;
-    drawing.samples = match settings.anti_aliasing {
-        AntiAliasing::Off => 1,
-        AntiAliasing::Msaa4 => 4,
-    };
     if !preferences.is_changed() {
         return;
     }

@@ -351,7 +351,8 @@ fn draw(
     let waits = draws.waits || !draws.list.iter().all(ready);
     waiting.0.store(waits, Ordering::Relaxed);
     let Some(picture) = card.images.get(lens.picture) else { return };
-    if waits || !lens.drawing.due {
+    let [wanted, room] = [lens.drawing.size, picture.size_2d()];
+    if waits || !lens.drawing.due || wanted.min_element() == 0 || wanted.cmpgt(room).any() {
         return;
     }
     view.numbers.set(lens.numbers);

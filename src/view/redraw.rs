@@ -16,6 +16,7 @@ use bevy::{
     input::{keyboard::KeyboardInput, mouse::MouseMotion},
     prelude::*,
     render::RenderApp,
+    window::RequestRedraw,
 };
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
@@ -26,6 +27,7 @@ use crate::{
         BrushCursor, Brushes, Channels, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown,
         ViewCommand,
     },
+    settings::AntiAliasing,
 };
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
@@ -135,7 +137,7 @@ impl Seen<'_, '_> {
             || self.channels.is_changed()
             || self.cursor.is_changed()
             || self.brushes.is_changed();
-        (changed || self.view.is_changed() || self.waiting.0.load(Ordering::Relaxed), asked)
+        (changed || self.view.is_changed(), asked)
     }
 }
 
@@ -165,6 +167,7 @@ fn draw_when_changed(
     over_view: Res<PointerOverView>,
     images: Res<Assets<Image>>,
     mut drawing: ResMut<Drawing>,
+    mut again: MessageWriter<RequestRedraw>,
     mut last: Local<Last>,
 ) {
     let (transform, projection) = *camera;
@@ -186,32 +189,51 @@ fn draw_when_changed(
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
     let (changed, asked) = seen.changed();
+    let waits = seen.waiting.0.load(Ordering::Relaxed);
     if changed || asked || last.place != place {
-        last.due = LINGERS;
         last.changed = Some(now);
+    }
+    if last.changed == Some(now) || waits {
+        last.due = LINGERS;
     }
     last.place = place;
     let whole = images.get(&seen.view.picture).map_or(UVec2::ONE, Image::size);
     let moves = last.changed.is_some_and(|changed| now - changed < STILL);
-    let share = if settings.steady && moves && !asked { STEPS[last.pace.step] } else { 1.0 };
-    let size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
-    // What was drawn with fewer pixels while it moved is drawn again in full.
-    if !moves && drawing.size != size {
+    let steady = settings.steady && !asked;
+    let share = if steady && moves { STEPS[last.pace.step] } else { 1.0 };
+    let samples = match settings.anti_aliasing {
+        // Where all stands still, there is time for smooth edges.
+        AntiAliasing::Off if !steady || moves => 1,
+        _ => 4,
+    };
+    let wanted = Drawing {
+        due: false,
+        size: (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE),
+        samples,
+        tone: seen.live.chosen().look.tone_curve,
+    };
+    // What was drawn with less while it moved is drawn again in full.
+    if !moves && (Drawing { due: false, ..*drawing }) != wanted {
         last.due = last.due.max(1);
     }
     // Where the processor draws, pictures take at most half of the time while a slider is moved, so that it follows the pointer.
     let on_panels = !over_view.view && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
     let due = asked || last.due > 0 && !(seen.preferences.software && on_panels && rests);
-    drawing.due = due;
     if due {
         last.due = last.due.saturating_sub(1);
         last.begun = Some(now);
-        // A picture that waits stays as it is.
-        if !seen.waiting.0.load(Ordering::Relaxed) {
-            drawing.size = size;
-            seen.view.bypass_change_detection().share = size.as_vec2() / whole.as_vec2();
-        }
+        // While something is waited for, the panels show the last picture, which stays as it is.
+        let size = if waits { drawing.size } else { wanted.size };
+        *drawing = Drawing { due, size, ..wanted };
+        let view = seen.view.bypass_change_detection();
+        view.share = size.as_vec2() / whole.as_vec2();
+        view.drawn += 1;
+    } else {
+        drawing.due = false;
+    }
+    if last.due > 0 || moves {
+        again.write(RequestRedraw);
     }
 }
 
