@@ -242,7 +242,7 @@ impl Revision {
 pub struct Timing {
     /// Milliseconds per tick, smoothed.
     pub tick_ms: f64,
-    /// Milliseconds per frame, smoothed.
+    /// Milliseconds per frame in which the picture is drawn, smoothed.
     pub frame_ms: f64,
     /// Milliseconds in which heights are made ready for the graphics card, smoothed.
     pub remesh_ms: f64,
@@ -251,6 +251,8 @@ pub struct Timing {
     /// Bytes of heights and of light that went to the graphics card since the start.
     pub uploaded: u64,
     spent: Duration,
+    /// How often the picture had been drawn.
+    drawn: u64,
     /// When there was something else to show.
     shown: Option<Instant>,
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
 use super::{
-    Ahead, Deadline, FrameBudget, History, Level, Live, Notices, Revision, RunCommand, SimSystems, TICKS_PER_SECOND,
-    Timing, Transport, smoothed,
+    Ahead, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Revision, RunCommand, SimSystems,
+    TICKS_PER_SECOND, Timing, Transport, smoothed,
 };
 use crate::{model::session::Session, sim::process::catalogue};
 
@@ -142,8 +142,13 @@ pub(super) fn run_due(world: &mut World) {
         timing.shown = Some(Instant::now());
         world.resource_mut::<Revision>().goes_on();
     }
+    // A frame that only waited for something to happen says nothing.
+    let drawn = world.resource::<FreeView>().drawn;
     let mut timing = world.resource_mut::<Timing>();
-    timing.frame_ms = smoothed(timing.frame_ms, real * 1e3);
+    if timing.drawn != drawn {
+        timing.drawn = drawn;
+        timing.frame_ms = smoothed(timing.frame_ms, real * 1e3);
+    }
     *world.resource_mut::<Transport>() = transport;
 }
 
