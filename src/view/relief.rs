@@ -6,7 +6,7 @@
 //! is stored is how far the ground rises above that height, in half widths of the shadow's soft edge: between two cells it changes
 //! its sign where the edge of the shadow is, so that edges are smooth lines however large the cells are.
 
-use bevy::math::{URect, UVec2, Vec3};
+use bevy::math::{URect, Vec3};
 use rayon::prelude::*;
 
 use super::{numbers, upload};
@@ -137,21 +137,27 @@ impl Relief {
             self.take_part(part, rows, stride(part));
             rest = others;
         }
-        for part in parts {
-            self.see(&self.around(part), light.exaggeration);
+        let tiling = Tiling::new(self.width, self.height);
+        let tiles = parts.iter().flat_map(|part| {
+            let [columns, rows] = [part.min.x..part.max.x, part.min.y..part.max.y];
+            tiling.within(columns.start as usize..columns.end as usize, rows.start as usize..rows.end as usize)
+        });
+        let mut tiles: Vec<usize> = tiles.collect();
+        tiles.sort_unstable();
+        tiles.dedup();
+        // And all that see them.
+        for _ in 0..PAD.div_ceil(tiles::SIDE) {
+            tiles = tiling.with_neighbours(&tiles);
         }
+        tiles.iter().for_each(|&tile| self.changed[tile] = true);
+        self.see(&upload::parts(tiling, tiles.into_iter()), light.exaggeration);
     }
 
     /// Finds anew how much of the sky all cells see, as with another exaggeration.
     pub(super) fn look_up(&mut self, light: Light) {
-        self.see(&URect::new(0, 0, self.width as u32, self.height as u32), light.exaggeration);
-    }
-
-    /// A part and all cells that see it.
-    fn around(&self, part: &URect) -> URect {
-        let pad = UVec2::splat(PAD as u32);
-        let last = UVec2::new(self.width as u32, self.height as u32);
-        URect { min: part.min.saturating_sub(pad), max: (part.max + pad).min(last) }
+        self.changed.fill(true);
+        let tiling = Tiling::new(self.width, self.height);
+        self.see(&upload::parts(tiling, 0..tiling.count()), light.exaggeration);
     }
 
     fn take_part(&mut self, part: &URect, rows: &[u8], stride: usize) {
@@ -197,30 +203,20 @@ impl Relief {
         }
     }
 
-    /// Finds slope and share of sky of the cells of a part.
-    fn see(&mut self, part: &URect, exaggeration: f32) {
+    /// Finds slope and share of sky of the cells of some parts, which are in order and lie in one row of tiles each.
+    fn see(&mut self, parts: &[URect], exaggeration: f32) {
         let (line, width, cell) = (self.width + 2 * PAD, self.width, self.cell);
-        let (first, count) = (part.min.x as usize, part.width() as usize);
         let ground = &self.ground;
-        let rows = part.min.y as usize * width..part.max.y as usize * width;
-        let texels = self.texels[rows.clone()].par_chunks_mut(width);
-        let covers = self.covers[rows].par_chunks_mut(width);
-        let [columns, bands] =
-            [part.min.x..part.max.x, part.min.y..part.max.y].map(|side| side.start as usize..side.end as usize);
-        for tile in Tiling::new(self.width, self.height).within(columns, bands) {
-            self.changed[tile] = true;
-        }
-        let lines = texels.zip(covers).enumerate().with_min_len(8);
-        lines.for_each_init(
-            || vec![0.0; count],
-            |hidden, (row, (texels, covers))| {
-                let middle = (row + part.min.y as usize + PAD) * line + first + PAD;
-                let at = |x: isize, y: isize| {
-                    let start = middle.wrapping_add_signed(x + y * line as isize);
-                    &ground[start..][..count]
-                };
+        let texels = self.texels.par_chunks_mut(width * tiles::SIDE);
+        let covers = self.covers.par_chunks_mut(width * tiles::SIDE);
+        let see_row =
+            |part: &URect, y: usize, hidden: &mut Vec<f32>, texels: &mut [[u16; 4]], covers: &mut [[u8; 2]]| {
+                let (first, count) = (part.min.x as usize, part.width() as usize);
+                let middle = (y + PAD) * line + first + PAD;
+                let at = |x: isize, y: isize| &ground[middle.wrapping_add_signed(x + y * line as isize)..][..count];
                 let here = at(0, 0);
-                hidden.fill(0.0);
+                hidden.clear();
+                hidden.resize(count, 0.0);
                 for (reach, diagonal) in RINGS {
                     let (r, d) = (reach as isize, diagonal as isize);
                     let factor = exaggeration / (8.0 * reach as f32 * cell);
@@ -239,8 +235,18 @@ impl Relief {
                 for (cover, hidden) in covers[first..first + count].iter_mut().zip(&*hidden) {
                     cover[0] = (255.0 / (1.0 + HIDES * hidden) + 0.5) as u8;
                 }
-            },
-        );
+            };
+        texels.zip(covers).enumerate().for_each_init(Vec::new, |hidden, (band, (texels, covers))| {
+            let top = band * tiles::SIDE;
+            let first = parts.partition_point(|part| (part.min.y as usize) < top);
+            let here = |part: &&URect| (part.min.y as usize) < top + tiles::SIDE;
+            for part in parts[first..].iter().take_while(here) {
+                for y in part.min.y as usize..part.max.y as usize {
+                    let row = (y - top) * width..(y - top + 1) * width;
+                    see_row(part, y, hidden, &mut texels[row.clone()], &mut covers[row]);
+                }
+            }
+        });
     }
 
     /// Finds what the sun reaches.
@@ -438,6 +444,8 @@ fn half(number: f32) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use bevy::math::UVec2;
+
     use super::*;
 
     const SUN: Vec3 = Vec3::new(0.6, 0.5, 0.35);
