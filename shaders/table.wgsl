@@ -5,10 +5,10 @@
 
 @group(1) @binding(0) var<uniform> scene: Scene;
 // The first of them are the blocks that stand on it: centre x, z and half sides.
-@group(1) @binding(1) var<uniform> blocks: array<vec4<f32>, 16>;
+@group(1) @binding(1) var<uniform> blocks: array<vec4<f32>, 32>;
 
 // Heights that cast shadows from the rims of the blocks: four rows for each, of the side towards lower x, higher x, lower z and
-// higher z, in world units above the foot.
+// higher z, in world units above the foot. Those of the starts fill the second half.
 @group(1) @binding(2) var rims: texture_2d<f32>;
 @group(1) @binding(3) var rims_sampler: sampler;
 
@@ -26,7 +26,7 @@ fn vertex(@location(0) place: vec3<f32>) -> Pixel {
 
 // Share of the sun's light that a block lets through to a place on the table. Towards the sun, the line from there meets a side of
 // the block; the rim of that side knows how high the shadow reaches which leaves the block there.
-fn past_block(place: vec2<f32>, index: i32) -> f32 {
+fn past_block(place: vec2<f32>, index: i32, start: bool) -> f32 {
     let block = blocks[index];
     let flat = max(length(scene.sun.xz), 1e-4);
     let towards = scene.sun.xz / flat;
@@ -39,12 +39,13 @@ fn past_block(place: vec2<f32>, index: i32) -> f32 {
     let along = select((hit.x - block.x) / block.z, (hit.y - block.y) / block.w, along_z) * 0.5 + 0.5;
     let side = select(select(3.0, 2.0, step.y > 0.0), select(1.0, 0.0, step.x > 0.0), along_z);
     let rows = vec2<f32>(textureDimensions(rims));
-    let row = (4.0 * f32(index) + side + 0.5) / rows.y;
+    let row = (4.0 * f32(index) + side + 0.5) / rows.y + select(0.0, 0.5, start);
     let share = (clamp(along, 0.0, 1.0) * (rows.x - 1.0) + 0.5) / rows.x;
     let height = textureSampleLevel(rims, rims_sampler, vec2(share, row), 0.0).r;
     let slope = scene.sun.y / flat;
-    // The sun is a little wide.
-    let width = (0.0012 * scene.air.w + enters * scene.table_color.a) * (1.0 + slope * slope);
+    // The sun is a little wide: the edge is as soft as its height differs between both sides of the sun.
+    let blur = enters * min(scene.table_color.a * (1.0 + slope * slope), slope);
+    let width = max(0.0012 * scene.air.w * slope + blur, 1e-4);
     let shaded = smoothstep(-width, width, height - enters * slope);
     let meets = enters < min(last.x, last.y);
     return 1.0 - select(0.0, shaded, meets);
@@ -56,6 +57,8 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let size = scene.air.w;
     let far = length(place.xz) / size;
     let normal = vec3(0.0, 1.0, 0.0);
+    // Left of the divider stands the start.
+    let start = in.position.x < scene.place.w * view.size.x;
     var open = 1.0;
     var lit = 1.0;
     if far < 3.2 {
@@ -65,7 +68,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
             let beyond = max(abs(place.xz - block.xy) - block.zw, vec2(0.0));
             let reach = length(beyond);
             open *= 1.0 - 0.62 * exp(-reach / (0.07 * size));
-            lit *= past_block(place.xz, index);
+            lit *= past_block(place.xz, index, start);
         }
     }
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);

@@ -1,7 +1,7 @@
 // The ground: a grid displaced by the height texture, with the side walls of the block.
 #import thalweg::view::view
 #import thalweg::scene::{sun_color, ambient_light, sky_color, hash, noise}
-#import thalweg::map::{scene, layers, texel, moving, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
+#import thalweg::map::{scene, texel, moving, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
 #import thalweg::map::{relief_at, relief_sampler, sun_share}
 #import thalweg::screen::{through_air, on_screen}
 #ifdef RING
@@ -117,7 +117,7 @@ fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32
 }
 
 // Ground: two colours by steepness, varied a little from place to place, and sand where it lies thick enough.
-fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
+fn ground_color(place: vec3<f32>, here: Here) -> vec3<f32> {
     let normal = here.normal;
     let grain = scene.air.z;
     let at = (place.xz - scene.place.xy) * 256.0 / scene.air.w;
@@ -140,7 +140,7 @@ fn ground_color(place: vec3<f32>, here: Here, open: f32) -> vec3<f32> {
     let sandy = smoothstep(0.25, 1.0, cover + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep * thin);
     let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
-    let crest = mix(1.0, 0.84 + 0.20 * open, grain);
+    let crest = mix(1.0, 0.84 + 0.20 * here.open, grain);
     // Water between the grains lets less light out again: wet sand is darker and of a deeper colour. The first water darkens most.
     let damp = mix(vec3(1.0), vec3(0.60, 0.54, 0.47), smoothstep(0.0, 0.3, here.wet) * mix(0.5, 1.0, sandy));
     return mix(mix(grass, rock, steep), sand, sandy) * crest * damp;
@@ -268,7 +268,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         open = mix(1.0, here.open, scene.ground.z);
         lit = here.lit;
         normal = here.normal;
-        color = ground_color(place, here, here.open);
+        color = ground_color(place, here);
 #ifdef RIVERS
         channel = channel_at(cell, pixel);
         // Banks are damp, and fall to the water.
@@ -281,8 +281,11 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         }
 #endif
 #ifdef OVERLAY
-        var value = moving_between(cell).x;
-        if overlay.arrows.w < 0.0 { value = moving(vec2<i32>(floor(cell + 0.5))).x; }
+#ifdef CLASSES
+        let value = moving(vec2<i32>(floor(cell + 0.5))).x;
+#else
+        let value = moving_between(cell).x;
+#endif
         let share = (value - overlay.range.x) * overlay.range.y;
         let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
         let seen = select(1.0, smoothstep(0.0, overlay.arrows.w, share), overlay.arrows.w > 0.0);

@@ -10,8 +10,8 @@
 //! 3. [`sim::Simulation::tick`] lets each process that is on change these layers and book every transfer in the ledger.
 //! 4. [`runtime`] holds the run as a resource of the engine, and runs as many ticks in a frame as the speed and the frame's budget
 //!    allow.
-//! 5. [`view`] puts the layers of the last finished tick into a texture. `shaders/terrain.wgsl` lifts a flat mesh by it, first for the
-//!    shadows and then for the picture, and lights each pixel.
+//! 5. [`view`] puts the layers of the last finished tick into a texture. It finds slope and sunlight of every cell, which become
+//!    textures too. `shaders/terrain.wgsl` lifts a flat mesh and lights each pixel.
 //!
 //! Without a window, [`headless`] does the first three steps, and [`io::export`] writes the results.
 //!

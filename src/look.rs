@@ -115,7 +115,7 @@ pub struct Look {
     /// Whether the terrain casts shadows on itself.
     #[reflect(@choice().source(D1))]
     pub shadows: bool,
-    /// Whether the edges of shadows are soft. Soft looks better and takes longer to draw.
+    /// Whether the edges of shadows are soft: the softer, the farther away what casts them. Off, they are sharp everywhere.
     #[reflect(@choice().source("ours"))]
     pub soft_shadows: bool,
     /// How dark hollows are, because less light from the sky reaches them. 0 is off; too high makes dirty edges.

@@ -43,7 +43,7 @@ pub enum Quality {
     Automatic,
     /// For machines without a graphics card: few vertices. While something moves, as many pixels as the machine can draw in time.
     Software,
-    /// For small graphics cards: four samples smooth the edges of each pixel.
+    /// For small graphics cards: four samples for each pixel smooth all edges.
     Balanced,
     /// For large graphics cards: twice as many vertices along a side.
     High,
@@ -56,10 +56,10 @@ pub enum Quality {
 /// How edges are smoothed.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AntiAliasing {
-    /// Not at all.
+    /// Not while something moves. Once all stands still, by four samples for each pixel, if "Steady" is on.
     #[default]
     Off,
-    /// Four samples per pixel.
+    /// Always, by four samples for each pixel.
     Msaa4,
 }
 
@@ -101,7 +101,7 @@ pub struct Settings {
     /// Two fingers on a trackpad turn the view, with Shift they shift it, with Ctrl they zoom. Off, they zoom.
     #[reflect(@choice().source("ours").main())]
     pub trackpad: bool,
-    /// How much work goes into the picture. Higher gives a sharper picture with softer shadows, and is slower.
+    /// How much work goes into the picture. Higher gives smoother edges and finer crests, and is slower.
     #[reflect(@choice().source("ours").main())]
     pub quality: Quality,
     /// Vertices of the ground along a side, at most. Fewer draw faster and round off crests; light and colour stay as fine
@@ -227,7 +227,7 @@ impl Remembered {
     pub fn settings(&self) -> Settings {
         let mut settings = Settings::default();
         for (path, value) in &self.set {
-            let _ = params::set(&mut [("settings", &mut settings)], path, value);
+            let _ = params::set(&mut [("settings", &mut settings)], path, renamed(path, value));
         }
         settings
     }
@@ -246,6 +246,16 @@ impl Remembered {
     /// It cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         output::replace_by_ron(path, self)
+    }
+}
+
+/// What a value of an older version is called today.
+fn renamed<'a>(path: &str, value: &'a str) -> &'a str {
+    match (path, value) {
+        ("settings.quality", "draft") => "software",
+        ("settings.quality", "best") => "ultra",
+        ("settings.anti_aliasing", "fxaa") => "off",
+        _ => value,
     }
 }
 
@@ -296,6 +306,10 @@ mod tests {
         assert_eq!(missing, Ok(Remembered::default()));
         fs::write(&path, "(set: {\"settings.scale\": \"9000\", \"settings.gone\": \"1\"})").expect("it is writable");
         assert_eq!(Remembered::load(&path).map(|kept| kept.settings()), Ok(Settings::default()));
+        let old = "(set: {\"settings.quality\": \"draft\", \"settings.anti_aliasing\": \"fxaa\"})";
+        fs::write(&path, old).expect("it is writable");
+        let settings = Remembered::load(&path).map(|kept| kept.settings()).unwrap_or_default();
+        assert_eq!((settings.quality, settings.anti_aliasing), (Quality::Software, AntiAliasing::Off));
         for damage in ["", "(set", "\u{0}"] {
             fs::write(&path, damage).expect("it is writable");
             let error = Remembered::load(&path).expect_err("it is damaged");

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bevy::{
@@ -10,6 +10,7 @@ use bevy::{
     window::{PresentMode, RequestRedraw, WindowPlugin},
     winit::{UpdateMode, WinitSettings},
 };
+use bevy_egui::PrimaryEguiContext;
 
 use super::{
     add_thalweg,
@@ -31,6 +32,8 @@ const FIRST_SIDE: u32 = 512;
 
 /// While nothing happens, so much time passes from one frame to the next.
 const REST: Duration = Duration::from_millis(400);
+/// From one frame to the next on most screens.
+const FRAME: Duration = Duration::from_micros(16_667);
 
 /// Width and height of the window at first, in pixels.
 pub(super) const SIZE: (u32, u32) = (1280, 800);
@@ -87,7 +90,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
         focused_mode: UpdateMode::reactive(REST),
         unfocused_mode: UpdateMode::reactive_low_power(REST),
     });
-    app.add_systems(Last, keep_going);
+    app.add_systems(Last, (keep_going, wait_for_the_screen).chain());
     app.run();
     Ok(())
 }
@@ -100,11 +103,25 @@ fn keep_going(
     (buttons, keys, touches): (Res<ButtonInput<MouseButton>>, Res<ButtonInput<KeyCode>>, Res<Touches>),
     mut again: MessageWriter<RequestRedraw>,
 ) {
-    let runs = transport.playing || !live.rests() || jobs.count() > 0 || !channels.are_of(&live, *revision);
+    let rivers_lag = live.between_ticks() && !channels.are_of(&live, *revision);
+    let runs = transport.playing || !live.rests() || jobs.count() > 0 || rivers_lag;
     let held = buttons.get_pressed().len() + keys.get_pressed().len() + touches.iter().count() > 0;
     if runs || held {
         again.write(RequestRedraw);
     }
+}
+
+/// A frame that draws nothing does not wait for the screen: it waits here as long, unless a tick is under way.
+fn wait_for_the_screen(
+    panels: Query<&Camera, With<PrimaryEguiContext>>,
+    live: Res<Live>,
+    mut last: Local<Option<Instant>>,
+) {
+    if panels.iter().all(|camera| !camera.is_active) && live.rests() {
+        let passed = last.map_or(FRAME, |last| last.elapsed());
+        std::thread::sleep(FRAME.saturating_sub(passed));
+    }
+    *last = Some(Instant::now());
 }
 
 /// Makes the first scene larger, if the machine can draw it.

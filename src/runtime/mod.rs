@@ -281,9 +281,9 @@ pub struct KeyPointer(pub Option<(Vec2, bool)>);
 pub struct FreeView {
     /// Left upper corner and size.
     pub rect: URect,
-    /// What the camera draws there.
+    /// What is drawn there.
     pub picture: Handle<Image>,
-    /// The part of the picture that was drawn, as shares of its sides: its left upper corner. The rest is old.
+    /// The part of the picture that is drawn, as shares of its sides: its left upper corner. The rest is empty.
     pub share: Vec2,
     /// How often it was drawn.
     pub drawn: u64,

@@ -1,4 +1,4 @@
-//! The camera: it draws the picture between the panels. The right button turns it, the middle one shifts it, the wheel zooms. At
+//! The camera, from which the picture between the panels is drawn. The right button turns it, the middle one shifts it, the wheel zooms. At
 //! first it goes round slowly.
 
 use std::f32::consts::TAU;
@@ -14,7 +14,7 @@ use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
 };
 
-use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, pass, picture};
+use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, pass};
 use crate::{
     io,
     runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
@@ -155,7 +155,7 @@ fn fit_picture(
     {
         perspective.fov = fov.min(2.9);
     }
-    // The camera draws to a picture, so it is told that this one is meant when the mouse moves.
+    // The picture is no window, so the camera is told that it is meant when the mouse moves.
     let window = windows.iter().next().map(|window| Vec2::new(window.width(), window.height()));
     let scale = windows.iter().next().map_or(1.0, Window::scale_factor);
     *active = ActiveCameraData {
@@ -216,14 +216,7 @@ fn turn_slowly(
 }
 
 /// Does what only the view can do.
-fn obey(
-    mut asked: MessageReader<Command>,
-    mut camera: Single<&mut PanOrbitCamera>,
-    mut viewpoint: ResMut<Viewpoint>,
-    live: Res<Live>,
-    (view, images): (Res<FreeView>, Res<Assets<Image>>),
-    mut commands: Commands,
-) {
+fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamera>, mut viewpoint: ResMut<Viewpoint>) {
     for command in asked.read() {
         let Command::View(command) = command else { continue };
         match command {
@@ -245,7 +238,8 @@ fn obey(
             ViewCommand::ToggleTurntable => {
                 viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
             }
-            ViewCommand::TakePicture => picture::take(&live, &view, &images, &mut commands),
+            // As soon as it is drawn in full: `redraw.rs`.
+            ViewCommand::TakePicture => {}
         }
     }
 }

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::{
     ViewSystems,
-    ground::{Blocks, GroundMaterial, layer_image, show_heights},
+    ground::{Blocks, GroundMaterial, show_heights},
+    layers::layer_image,
     material::update,
     overlay::Motions,
 };

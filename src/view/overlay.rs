@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use super::{
     ViewSystems,
-    ground::{Blocks, GroundMaterial, layer_image, show_heights},
+    ground::{Blocks, GroundMaterial, show_heights},
+    layers::layer_image,
     material::update,
 };
 use crate::{
@@ -54,6 +55,11 @@ impl OverlayNumbers {
 
     pub(super) fn has_values(&self) -> bool {
         self.range.z > 0.0
+    }
+
+    /// Whether values are classes, between which is nothing.
+    pub(super) fn has_classes(&self) -> bool {
+        self.arrows.w < 0.0
     }
 
     pub(super) fn has_arrows(&self) -> bool {

@@ -18,17 +18,17 @@ use bevy::{
         render_asset::{PrepareAssetError, RenderAsset, RenderAssetPlugin, RenderAssets},
         render_resource::{
             AsBindGroup, AsBindGroupError, BindGroup, BindGroupEntries, BindGroupLayoutDescriptor,
-            BindGroupLayoutEntries, BlendState, CachedRenderPipelineId, ColorTargetState, ColorWrites, CompareFunction,
-            DepthBiasState, DepthStencilState, FragmentState, IndexFormat, LoadOp, MultisampleState, Operations,
-            PipelineCache, PrimitiveState, RenderPassColorAttachment, RenderPassDepthStencilAttachment,
-            RenderPassDescriptor, RenderPipelineDescriptor, ShaderStages, ShaderType, StencilState, StoreOp,
-            TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, UniformBuffer, VertexState,
-            binding_types::uniform_buffer,
+            BindGroupLayoutEntries, BlendState, CachedPipelineState, CachedRenderPipelineId, ColorTargetState,
+            ColorWrites, CompareFunction, DepthBiasState, DepthStencilState, FragmentState, IndexFormat, LoadOp,
+            MultisampleState, Operations, PipelineCache, PrimitiveState, RenderPassColorAttachment,
+            RenderPassDepthStencilAttachment, RenderPassDescriptor, RenderPipelineDescriptor, ShaderStages, ShaderType,
+            StencilState, StoreOp, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, UniformBuffer,
+            VertexState, binding_types::uniform_buffer,
         },
-        renderer::{RenderContext, RenderDevice, RenderGraph, RenderQueue},
+        renderer::{RenderContext, RenderDevice, RenderGraph, RenderGraphSystems, RenderQueue},
         texture::{FallbackImage, GpuImage, TextureCache},
     },
-    shader::ShaderDefVal,
+    shader::{ShaderCacheError, ShaderDefVal},
 };
 use bevy_panorbit_camera::PanOrbitCamera;
 
@@ -50,15 +50,29 @@ pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
     const ORDER: u8;
     /// Whether it hides what is behind it. The others blend with what was drawn before, and hide nothing from what comes after.
     const HIDES: bool;
-    /// What its vertices have, at shader locations 0, 1, …
+    /// What the vertices of all its meshes have, at shader locations 0, 1, …, and nothing besides.
     const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
 }
 
 /// A piece of the picture.
 #[derive(Component)]
 pub(super) struct Piece<M: Surface> {
-    pub mesh: Handle<Mesh>,
+    pub mesh: Detailed,
     pub material: Handle<M>,
+}
+
+/// A mesh that may have a coarse shape as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Detailed {
+    pub mesh: Handle<Mesh>,
+    /// How many of its indices make the fine shape. The others make the coarse one, on the same vertices.
+    pub fine: Option<u32>,
+}
+
+impl From<Handle<Mesh>> for Detailed {
+    fn from(mesh: Handle<Mesh>) -> Self {
+        Self { mesh, fine: None }
+    }
 }
 
 /// Has all pieces of a surface drawn.
@@ -96,7 +110,7 @@ pub(super) fn plugin(app: &mut App) {
             .init_resource::<Draws>()
             .add_systems(RenderStartup, begin_view)
             .add_systems(ExtractSchedule, extract_lens)
-            .add_systems(RenderGraph, draw.before(camera_driver));
+            .add_systems(RenderGraph, draw.in_set(RenderGraphSystems::Render).before(camera_driver));
     }
 }
 
@@ -182,15 +196,10 @@ impl<M: Surface> Kind<M> {
         let located = |(place, attribute): (usize, &MeshVertexAttribute)| attribute.at_shader_location(place as u32);
         let attributes: Vec<_> = M::VERTEX.iter().enumerate().map(located).collect();
         let mut definitions = vec![
-            tone_name(drawing.tone).into(),
             ShaderDefVal::UInt("TONEMAPPING_LUT_TEXTURE_BINDING_INDEX".into(), 1),
             ShaderDefVal::UInt("TONEMAPPING_LUT_SAMPLER_BINDING_INDEX".into(), 2),
         ];
-        if let ToneCurve::Agx | ToneCurve::Filmic = drawing.tone {
-            let name =
-                if drawing.tone == ToneCurve::Agx { "TONEMAP_METHOD_AGX" } else { "TONEMAP_METHOD_BLENDER_FILMIC" };
-            definitions.push(name.into());
-        }
+        definitions.extend(tone(drawing.tone).0.iter().map(|name| (*name).into()));
         variant.define(&mut definitions);
         Some(RenderPipelineDescriptor {
             label: Some(M::SHADER.into()),
@@ -226,13 +235,14 @@ impl<M: Surface> Kind<M> {
     }
 }
 
-fn tone_name(tone: ToneCurve) -> &'static str {
+/// The definitions of a tone curve, and the table that it reads.
+fn tone(tone: ToneCurve) -> (&'static [&'static str], Tonemapping) {
     match tone {
-        ToneCurve::Aces => "TONE_ACES",
-        ToneCurve::Agx => "TONE_AGX",
-        ToneCurve::Filmic => "TONE_FILMIC",
-        ToneCurve::Neutral => "TONE_NEUTRAL",
-        ToneCurve::None => "TONE_NONE",
+        ToneCurve::Aces => (&["TONE_ACES"], Tonemapping::AcesFitted),
+        ToneCurve::Agx => (&["TONE_AGX", "TONEMAP_METHOD_AGX"], Tonemapping::AgX),
+        ToneCurve::Filmic => (&["TONE_FILMIC", "TONEMAP_METHOD_BLENDER_FILMIC"], Tonemapping::BlenderFilmic),
+        ToneCurve::Neutral => (&["TONE_NEUTRAL"], Tonemapping::KhronosPbrNeutral),
+        ToneCurve::None => (&[], Tonemapping::None),
     }
 }
 
@@ -265,7 +275,7 @@ impl<M: Surface> RenderAsset for Prepared<M> {
 
 /// Mesh and material of every piece.
 #[derive(Resource)]
-struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, AssetId<M>)>);
+struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, Option<u32>, AssetId<M>)>);
 
 impl<M: Surface> Default for Pieces<M> {
     fn default() -> Self {
@@ -275,7 +285,7 @@ impl<M: Surface> Default for Pieces<M> {
 
 fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMut<Pieces<M>>) {
     list.0.clear();
-    list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.material.id())));
+    list.0.extend(pieces.iter().map(|piece| (piece.mesh.mesh.id(), piece.mesh.fine, piece.material.id())));
 }
 
 /// All that is drawn in a frame.
@@ -291,6 +301,7 @@ struct Draw {
     pipeline: CachedRenderPipelineId,
     material: BindGroup,
     mesh: AssetId<Mesh>,
+    fine: Option<u32>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -304,7 +315,7 @@ fn queue<M: Surface>(
     mut kind: ResMut<Kind<M>>,
     mut draws: ResMut<Draws>,
 ) {
-    for &(mesh, material) in &pieces.0 {
+    for &(mesh, fine, material) in &pieces.0 {
         let (Some(prepared), Some(shape)) = (materials.get(material), meshes.get(mesh)) else {
             draws.waits = true;
             continue;
@@ -320,7 +331,7 @@ fn queue<M: Surface>(
                 pipeline
             }
         };
-        draws.list.push(Draw { order: M::ORDER, pipeline, material: prepared.group.clone(), mesh });
+        draws.list.push(Draw { order: M::ORDER, pipeline, material: prepared.group.clone(), mesh, fine });
     }
 }
 
@@ -346,7 +357,14 @@ fn draw(
     mut card: Card,
 ) {
     draws.list.sort_by_key(|draw| draw.order);
-    let ready = |draw: &Draw| card.cache.get_render_pipeline(draw.pipeline).is_some();
+    // A shader that the driver refuses is told of by the engine; the rest is drawn without it.
+    let ready = |draw: &Draw| match card.cache.get_render_pipeline_state(draw.pipeline) {
+        CachedPipelineState::Ok(_) => true,
+        CachedPipelineState::Err(error) => {
+            !matches!(error, ShaderCacheError::ShaderNotLoaded(_) | ShaderCacheError::ShaderImportNotYetAvailable)
+        }
+        CachedPipelineState::Queued | CachedPipelineState::Creating(_) => false,
+    };
     // What is not there yet would be missing from the picture: the last one stays.
     let waits = draws.waits || !draws.list.iter().all(ready);
     waiting.0.store(waits, Ordering::Relaxed);
@@ -358,8 +376,8 @@ fn draw(
     view.numbers.set(lens.numbers);
     view.numbers.write_buffer(&card.device, &card.queue);
     let Some(numbers) = view.numbers.binding() else { return };
-    let tone = if lens.drawing.tone == ToneCurve::Filmic { Tonemapping::BlenderFilmic } else { Tonemapping::AgX };
-    let (table, sampler) = get_lut_bindings(&card.images, &card.tables, &tone, &card.fallback);
+    let (_, curve) = tone(lens.drawing.tone);
+    let (table, sampler) = get_lut_bindings(&card.images, &card.tables, &curve, &card.fallback);
     let layout = card.cache.get_bind_group_layout(&view.layout);
     let group =
         card.device.create_bind_group("view", &layout, &BindGroupEntries::sequential((numbers, table, sampler)));
@@ -385,7 +403,10 @@ fn draw(
         view: many.as_deref().unwrap_or(&picture.texture_view),
         depth_slice: None,
         resolve_target: many.is_some().then_some(&*picture.texture_view),
-        ops: Operations { load: LoadOp::Clear(wgpu::Color::BLACK), store: StoreOp::Store },
+        ops: Operations {
+            load: LoadOp::Clear(wgpu::Color::BLACK),
+            store: if many.is_some() { StoreOp::Discard } else { StoreOp::Store },
+        },
     };
     let mut pass = context.begin_tracked_render_pass(RenderPassDescriptor {
         label: Some("picture"),
@@ -411,7 +432,12 @@ fn draw(
         pass.set_bind_group(1, &draw.material, &[]);
         pass.set_vertex_buffer(0, vertices.buffer.slice(..));
         pass.set_index_buffer(indices.buffer.slice(..), IndexFormat::Uint32);
-        pass.draw_indexed(indices.range, vertices.range.start as i32, 0..1);
+        let range = match draw.fine {
+            Some(fine) if lens.drawing.coarse => indices.range.start + fine..indices.range.end,
+            Some(fine) => indices.range.start..indices.range.start + fine,
+            None => indices.range,
+        };
+        pass.draw_indexed(range, vertices.range.start as i32, 0..1);
     }
     span.end(&mut pass);
 }

@@ -20,12 +20,12 @@ use bevy::{
 };
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
-use super::{ViewSystems, ground::Blocks};
+use super::{ViewSystems, ground::Blocks, picture};
 use crate::{
     look::ToneCurve,
     runtime::{
         BrushCursor, Brushes, Channels, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown,
-        ViewCommand,
+        Transport, ViewCommand,
     },
     settings::AntiAliasing,
 };
@@ -35,16 +35,22 @@ const LINGERS: u32 = 3;
 /// After its last movement, the pointer counts as busy on the panels for so long.
 const REST: Duration = Duration::from_millis(400);
 
-/// Sides of the picture while something moves, as shares of what they are when all stands still.
-const STEPS: [f32; 5] = [1.0, 0.8, 0.64, 0.5, 0.4];
+/// How a moving picture is drawn, from fine to coarse: its sides as shares of what they are when all stands still, and whether the
+/// ground has its coarse shape. Where the processor draws, small triangles cost more than the pixels that they cover.
+const STEPS: [(f32, bool); 6] = [(1.0, false), (1.0, true), (0.8, true), (0.64, true), (0.5, true), (0.4, true)];
+/// What a frame takes more with the fine shape of the ground, at most.
+const FINE: f32 = 1.6;
 /// A moving frame may take so long.
 const GOAL: Duration = Duration::from_millis(50);
 /// So many frames are looked at before the number of pixels changes.
 const SEEN: usize = 5;
 /// Fewer pixels are kept if a frame then takes at most this share of its time.
 const HELPS: f32 = 0.93;
-/// Where fewer pixels did not help, they are tried again after so many looks.
+/// Where a coarser picture did not help, it is tried again after so many looks; the next time after twice as many, and so on.
 const CONTENT: u32 = 20;
+/// After so many frames in which nothing was waited for, the number of pixels may change: else a picture of the old size would be
+/// shown as one of the new.
+const CALM: u32 = 3;
 /// After the last change, all counts as standing still.
 const STILL: Duration = Duration::from_millis(150);
 
@@ -71,18 +77,22 @@ pub(super) struct Drawing {
     pub size: UVec2,
     /// Samples for each pixel.
     pub samples: u32,
+    /// Whether what has a coarse shape is drawn with it.
+    pub coarse: bool,
     pub tone: ToneCurve,
 }
 
-/// How many pixels a moving picture has, by how long the last frames took.
+/// How coarse a moving picture is, by how long the last frames took.
 #[derive(Default)]
 struct Pace {
     step: usize,
     frames: Vec<Duration>,
-    /// How long a frame took with more pixels, in seconds, if fewer are being tried.
+    /// How long a frame took one step finer, in seconds, if a coarser one is being tried.
     finer: Option<f32>,
-    /// For so many looks, fewer pixels are not tried again.
+    /// For so many looks, nothing coarser is tried again.
     content: u32,
+    /// How often something coarser did not help.
+    in_vain: u32,
 }
 
 impl Pace {
@@ -97,17 +107,24 @@ impl Pace {
         self.frames.clear();
         let goal = GOAL.as_secs_f32();
         self.content = self.content.saturating_sub(1);
-        if self.finer.take().is_some_and(|finer| median > HELPS * finer) {
-            // The time goes elsewhere, not into pixels.
+        let helped = self.finer.take().is_none_or(|finer| median <= HELPS * finer);
+        if !helped {
+            // The time goes elsewhere, not into the picture.
             self.step -= 1;
-            self.content = CONTENT;
+            self.content = CONTENT << self.in_vain.min(6);
+            self.in_vain += 1;
         } else if median > goal && self.step + 1 < STEPS.len() && self.content == 0 {
             self.step += 1;
             self.finer = Some(median);
-        } else if self.step > 0 && median * (STEPS[self.step - 1] / STEPS[self.step]).powi(2) < 0.8 * goal {
-            // It would take so long if all of it went into pixels.
+        } else if self.step > 0 && median * self.more() < 0.8 * goal {
             self.step -= 1;
         }
+    }
+
+    /// How many times as long a frame takes one step finer, if all of it goes into the picture.
+    fn more(&self) -> f32 {
+        let [(finer, _), (here, _)] = [STEPS[self.step - 1], STEPS[self.step]];
+        (finer / here).powi(2) * if finer == here { FINE } else { 1.0 }
     }
 }
 
@@ -128,16 +145,19 @@ struct Seen<'w, 's> {
 }
 
 impl Seen<'_, '_> {
-    /// Whether something has changed, and whether a picture is asked for.
-    fn changed(&mut self) -> (bool, bool) {
-        let asked = self.commands.read().any(|command| *command == ViewCommand::TakePicture);
-        let changed = self.live.is_changed() || self.shown.is_changed() || self.preferences.is_changed();
-        let changed = changed
+    /// Whether something has changed that may need another shader.
+    fn another_shader(&self) -> bool {
+        self.shown.is_changed()
+            || self.preferences.is_changed()
             || self.overlay.is_changed()
             || self.channels.is_changed()
             || self.cursor.is_changed()
-            || self.brushes.is_changed();
-        (changed || self.view.is_changed(), asked)
+            || self.brushes.is_changed()
+    }
+
+    /// Whether a picture is to be saved.
+    fn asked(&mut self) -> bool {
+        self.commands.read().filter(|command| **command == ViewCommand::TakePicture).count() > 0
     }
 }
 
@@ -146,15 +166,20 @@ impl Seen<'_, '_> {
 struct Last {
     /// Frames for which it is still to be drawn.
     due: u32,
-    /// When the last picture was begun, and how long that frame took.
+    /// When the last picture was begun, how long that frame took, and whether another frame was to follow it at once.
     begun: Option<Instant>,
     took: Duration,
+    again: bool,
     /// When something in the picture last changed.
     changed: Option<Instant>,
     /// When the person last moved.
     moved: Option<Instant>,
     /// Where the camera was, and how often the light had been found.
     place: Option<(Transform, f32, u64)>,
+    /// Frames in a row in which nothing was waited for, since a change may have asked for another shader.
+    calm: u32,
+    /// Whether a picture is to be saved as soon as it is drawn in full.
+    wanted: bool,
     pace: Pace,
 }
 
@@ -164,22 +189,20 @@ fn draw_when_changed(
     camera: Single<(&Transform, &Projection), With<PanOrbitCamera>>,
     mut motion: MessageReader<MouseMotion>,
     mut keys: MessageReader<KeyboardInput>,
-    over_view: Res<PointerOverView>,
+    (over_view, transport): (Res<PointerOverView>, Res<Transport>),
     images: Res<Assets<Image>>,
     mut drawing: ResMut<Drawing>,
     mut again: MessageWriter<RequestRedraw>,
+    mut commands: Commands,
     mut last: Local<Last>,
 ) {
     let (transform, projection) = *camera;
     let now = Instant::now();
     let settings = seen.preferences.settings.resolved(seen.preferences.software);
-    if drawing.due
-        && let Some(begun) = last.begun
-    {
+    if let (true, true, Some(begun)) = (drawing.due, last.again, last.begun) {
         last.took = now - begun;
-        let (took, moves) = (last.took, last.changed.is_some_and(|changed| changed >= begun));
-        // A frame after a pause says nothing.
-        if moves && took < Duration::from_secs(2) {
+        if last.changed.is_some_and(|changed| changed >= begun) {
+            let took = last.took;
             last.pace.see(took);
         }
     }
@@ -188,51 +211,59 @@ fn draw_when_changed(
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
-    let (changed, asked) = seen.changed();
     let waits = seen.waiting.0.load(Ordering::Relaxed);
-    if changed || asked || last.place != place {
+    let runs = transport.playing || !seen.live.rests();
+    let other = seen.another_shader();
+    let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
+    if runs || other || seen.live.is_changed() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);
     }
+    last.calm = if waits || other && stood { 0 } else { last.calm.saturating_add(1) };
     if last.changed == Some(now) || waits {
         last.due = LINGERS;
     }
     last.place = place;
+    last.wanted |= seen.asked();
     let whole = images.get(&seen.view.picture).map_or(UVec2::ONE, Image::size);
-    let moves = last.changed.is_some_and(|changed| now - changed < STILL);
-    let steady = settings.steady && !asked;
-    let share = if steady && moves { STEPS[last.pace.step] } else { 1.0 };
+    let moves = last.changed.is_some_and(|changed| now - changed < STILL) && !last.wanted;
+    let (share, coarse) = if settings.steady && moves { STEPS[last.pace.step] } else { (1.0, false) };
+    let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
+    if last.calm < CALM && drawing.size.min_element() > 0 {
+        size = drawing.size.min(whole);
+    }
     let samples = match settings.anti_aliasing {
-        // Where all stands still, there is time for smooth edges.
-        AntiAliasing::Off if !steady || moves => 1,
+        // Where all stands still, there is time for smooth edges. First the picture is whole, then smooth: for that it may have to
+        // wait for a shader.
+        AntiAliasing::Off if !settings.steady || moves || drawing.size != whole => 1,
         _ => 4,
     };
-    let wanted = Drawing {
-        due: false,
-        size: (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE),
-        samples,
-        tone: seen.live.chosen().look.tone_curve,
-    };
+    let wanted = Drawing { due: drawing.due, size, samples, coarse, tone: seen.live.chosen().look.tone_curve };
     // What was drawn with less while it moved is drawn again in full.
-    if !moves && (Drawing { due: false, ..*drawing }) != wanted {
+    if *drawing != wanted || last.wanted {
         last.due = last.due.max(1);
     }
     // Where the processor draws, pictures take at most half of the time while a slider is moved, so that it follows the pointer.
     let on_panels = !over_view.view && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
-    let due = asked || last.due > 0 && !(seen.preferences.software && on_panels && rests);
+    let due = last.wanted || last.due > 0 && !(seen.preferences.software && on_panels && rests);
+    let drawn = last.wanted && last.calm >= CALM && *drawing == Drawing { due: true, ..wanted };
+    *drawing = Drawing { due, ..if due { wanted } else { *drawing } };
     if due {
         last.due = last.due.saturating_sub(1);
         last.begun = Some(now);
-        // While something is waited for, the panels show the last picture, which stays as it is.
-        let size = if waits { drawing.size } else { wanted.size };
-        *drawing = Drawing { due, size, ..wanted };
+        // Half a pixel less, where old pixels lie beside the new ones.
+        let edge = |size: u32, whole: u32| if size < whole { 0.5 } else { 0.0 };
+        let edges = Vec2::new(edge(size.x, whole.x), edge(size.y, whole.y));
         let view = seen.view.bypass_change_detection();
-        view.share = size.as_vec2() / whole.as_vec2();
+        view.share = (size.as_vec2() - edges) / whole.as_vec2();
         view.drawn += 1;
-    } else {
-        drawing.due = false;
     }
-    if last.due > 0 || moves {
+    if drawn {
+        last.wanted = false;
+        picture::take(&seen.live, &seen.view, &images, &mut commands);
+    }
+    last.again = last.due > 0 || last.wanted || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL);
+    if last.again {
         again.write(RequestRedraw);
     }
 }
@@ -241,36 +272,37 @@ fn draw_when_changed(
 mod tests {
     use super::*;
 
-    /// Frames that take so many milliseconds, and as many more for all pixels. Returns the shares of all sides that were drawn.
-    fn shares(fixed: f32, pixels: f32) -> Vec<f32> {
+    /// Frames that take so many milliseconds, and as many more for the finest picture. Returns the steps of all frames.
+    fn steps(fixed: f32, finest: f32) -> Vec<usize> {
         let mut pace = Pace::default();
         (0..300)
             .map(|_| {
-                let share = STEPS[pace.step];
-                pace.see(Duration::from_secs_f32((fixed + pixels * share * share) / 1000.0));
-                share
+                let (step, (share, coarse)) = (pace.step, STEPS[pace.step]);
+                let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
+                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0));
+                step
             })
             .collect()
     }
 
     #[test]
-    fn a_picture_that_takes_too_long_gets_fewer_pixels_and_keeps_them() {
-        let shares = shares(15.0, 120.0);
-        assert_eq!(shares[..SEEN], [1.0; SEEN]);
-        let last = shares[299];
-        assert!(15.0 + 120.0 * last * last <= 50.0 && shares[100..].iter().all(|&share| share == last), "{last}");
+    fn a_picture_that_takes_too_long_gets_coarser_until_it_fits_and_stays_so() {
+        let steps = steps(15.0, 120.0);
+        assert_eq!(steps[..SEEN], [0; SEEN]);
+        let (share, _) = STEPS[steps[299]];
+        assert!(15.0 + 0.7 * 120.0 * share * share <= 50.0 && steps[100..].iter().all(|&step| step == steps[299]));
     }
 
     #[test]
-    fn a_fast_machine_draws_all_pixels_and_so_does_one_whose_time_goes_elsewhere() {
-        assert!(shares(5.0, 20.0).into_iter().all(|share| share == 1.0));
-        let whole = shares(180.0, 6.0).into_iter().filter(|&share| share == 1.0).count();
-        assert!(whole >= 280, "{whole} of 300");
+    fn a_fast_machine_draws_the_finest_picture_and_so_does_one_whose_time_goes_elsewhere() {
+        assert!(steps(5.0, 20.0).into_iter().all(|step| step == 0));
+        let finest = steps(180.0, 6.0).into_iter().filter(|&step| step == 0).count();
+        assert!(finest >= 280, "{finest} of 300");
     }
 
     #[test]
-    fn more_pixels_come_back_with_more_time() {
-        let mut pace = Pace { step: 3, ..Pace::default() };
+    fn the_finest_picture_comes_back_with_more_time() {
+        let mut pace = Pace { step: STEPS.len() - 1, ..Pace::default() };
         (0..10 * SEEN).for_each(|_| pace.see(Duration::from_millis(9)));
         assert_eq!(pace.step, 0);
     }

@@ -1,15 +1,14 @@
 //! What light finds on the ground, computed for every cell when the ground or the sun changes: its slope, how much of the sky it
 //! sees, and whether the sun reaches it. The shaders need one look at a texture for all of it, and no pass for shadows.
-//!
-//! The shadow is found by rays that run over the map from the sun's side, one line of cells after the other. Each carries the
-//! height below which its place lies in shadow, and how far away the edge is that casts it. A cell gets the two rays beside it. What
-//! is stored is how far the ground rises above that height, in half widths of the shadow's soft edge: between two cells it changes
-//! its sign where the edge of the shadow is, so that edges are smooth lines however large the cells are.
 
 use bevy::math::{URect, Vec3};
 use rayon::prelude::*;
 
-use super::{numbers, upload};
+use super::{
+    numbers,
+    rays::{self, WHOLLY},
+    upload,
+};
 use crate::{
     look::Look,
     sim::tiles::{self, Tiling},
@@ -29,14 +28,9 @@ const PAD: usize = 12;
 /// How much the ground around darkens a hollow.
 const HIDES: f32 = 1.3;
 /// Half of the sun's width as a share of its distance: much more than it really has, as on a day with thin haze.
-const SOFT: f32 = 0.016;
+const SOFT: f32 = 0.03;
 /// The same for shadows with hard edges.
 const HARD: f32 = 0.002;
-/// Height of a ray that nothing has shaded yet, in metres.
-const NOTHING: f32 = -1e30;
-/// More than wholly lit, and less than wholly shaded.
-const WHOLLY: f32 = 1000.0;
-
 /// Half of the sun's width as a share of its distance, as a look wants it.
 pub(super) fn spread(look: &Look) -> f32 {
     if look.soft_shadows { SOFT } else { HARD }
@@ -53,12 +47,20 @@ pub(super) struct Light {
     pub spread: f32,
     /// Heights are drawn so many times as large.
     pub exaggeration: f32,
+    /// Side of a cell, in metres.
+    pub cell: f32,
 }
 
 impl Light {
-    pub(super) fn of(look: &Look) -> Self {
+    /// As a look wants it, on a map with cells of this side in metres.
+    pub(super) fn of(look: &Look, cell: f32) -> Self {
         let (sun, exaggeration) = (numbers::towards_sun(look), look.vertical_exaggeration);
-        Self { sun, shadows: look.shadows, spread: spread(look), exaggeration }
+        Self { sun, shadows: look.shadows, spread: spread(look), exaggeration, cell }
+    }
+
+    /// Whether cells see as much of the sky under both.
+    pub(super) fn sees_as(&self, other: &Self) -> bool {
+        (self.exaggeration, self.cell) == (other.exaggeration, other.cell)
     }
 }
 
@@ -97,8 +99,6 @@ pub(super) fn rim_texels(rims: &Rims, above_foot: impl Fn(f32) -> f32) -> Vec<u1
 pub(super) struct Relief {
     width: usize,
     height: usize,
-    /// Side of a cell, in metres.
-    cell: f32,
     /// Height of the ground, with [`PAD`] cells around the map.
     ground: Vec<f32>,
     /// What the sun meets first: ground or water.
@@ -113,12 +113,11 @@ pub(super) struct Relief {
 }
 
 impl Relief {
-    pub(super) fn new((width, height): (usize, usize), cell: f32) -> Self {
+    pub(super) fn new((width, height): (usize, usize)) -> Self {
         let cells = width * height;
         Self {
             width,
             height,
-            cell,
             ground: vec![0.0; (width + 2 * PAD) * (height + 2 * PAD)],
             top: vec![0.0; cells],
             texels: vec![[0; 4]; cells],
@@ -137,7 +136,7 @@ impl Relief {
             self.take_part(part, rows, stride(part));
             rest = others;
         }
-        let tiling = Tiling::new(self.width, self.height);
+        let tiling = self.tiling();
         let tiles = parts.iter().flat_map(|part| {
             let [columns, rows] = [part.min.x..part.max.x, part.min.y..part.max.y];
             tiling.within(columns.start as usize..columns.end as usize, rows.start as usize..rows.end as usize)
@@ -149,32 +148,38 @@ impl Relief {
         for _ in 0..PAD.div_ceil(tiles::SIDE) {
             tiles = tiling.with_neighbours(&tiles);
         }
-        tiles.iter().for_each(|&tile| self.changed[tile] = true);
-        self.see(&upload::parts(tiling, tiles.into_iter()), light.exaggeration);
+        self.see(&upload::parts(tiling, tiles.into_iter()), light);
     }
 
-    /// Finds anew how much of the sky all cells see, as with another exaggeration.
+    /// Finds anew what all cells see, as with another exaggeration.
     pub(super) fn look_up(&mut self, light: Light) {
-        self.changed.fill(true);
-        let tiling = Tiling::new(self.width, self.height);
-        self.see(&upload::parts(tiling, 0..tiling.count()), light.exaggeration);
+        let tiling = self.tiling();
+        self.see(&upload::parts(tiling, 0..tiling.count()), light);
+    }
+
+    fn tiling(&self) -> Tiling {
+        Tiling::new(self.width, self.height)
     }
 
     fn take_part(&mut self, part: &URect, rows: &[u8], stride: usize) {
         let (first, count) = (part.min.x as usize, part.width() as usize);
-        let row_of = |y: usize| y * self.width + first;
+        let tiling = self.tiling();
         for (y, row) in (part.min.y as usize..part.max.y as usize).zip(rows.chunks_exact(stride)) {
             let cells = &row.as_chunks::<16>().0[..count];
             let ground = self.ground[(y + PAD) * (self.width + 2 * PAD) + PAD + first..][..count].iter_mut();
-            let range = row_of(y)..row_of(y) + count;
+            let range = y * self.width + first..y * self.width + first + count;
             let top = self.top[range.clone()].iter_mut();
             let texels = self.texels[range.clone()].iter_mut();
             let covers = self.covers[range].iter_mut();
-            for ((((cell, ground), top), texel), cover) in cells.iter().zip(ground).zip(top).zip(texels).zip(covers) {
+            let cells = cells.iter().zip(ground).zip(top).zip(texels).zip(covers).enumerate();
+            for (x, ((((cell, ground), top), texel), cover)) in cells {
                 let [level, sand, depth, last] = layers(cell);
                 (*ground, *top) = (level, level + depth);
-                texel[3] = half(sand);
-                cover[1] = (255.0 * (-last).max(100.0 * depth).clamp(0.0, 1.0)) as u8;
+                let (sand, wet) = (half(sand), (255.0 * (-last).max(100.0 * depth).clamp(0.0, 1.0)) as u8);
+                if (texel[3], cover[1]) != (sand, wet) {
+                    (texel[3], cover[1]) = (sand, wet);
+                    self.changed[tiling.of(first + x, y)] = true;
+                }
             }
         }
         self.pad(part);
@@ -204,46 +209,31 @@ impl Relief {
     }
 
     /// Finds slope and share of sky of the cells of some parts, which are in order and lie in one row of tiles each.
-    fn see(&mut self, parts: &[URect], exaggeration: f32) {
-        let (line, width, cell) = (self.width + 2 * PAD, self.width, self.cell);
+    fn see(&mut self, parts: &[URect], light: Light) {
+        let (across, width) = (self.tiling().across(), self.width);
         let ground = &self.ground;
         let texels = self.texels.par_chunks_mut(width * tiles::SIDE);
         let covers = self.covers.par_chunks_mut(width * tiles::SIDE);
-        let see_row =
-            |part: &URect, y: usize, hidden: &mut Vec<f32>, texels: &mut [[u16; 4]], covers: &mut [[u8; 2]]| {
-                let (first, count) = (part.min.x as usize, part.width() as usize);
-                let middle = (y + PAD) * line + first + PAD;
-                let at = |x: isize, y: isize| &ground[middle.wrapping_add_signed(x + y * line as isize)..][..count];
-                let here = at(0, 0);
-                hidden.clear();
-                hidden.resize(count, 0.0);
-                for (reach, diagonal) in RINGS {
-                    let (r, d) = (reach as isize, diagonal as isize);
-                    let factor = exaggeration / (8.0 * reach as f32 * cell);
-                    let around = [at(r, 0), at(-r, 0), at(0, r), at(0, -r), at(d, d), at(-d, -d), at(d, -d), at(-d, d)];
-                    for x in 0..count {
-                        let rise = around.iter().map(|other| (other[x] - here[x]).max(0.0)).sum::<f32>();
-                        hidden[x] += factor * rise;
-                    }
-                }
-                let [left, right, up, down] = [at(-1, 0), at(1, 0), at(0, -1), at(0, 1)];
-                let per_metre = 0.5 / cell;
-                for (x, texel) in texels[first..first + count].iter_mut().enumerate() {
-                    texel[0] = half((right[x] - left[x]) * per_metre);
-                    texel[1] = half((down[x] - up[x]) * per_metre);
-                }
-                for (cover, hidden) in covers[first..first + count].iter_mut().zip(&*hidden) {
-                    cover[0] = (255.0 / (1.0 + HIDES * hidden) + 0.5) as u8;
-                }
-            };
-        texels.zip(covers).enumerate().for_each_init(Vec::new, |hidden, (band, (texels, covers))| {
+        let bands = texels.zip(covers).zip(self.changed.par_chunks_mut(across)).enumerate();
+        bands.for_each_init(Vec::new, |hidden, (band, ((texels, covers), changed))| {
             let top = band * tiles::SIDE;
-            let first = parts.partition_point(|part| (part.min.y as usize) < top);
+            let begin = parts.partition_point(|part| (part.min.y as usize) < top);
             let here = |part: &&URect| (part.min.y as usize) < top + tiles::SIDE;
-            for part in parts[first..].iter().take_while(here) {
+            for part in parts[begin..].iter().take_while(here) {
+                let (first, count) = (part.min.x as usize, part.width() as usize);
                 for y in part.min.y as usize..part.max.y as usize {
-                    let row = (y - top) * width..(y - top + 1) * width;
-                    see_row(part, y, hidden, &mut texels[row.clone()], &mut covers[row]);
+                    let middle = (y + PAD) * (width + 2 * PAD) + first + PAD;
+                    let around = Around { ground, middle, line: width + 2 * PAD, count };
+                    around.hide(light, hidden);
+                    let (slopes, first) = (around.slopes(light.cell), (y - top) * width + first);
+                    let cells = texels[first..first + count].iter_mut().zip(&mut covers[first..first + count]);
+                    for (x, (((texel, cover), hidden), [a, b])) in cells.zip(&*hidden).zip(slopes).enumerate() {
+                        let seen = (a, b, (255.0 / (1.0 + HIDES * hidden) + 0.5) as u8);
+                        if (texel[0], texel[1], cover[0]) != seen {
+                            (texel[0], texel[1], cover[0]) = seen;
+                            changed[(part.min.x as usize + x) / tiles::SIDE] = true;
+                        }
+                    }
                 }
             }
         });
@@ -251,51 +241,21 @@ impl Relief {
 
     /// Finds what the sun reaches.
     pub(super) fn shine(&mut self, light: Light) {
-        let (width, height) = (self.width, self.height);
-        if !light.shadows || light.sun.y <= 0.0 {
-            let lit = half(WHOLLY);
-            self.texels.par_iter_mut().with_min_len(1 << 14).for_each(|texel| texel[2] = lit);
-            self.rims = Rims::default();
-            return;
-        }
-        // Rays go from line to line. Lines are rows, or columns where the sun stands more to the side.
-        let (along, across) = (light.sun.z, light.sun.x);
-        let turned = across.abs() > along.abs();
-        let flat = (across * across + along * along).sqrt();
-        let (along, across) = if turned { (across, along) } else { (along, across) };
-        let ray = Ray {
-            aside: if along == 0.0 { 0.0 } else { across / along.abs() },
-            drop: 0.0,
-            spread: light.spread,
-            from_last: along > 0.0,
-        };
-        let step = self.cell * (1.0 + ray.aside * ray.aside).sqrt();
-        let tangent = if flat > 1e-6 { light.sun.y / flat / light.exaggeration } else { 1e6 };
-        // By how much the height of the shadow's edge differs between both sides of the sun.
-        let high = light.sun.y / flat.max(1e-6);
-        let spread = ray.spread * step * (1.0 + high * high) / light.exaggeration;
-        let ray = Ray { drop: step * tangent, spread, ..ray };
-        if turned {
-            let top = transposed(&self.top, width, height);
-            let mut lit = vec![0u16; top.len()];
-            let [first, last, starts, ends] = ray.sweep(&top, (height, width), |line, values| {
-                lit[line * height..][..height].copy_from_slice(values);
-            });
-            let lit = transposed(&lit, height, width);
-            for (line, values) in lit.chunks_exact(width).enumerate() {
-                self.light_line(line, values);
-            }
-            self.rims = [starts, ends, first, last];
+        let top = std::mem::take(&mut self.top);
+        if light.shadows && light.sun.y > 0.0 {
+            let size = (self.width, self.height);
+            self.rims = rays::shine(&top, size, light, |row, values| self.light_row(row, values));
         } else {
-            let top = std::mem::take(&mut self.top);
-            self.rims = ray.sweep(&top, (width, height), |line, values| self.light_line(line, values));
-            self.top = top;
+            let lit = vec![half(WHOLLY); self.width];
+            (0..self.height).for_each(|row| self.light_row(row, &lit));
+            self.rims = Rims::default();
         }
+        self.top = top;
     }
 
     /// Writes the sunlight of a row, and marks the tiles where it is new.
-    fn light_line(&mut self, row: usize, values: &[u16]) {
-        let first = row / tiles::SIDE * self.width.div_ceil(tiles::SIDE);
+    fn light_row(&mut self, row: usize, values: &[u16]) {
+        let first = row / tiles::SIDE * self.tiling().across();
         let texels = self.texels[row * self.width..][..self.width].chunks_mut(tiles::SIDE);
         for (tile, (texels, values)) in texels.zip(values.chunks(tiles::SIDE)).enumerate() {
             let mut differs = 0;
@@ -308,12 +268,10 @@ impl Relief {
     }
 
     /// The parts of the textures that have changed since they were last asked for; none if it is most of the map.
-    pub(super) fn changed_parts(&mut self, most: f64) -> Option<Vec<URect>> {
-        let tiling = Tiling::new(self.width, self.height);
-        let parts = upload::parts(tiling, (0..tiling.count()).filter(|&tile| self.changed[tile]));
+    pub(super) fn changed_parts(&mut self) -> Option<Vec<URect>> {
+        let parts = upload::few_parts(self.tiling(), &self.changed);
         self.changed.fill(false);
-        let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
-        (cells <= most * (self.width * self.height) as f64).then_some(parts)
+        parts
     }
 
     /// The two textures, whole.
@@ -340,92 +298,46 @@ impl Relief {
     }
 }
 
-/// Rays that go over a map from line to line, from the sun's side on.
-#[derive(Clone, Copy, Debug)]
-struct Ray {
-    /// Cells along a line, towards the sun, from a line to the one before.
-    aside: f32,
-    /// Metres by which a ray sinks from line to line.
-    drop: f32,
-    /// Metres by which half of the soft edge grows from line to line.
-    spread: f32,
-    /// Whether the sun stands beyond the last line and not before the first.
-    from_last: bool,
+/// The ground around the cells of a row, or of a part of one.
+struct Around<'a> {
+    ground: &'a [f32],
+    /// Where the first of the cells is.
+    middle: usize,
+    /// From a row to the next.
+    line: usize,
+    count: usize,
 }
 
-impl Ray {
-    /// Lets the rays run over lines of so many cells, and tells the sunlight of each. Returns the rims: first and last line, first and
-    /// last cell of every line.
-    fn sweep(self, top: &[f32], (length, lines): (usize, usize), mut tell: impl FnMut(usize, &[u16])) -> Rims {
-        // Between two cells of a line, and before the first and behind the last, runs one ray. It keeps its number while it moves
-        // along the lines. So the line sees other rays from time to time.
-        let gaps = length + 1;
-        let moved = |line: usize| -self.aside * line as f32;
-        let (least, most) = (moved(lines).floor().min(0.0), moved(lines).ceil().max(0.0));
-        let count = gaps + (most - least) as usize + 1;
-        let (mut heights, mut ways) = (vec![NOTHING; count], vec![0.0_f32; count]);
-        let mut lit = vec![0_u16; length];
-        let mut rims = [vec![0.0; length], vec![0.0; length], vec![0.0; lines], vec![0.0; lines]];
-        // Edges of shadows are at least half as wide as a ray sinks in one step. Else flat ground would shade itself.
-        let least_width = 0.5 * self.drop + 1e-6;
-        for step in 0..lines {
-            let line = if self.from_last { lines - 1 - step } else { step };
-            let row = &top[line * length..][..length];
-            let offset = moved(step);
-            let part = offset - offset.floor();
-            // The ray in the first gap.
-            let first = (most - offset.floor()) as usize;
-            let heights = &mut heights[first..][..gaps];
-            let ways = &mut ways[first..][..gaps];
-            for (height, way) in heights.iter_mut().zip(&mut *ways) {
-                *height -= self.drop;
-                *way += self.spread;
-            }
-            let rays = heights.windows(2).zip(ways.windows(2));
-            for ((cell, lit), (height, way)) in row.iter().zip(&mut lit).zip(rays) {
-                let above = cell - (part * height[0] + (1.0 - part) * height[1]);
-                let width = (part * way[0] + (1.0 - part) * way[1]).max(least_width);
-                *lit = half((above / width).clamp(-WHOLLY, WHOLLY));
-            }
-            tell(line, &lit);
-            let crest = |cell: usize| row[cell].max(part * heights[cell] + (1.0 - part) * heights[cell + 1]);
-            if line == 0 {
-                rims[0] = (0..length).map(crest).collect();
-            }
-            if line == lines - 1 {
-                rims[1] = (0..length).map(crest).collect();
-            }
-            (rims[2][line], rims[3][line]) = (crest(0), crest(length - 1));
-            // Where the ground reaches above a ray, it is lit, and shades what comes behind it.
-            let mut meet = |gap: usize, ground: f32| {
-                let shades = ground >= heights[gap];
-                heights[gap] = heights[gap].max(ground);
-                ways[gap] = if shades { 0.0 } else { ways[gap] };
-            };
-            meet(0, row[0]);
-            for gap in 1..length {
-                meet(gap, (1.0 - part) * row[gap - 1] + part * row[gap]);
-            }
-            meet(length, row[length - 1]);
-        }
-        rims
+impl<'a> Around<'a> {
+    /// As many cells, so far away.
+    fn at(&self, x: isize, y: isize) -> &'a [f32] {
+        &self.ground[self.middle.wrapping_add_signed(x + y * self.line as isize)..][..self.count]
     }
-}
 
-/// A map with columns and rows exchanged.
-fn transposed<T: Copy + Default + Send + Sync>(map: &[T], width: usize, height: usize) -> Vec<T> {
-    const BLOCK: usize = 32;
-    let mut turned = vec![T::default(); map.len()];
-    turned.par_chunks_mut(BLOCK * height).enumerate().for_each(|(band, columns)| {
-        for top in (0..height).step_by(BLOCK) {
-            for (x, column) in columns.chunks_exact_mut(height).enumerate() {
-                for (y, cell) in column.iter_mut().enumerate().take(top + BLOCK).skip(top) {
-                    *cell = map[y * width + band * BLOCK + x];
-                }
+    /// How much the ground hides of the sky above each cell.
+    fn hide(&self, light: Light, hidden: &mut Vec<f32>) {
+        let here = self.at(0, 0);
+        hidden.clear();
+        hidden.resize(self.count, 0.0);
+        for (reach, diagonal) in RINGS {
+            let (r, d) = (reach as isize, diagonal as isize);
+            let factor = light.exaggeration / (8.0 * reach as f32 * light.cell);
+            let around = [(r, 0), (-r, 0), (0, r), (0, -r), (d, d), (-d, -d), (d, -d), (-d, d)];
+            let around = around.map(|(x, y)| self.at(x, y));
+            for x in 0..self.count {
+                let rise = around.iter().map(|other| (other[x] - here[x]).max(0.0)).sum::<f32>();
+                hidden[x] += factor * rise;
             }
         }
-    });
-    turned
+    }
+
+    /// The slopes along columns and rows, as half floats.
+    fn slopes(&self, cell: f32) -> impl Iterator<Item = [u16; 2]> + 'a {
+        let [left, right, up, down] = [(-1, 0), (1, 0), (0, -1), (0, 1)].map(|(x, y)| self.at(x, y));
+        let per_metre = 0.5 / cell;
+        let pairs = left.iter().zip(right).zip(up.iter().zip(down));
+        pairs.map(move |((left, right), (up, down))| [right - left, down - up].map(|rise| half(rise * per_metre)))
+    }
 }
 
 /// The layers of a cell as a texture has them.
@@ -435,7 +347,7 @@ fn layers(bytes: &[u8; 16]) -> Layers {
 }
 
 /// The nearest half float; what is too large becomes the largest.
-fn half(number: f32) -> u16 {
+pub(super) fn half(number: f32) -> u16 {
     let sign = number.to_bits() >> 16 & 0x8000;
     // Exponents of half floats begin 112 later: small numbers lose their last digits by the multiplication.
     let scaled = (number.abs().min(65504.0) * f32::from_bits(15 << 23)).to_bits();
@@ -451,7 +363,7 @@ mod tests {
     const SUN: Vec3 = Vec3::new(0.6, 0.5, 0.35);
 
     fn light(sun: Vec3) -> Light {
-        Light { sun: sun.normalize(), shadows: true, spread: HARD, exaggeration: 1.0 }
+        Light { sun: sun.normalize(), shadows: true, spread: SOFT, exaggeration: 1.0, cell: 1.0 }
     }
 
     /// Layers of a map as bytes.
@@ -461,7 +373,7 @@ mod tests {
     }
 
     fn relief(size: (usize, usize), light: Light, level: impl Fn(usize, usize) -> f32) -> Relief {
-        let mut relief = Relief::new(size, 1.0);
+        let mut relief = Relief::new(size);
         let whole = [URect::new(0, 0, size.0 as u32, size.1 as u32)];
         relief.take(&whole, &bytes(size, level), |_| 16 * size.0, light);
         relief.shine(light);
@@ -493,11 +405,14 @@ mod tests {
     fn flat_ground_and_a_slope_towards_the_sun_are_lit_from_all_sides() {
         for turn in 0..16 {
             let angle = turn as f32 * std::f32::consts::TAU / 16.0;
-            let sun = Vec3::new(angle.cos(), 0.3, angle.sin());
-            for steep in [0.0, 0.2] {
+            for (steep, high) in [(0.0, 0.3), (0.2, 0.3), (0.0, 10.0), (0.0, 300.0), (0.0, 1e9)] {
+                let sun = Vec3::new(angle.cos(), high, angle.sin());
                 let level = |x: usize, y: usize| -steep * (x as f32 * sun.x + y as f32 * sun.z);
                 let relief = relief((40, 30), light(sun), level);
-                assert!((0..30).flat_map(|y| row(&relief, y)).all(|above| above >= 1.0), "turned by {angle}");
+                assert!(
+                    (0..30).flat_map(|y| row(&relief, y)).all(|above| above >= 1.0),
+                    "turned by {angle}, as steep as {high}"
+                );
             }
         }
     }
@@ -542,16 +457,27 @@ mod tests {
         let light = light(SUN);
         let mut relief = relief(size, light, hill);
         let whole = self::relief(size, light, changed);
-        relief.changed_parts(1.0);
+        relief.changed_parts();
         let part = URect::new(30, 8, 38, 24);
         let cells = (8..24).flat_map(|y| (30..38).flat_map(move |x| [changed(x, y), 0.0, 0.0, 0.0]));
         let bytes: Vec<u8> = cells.flat_map(f32::to_le_bytes).collect();
         relief.take(&[part], &bytes, |_| 8 * 16, light);
         relief.shine(light);
         assert!(relief.texels == whole.texels && relief.covers == whole.covers && relief.rims == whole.rims);
-        let parts = relief.changed_parts(1.0).expect("all of the map is no limit");
+        let parts = relief.changed_parts().expect("it is less than half of the map");
         assert!(parts.iter().any(|part| part.contains(UVec2::new(33, 10))) && !parts.is_empty());
-        assert_eq!(relief.changed_parts(1.0), Some(vec![]));
+        assert_eq!(relief.changed_parts(), Some(vec![]));
+    }
+
+    #[test]
+    fn a_map_without_shadows_is_lit_and_tells_that_it_has_changed() {
+        let light = light(SUN);
+        let mut relief = relief((64, 40), light, |x, _| if x == 30 { 25.0 } else { 0.0 });
+        relief.changed_parts();
+        assert!((0..40).flat_map(|y| row(&relief, y)).any(|above| above < 0.0));
+        relief.shine(Light { shadows: false, ..light });
+        assert!((0..40).flat_map(|y| row(&relief, y)).all(|above| above > 1.0) && relief.rims == Rims::default());
+        assert_ne!(relief.changed_parts(), Some(vec![]));
     }
 
     #[test]

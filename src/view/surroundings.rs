@@ -7,15 +7,16 @@ use bevy::{
 
 use super::{
     SIDE, ViewSystems,
-    ground::{Blocks, cell_image},
+    ground::Blocks,
+    layers::cell_image,
     material::{Variant, update},
     numbers::SceneNumbers,
     pass::{Piece, Surface, SurfacePlugin},
     relief::{self, RIM_CELLS},
 };
 
-/// Blocks that darken the table beside them, at most.
-const MOST_BLOCKS: usize = 16;
+/// Blocks that darken the table beside them and shade it, at most; `shaders/table.wgsl` says it too.
+const MOST_BLOCKS: usize = 32;
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
 #[bind_group_data(Variant)]
@@ -30,11 +31,11 @@ impl From<&SkyMaterial> for Variant {
     }
 }
 
-// Drawn after the ground, so that only pixels that it leaves free are drawn. The sky comes before the table.
+// Drawn after ground and table, so that only pixels that they leave free are drawn.
 impl Surface for SkyMaterial {
     const SHADER: &'static str = "sky.wgsl";
-    const ORDER: u8 = 1;
-    const HIDES: bool = false;
+    const ORDER: u8 = 2;
+    const HIDES: bool = true;
 }
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
@@ -58,9 +59,12 @@ impl From<&TableMaterial> for Variant {
 
 impl Surface for TableMaterial {
     const SHADER: &'static str = "table.wgsl";
-    const ORDER: u8 = 2;
-    const HIDES: bool = false;
+    const ORDER: u8 = 1;
+    const HIDES: bool = true;
 }
+
+/// Rows of the rims' texture: four for each block of the present, and then of the starts.
+const RIMS: usize = 2 * 4 * MOST_BLOCKS;
 
 /// Materials of which there is one for all blocks.
 #[derive(Resource)]
@@ -86,14 +90,14 @@ fn build(
 ) {
     let scene = SceneNumbers::default();
     let sky = skies.add(SkyMaterial { scene });
-    let size = (RIM_CELLS, 4 * MOST_BLOCKS);
+    let size = (RIM_CELLS, RIMS);
     let rims = images.add(cell_image(size, vec![0; 2 * size.0 * size.1], TextureFormat::R16Float));
     let table = tables.add(TableMaterial { scene, blocks: [Vec4::ZERO; MOST_BLOCKS], rims: rims.clone() });
     let ball = Sphere::new(40.0 * SIDE).mesh().uv(64, 32);
-    commands.spawn(Piece { mesh: meshes.add(ball), material: sky.clone() });
+    commands.spawn(Piece { mesh: meshes.add(ball).into(), material: sky.clone() });
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
-    commands.spawn(Piece { mesh: meshes.add(lying), material: table.clone() });
+    commands.spawn(Piece { mesh: meshes.add(lying).into(), material: table.clone() });
     commands.insert_resource(Surroundings { sky, table, rims });
 }
 
@@ -113,10 +117,13 @@ fn show(
     let seen = Some((blocks.times_lit(), blocks.numbers.clone()));
     if *lit != seen {
         *lit = seen;
-        let rows = blocks.rims().zip(&blocks.numbers).take(MOST_BLOCKS);
-        let rows = rows.flat_map(|(rims, numbers)| relief::rim_texels(rims, |metres| numbers.above_foot(metres)));
-        let mut bytes: Vec<u8> = rows.flat_map(u16::to_le_bytes).collect();
-        bytes.resize(2 * RIM_CELLS * 4 * MOST_BLOCKS, 0);
+        let mut bytes = Vec::new();
+        for (half, rims) in blocks.rims().into_iter().enumerate() {
+            let rows = rims.zip(&blocks.numbers).take(MOST_BLOCKS);
+            let rows = rows.flat_map(|(rims, numbers)| relief::rim_texels(rims, |metres| numbers.above_foot(metres)));
+            bytes.extend(rows.flat_map(u16::to_le_bytes));
+            bytes.resize((half + 1) * RIM_CELLS * RIMS, 0);
+        }
         if let Some(mut image) = images.get_mut(&parts.rims) {
             image.data = Some(bytes);
         }

@@ -22,6 +22,8 @@ use crate::sim::tiles::Tiling;
 const ALIGNED: usize = 256;
 /// Tiles of a row with at most so many others between them are sent as one part: that costs less than another copy.
 const GAP: usize = 2;
+/// Share of the map's cells. Where more have changed, all are sent.
+const MOST_PARTS: f64 = 0.5;
 
 pub(super) fn plugin(app: &mut App) {
     app.init_resource::<Patches>();
@@ -63,6 +65,13 @@ pub(super) fn parts(tiling: Tiling, tiles: impl Iterator<Item = usize>) -> Vec<U
         last = Some(tile);
     }
     parts
+}
+
+/// The cells of the tiles that are marked; none if they are more than half of the map: then all is sent.
+pub(super) fn few_parts(tiling: Tiling, marked: &[bool]) -> Option<Vec<URect>> {
+    let parts = parts(tiling, (0..tiling.count()).filter(|&tile| marked[tile]));
+    let cells: f64 = parts.iter().map(|part| f64::from(part.width()) * f64::from(part.height())).sum();
+    (cells <= MOST_PARTS * (tiling.width() * tiling.height()) as f64).then_some(parts)
 }
 
 fn extract(mut main: ResMut<MainWorld>, mut patches: ResMut<Patches>) {

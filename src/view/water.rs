@@ -11,7 +11,7 @@ use super::{
     material::{Variant, update},
     numbers::SceneNumbers,
     overlay::Motions,
-    pass::{Piece, Surface, SurfacePlugin},
+    pass::{Detailed, Piece, Surface, SurfacePlugin},
 };
 use crate::{
     look::WaterLook,
@@ -74,7 +74,7 @@ struct Waters(Vec<Option<Sheet>>);
 
 struct Sheet {
     entity: Entity,
-    mesh: Handle<Mesh>,
+    mesh: Detailed,
     material: Handle<WaterMaterial>,
 }
 

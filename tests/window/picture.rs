@@ -57,8 +57,8 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         assert!(green > 0.01 || !landscape || flat < 1.1 * red, "{name}: flat ground {green}");
         assert!(grey > 0.01 || !landscape || steep > 1.3 * least, "{name}: steep ground {grey}");
         assert!((0.01..0.6).contains(&dark), "{name}: shadow {dark}");
-        // Two small blocks with sharp shadows fill little of the picture.
-        assert!(lively > 0.025, "{name} is grey: {lively}");
+        // Little of "Two methods" is meadow in the sun: 0.0298.
+        assert!(lively > 0.028, "{name} is grey: {lively}");
         let again = picture(&mut app);
         assert!(changed(&before, &again) < 1e-3, "{name} moves while it is paused");
         // Drops of rain are at work at once; water must gather first.
@@ -110,8 +110,8 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
         frames(&mut app, 1);
     }
     let sent = app.world().resource::<Timing>().uploaded - uploaded;
-    // A cell has 26 bytes: its layers, its relief and its cover. Light changes around the ground that changes.
-    assert!((1..10 * 26 * (SIDE * SIDE) as u64 / 2).contains(&sent), "{sent} bytes in ten ticks");
+    // A cell has 16 bytes of layers, 8 of relief and 2 of cover.
+    assert!((1..10 * 26 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
     frames(&mut app, 2);
     let parts = picture(&mut app);
     assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");

@@ -1,0 +1,250 @@
+//! What the shaders know of the layers of a terrain, as the bytes of a texture: whole, or the parts that have changed.
+
+use std::mem::MaybeUninit;
+
+use bevy::{
+    asset::RenderAssetUsages,
+    prelude::*,
+    render::render_resource::{Extent3d, TextureDimension, TextureFormat},
+};
+use rayon::prelude::*;
+
+use super::upload;
+use crate::sim::{
+    Simulation,
+    grid::{Edition, Grid},
+    terrain::Terrain,
+    tiles::Tiling,
+};
+
+/// Bytes of a cell in the texture: ground, sand, depth of the water with what it carries, and that alone. Where hardly any water
+/// stands, the last one is how wet the ground is, less than nothing.
+pub(super) const CELL_BYTES: usize = 16;
+/// Layers that the texture is made of.
+const LAYERS: usize = 4;
+
+/// Under less water than this, in metres, the ground shows how wet it is.
+const STANDS: f32 = 0.01;
+
+/// What a texture held: the editions of the layers, and those of the wetness and the lakes, if there were such maps.
+pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 2]);
+
+/// What is drawn of a run: bedrock, sand, water and what it carries; how wet the ground is, if a process keeps account of it; and the
+/// levels of lakes that are drawn though no water is simulated there.
+pub(super) struct Drawn<'a> {
+    layers: [&'a Grid; LAYERS],
+    wetness: Option<&'a Grid>,
+    lakes: Option<&'a Grid>,
+}
+
+impl<'a> Drawn<'a> {
+    pub(super) fn of(simulation: &'a Simulation, lakes: Option<&'a Grid>) -> Self {
+        let Terrain { bedrock, sand, water, suspended, .. } = &simulation.terrain;
+        let lakes = lakes.filter(|lakes| lakes.len() == bedrock.len());
+        Self { layers: [bedrock, sand, water, suspended], wetness: simulation.wetness(), lakes }
+    }
+
+    pub(super) fn editions(&self) -> Editions {
+        (self.layers.map(Grid::edition), [self.wetness, self.lakes].map(|map| map.map(Grid::edition)))
+    }
+
+    fn width(&self) -> usize {
+        self.layers[0].width()
+    }
+
+    /// The parts that have changed since the maps were what they were then; none if they are too large.
+    pub(super) fn changed_parts(&self, (layers, others): Editions) -> Option<Vec<URect>> {
+        let tiling = Tiling::new(self.width(), self.layers[0].height());
+        let mut changed = vec![false; tiling.count()];
+        let mut maps: Vec<(&Grid, Edition)> = self.layers.into_iter().zip(layers).collect();
+        for pair in [self.wetness, self.lakes].into_iter().zip(others) {
+            match pair {
+                (None, None) => {}
+                (Some(map), Some(held)) => maps.push((map, held)),
+                _ => return None,
+            }
+        }
+        for (layer, held) in maps {
+            layer.changed_since(held)?.for_each(|tile| changed[tile] = true);
+        }
+        upload::few_parts(tiling, &changed)
+    }
+
+    /// The bytes of some parts, as [`Patch`] has them, and the lowest ground in them.
+    pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, f32) {
+        let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
+        let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
+        let mut bytes: Vec<u8> = vec![0; count];
+        let mut rest = &mut bytes[..];
+        let mut rooms = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (room, others) = rest.split_at_mut(row(part) * part.height() as usize);
+            rooms.push((part, room));
+            rest = others;
+        }
+        let lowest = rooms.into_par_iter().map(|(part, room)| {
+            let mut lowest = f32::INFINITY;
+            for (y, line) in (part.min.y..part.max.y).zip(room.chunks_exact_mut(row(part))) {
+                let first = y as usize * self.width() + part.min.x as usize;
+                let cells = line.as_chunks_mut::<CELL_BYTES>().0[..part.width() as usize].iter_mut();
+                lowest = lowest.min(self.row_bytes(first, cells, |cell, bytes| *cell = bytes));
+            }
+            lowest
+        });
+        let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+        (bytes, lowest)
+    }
+
+    /// The bytes of every cell, as the shaders read them, and the lowest ground.
+    pub(super) fn bytes(&self) -> (Vec<u8>, f32) {
+        let (width, count) = (self.width(), self.layers[0].len());
+        // Megabytes in every frame: not filled with zeros first.
+        let mut bytes: Vec<u8> = Vec::with_capacity(CELL_BYTES * count);
+        let room = &mut bytes.spare_capacity_mut()[..CELL_BYTES * count];
+        let lines = room.par_chunks_mut(CELL_BYTES * width).enumerate();
+        let lowest = lines.map(|(y, line)| {
+            let cells = line.as_chunks_mut::<CELL_BYTES>().0.iter_mut();
+            self.row_bytes(y * width, cells, |cell, bytes| *cell = bytes.map(MaybeUninit::new))
+        });
+        let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+        // SAFETY: all layers have `count` cells, so each of the bytes was written.
+        unsafe { bytes.set_len(CELL_BYTES * count) };
+        (bytes, lowest)
+    }
+
+    /// Writes the bytes of the cells of a row, from the cell of this index on. Returns the lowest ground among them.
+    #[inline(always)]
+    fn row_bytes<C>(
+        &self,
+        first: usize,
+        cells: impl ExactSizeIterator<Item = C>,
+        write: impl Fn(C, [u8; CELL_BYTES]),
+    ) -> f32 {
+        let range = first..first + cells.len();
+        let [bedrock, sand, water, suspended] = self.layers.map(|layer| &layer[range.clone()]);
+        let wetness = self.wetness.map(|map| &map[range.clone()]);
+        let lakes = self.lakes.map(|map| &map[range]);
+        let mut lowest = f32::INFINITY;
+        for (x, cell) in cells.enumerate() {
+            let ground = bedrock[x] + sand[x];
+            let last = match wetness {
+                Some(wetness) if water[x] < STANDS => -wetness[x],
+                _ => suspended[x],
+            };
+            let depth = water[x] + suspended[x];
+            let depth = lakes.map_or(depth, |levels| depth.max(levels[x] - ground));
+            let values = [ground, sand[x], depth, last].map(f32::to_le_bytes);
+            write(cell, std::array::from_fn(|byte| values[byte / 4][byte % 4]));
+            lowest = lowest.min(ground);
+        }
+        lowest
+    }
+}
+
+/// The same for the ground at the start, whose sand and water are not known apart.
+pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, f32) {
+    let cells = start.iter().flat_map(|&ground| [ground, 0.0, 0.0, 0.0]);
+    (cells.flat_map(f32::to_le_bytes).collect(), start.min_max().0)
+}
+
+/// A texture of four numbers for every cell.
+pub(super) fn layer_image(size: (usize, usize), bytes: Vec<u8>) -> Image {
+    cell_image(size, bytes, TextureFormat::Rgba32Float)
+}
+
+/// A texture with a texel for every cell.
+pub(super) fn cell_image((width, height): (usize, usize), bytes: Vec<u8>, format: TextureFormat) -> Image {
+    let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
+    Image::new(size, TextureDimension::D2, bytes, format, RenderAssetUsages::RENDER_WORLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::{origin::Options, session::Session},
+        sim::terrain::Layer,
+    };
+
+    /// Brings parts into the bytes of a texture, as the graphics card does.
+    fn patched(texture: &mut [u8], width: usize, parts: &[URect], mut bytes: &[u8]) {
+        for part in parts {
+            let (columns, row) = (part.width() as usize, upload::row_bytes(CELL_BYTES * part.width() as usize));
+            for y in part.min.y..part.max.y {
+                let first = CELL_BYTES * (y as usize * width + part.min.x as usize);
+                texture[first..first + CELL_BYTES * columns].copy_from_slice(&bytes[..CELL_BYTES * columns]);
+                bytes = &bytes[row..];
+            }
+        }
+        assert!(bytes.is_empty());
+    }
+
+    #[test]
+    fn the_parts_that_changed_make_the_old_texture_the_new_one() {
+        let options = Options { size: Some((203, 147)), ..Options::default() };
+        let mut session = Session::open("alpine-valley", &options).expect("built in");
+        session.set("droplets.per_tick", "5").expect("in range");
+        let simulation = &mut session.simulation;
+        let (mut texture, _) = Drawn::of(simulation, None).bytes();
+        for _ in 0..20 {
+            let held = Drawn::of(simulation, None).editions();
+            simulation.tick();
+            let drawn = Drawn::of(simulation, None);
+            let parts = drawn.changed_parts(held).expect("five droplets don't reach half of the map");
+            let (bytes, lowest) = drawn.part_bytes(&parts);
+            assert!(!bytes.is_empty() && bytes.len() < texture.len() / 2);
+            patched(&mut texture, drawn.width(), &parts, &bytes);
+            let (whole, lowest_of_all) = drawn.bytes();
+            assert!(texture == whole && lowest >= lowest_of_all);
+        }
+        let held = Drawn::of(simulation, None).editions();
+        simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
+        assert_eq!(Drawn::of(simulation, None).changed_parts(held), None);
+    }
+
+    #[test]
+    fn ground_that_was_wet_is_drawn_so_where_the_wind_blows() {
+        let mut session = Session::open("one-barchan", &Options::default()).expect("built in");
+        // A tick of the wind stands for hours: the sand dries as slowly as it can.
+        session.set("wind.drying", "100000").expect("it is a parameter");
+        let simulation = &mut session.simulation;
+        simulation.tick();
+        simulation.terrain.water[7] = 0.5;
+        simulation.tick();
+        simulation.terrain.water[7] = 0.0;
+        simulation.tick();
+        let (bytes, _) = Drawn::of(simulation, None).bytes();
+        let last = |cell: usize| {
+            let [.., a, b, c, d] = bytes[CELL_BYTES * cell..][..CELL_BYTES] else { unreachable!("it has 16 bytes") };
+            f32::from_le_bytes([a, b, c, d])
+        };
+        assert!((-1.0..-0.5).contains(&last(7)) && last(8) == 0.0, "{}, {}", last(7), last(8));
+    }
+
+    #[test]
+    fn lakes_that_are_not_simulated_are_drawn_to_their_level_over_the_ground_of_now() {
+        let options = Options { size: Some((16, 8)), ..Options::default() };
+        let session = Session::open("alpine-valley", &options).expect("built in");
+        let mut simulation = session.simulation;
+        simulation.terrain.water[5] = 2.0;
+        let ground = simulation.terrain.ground();
+        let level = ground[3] + 1.5;
+        let lakes = Grid::from_fn(16, 8, |x, y| if y == 0 && x < 6 { level } else { f32::NEG_INFINITY });
+        let drawn = Drawn::of(&simulation, Some(&lakes));
+        let (bytes, _) = drawn.bytes();
+        let depth = |cell: usize| {
+            let [.., a, b, c, d, _, _, _, _] = bytes[..CELL_BYTES * (cell + 1)] else {
+                unreachable!("it has 16 bytes")
+            };
+            f32::from_le_bytes([a, b, c, d])
+        };
+        assert_eq!([3, 5, 20].map(depth), [level - ground[3], (level - ground[5]).max(2.0), 0.0]);
+        // Another map of lakes, or none, is no part of this one.
+        assert_eq!(Drawn::of(&simulation, None).changed_parts(drawn.editions()), None);
+        let other = Grid::filled(16, 8, 0.0);
+        assert_eq!(Drawn::of(&simulation, Some(&other)).changed_parts(drawn.editions()), None);
+        // One for another size of the map, which is on its way, is left out.
+        let (without, _) = Drawn::of(&simulation, Some(&Grid::filled(3, 3, 9e9))).bytes();
+        assert!(without == Drawn::of(&simulation, None).bytes().0);
+    }
+}
