@@ -16,7 +16,7 @@ use crate::runtime::FreeView;
 /// Frames that are drawn after a change: textures take one to arrive.
 const LINGERS: u32 = 2;
 /// The window is drawn so often in any case: the system may have lost what it showed.
-const ANYWAY: Duration = Duration::from_secs(3);
+const ANYWAY: Duration = Duration::from_secs(6);
 
 pub(super) fn plugin(app: &mut App) {
     app.add_systems(PostUpdate, draw_when_changed.after(EguiPostUpdateSet::ProcessOutput));

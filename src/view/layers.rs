@@ -70,7 +70,7 @@ impl<'a> Drawn<'a> {
         upload::few_parts(tiling, &changed)
     }
 
-    /// The bytes of some parts, as [`Patch`] has them, and the lowest ground in them.
+    /// The bytes of some parts, as `Patch` has them, and the lowest ground in them.
     pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, f32) {
         let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
         let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
