@@ -1,7 +1,8 @@
-// The ground: a grid displaced by the height texture, with the side walls of the block.
+// The ground: squares displaced by the height texture, with the side walls of the block.
 #import thalweg::view::view
 #import thalweg::scene::{sun_color, ambient_light, sky_color, hash, noise}
-#import thalweg::map::{scene, texel, moving, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
+#import thalweg::map::{scene, texel, moving, moving_between, cell_at, place_of, bilinear, world_height}
+#import thalweg::map::{Corner, corner_cell, is_low, outward}
 #import thalweg::map::{relief_at, relief_sampler, sun_share}
 #import thalweg::screen::{through_air, on_screen}
 #ifdef RING
@@ -43,11 +44,12 @@ struct Pixel {
 }
 
 @vertex
-fn vertex(@location(0) position: vec3<f32>) -> Pixel {
-    let kind = position.y;
-    var place = over_map(position);
-    place.y = select(world_height(bilinear(cell_at(place.xz)).r), scene.extent.w, is_low(kind));
-    let wall = select(vec3(0.0), outward(position), kind > 0.5);
+fn vertex(corner: Corner) -> Pixel {
+    let kind = corner.position.y;
+    let cell = corner_cell(corner);
+    let height = select(world_height(bilinear(cell).r), scene.extent.w, is_low(kind, cell));
+    let place = vec3(place_of(cell), height).xzy;
+    let wall = select(vec3(0.0), outward(corner), kind > 0.5);
     return Pixel(view.clip_from_world * vec4(place, 1.0), place, wall);
 }
 

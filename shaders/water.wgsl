@@ -3,7 +3,8 @@
 #import thalweg::view::view
 #import thalweg::scene::{sky_color, sun_color, noise}
 #import thalweg::screen::{through_air, on_screen}
-#import thalweg::map::{scene, sunlit, texel, moving_between, cell_at, bilinear, world_height, over_map, is_low, outward}
+#import thalweg::map::{scene, sunlit, texel, moving_between, cell_at, place_of, bilinear, world_height}
+#import thalweg::map::{Corner, corner_cell, is_low, outward}
 #ifdef RING
 #import thalweg::map::with_ring
 #endif
@@ -53,17 +54,14 @@ struct Pixel {
 }
 
 @vertex
-fn vertex(@location(0) position: vec3<f32>) -> Pixel {
-    let kind = position.y;
-    var place = over_map(position);
-    let cell = cell_at(place.xz);
+fn vertex(corner: Corner) -> Pixel {
+    let kind = corner.position.y;
+    let cell = corner_cell(corner);
     let here = bilinear(cell);
     // The wall of water stands on the ground; a dry one has no height.
-    let rim = select(here.r + here.b, here.r, is_low(kind));
-    place.y = world_height(select(surface(cell), rim, kind > 0.5));
-    // The base of the block belongs to the ground alone: here it lies where the ground hides it.
-    place.y = select(place.y, scene.extent.w, kind > 4.5);
-    let normal = select(vec3(0.0, 1.0, 0.0), outward(position), kind > 0.5);
+    let rim = select(here.r + here.b, here.r, is_low(kind, cell));
+    let place = vec3(place_of(cell), world_height(select(surface(cell), rim, kind > 0.5))).xzy;
+    let normal = select(vec3(0.0, 1.0, 0.0), outward(corner), kind > 0.5);
     return Pixel(view.clip_from_world * vec4(place, 1.0), place, normal);
 }
 

@@ -12,5 +12,6 @@ fn main() -> ExitCode {
         window: app::window::open,
         picture: app::off_screen::shot,
         frames: app::off_screen::play,
+        bench_frames: app::frames::bench,
     })
 }

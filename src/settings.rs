@@ -41,13 +41,13 @@ pub enum Quality {
     /// Fit for the graphics adapter that was found.
     #[default]
     Automatic,
-    /// For machines without a graphics card: few vertices. While something moves, as many pixels as the machine can draw in time.
+    /// For machines without a graphics card: large triangles. While something moves, as many pixels as the machine can draw in time.
     Software,
     /// For small graphics cards: four samples for each pixel smooth all edges.
     Balanced,
-    /// For large graphics cards: twice as many vertices along a side.
+    /// For large graphics cards: smaller triangles, so finer crests.
     High,
-    /// For pictures: more pixels than the window has.
+    /// For pictures: small triangles, and more pixels than the window has.
     Ultra,
     /// What the settings below say.
     Custom,
@@ -104,10 +104,10 @@ pub struct Settings {
     /// How much work goes into the picture. Higher gives smoother edges and finer crests, and is slower.
     #[reflect(@choice().source("ours").main())]
     pub quality: Quality,
-    /// Vertices of the ground along a side, at most. Fewer draw faster and round off crests; light and colour stay as fine
-    /// as the cells.
-    #[reflect(@knob(64.0..=2048.0).source("ours").log())]
-    pub mesh: u32,
+    /// How large a triangle of the ground is on the screen. Small ones show finer crests and draw more slowly; light and colour stay
+    /// as fine as the cells.
+    #[reflect(@knob(2.0..=32.0).unit("px").source("ours").log())]
+    pub triangle: f32,
     /// How jagged edges are smoothed.
     #[reflect(@choice().source("ours"))]
     pub anti_aliasing: AntiAliasing,
@@ -150,7 +150,7 @@ impl Default for Settings {
             buttons: Buttons::RightAndMiddle,
             trackpad: false,
             quality: Quality::Automatic,
-            mesh: 1024,
+            triangle: 5.0,
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
             steady: true,
@@ -165,19 +165,19 @@ impl Default for Settings {
 }
 
 /// The fields that [`Quality`] decides.
-const DECIDED_BY_QUALITY: [&str; 3] = ["mesh", "anti_aliasing", "render_scale"];
+const DECIDED_BY_QUALITY: [&str; 3] = ["triangle", "anti_aliasing", "render_scale"];
 
 impl Settings {
     /// With the fields that its quality decides as they are on this machine.
     pub fn resolved(&self, software: bool) -> Self {
-        let (mesh, anti_aliasing, render_scale) = match (self.quality, software) {
+        let (triangle, anti_aliasing, render_scale) = match (self.quality, software) {
             (Quality::Custom, _) => return self.clone(),
-            (Quality::Automatic, true) | (Quality::Software, _) => (160, AntiAliasing::Off, 1.0),
-            (Quality::Automatic, false) | (Quality::Balanced, _) => (1024, AntiAliasing::Msaa4, 1.0),
-            (Quality::High, _) => (2048, AntiAliasing::Msaa4, 1.0),
-            (Quality::Ultra, _) => (2048, AntiAliasing::Msaa4, 1.5),
+            (Quality::Automatic, true) | (Quality::Software, _) => (6.0, AntiAliasing::Off, 1.0),
+            (Quality::Automatic, false) | (Quality::Balanced, _) => (5.0, AntiAliasing::Msaa4, 1.0),
+            (Quality::High, _) => (3.5, AntiAliasing::Msaa4, 1.0),
+            (Quality::Ultra, _) => (3.0, AntiAliasing::Msaa4, 1.5),
         };
-        Self { mesh, anti_aliasing, render_scale, ..self.clone() }
+        Self { triangle, anti_aliasing, render_scale, ..self.clone() }
     }
 
     /// What the program may take of the machine's memory, if something was chosen.
@@ -322,7 +322,7 @@ mod tests {
         let mut settings = Settings::default();
         assert!(settings.change("render_scale", &params::Value::Number(0.5), true));
         assert_eq!(settings.quality, Quality::Custom);
-        assert_eq!((settings.mesh, settings.anti_aliasing), (160, AntiAliasing::Off));
+        assert_eq!((settings.triangle, settings.anti_aliasing), (6.0, AntiAliasing::Off));
         assert_eq!(settings.resolved(false), settings);
     }
 

@@ -1,6 +1,7 @@
 // A map as a material sees it: its numbers, its layers, and what moves on it.
 #define_import_path thalweg::map
 #import thalweg::scene::Scene
+#import thalweg::view::view
 
 @group(1) @binding(0) var<uniform> scene: Scene;
 // Red: ground, green: thickness of sand, blue: depth of the water, alpha: sediment in it, all in metres. Where hardly any
@@ -45,6 +46,11 @@ fn cell_at(xz: vec2<f32>) -> vec2<f32> {
     return ((xz - scene.place.xy) / scene.extent.xy + 0.5) * (scene.grid.xy - 1.0);
 }
 
+// The place of a cell on the table: x and z.
+fn place_of(cell: vec2<f32>) -> vec2<f32> {
+    return (cell / (scene.grid.xy - 1.0) - 0.5) * scene.extent.xy + scene.place.xy;
+}
+
 fn bilinear(cell: vec2<f32>) -> vec4<f32> {
     let first = vec2<i32>(floor(cell));
     let part = cell - floor(cell);
@@ -61,20 +67,39 @@ fn moving_between(cell: vec2<f32>) -> vec3<f32> {
     return mix(above, below, part.y);
 }
 
-// Where a vertex of a block's mesh is, still without its height. Its y says its kind: 0 surface, 1 upper and 2 lower
-// rim of a wall along x, 3 and 4 of one along z, 5 the base.
-fn over_map(vertex: vec3<f32>) -> vec3<f32> {
-    return vec3(vertex.xz * scene.extent.xy + scene.place.xy, 0.0).xzy;
+// A vertex of a square of the ground's mesh; `src/view/levels.rs` says what squares are. Its y says its kind: 0 surface, 1 upper and 2
+// lower rim of a wall along x, 3 and 4 of one along z.
+struct Corner {
+    @location(0) position: vec3<f32>,
+    // Column and row of the square's first corner, cells along a side of a quad, and the height at which distances are measured.
+    @location(1) square: vec4<f32>,
+    // From this distance on, vertices glide to those of the next level, and one over the way on which they do.
+    @location(2) glide: vec2<f32>,
 }
 
-// Whether a vertex of this kind is at the foot of the block.
-fn is_low(kind: f32) -> bool {
-    return kind > 3.5 || (kind > 1.5 && kind < 2.5);
+// Where it is on the map, in columns and rows.
+fn corner_cell(corner: Corner) -> vec2<f32> {
+    let steps = corner.position.xz;
+    let cell = corner.square.xy + steps * corner.square.z;
+    let place = place_of(cell);
+    let away = distance(view.eye.xyz, vec3(place.x, corner.square.w, place.y));
+    let blend = clamp((away - corner.glide.x) * corner.glide.y, 0.0, 1.0);
+    let odd = steps - 2.0 * floor(0.5 * steps);
+    let last = scene.grid.xy - 1.0;
+    return select(cell - odd * corner.square.z * blend, last, cell >= last);
 }
 
-// The normal of the wall that a vertex belongs to.
-fn outward(vertex: vec3<f32>) -> vec3<f32> {
-    return select(vec3(0.0, 0.0, sign(vertex.z)), vec3(sign(vertex.x), 0.0, 0.0), vertex.y > 2.5);
+// Whether it is at the foot of the block. Walls inside the map fold up.
+fn is_low(kind: f32, cell: vec2<f32>) -> bool {
+    let across = select(cell.y, cell.x, kind > 2.5);
+    let last = select(scene.grid.y, scene.grid.x, kind > 2.5) - 1.0;
+    return (kind == 2.0 || kind == 4.0) && (across <= 0.0 || across >= last);
+}
+
+// The normal of the wall that it belongs to.
+fn outward(corner: Corner) -> vec3<f32> {
+    let side = sign(corner.position.xz - 0.5);
+    return select(vec3(0.0, 0.0, side.y), vec3(side.x, 0.0, 0.0), corner.position.y > 2.5);
 }
 
 fn world_height(metres: f32) -> f32 {

@@ -40,6 +40,9 @@ struct Cli {
     command: Option<Action>,
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc) to open in the window
     input: Option<String>,
+    /// Measure where the time of a frame goes on this machine, off-screen, and write the figures to a file; takes minutes
+    #[arg(long, value_name = "FILE.json", conflicts_with = "input")]
+    bench_frames: Option<PathBuf>,
     /// Memory that may be used, for example 800M or 2G; without it, what the settings say or half of the machine's
     #[arg(long, global = true, value_name = "SIZE")]
     memory: Option<Budget>,
@@ -114,25 +117,32 @@ pub struct Graphics {
     pub picture: fn(Vec<Session>, &Picture) -> Result<(), Error>,
     /// Plays sessions off-screen, frame by frame.
     pub frames: fn(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
+    /// Measures frames and writes the figures to a file.
+    pub bench_frames: fn(&Path) -> Result<(), Error>,
 }
 
 /// Parses the command line and does what it says.
 pub fn run(graphics: Graphics) -> ExitCode {
     let done = match Cli::try_parse() {
         // A wrong name of a vector unit is refused before anything is computed.
-        Ok(Cli { command, memory, input }) => VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| {
-            Budget::say(SaidBy::CommandLine, memory);
-            match command {
-                None => open(input, graphics.window),
-                Some(Action::Build(build)) => build.run(),
-                Some(Action::Bench(bench)) => bench.run(),
-                Some(Action::Measure(measure)) => measure.run(),
-                Some(Action::Shot(shot)) => shot.run(graphics.picture),
-                Some(Action::Soak(soak)) => soak.run(graphics.frames),
-                Some(Action::Scenes { json }) => lists::scenes(json),
-                Some(Action::Params { markdown, json }) => lists::params(markdown, json),
-            }
-        }),
+        Ok(Cli { command, memory, input, bench_frames }) => {
+            VectorUnit::wanted().map_err(Failure::bad_input).and_then(|_| {
+                Budget::say(SaidBy::CommandLine, memory);
+                match command {
+                    None => match bench_frames {
+                        Some(file) => Ok((graphics.bench_frames)(&file)?),
+                        None => open(input, graphics.window),
+                    },
+                    Some(Action::Build(build)) => build.run(),
+                    Some(Action::Bench(bench)) => bench.run(),
+                    Some(Action::Measure(measure)) => measure.run(),
+                    Some(Action::Shot(shot)) => shot.run(graphics.picture),
+                    Some(Action::Soak(soak)) => soak.run(graphics.frames),
+                    Some(Action::Scenes { json }) => lists::scenes(json),
+                    Some(Action::Params { markdown, json }) => lists::params(markdown, json),
+                }
+            })
+        }
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             print(&error.to_string())
         }

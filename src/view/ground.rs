@@ -3,9 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bevy::{
-    asset::RenderAssetUsages,
     ecs::system::SystemParam,
-    mesh::{Indices, PrimitiveTopology},
     prelude::*,
     render::render_resource::{AsBindGroup, TextureFormat},
 };
@@ -13,18 +11,17 @@ use bevy::{
 use super::{
     ViewSystems,
     channels::RiverNumbers,
-    layers::{CELL_BYTES, Drawn, Editions, cell_image, layer_image, start_bytes},
+    layers::{CELL_BYTES, Drawn, Editions, Heights, cell_image, layer_image, start_bytes},
+    levels::{self, Land},
     material::{Variant, update},
     numbers::{self, Layout, SceneNumbers},
     overlay::{Motions, OverlayNumbers},
-    pass::{Detailed, Piece, Surface, SurfacePlugin},
+    pass::{Piece, Surface, SurfacePlugin},
     relief::{COVER_BYTES, Light, RELIEF_BYTES, Relief, Rims},
     upload::{self, Patch, Patches},
 };
 use crate::{
-    runtime::{
-        Before, BrushCursor, Brushes, Channels, Live, Preferences, Revision, Shown, Timing, Transport, smoothed,
-    },
+    runtime::{Before, BrushCursor, Brushes, Channels, Live, Revision, Shown, Timing, Transport, smoothed},
     sim::{
         Simulation,
         grid::{Edition, Grid},
@@ -71,19 +68,19 @@ impl Surface for GroundMaterial {
     const SHADER: &'static str = "terrain.wgsl";
     const ORDER: u8 = 0;
     const HIDES: bool = true;
+    const LAND: bool = true;
 }
-
-/// The coarse grid of a block has the first of so many vertices along a side.
-const COARSE: usize = 3;
 
 /// One state of one session on screen.
 struct Block {
     entity: Entity,
-    mesh: Detailed,
     material: Handle<GroundMaterial>,
     textures: Textures,
-    /// Columns, rows, and vertices along a side of the mesh at most.
-    size: (usize, usize, usize),
+    /// Columns and rows.
+    size: (usize, usize),
+    /// The highest place so far, in metres, and where the block is drawn.
+    highest: f32,
+    land: Option<Land>,
     /// What the texture holds of a terrain's layers; none of the start.
     holds: Option<Editions>,
     relief: Relief,
@@ -110,6 +107,8 @@ struct Textures {
 /// All blocks on screen, and the numbers that other shaders share with the first.
 #[derive(Resource, Default)]
 pub(super) struct Blocks {
+    /// The mesh of a square of land.
+    square: Handle<Mesh>,
     present: Vec<Block>,
     /// The starts, while they are drawn beside the present.
     starts: Vec<Block>,
@@ -120,7 +119,7 @@ pub(super) struct Blocks {
     sunk: Vec<f32>,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
-    shown: Option<(Revision, Before, usize, Vec<Option<Edition>>)>,
+    shown: Option<(Revision, Before, Vec<Option<Edition>>)>,
     /// How often the light of a block was found.
     lit: u64,
 }
@@ -136,10 +135,17 @@ impl Blocks {
         self.starts.iter().map(|block| &block.material)
     }
 
-    /// Mesh, layers, relief and numbers of every block of the present.
-    pub(super) fn surfaces(&self) -> impl Iterator<Item = (&Detailed, [&Handle<Image>; 2], &SceneNumbers)> {
+    /// Land, layers, relief and numbers of every block of the present.
+    pub(super) fn surfaces(&self) -> impl Iterator<Item = (Land, [&Handle<Image>; 2], &SceneNumbers)> {
         let blocks = self.present.iter().zip(&self.drawn);
-        blocks.map(|(block, numbers)| (&block.mesh, [&block.textures.layers, &block.textures.relief], numbers))
+        blocks.filter_map(|(block, numbers)| {
+            Some((block.land?, [&block.textures.layers, &block.textures.relief], numbers))
+        })
+    }
+
+    /// What is drawn of a land with a material.
+    pub(super) fn piece<M: Surface>(&self, material: Handle<M>, land: Land) -> Piece<M> {
+        Piece { mesh: self.square.clone(), material, land: Some(land) }
     }
 
     /// What every block shades the table with: those of the present, and those of the starts, if they are drawn beside it.
@@ -156,14 +162,18 @@ impl Blocks {
 pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<GroundMaterial>::default())
         .init_resource::<Blocks>()
+        .add_systems(Startup, make_square)
         .add_systems(Update, (show_heights, show_light, show_numbers).chain().in_set(ViewSystems::Show));
+}
+
+fn make_square(mut blocks: ResMut<Blocks>, mut meshes: ResMut<Assets<Mesh>>) {
+    blocks.square = meshes.add(levels::square_mesh());
 }
 
 /// What blocks are made of.
 #[derive(SystemParam)]
 pub(super) struct BlockAssets<'w, 's> {
     images: ResMut<'w, Assets<Image>>,
-    meshes: ResMut<'w, Assets<Mesh>>,
     materials: ResMut<'w, Assets<GroundMaterial>>,
     patches: ResMut<'w, Patches>,
     motions: Res<'w, Motions>,
@@ -172,38 +182,38 @@ pub(super) struct BlockAssets<'w, 's> {
 }
 
 impl BlockAssets<'_, '_> {
-    /// Shows a terrain, or its start, in the block of this number, which is made if there is none, with so many vertices along a
-    /// side at most. Returns the lowest ground.
+    /// Shows a terrain, or its start, in the block of this number, which is made if there is none. Returns the lowest ground.
     fn show(
         &mut self,
         list: &mut Vec<Block>,
         index: usize,
         (simulation, lakes): (&Simulation, Option<&Grid>),
-        (start, most, light): (bool, usize, Light),
+        (start, light): (bool, Light),
     ) -> f32 {
         let terrain = &simulation.terrain;
         let drawn = Drawn::of(simulation, lakes);
         let cells = (terrain.width(), terrain.height());
-        let size = (cells.0, cells.1, most);
         let holds = (!start).then(|| drawn.editions());
-        let block = list.get_mut(index).filter(|block| block.size == size);
+        let block = list.get_mut(index).filter(|block| block.size == cells);
         let held = block.and_then(|block| std::mem::replace(&mut block.holds, holds));
         if let (Some(held), false, Some(block)) = (held, start, list.get_mut(index))
             && let Some(parts) = drawn.changed_parts(held)
         {
-            let (bytes, lowest) = drawn.part_bytes(&parts);
+            let (bytes, Heights { lowest, highest }) = drawn.part_bytes(&parts);
             self.timing.uploaded += bytes.len() as u64;
             block.relief.take(&parts, &bytes, |part| upload::row_bytes(CELL_BYTES * part.width() as usize), light);
             block.shone.stale |= !parts.is_empty();
+            block.highest = block.highest.max(highest);
             self.patches.0.push(Patch { image: block.textures.layers.id(), parts, bytes });
             return lowest;
         }
-        let (bytes, lowest) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
+        let (bytes, Heights { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
         self.timing.uploaded += bytes.len() as u64;
         let whole = [URect::new(0, 0, cells.0 as u32, cells.1 as u32)];
-        if let Some(block) = list.get_mut(index).filter(|block| block.size == size) {
+        if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
             block.relief.take(&whole, &bytes, |part| CELL_BYTES * part.width() as usize, light);
             block.shone.stale = true;
+            block.highest = highest;
             if let Some(mut image) = self.images.get_mut(&block.textures.layers) {
                 image.data = Some(bytes);
             }
@@ -217,8 +227,6 @@ impl BlockAssets<'_, '_> {
             relief: self.images.add(texture(vec![0; RELIEF_BYTES * cells.0 * cells.1], TextureFormat::Rgba16Float)),
             cover: self.images.add(texture(vec![0; COVER_BYTES * cells.0 * cells.1], TextureFormat::Rg8Unorm)),
         };
-        let (mesh, fine) = block_mesh(cells, most);
-        let mesh = Detailed { mesh: self.meshes.add(mesh), fine: Some(fine) };
         let shone = Shone { took: Duration::ZERO, when: Instant::now(), stale: true };
         if let Some(block) = list.get_mut(index) {
             if let Some(mut material) = self.materials.get_mut(&block.material) {
@@ -226,8 +234,8 @@ impl BlockAssets<'_, '_> {
                 material.cover = textures.cover.clone();
             }
             let material = block.material.clone();
-            self.commands.entity(block.entity).insert(Piece { mesh: mesh.clone(), material: material.clone() });
-            *block = Block { entity: block.entity, mesh, material, textures, size, holds, relief, light, shone };
+            let (entity, land, size) = (block.entity, None, cells);
+            *block = Block { entity, material, textures, size, highest, land, holds, relief, light, shone };
             return lowest;
         }
         let material = self.materials.add(GroundMaterial {
@@ -240,8 +248,8 @@ impl BlockAssets<'_, '_> {
             relief: textures.relief.clone(),
             cover: textures.cover.clone(),
         });
-        let entity = self.commands.spawn(Piece { mesh: mesh.clone(), material: material.clone() }).id();
-        list.push(Block { entity, mesh, material, textures, size, holds, relief, light, shone });
+        let (entity, land, size) = (self.commands.spawn_empty().id(), None, cells);
+        list.push(Block { entity, material, textures, size, highest, land, holds, relief, light, shone });
         lowest
     }
 
@@ -307,17 +315,13 @@ pub(super) fn show_heights(
     revision: Res<Revision>,
     shown: Res<Shown>,
     channels: Res<Channels>,
-    preferences: Res<Preferences>,
     mut blocks: ResMut<Blocks>,
     mut assets: BlockAssets,
 ) {
     // A divider that moves changes no heights.
     let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
-    // Several blocks share what one may cost.
-    let mesh = preferences.settings.resolved(preferences.software).mesh as f32;
-    let most = (mesh / (live.all().len() as f32).sqrt()).max(48.0) as usize;
     let lakes = (0..live.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
-    let seen = Some((*revision, kind, most, lakes));
+    let seen = Some((*revision, kind, lakes));
     if blocks.shown == seen || !live.can_be_shown() {
         return;
     }
@@ -344,10 +348,10 @@ pub(super) fn show_heights(
         let level = blocks.levels[index];
         let light = Light::of(&live.chosen().look, simulation.terrain.cell_size);
         let drawn = (simulation, channels.lakes(index));
-        let lowest = assets.show(&mut blocks.present, index, drawn, (kind == Before::Alone, most, light));
+        let lowest = assets.show(&mut blocks.present, index, drawn, (kind == Before::Alone, light));
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
-            assets.show(&mut blocks.starts, index, (simulation, None), (true, most, light));
+            assets.show(&mut blocks.starts, index, (simulation, None), (true, light));
         }
     }
     let timing = &mut assets.timing;
@@ -361,6 +365,7 @@ fn show_numbers(
     (brushes, cursor): (Res<Brushes>, Res<BrushCursor>),
     mut blocks: ResMut<Blocks>,
     mut materials: ResMut<Assets<GroundMaterial>>,
+    mut commands: Commands,
 ) {
     let layout = Layout::new(live.all());
     let look = &live.chosen().look;
@@ -382,18 +387,26 @@ fn show_numbers(
             }
         })
         .collect();
-    let mut set = |block: &Block, numbers: SceneNumbers| {
+    let square = blocks.square.clone();
+    let mut set = |block: &mut Block, numbers: SceneNumbers| {
         update(&mut materials, &block.material, |material| material.scene = numbers);
+        let land = Some(numbers.land(block.highest));
+        if block.land != land {
+            block.land = land;
+            let piece = Piece { mesh: square.clone(), material: block.material.clone(), land };
+            commands.entity(block.entity).insert(piece);
+        }
     };
+    let unwatched = blocks.bypass_change_detection();
     let (side, share) = match shown.0 {
         Before::Split(share) => (1.0, share),
         _ => (0.0, 0.0),
     };
     for (index, numbers) in numbers.iter().enumerate() {
-        if let Some(block) = blocks.present.get(index) {
+        if let Some(block) = unwatched.present.get_mut(index) {
             set(block, numbers.beside(side, share));
         }
-        if let Some(block) = blocks.starts.get(index) {
+        if let Some(block) = unwatched.starts.get_mut(index) {
             set(block, numbers.beside(-side, share));
         }
     }
@@ -404,98 +417,5 @@ fn show_numbers(
     let numbers: Vec<SceneNumbers> = numbers.into_iter().map(|numbers| numbers.beside(0.0, share)).collect();
     if blocks.numbers != numbers {
         blocks.numbers = numbers;
-    }
-}
-
-/// A flat grid from -½ to ½ of at most `most` vertices along a side, its border again as the walls' upper and lower rim,
-/// and the base. The y of a vertex says its kind: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a
-/// wall along z, 5 the base. Behind the indices of all its triangles come those of a coarse grid on the same vertices. Returns how many
-/// come before them.
-fn block_mesh((width, height): (usize, usize), most: usize) -> (Mesh, u32) {
-    let (columns, rows) = (width.clamp(2, most), height.clamp(2, most));
-    let place = |column: usize, row: usize, kind: f32| {
-        let share = |index: usize, count: usize| index as f32 / (count - 1) as f32 - 0.5;
-        [share(column, columns), kind, share(row, rows)]
-    };
-    let mut positions: Vec<[f32; 3]> =
-        (0..rows * columns).map(|index| place(index % columns, index / columns, 0.0)).collect();
-    // Where the vertices of a wall begin, and how many columns or rows it has.
-    let mut walls = Vec::new();
-    let mut wall = |kind: f32, count: usize, cell: &dyn Fn(usize) -> (usize, usize)| {
-        walls.push((positions.len(), count));
-        for (column, row) in (0..count).map(cell) {
-            positions.extend([place(column, row, kind), place(column, row, kind + 1.0)]);
-        }
-    };
-    wall(1.0, columns, &|column| (column, 0));
-    wall(1.0, columns, &|column| (column, rows - 1));
-    wall(3.0, rows, &|row| (0, row));
-    wall(3.0, rows, &|row| (columns - 1, row));
-    let base = positions.len() as u32;
-    positions.extend([(0, 0), (columns - 1, 0), (0, rows - 1), (columns - 1, rows - 1)].map(|(x, y)| place(x, y, 5.0)));
-    let mut indices: Vec<u32> = Vec::with_capacity(7 * rows * columns);
-    let mut fine = 0;
-    for step in [1, COARSE] {
-        fine = indices.len() as u32;
-        let steps = |count: usize| -> Vec<[usize; 2]> {
-            (0..count - 1).step_by(step).map(|first| [first, (first + step).min(count - 1)]).collect()
-        };
-        let across = steps(columns);
-        for [row, next] in steps(rows) {
-            for &[left, right] in &across {
-                let [a, b] = [left, right].map(|column| (row * columns + column) as u32);
-                let [c, d] = [left, right].map(|column| (next * columns + column) as u32);
-                indices.extend([a, c, b, b, c, d]);
-            }
-        }
-        for &(begin, count) in &walls {
-            for [first, second] in steps(count) {
-                let [a, b] = [first, second].map(|place| (begin + 2 * place) as u32);
-                indices.extend([a, a + 1, b, b, a + 1, b + 1]);
-            }
-        }
-        indices.extend([base, base + 1, base + 2, base + 2, base + 1, base + 3]);
-    }
-    let mesh = Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD)
-        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
-        .with_inserted_indices(Indices::U32(indices));
-    (mesh, fine)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_grids_of_a_block_cover_it_once_and_have_the_same_rim() {
-        for (size, most) in [((9, 6), 100), ((300, 200), 40), ((2, 2), 160)] {
-            let (mesh, fine) = block_mesh(size, most);
-            let positions = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3());
-            let positions = positions.expect("a mesh has places");
-            let indices: Vec<usize> = mesh.indices().expect("it has triangles").iter().collect();
-            let levels = [&indices[..fine as usize], &indices[fine as usize..]];
-            assert!(levels[1].len() <= levels[0].len());
-            for level in levels {
-                let (mut area, mut walls) = (0.0, 0.0);
-                for corners in level.chunks_exact(3) {
-                    let [a, b, c] = [0, 1, 2].map(|corner| positions[corners[corner]]);
-                    let [ab, ac] = [b, c].map(|to| [to[0] - a[0], to[2] - a[2]]);
-                    let cross = 0.5 * (ab[0] * ac[1] - ab[1] * ac[0]).abs();
-                    match [a[1], b[1], c[1]] {
-                        [0.0, 0.0, 0.0] => area += cross,
-                        [5.0, ..] => assert!(a[1] == b[1] && b[1] == c[1]),
-                        // Every second triangle of a wall has its longer side along the upper rim.
-                        kinds => walls += if kinds.iter().sum::<f32>() % 3.0 == 1.0 { longest([a, b, c]) } else { 0.0 },
-                    }
-                }
-                assert!((area - 1.0).abs() < 1e-4 && (walls - 4.0).abs() < 1e-4, "{size:?}: {area}, {walls}");
-            }
-        }
-    }
-
-    /// The longest side of a triangle, seen from above.
-    fn longest(corners: [[f32; 3]; 3]) -> f32 {
-        let side = |a: [f32; 3], b: [f32; 3]| (a[0] - b[0]).abs().max((a[2] - b[2]).abs());
-        side(corners[0], corners[1]).max(side(corners[1], corners[2])).max(side(corners[2], corners[0]))
     }
 }

@@ -29,6 +29,22 @@ const STANDS: f32 = 0.01;
 /// What a texture held: the editions of the layers, and those of the wetness and the lakes, if there were such maps.
 pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 2]);
 
+/// The lowest ground, and the highest place of ground and water, in metres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Heights {
+    pub lowest: f32,
+    pub highest: f32,
+}
+
+impl Heights {
+    const NONE: Self = Self { lowest: f32::INFINITY, highest: f32::NEG_INFINITY };
+
+    /// The heights of two places together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { lowest: self.lowest.min(other.lowest), highest: self.highest.max(other.highest) }
+    }
+}
+
 /// What is drawn of a run: bedrock, sand, water and what it carries; how wet the ground is, if a process keeps account of it; and the
 /// levels of lakes that are drawn though no water is simulated there.
 pub(super) struct Drawn<'a> {
@@ -70,8 +86,8 @@ impl<'a> Drawn<'a> {
         upload::few_parts(tiling, &changed)
     }
 
-    /// The bytes of some parts, as `Patch` has them, and the lowest ground in them.
-    pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, f32) {
+    /// The bytes of some parts, as `Patch` has them, and the heights in them.
+    pub(super) fn part_bytes(&self, parts: &[URect]) -> (Vec<u8>, Heights) {
         let row = |part: &URect| upload::row_bytes(CELL_BYTES * part.width() as usize);
         let count = parts.iter().map(|part| row(part) * part.height() as usize).sum();
         let mut bytes: Vec<u8> = vec![0; count];
@@ -82,49 +98,49 @@ impl<'a> Drawn<'a> {
             rooms.push((part, room));
             rest = others;
         }
-        let lowest = rooms.into_par_iter().map(|(part, room)| {
-            let mut lowest = f32::INFINITY;
+        let heights = rooms.into_par_iter().map(|(part, room)| {
+            let mut heights = Heights::NONE;
             for (y, line) in (part.min.y..part.max.y).zip(room.chunks_exact_mut(row(part))) {
                 let first = y as usize * self.width() + part.min.x as usize;
                 let cells = line.as_chunks_mut::<CELL_BYTES>().0[..part.width() as usize].iter_mut();
-                lowest = lowest.min(self.row_bytes(first, cells, |cell, bytes| *cell = bytes));
+                heights = heights.and(self.row_bytes(first, cells, |cell, bytes| *cell = bytes));
             }
-            lowest
+            heights
         });
-        let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
-        (bytes, lowest)
+        let heights = heights.reduce(|| Heights::NONE, Heights::and);
+        (bytes, heights)
     }
 
-    /// The bytes of every cell, as the shaders read them, and the lowest ground.
-    pub(super) fn bytes(&self) -> (Vec<u8>, f32) {
+    /// The bytes of every cell, as the shaders read them, and the heights.
+    pub(super) fn bytes(&self) -> (Vec<u8>, Heights) {
         let (width, count) = (self.width(), self.layers[0].len());
         // Megabytes in every frame: not filled with zeros first.
         let mut bytes: Vec<u8> = Vec::with_capacity(CELL_BYTES * count);
         let room = &mut bytes.spare_capacity_mut()[..CELL_BYTES * count];
         let lines = room.par_chunks_mut(CELL_BYTES * width).enumerate();
-        let lowest = lines.map(|(y, line)| {
+        let heights = lines.map(|(y, line)| {
             let cells = line.as_chunks_mut::<CELL_BYTES>().0.iter_mut();
             self.row_bytes(y * width, cells, |cell, bytes| *cell = bytes.map(MaybeUninit::new))
         });
-        let lowest = lowest.reduce(|| f32::INFINITY, f32::min);
+        let heights = heights.reduce(|| Heights::NONE, Heights::and);
         // SAFETY: all layers have `count` cells, so each of the bytes was written.
         unsafe { bytes.set_len(CELL_BYTES * count) };
-        (bytes, lowest)
+        (bytes, heights)
     }
 
-    /// Writes the bytes of the cells of a row, from the cell of this index on. Returns the lowest ground among them.
+    /// Writes the bytes of the cells of a row, from the cell of this index on. Returns the heights among them.
     #[inline(always)]
     fn row_bytes<C>(
         &self,
         first: usize,
         cells: impl ExactSizeIterator<Item = C>,
         write: impl Fn(C, [u8; CELL_BYTES]),
-    ) -> f32 {
+    ) -> Heights {
         let range = first..first + cells.len();
         let [bedrock, sand, water, suspended] = self.layers.map(|layer| &layer[range.clone()]);
         let wetness = self.wetness.map(|map| &map[range.clone()]);
         let lakes = self.lakes.map(|map| &map[range]);
-        let mut lowest = f32::INFINITY;
+        let mut heights = Heights::NONE;
         for (x, cell) in cells.enumerate() {
             let ground = bedrock[x] + sand[x];
             let last = match wetness {
@@ -135,16 +151,17 @@ impl<'a> Drawn<'a> {
             let depth = lakes.map_or(depth, |levels| depth.max(levels[x] - ground));
             let values = [ground, sand[x], depth, last].map(f32::to_le_bytes);
             write(cell, std::array::from_fn(|byte| values[byte / 4][byte % 4]));
-            lowest = lowest.min(ground);
+            heights = heights.and(Heights { lowest: ground, highest: ground + depth });
         }
-        lowest
+        heights
     }
 }
 
 /// The same for the ground at the start, whose sand and water are not known apart.
-pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, f32) {
+pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, Heights) {
     let cells = start.iter().flat_map(|&ground| [ground, 0.0, 0.0, 0.0]);
-    (cells.flat_map(f32::to_le_bytes).collect(), start.min_max().0)
+    let (lowest, highest) = start.min_max();
+    (cells.flat_map(f32::to_le_bytes).collect(), Heights { lowest, highest })
 }
 
 /// A texture of four numbers for every cell.
@@ -191,11 +208,11 @@ mod tests {
             simulation.tick();
             let drawn = Drawn::of(simulation, None);
             let parts = drawn.changed_parts(held).expect("five droplets don't reach half of the map");
-            let (bytes, lowest) = drawn.part_bytes(&parts);
+            let (bytes, heights) = drawn.part_bytes(&parts);
             assert!(!bytes.is_empty() && bytes.len() < texture.len() / 2);
             patched(&mut texture, drawn.width(), &parts, &bytes);
-            let (whole, lowest_of_all) = drawn.bytes();
-            assert!(texture == whole && lowest >= lowest_of_all);
+            let (whole, all) = drawn.bytes();
+            assert!(texture == whole && all == all.and(heights) && all.lowest < all.highest);
         }
         let held = Drawn::of(simulation, None).editions();
         simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;

@@ -5,6 +5,7 @@ mod channels;
 mod ground;
 mod hand;
 mod layers;
+mod levels;
 mod material;
 mod numbers;
 mod overlay;

@@ -2,7 +2,7 @@
 
 use bevy::{prelude::*, render::render_resource::ShaderType};
 
-use super::{SIDE, relief};
+use super::{SIDE, levels::Land, relief};
 use crate::{
     look::Look,
     model::session::Session,
@@ -177,6 +177,16 @@ impl SceneNumbers {
             share(place.z, self.place.y, self.extent.y) * f64::from(self.grid.y - 1.0),
             f64::from(place.y) / f64::from(self.extent.z) + f64::from(self.grid.w),
         ]
+    }
+
+    /// Where the block is drawn, if its highest place is at so many metres.
+    pub(super) fn land(&self, highest: f32) -> Land {
+        Land {
+            cells: UVec2::new(self.grid.x as u32, self.grid.y as u32),
+            centre: self.place.xy(),
+            extent: self.extent.xy(),
+            heights: [self.extent.w, self.extent.w + self.above_foot(highest).max(0.0)],
+        }
     }
 
     /// How far a height in metres lies above the block's foot, in world units.

@@ -2,7 +2,7 @@
 //!
 //! A material is a [`Surface`]. Whatever has a [`Piece`] of it is drawn. The window's panels then draw the picture like any image.
 
-use std::{collections::HashMap, marker::PhantomData, sync::atomic::Ordering};
+use std::{collections::HashMap, marker::PhantomData, ops::Range, sync::atomic::Ordering};
 
 use bevy::{
     asset::{AssetId, AssetServer},
@@ -18,12 +18,12 @@ use bevy::{
         render_asset::{PrepareAssetError, RenderAsset, RenderAssetPlugin, RenderAssets},
         render_resource::{
             AsBindGroup, AsBindGroupError, BindGroup, BindGroupEntries, BindGroupLayoutDescriptor,
-            BindGroupLayoutEntries, BlendState, CachedPipelineState, CachedRenderPipelineId, ColorTargetState,
-            ColorWrites, CompareFunction, DepthBiasState, DepthStencilState, FragmentState, IndexFormat, LoadOp,
-            MultisampleState, Operations, PipelineCache, PrimitiveState, RenderPassColorAttachment,
-            RenderPassDepthStencilAttachment, RenderPassDescriptor, RenderPipelineDescriptor, ShaderStages, ShaderType,
-            StencilState, StoreOp, TextureDescriptor, TextureDimension, TextureFormat, TextureUsages, UniformBuffer,
-            VertexState, binding_types::uniform_buffer,
+            BindGroupLayoutEntries, BlendState, BufferUsages, CachedPipelineState, CachedRenderPipelineId,
+            ColorTargetState, ColorWrites, CompareFunction, DepthBiasState, DepthStencilState, FragmentState,
+            IndexFormat, LoadOp, MultisampleState, Operations, PipelineCache, PrimitiveState, RawBufferVec,
+            RenderPassColorAttachment, RenderPassDepthStencilAttachment, RenderPassDescriptor,
+            RenderPipelineDescriptor, ShaderStages, ShaderType, StencilState, StoreOp, TextureDescriptor,
+            TextureDimension, TextureFormat, TextureUsages, UniformBuffer, VertexState, binding_types::uniform_buffer,
         },
         renderer::{RenderContext, RenderDevice, RenderGraph, RenderGraphSystems, RenderQueue},
         texture::{FallbackImage, GpuImage, TextureCache},
@@ -33,6 +33,7 @@ use bevy::{
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
+    levels::{self, Land, Sight, Square},
     material::Variant,
     redraw::{Drawing, Waiting},
 };
@@ -52,27 +53,17 @@ pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
     const HIDES: bool;
     /// What the vertices of all its meshes have, at shader locations 0, 1, …, and nothing besides.
     const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
+    /// Whether its pieces are land, whose squares have numbers at the next shader locations.
+    const LAND: bool = false;
 }
 
 /// A piece of the picture.
 #[derive(Component)]
 pub(super) struct Piece<M: Surface> {
-    pub mesh: Detailed,
-    pub material: Handle<M>,
-}
-
-/// A mesh that may have a coarse shape as well.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Detailed {
     pub mesh: Handle<Mesh>,
-    /// How many of its indices make the fine shape. The others make the coarse one, on the same vertices.
-    pub fine: Option<u32>,
-}
-
-impl From<Handle<Mesh>> for Detailed {
-    fn from(mesh: Handle<Mesh>) -> Self {
-        Self { mesh, fine: None }
-    }
+    pub material: Handle<M>,
+    /// If the mesh is that of a square of land: all squares are drawn that this land needs.
+    pub land: Option<Land>,
 }
 
 /// Has all pieces of a surface drawn.
@@ -119,6 +110,7 @@ pub(super) fn plugin(app: &mut App) {
 struct Lens {
     drawing: Drawing,
     numbers: ViewNumbers,
+    sight: Sight,
     picture: AssetId<Image>,
 }
 
@@ -146,9 +138,12 @@ fn extract_lens(
     let (camera, transform) = **camera;
     let size = drawing.size.as_vec2();
     let clip_from_world = camera.clip_from_view() * transform.to_matrix().inverse();
-    let eye = transform.translation().extend(1.0);
-    let numbers = ViewNumbers { clip_from_world, eye, size: Vec4::new(size.x, size.y, 0.0, 0.0) };
-    *lens = Lens { drawing: **drawing, numbers, picture: view.picture.id() };
+    let eye = transform.translation();
+    let numbers = ViewNumbers { clip_from_world, eye: eye.extend(1.0), size: Vec4::new(size.x, size.y, 0.0, 0.0) };
+    // The picture's height is so many times the distance.
+    let height = 2.0 / camera.clip_from_view().y_axis.y;
+    let sight = Sight { eye, clip_from_world, triangle: height * drawing.triangle };
+    *lens = Lens { drawing: **drawing, numbers, sight, picture: view.picture.id() };
 }
 
 /// What all surfaces share: the layout of the view's numbers and the table of the tone curve.
@@ -156,6 +151,7 @@ fn extract_lens(
 struct ViewGroup {
     layout: BindGroupLayoutDescriptor,
     numbers: UniformBuffer<ViewNumbers>,
+    squares: RawBufferVec<Square>,
 }
 
 fn begin_view(mut commands: Commands) {
@@ -163,7 +159,8 @@ fn begin_view(mut commands: Commands) {
     let numbers = uniform_buffer::<ViewNumbers>(false);
     let entries = BindGroupLayoutEntries::sequential(ShaderStages::VERTEX_FRAGMENT, (numbers, table, sampler));
     let layout = BindGroupLayoutDescriptor::new("view", &entries);
-    commands.insert_resource(ViewGroup { layout, numbers: UniformBuffer::default() });
+    let squares = RawBufferVec::new(BufferUsages::VERTEX);
+    commands.insert_resource(ViewGroup { layout, numbers: UniformBuffer::default(), squares });
 }
 
 /// What pipelines of a surface are built from, and those that there are.
@@ -195,6 +192,8 @@ impl<M: Surface> Kind<M> {
     ) -> Option<RenderPipelineDescriptor> {
         let located = |(place, attribute): (usize, &MeshVertexAttribute)| attribute.at_shader_location(place as u32);
         let attributes: Vec<_> = M::VERTEX.iter().enumerate().map(located).collect();
+        let mut buffers = vec![vertex.0.get_layout(&attributes).ok()?];
+        buffers.extend(M::LAND.then(|| levels::vertex_buffer(attributes.len() as u32)));
         let mut definitions = vec![
             ShaderDefVal::UInt("TONEMAPPING_LUT_TEXTURE_BINDING_INDEX".into(), 1),
             ShaderDefVal::UInt("TONEMAPPING_LUT_SAMPLER_BINDING_INDEX".into(), 2),
@@ -208,7 +207,7 @@ impl<M: Surface> Kind<M> {
                 shader: shader.clone(),
                 shader_defs: definitions.clone(),
                 entry_point: Some("vertex".into()),
-                buffers: vec![vertex.0.get_layout(&attributes).ok()?],
+                buffers,
             },
             primitive: PrimitiveState::default(),
             depth_stencil: Some(DepthStencilState {
@@ -273,9 +272,9 @@ impl<M: Surface> RenderAsset for Prepared<M> {
     }
 }
 
-/// Mesh and material of every piece.
+/// Mesh, land and material of every piece.
 #[derive(Resource)]
-struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, Option<u32>, AssetId<M>)>);
+struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, Option<Land>, AssetId<M>)>);
 
 impl<M: Surface> Default for Pieces<M> {
     fn default() -> Self {
@@ -285,15 +284,32 @@ impl<M: Surface> Default for Pieces<M> {
 
 fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMut<Pieces<M>>) {
     list.0.clear();
-    list.0.extend(pieces.iter().map(|piece| (piece.mesh.mesh.id(), piece.mesh.fine, piece.material.id())));
+    list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.land, piece.material.id())));
 }
 
 /// All that is drawn in a frame.
 #[derive(Resource, Default)]
 struct Draws {
     list: Vec<Draw>,
+    /// The squares of every land.
+    squares: Vec<Square>,
+    lands: Vec<(Land, Range<u32>)>,
     /// Whether a mesh, a texture or a shader is not there yet.
     waits: bool,
+}
+
+impl Draws {
+    /// The squares of a land, as a range of all. Ground and water have the same.
+    fn squares_of(&mut self, land: Land, sight: &Sight) -> Range<u32> {
+        if let Some((_, range)) = self.lands.iter().find(|(known, _)| *known == land) {
+            return range.clone();
+        }
+        let begin = self.squares.len() as u32;
+        self.squares.extend(land.squares(sight));
+        let range = begin..self.squares.len() as u32;
+        self.lands.push((land, range.clone()));
+        range
+    }
 }
 
 struct Draw {
@@ -301,7 +317,8 @@ struct Draw {
     pipeline: CachedRenderPipelineId,
     material: BindGroup,
     mesh: AssetId<Mesh>,
-    fine: Option<u32>,
+    /// The squares of land that it draws; none for what is not land.
+    squares: Option<Range<u32>>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -315,7 +332,7 @@ fn queue<M: Surface>(
     mut kind: ResMut<Kind<M>>,
     mut draws: ResMut<Draws>,
 ) {
-    for &(mesh, fine, material) in &pieces.0 {
+    for &(mesh, land, material) in &pieces.0 {
         let (Some(prepared), Some(shape)) = (materials.get(material), meshes.get(mesh)) else {
             draws.waits = true;
             continue;
@@ -331,7 +348,8 @@ fn queue<M: Surface>(
                 pipeline
             }
         };
-        draws.list.push(Draw { order: M::ORDER, pipeline, material: prepared.group.clone(), mesh, fine });
+        let squares = land.map(|land| draws.squares_of(land, &lens.sight));
+        draws.list.push(Draw { order: M::ORDER, pipeline, material: prepared.group.clone(), mesh, squares });
     }
 }
 
@@ -375,6 +393,8 @@ fn draw(
     }
     view.numbers.set(lens.numbers);
     view.numbers.write_buffer(&card.device, &card.queue);
+    *view.squares.values_mut() = std::mem::take(&mut draws.squares);
+    view.squares.write_buffer(&card.device, &card.queue);
     let Some(numbers) = view.numbers.binding() else { return };
     let (_, curve) = tone(lens.drawing.tone);
     let (table, sampler) = get_lut_bindings(&card.images, &card.tables, &curve, &card.fallback);
@@ -432,12 +452,13 @@ fn draw(
         pass.set_bind_group(1, &draw.material, &[]);
         pass.set_vertex_buffer(0, vertices.buffer.slice(..));
         pass.set_index_buffer(indices.buffer.slice(..), IndexFormat::Uint32);
-        let range = match draw.fine {
-            Some(fine) if lens.drawing.coarse => indices.range.start + fine..indices.range.end,
-            Some(fine) => indices.range.start..indices.range.start + fine,
-            None => indices.range,
-        };
-        pass.draw_indexed(range, vertices.range.start as i32, 0..1);
+        if let (Some(_), Some(squares)) = (&draw.squares, view.squares.buffer()) {
+            pass.set_vertex_buffer(1, squares.slice(..));
+        }
+        let instances = draw.squares.clone().unwrap_or(0..1);
+        if !instances.is_empty() {
+            pass.draw_indexed(indices.range, vertices.range.start as i32, instances);
+        }
     }
     span.end(&mut pass);
 }

@@ -38,6 +38,8 @@ const REST: Duration = Duration::from_millis(400);
 /// How a moving picture is drawn, from fine to coarse: its sides as shares of what they are when all stands still, and whether the
 /// ground has its coarse shape. Where the processor draws, small triangles cost more than the pixels that they cover.
 const STEPS: [(f32, bool); 6] = [(1.0, false), (1.0, true), (0.8, true), (0.64, true), (0.5, true), (0.4, true)];
+/// How many times as large triangles are in the coarse shape.
+const COARSE: f32 = 3.0;
 /// What a frame takes more with the fine shape of the ground, at most.
 const FINE: f32 = 1.6;
 /// A moving frame may take so long.
@@ -77,8 +79,8 @@ pub(super) struct Drawing {
     pub size: UVec2,
     /// Samples for each pixel.
     pub samples: u32,
-    /// Whether what has a coarse shape is drawn with it.
-    pub coarse: bool,
+    /// Side of the triangles of land as they are seen, at most, as a share of the picture's height.
+    pub triangle: f32,
     pub tone: ToneCurve,
 }
 
@@ -237,7 +239,9 @@ fn draw_when_changed(
         AntiAliasing::Off if !settings.steady || moves || drawing.size != whole => 1,
         _ => 4,
     };
-    let wanted = Drawing { due: drawing.due, size, samples, coarse, tone: seen.live.chosen().look.tone_curve };
+    let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
+    let tone = seen.live.chosen().look.tone_curve;
+    let wanted = Drawing { due: drawing.due, size, samples, triangle, tone };
     // What was drawn with less while it moved is drawn again in full.
     if *drawing != wanted || last.wanted {
         last.due = last.due.max(1);

@@ -89,7 +89,7 @@ pub(super) fn plugin(app: &mut App) {
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
     let mesh = meshes.add(ribbons(&[]));
     let material = materials.add(TrackMaterial { ink: Ink { color: INK, sand: BLOWN, column: Vec4::ZERO } });
-    commands.spawn(Piece { mesh: mesh.clone().into(), material: material.clone() });
+    commands.spawn(Piece { mesh: mesh.clone(), material: material.clone(), land: None });
     commands.insert_resource(Streaks { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
 }
 

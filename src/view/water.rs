@@ -8,10 +8,11 @@ use bevy::{
 use super::{
     ViewSystems,
     ground::Blocks,
+    levels::Land,
     material::{Variant, update},
     numbers::SceneNumbers,
     overlay::Motions,
-    pass::{Detailed, Piece, Surface, SurfacePlugin},
+    pass::{Surface, SurfacePlugin},
 };
 use crate::{
     look::WaterLook,
@@ -66,6 +67,7 @@ impl Surface for WaterMaterial {
     const SHADER: &'static str = "water.wgsl";
     const ORDER: u8 = 3;
     const HIDES: bool = false;
+    const LAND: bool = true;
 }
 
 /// The water of each block, where there is any.
@@ -74,7 +76,7 @@ struct Waters(Vec<Option<Sheet>>);
 
 struct Sheet {
     entity: Entity,
-    mesh: Detailed,
+    land: Land,
     material: Handle<WaterMaterial>,
 }
 
@@ -108,7 +110,7 @@ fn show_water(
         commands.entity(sheet.entity).despawn();
     }
     waters.0.resize_with(surfaces.len(), || None);
-    for (index, ((slot, (mesh, [layers, relief], numbers)), session)) in
+    for (index, ((slot, (land, [layers, relief], numbers)), session)) in
         waters.0.iter_mut().zip(surfaces).zip(live.all()).enumerate()
     {
         // No water is kept of the start.
@@ -129,17 +131,16 @@ fn show_water(
         };
         match slot {
             Some(sheet) => {
-                if sheet.mesh != *mesh {
-                    sheet.mesh = mesh.clone();
-                    let piece = Piece { mesh: mesh.clone(), material: sheet.material.clone() };
-                    commands.entity(sheet.entity).insert(piece);
+                if sheet.land != land {
+                    sheet.land = land;
+                    commands.entity(sheet.entity).insert(blocks.piece(sheet.material.clone(), land));
                 }
                 update(&mut materials, &sheet.material, |material| *material = wanted);
             }
             None => {
                 let material = materials.add(wanted);
-                let entity = commands.spawn(Piece { mesh: mesh.clone(), material: material.clone() }).id();
-                *slot = Some(Sheet { entity, mesh: mesh.clone(), material });
+                let entity = commands.spawn(blocks.piece(material.clone(), land)).id();
+                *slot = Some(Sheet { entity, land, material });
             }
         }
     }

@@ -169,7 +169,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     // What is drawn counts, not how finely.
     let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
     *settings =
-        Settings { quality: Quality::Custom, mesh: 64, anti_aliasing: AntiAliasing::Off, ..Settings::default() };
+        Settings { quality: Quality::Custom, triangle: 16.0, anti_aliasing: AntiAliasing::Off, ..Settings::default() };
     app.world_mut().write_message(Command::from(ViewCommand::ToggleTurntable));
     let plain = growth(&mut app, |_| {});
     app.world_mut().write_message(Command::from(BrushCommand::Hold(Some(Tool::Raise))));

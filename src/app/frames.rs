@@ -1,0 +1,221 @@
+//! Where the time of a frame goes on this machine: `thalweg --bench-frames FILE.json` and `cargo bench --bench frame`.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use bevy::{prelude::*, render::renderer::RenderAdapterInfo};
+use serde_json::{Map, Value, json};
+
+use super::{graphics::find_adapter, off_screen};
+use crate::{
+    io::{Error, output, scene},
+    model::origin::Options,
+    runtime::{FreeView, Live, Preferences, Timing, Transport},
+    settings::{Quality, Settings},
+    ui::UiVisible,
+    view::camera::Viewpoint,
+};
+
+/// Frames until pipelines and textures are there.
+const FIRST: usize = 6;
+/// Frames until the picture is as coarse as the machine needs it.
+const SETTLED: usize = 60;
+/// Frames that are measured.
+const MEASURED: usize = 15;
+/// Frames that are measured while a run plays.
+const RUNNING: usize = 41;
+/// Until all counts as standing still, and the picture is drawn in full.
+const STANDS: Duration = Duration::from_millis(500);
+/// Share of the picture's sides at which hardly any pixels are drawn.
+const TINY: f32 = 0.02;
+
+/// What is measured: a name, cells along a side, pixels of the window, and a parameter that is set.
+type Case = (&'static str, usize, (u32, u32), Option<[&'static str; 2]>);
+
+const SMALL: (u32, u32) = (1280, 800);
+const LARGE: (u32, u32) = (1920, 1080);
+const LIVELY: Option<[&str; 2]> = Some(["droplets.per_tick", "1000"]);
+
+const CASES: [Case; 10] = [
+    ("256²", 256, SMALL, None),
+    ("512²", 512, SMALL, None),
+    ("1024²", 1024, SMALL, None),
+    ("1024², 1000 droplets", 1024, SMALL, LIVELY),
+    ("1024², 1000 droplets, 1920 × 1080", 1024, LARGE, LIVELY),
+    ("2048², 1000 droplets", 2048, SMALL, LIVELY),
+    ("4096², 1000 droplets", 4096, SMALL, LIVELY),
+    ("256², water", 256, SMALL, Some(["water.rain_rate", "0.00001"])),
+    ("256², no shadows", 256, SMALL, Some(["look.shadows", "false"])),
+    ("256², even paint", 256, SMALL, Some(["look.grain", "0"])),
+];
+
+/// The figures of a case.
+pub struct Row {
+    what: &'static str,
+    cells: usize,
+    pixels: (u32, u32),
+    /// Milliseconds, if the name says nothing else.
+    figures: [(&'static str, f64); 14],
+}
+
+impl Row {
+    /// The names of the figures, in a line.
+    pub fn header(&self) -> String {
+        let names = self.figures.map(|(name, _)| format!("{name:>9}"));
+        format!("{:<36}{}", "milliseconds", names.concat())
+    }
+
+    /// The figures, in a line.
+    pub fn line(&self) -> String {
+        let values = self.figures.map(|(_, value)| format!("{value:>9.2}"));
+        format!("{:<36}{}", self.what, values.concat())
+    }
+
+    fn json(&self) -> Value {
+        let figures = self.figures.iter().map(|&(name, value)| (name.to_owned(), json!(value)));
+        let figures: Map<String, Value> = figures.collect();
+        json!({ "what": self.what, "cells": self.cells, "pixels": self.pixels, "figures": figures })
+    }
+}
+
+/// Measures frames on this machine, prints the figures and writes them to a file.
+///
+/// # Errors
+/// There is no graphics driver, or the file cannot be written.
+pub fn bench(file: &Path) -> Result<(), Error> {
+    let failed = |wrong: String| Error::output(file, wrong, "another graphics driver may draw it");
+    let software = find_adapter().map_err(failed)?;
+    let mut adapter = Value::Null;
+    let mut rows = Vec::new();
+    let write = |rows: &[Value], adapter: &Value| {
+        let (version, threads) = (env!("CARGO_PKG_VERSION"), rayon::current_num_threads());
+        let table =
+            json!({ "version": version, "adapter": adapter, "software": software, "threads": threads, "frames": rows });
+        output::write(file, format!("{table:#}\n"))
+    };
+    // A file that can't be written is told of before the minutes that this takes; and if it is stopped, what there is stays.
+    write(&rows, &adapter)?;
+    for case in CASES {
+        let row;
+        (row, adapter) = measure(case);
+        if rows.is_empty() {
+            println!("{}", row.header());
+        }
+        println!("{}", row.line());
+        rows.push(row.json());
+        write(&rows, &adapter)?;
+    }
+    Ok(())
+}
+
+/// Measures all cases, and hands over each as soon as it is there.
+pub fn rows() -> impl Iterator<Item = Row> {
+    CASES.into_iter().map(|case| measure(case).0)
+}
+
+/// The default scene with so many cells along a side, drawn off-screen as in a window.
+fn scene_of((_, side, pixels, set): Case) -> App {
+    let options = Options { size: Some((side, side)), ..Options::default() };
+    let mut sessions = scene::open(scene::DEFAULT, &options).expect("it is built in");
+    if let Some([path, value]) = set {
+        sessions[0].set(path, value).expect("it is a parameter");
+    }
+    let mut app = off_screen::app(sessions, pixels, Viewpoint::default());
+    let settings = Settings { quality: Quality::Automatic, ..Settings::default() };
+    app.insert_resource(Preferences { settings, ..Preferences::default() });
+    app
+}
+
+/// The times of so many frames in milliseconds, in order.
+fn frames(app: &mut App, count: usize) -> Vec<f64> {
+    let frame = |_| {
+        let begun = Instant::now();
+        app.update();
+        begun.elapsed().as_secs_f64() * 1e3
+    };
+    let mut times: Vec<f64> = (0..count).map(frame).collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+fn median(times: &[f64]) -> f64 {
+    times[times.len() / 2]
+}
+
+/// The figures of a case, and who drew it.
+fn measure(case: Case) -> (Row, Value) {
+    let opens = Instant::now();
+    let mut app = scene_of(case);
+    frames(&mut app, FIRST);
+    let opening = opens.elapsed().as_secs_f64() * 1e3;
+    frames(&mut app, SETTLED);
+    let seen = |app: &App| (app.world().resource::<Timing>().uploaded, app.world().resource::<Live>().ticks());
+    let before = seen(&app);
+    let running = frames(&mut app, RUNNING);
+    let after = seen(&app);
+    let uploaded = (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64 / 1e6;
+    let Timing { tick_ms, remesh_ms, shine_ms, .. } = *app.world().resource::<Timing>();
+    app.insert_resource(Transport::paused());
+    frames(&mut app, 2 * FIRST);
+    let turning = median(&frames(&mut app, MEASURED));
+    let share = f64::from(app.world().resource::<FreeView>().share.x);
+    // From here on the picture is drawn in full while it turns.
+    let whole = settled(&mut app, 1.0);
+    let vertices = settled(&mut app, TINY);
+    app.insert_resource(Viewpoint::named("default").expect("it is a camera"));
+    let still = still(&mut app);
+    app.insert_resource(UiVisible(false));
+    let window = self::still(&mut app);
+    let figures = [
+        ("running", median(&running)),
+        ("p95", running[(running.len() * 95).div_ceil(100) - 1]),
+        ("turning", turning),
+        ("share", share),
+        ("whole", whole),
+        ("tick", tick_ms),
+        ("heights", remesh_ms),
+        ("light", shine_ms),
+        ("MB/tick", uploaded),
+        ("vertices", (vertices - still).max(0.0)),
+        ("pixels", (whole - vertices).max(0.0)),
+        ("panels", (still - window).max(0.0)),
+        ("window", window),
+        ("opening", opening),
+    ];
+    let adapter = app.world().get_resource::<RenderAdapterInfo>().map(|adapter| {
+        json!({
+            "name": adapter.name,
+            "driver": format!("{} {}", adapter.driver, adapter.driver_info).trim(),
+            "backend": format!("{:?}", adapter.backend),
+        })
+    });
+    let (what, cells, pixels, _) = case;
+    (Row { what, cells, pixels, figures }, adapter.unwrap_or_default())
+}
+
+/// How long a frame takes in which the camera turns and a picture with this share of the pixels along a side is drawn, with the same
+/// triangles whatever the share.
+fn settled(app: &mut App, share: f32) -> f64 {
+    let mut preferences = app.world_mut().resource_mut::<Preferences>();
+    let resolved = Settings { quality: Quality::Automatic, ..Settings::default() }.resolved(preferences.software);
+    preferences.settings = Settings {
+        quality: Quality::Custom,
+        steady: false,
+        render_scale: share * resolved.render_scale,
+        triangle: share * resolved.triangle,
+        ..resolved
+    };
+    frames(app, 2 * FIRST);
+    median(&frames(app, MEASURED))
+}
+
+/// How long a frame takes in which nothing moves.
+fn still(app: &mut App) -> f64 {
+    let stands = Instant::now();
+    while stands.elapsed() < STANDS {
+        app.update();
+    }
+    median(&frames(app, MEASURED))
+}

@@ -1,0 +1,312 @@
+//! Levels of detail: a block is drawn in squares that all have the same mesh, small ones near the eye and large ones far away, so that
+//! triangles are about equally large on the screen however large the map is.
+//!
+//! A map lies in a square whose side doubles from level to level. A square that is too near for its size is drawn as its four
+//! quarters. Between two levels the vertices of the finer one glide to those of the coarser one, so that neither cracks nor jumps are
+//! seen: continuous distance-dependent levels of detail (Strugar 2009).
+
+use bevy::{
+    asset::RenderAssetUsages,
+    math::bounding::Aabb3d,
+    mesh::{Indices, PrimitiveTopology, VertexBufferLayout, VertexFormat},
+    prelude::*,
+    render::render_resource::{VertexAttribute, VertexStepMode},
+};
+
+/// Quads along a side of a square.
+const QUADS: u32 = 16;
+/// How many of its sides a square must be away from the eye, at least, to be drawn whole: so the levels of neighbours differ by one
+/// at most.
+const NEAREST: f32 = 3.0;
+
+/// Where a block is, and how fine it can be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Land {
+    /// Columns and rows.
+    pub cells: UVec2,
+    /// In world units: centre on the table, sides, and the height of its foot and of its highest place.
+    pub centre: Vec2,
+    pub extent: Vec2,
+    pub heights: [f32; 2],
+}
+
+/// From where blocks are seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sight {
+    pub eye: Vec3,
+    pub clip_from_world: Mat4,
+    /// Side of a triangle as seen from as far away, at most.
+    pub triangle: f32,
+}
+
+/// One square of a block. `Corner` in `shaders/lib/map.wgsl` has its numbers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub(super) struct Square {
+    /// Column and row of its first corner.
+    first: [f32; 2],
+    /// Cells along a side of a quad.
+    step: f32,
+    /// The height at which distances are measured, in world units.
+    level: f32,
+    /// From this distance on, its vertices glide to those of the next level, and one over the way on which they do.
+    glide: [f32; 2],
+}
+
+/// The numbers of a square as a vertex shader sees them, from this location on.
+pub(super) fn vertex_buffer(first: u32) -> VertexBufferLayout {
+    let attribute = |(format, offset, place)| VertexAttribute { format, offset, shader_location: first + place };
+    let numbers = [(VertexFormat::Float32x4, 0, 0), (VertexFormat::Float32x2, 16, 1)];
+    VertexBufferLayout {
+        array_stride: size_of::<Square>() as u64,
+        step_mode: VertexStepMode::Instance,
+        attributes: numbers.map(attribute).into(),
+    }
+}
+
+impl Land {
+    /// The squares that are seen.
+    pub(super) fn squares(&self, sight: &Sight) -> Vec<Square> {
+        let last = (self.cells.max(UVec2::splat(2)) - 1).max_element();
+        let levels = last.div_ceil(QUADS).next_power_of_two().ilog2();
+        let mut squares = Vec::new();
+        let choice = Choice { land: self, sight, sides: (1.0 / (QUADS as f32 * sight.triangle)).max(NEAREST) };
+        choice.visit(UVec2::ZERO, levels, &mut squares);
+        squares
+    }
+}
+
+/// What squares are chosen by.
+struct Choice<'a> {
+    land: &'a Land,
+    sight: &'a Sight,
+    /// How many of its sides a square is away from the eye if it is drawn whole.
+    sides: f32,
+}
+
+impl Choice<'_> {
+    fn visit(&self, first: UVec2, level: u32, squares: &mut Vec<Square>) {
+        let last = self.land.cells.max(UVec2::splat(2)) - 1;
+        if first.cmpge(last).any() {
+            return;
+        }
+        let step = 1 << level;
+        let bounds = self.bounds(first, QUADS * step);
+        if !self.sees(&bounds) {
+            return;
+        }
+        let away = self.sight.eye.distance(bounds.closest_point(self.sight.eye).into());
+        // In world units, along the longer side of a cell.
+        let cell = (self.land.extent / last.as_vec2()).max_element();
+        let side = (QUADS * step) as f32 * cell;
+        if level > 0 && away < self.sides * 0.5 * side {
+            for quarter in [UVec2::ZERO, UVec2::X, UVec2::Y, UVec2::ONE] {
+                self.visit(first + quarter * QUADS * step / 2, level - 1, squares);
+            }
+            return;
+        }
+        let [low, high] = self.land.heights;
+        // All that borders on quarters is nearer than this.
+        let begin = side * (0.5 * self.sides + std::f32::consts::SQRT_2);
+        let way = (self.sides * side - begin).max(1e-3 * side);
+        squares.push(Square {
+            first: first.as_vec2().to_array(),
+            step: step as f32,
+            level: self.sight.eye.y.clamp(low, high),
+            glide: [begin, 1.0 / way],
+        });
+    }
+
+    /// What a square can fill, in world units.
+    fn bounds(&self, first: UVec2, side: u32) -> Aabb3d {
+        let Land { cells, centre, extent, heights: [low, high] } = *self.land;
+        let last = cells.max(UVec2::splat(2)) - 1;
+        let place = |cell: UVec2| centre + (cell.min(last).as_vec2() / last.as_vec2() - 0.5) * extent;
+        let [min, max] = [place(first), place(first + side)];
+        Aabb3d::from_min_max(Vec3::new(min.x, low, min.y), Vec3::new(max.x, high, max.y))
+    }
+
+    /// Whether something of it may be in the picture.
+    fn sees(&self, bounds: &Aabb3d) -> bool {
+        let corners = [0, 1, 2, 3, 4, 5, 6, 7].map(|corner| {
+            let side = |bit: u32, axis: usize| if corner >> bit & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] };
+            self.sight.clip_from_world * Vec4::new(side(0, 0), side(1, 1), side(2, 2), 1.0)
+        });
+        let outside = |beyond: fn(Vec4) -> bool| corners.iter().all(|&corner| beyond(corner));
+        let sides: [fn(Vec4) -> bool; 5] =
+            [|at| at.x < -at.w, |at| at.x > at.w, |at| at.y < -at.w, |at| at.y > at.w, |at| at.w <= 0.0];
+        !sides.into_iter().any(outside)
+    }
+}
+
+/// The mesh of every square: its vertices in steps from 0 to [`QUADS`], and its border again as the upper and lower rims of walls. The
+/// y of a vertex says its kind: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a wall along z. Walls inside the map
+/// fold up.
+pub(super) fn square_mesh() -> Mesh {
+    let line = QUADS + 1;
+    let mut positions: Vec<[f32; 3]> =
+        (0..line * line).map(|index| [(index % line) as f32, 0.0, (index / line) as f32]).collect();
+    let mut indices = Vec::new();
+    for (row, column) in (0..QUADS).flat_map(|row| (0..QUADS).map(move |column| (row, column))) {
+        let a = row * line + column;
+        let [b, c, d] = [a + 1, a + line, a + line + 1];
+        indices.extend([a, c, b, b, c, d]);
+    }
+    for (kind, side) in [(1.0, 0), (1.0, QUADS), (3.0, 0), (3.0, QUADS)] {
+        let begin = positions.len() as u32;
+        for along in 0..line {
+            let [x, z] = if kind == 1.0 { [along, side] } else { [side, along] }.map(|place| place as f32);
+            positions.extend([[x, kind, z], [x, kind + 1.0, z]]);
+        }
+        for a in (0..QUADS).map(|along| begin + 2 * along) {
+            indices.extend([a, a + 1, a + 2, a + 2, a + 1, a + 3]);
+        }
+    }
+    Mesh::new(PrimitiveTopology::TriangleList, RenderAssetUsages::RENDER_WORLD)
+        .with_inserted_attribute(Mesh::ATTRIBUTE_POSITION, positions)
+        .with_inserted_indices(Indices::U32(indices))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    /// Vertices on a line along columns (true) or rows, of each square whose side lies on it, with the square's step.
+    type Borders = BTreeMap<(bool, u32), Vec<(f32, BTreeSet<u32>)>>;
+
+    fn land(columns: u32, rows: u32) -> Land {
+        let cells = UVec2::new(columns, rows);
+        let extent = (cells - 1).as_vec2() * 256.0 / columns.max(rows) as f32;
+        Land { cells, centre: Vec2::new(30.0, -20.0), extent, heights: [-20.0, 40.0] }
+    }
+
+    /// From a place towards another, with triangles of a share of the picture's height.
+    fn sight(eye: Vec3, target: Vec3, triangle: f32) -> Sight {
+        let lens = Mat4::perspective_infinite_reverse_rh(0.8, 1.6, 0.1);
+        let clip_from_world = lens * Mat4::look_at_rh(eye, target, Vec3::Y);
+        Sight { eye, clip_from_world, triangle: triangle * 2.0 / lens.y_axis.y }
+    }
+
+    /// Sees all around.
+    fn everywhere(eye: Vec3, triangle: f32) -> Sight {
+        let clip_from_world = Mat4::from_cols(Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::W);
+        Sight { clip_from_world, ..sight(eye, Vec3::ZERO, triangle) }
+    }
+
+    const EYES: [Vec3; 5] = [
+        Vec3::new(0.0, 300.0, 200.0),
+        Vec3::new(30.0, 41.0, -20.0),
+        Vec3::new(-60.0, 10.0, 60.0),
+        Vec3::new(150.0, 45.0, 100.0),
+        Vec3::new(2000.0, 900.0, 0.0),
+    ];
+
+    /// Where the vertex of a square is, in columns and rows: the twin of `corner_cell` in `shaders/lib/map.wgsl`.
+    fn cell(land: &Land, sight: &Sight, square: &Square, corner: UVec2) -> Vec2 {
+        let last = (land.cells - 1).as_vec2();
+        let cell = Vec2::from(square.first) + corner.as_vec2() * square.step;
+        let place = land.centre + (cell / last - 0.5) * land.extent;
+        let away = sight.eye.distance(Vec3::new(place.x, square.level, place.y));
+        let blend = ((away - square.glide[0]) * square.glide[1]).clamp(0.0, 1.0);
+        let kept = cell - (corner % 2).as_vec2() * square.step * blend;
+        Vec2::select(cell.cmpge(last), last, kept)
+    }
+
+    #[test]
+    fn squares_cover_the_map_once_and_are_smaller_near_the_eye() {
+        for (columns, rows) in [(2, 2), (17, 17), (96, 96), (403, 344), (1024, 300)] {
+            let land = land(columns, rows);
+            for eye in EYES {
+                let sight = everywhere(eye, 0.006);
+                let mut covered = vec![0_u8; (columns * rows) as usize];
+                let squares = land.squares(&sight);
+                for square in &squares {
+                    let [first, end] = [0, QUADS].map(|corner| {
+                        (Vec2::from(square.first) + corner as f32 * square.step).as_uvec2().min(land.cells - 1)
+                    });
+                    for row in first.y..end.y {
+                        (first.x..end.x).for_each(|column| covered[(row * columns + column) as usize] += 1);
+                    }
+                }
+                let inner = |index: usize| index as u32 % columns < columns - 1 && index as u32 / columns < rows - 1;
+                assert!(covered.iter().enumerate().all(|(index, &times)| times == u8::from(inner(index))));
+                // The quads of the nearest square are not larger than those of any other.
+                let away = |square: &&Square| {
+                    let middle = Vec2::from(square.first) + 0.5 * QUADS as f32 * square.step;
+                    let place = land.centre + (middle / (land.cells - 1).as_vec2() - 0.5) * land.extent;
+                    (1e3 * eye.distance(Vec3::new(place.x, square.level, place.y))) as u32
+                };
+                let finest = squares.iter().map(|square| square.step).fold(f32::INFINITY, f32::min);
+                let nearest = squares.iter().min_by_key(away).expect("a map is not empty");
+                assert!(nearest.step <= 2.0 * finest, "{columns} × {rows} from {eye}");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_of_different_levels_have_the_same_border() {
+        let mut met = 0;
+        for ((columns, rows), triangle) in [((1000, 700), 0.006), ((4096, 4096), 0.004), ((403, 344), 0.03)] {
+            let land = land(columns, rows);
+            for eye in EYES {
+                let sight = everywhere(eye, triangle);
+                let squares = land.squares(&sight);
+                // The vertices on every border, by the line on which it lies: those with a finer square on one side and a coarser one
+                // on the other are in both.
+                let mut borders = Borders::new();
+                for square in &squares {
+                    for (upright, side) in [(false, 0), (false, QUADS), (true, 0), (true, QUADS)] {
+                        let corner =
+                            |along: u32| if upright { UVec2::new(side, along) } else { UVec2::new(along, side) };
+                        let vertices = (0..=QUADS).map(|along| cell(&land, &sight, square, corner(along)));
+                        let vertices: Vec<Vec2> = vertices.collect();
+                        let axis = usize::from(!upright);
+                        let line = vertices[0][axis];
+                        assert!(vertices.iter().all(|vertex| vertex[axis] == line));
+                        let places = vertices.iter().map(|vertex| (vertex[1 - axis] * 64.0).round() as u32).collect();
+                        borders.entry((upright, line as u32)).or_default().push((square.step, places));
+                    }
+                }
+                for sides in borders.values() {
+                    for (a, (step, places)) in sides.iter().enumerate() {
+                        for (other, others) in &sides[a + 1..] {
+                            let ends = |places: &BTreeSet<u32>| [places.first().copied(), places.last().copied()];
+                            let ([from, to], [first, last]) = (ends(places), ends(others));
+                            let (low, high) = (from.max(first), to.min(last));
+                            if low >= high {
+                                continue;
+                            }
+                            let within = |places: &BTreeSet<u32>| -> Vec<u32> {
+                                let range = low.unwrap_or(0)..=high.unwrap_or(0);
+                                places.range(range).copied().collect()
+                            };
+                            assert_eq!(within(places), within(others), "steps {step} and {other} from {eye}");
+                            met += u32::from(step != other);
+                            assert!((0.5..=2.0).contains(&(step / other)));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(met > 100, "{met} borders between levels");
+    }
+
+    #[test]
+    fn what_is_not_in_the_picture_is_left_out() {
+        let land = land(1024, 1024);
+        let eye = Vec3::new(30.0, 60.0, -20.0);
+        let all = land.squares(&everywhere(eye, 0.006)).len();
+        let some = land.squares(&sight(eye, Vec3::new(130.0, 0.0, -20.0), 0.006)).len();
+        assert!(some > 0 && some < all / 2, "{some} of {all}");
+        let away = sight(Vec3::new(0.0, 100.0, 500.0), Vec3::new(0.0, 100.0, 900.0), 0.006);
+        assert_eq!(land.squares(&away), []);
+    }
+
+    #[test]
+    fn a_larger_map_needs_hardly_more_squares() {
+        let count = |side: u32| land(side, side).squares(&sight(EYES[0], Vec3::ZERO, 0.006)).len();
+        assert!(count(4096) <= count(512) + 8, "{} and {}", count(4096), count(512));
+    }
+}
