@@ -2,6 +2,7 @@
 
 pub mod frames;
 pub mod graphics;
+pub mod loss;
 pub mod off_screen;
 pub mod window;
 

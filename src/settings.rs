@@ -38,7 +38,7 @@ pub enum Buttons {
 /// What is spent on the picture.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quality {
-    /// Fit for the graphics adapter that was found.
+    /// Fit for the graphics adapter that was found, and for how fast it has drawn so far.
     #[default]
     Automatic,
     /// For machines without a graphics card: large triangles. While something moves, as many pixels as the machine can draw in time.

@@ -192,6 +192,7 @@ fn bad_arguments_are_refused_in_one_sentence() {
     refuses(&["build", "round-hill", "--square", "crop"], &["--square", "--resolution unity or unreal"]);
     refuses(&["build", "round-hill", "--square", "cut"], &["--square", "pad or crop"]);
     refuses(&["frobnicate", "--now"], &["--now"]);
+    refuses(&["alpine-valley", "--bench-frames", "frames.json"], &["--bench-frames"]);
 }
 
 #[test]

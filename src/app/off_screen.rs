@@ -11,7 +11,7 @@ use bevy::{
     prelude::*,
     render::{
         RenderApp, RenderPlugin,
-        render_resource::{CachedPipelineState, PipelineCache, TextureFormat, TextureUsages},
+        render_resource::{CachedPipelineState, Extent3d, PipelineCache, TextureFormat, TextureUsages},
         view::screenshot::{Screenshot, ScreenshotCaptured},
     },
     window::ExitCondition,
@@ -151,6 +151,15 @@ pub fn app(sessions: Vec<Session>, (width, height): (u32, u32), viewpoint: Viewp
     app.finish();
     app.cleanup();
     app
+}
+
+/// Gives an [`app`] another size, as a window that is dragged at its corner.
+pub fn resize(app: &mut App, (width, height): (u32, u32)) {
+    let RenderTarget::Image(target) = &app.world().resource::<Canvas>().0 else { return };
+    let image = target.handle.clone();
+    if let Some(mut image) = app.world_mut().resource_mut::<Assets<Image>>().get_mut(&image) {
+        image.texture_descriptor.size = Extent3d { width, height, depth_or_array_layers: 1 };
+    }
 }
 
 fn check_shaders(app: &App) -> Result<(), String> {

@@ -15,6 +15,7 @@ use bevy_egui::PrimaryEguiContext;
 use super::{
     add_thalweg,
     graphics::{add_engine, find_adapter, find_display},
+    loss,
 };
 use crate::{
     io::{project::Project, scene::DEFAULT},
@@ -39,7 +40,7 @@ const FRAME: Duration = Duration::from_micros(16_667);
 pub(super) const SIZE: (u32, u32) = (1280, 800);
 
 /// Opens a window on runs, which may come from a project's file, and runs until it is closed. An error is one sentence: there is no
-/// display or no graphics driver.
+/// display or no graphics driver, or the graphics card was lost and the program cannot start again.
 pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     let Project { mut sessions, chosen, camera, timeline } = opened;
     find_display()?;
@@ -60,6 +61,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
     brushes.take_over(&preferences.remembered.brushes);
+    loss::greet(&mut notices);
     let document = keep(file.as_deref(), sessions[0].simulation.ticks(), &mut notices);
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
         notices.tell(Level::Warning, warning.clone());
@@ -85,14 +87,17 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     if let Some(camera) = camera {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }
+    let left = document.left.clone();
     app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
     app.insert_resource(WinitSettings {
         focused_mode: UpdateMode::reactive(REST),
         unfocused_mode: UpdateMode::reactive_low_power(REST),
     });
     app.add_systems(Last, (keep_going, wait_for_the_screen).chain());
-    app.run();
-    Ok(())
+    loss::survive(&mut app);
+    let begun = Instant::now();
+    let exit = app.run();
+    loss::start_again(&exit, begun, &left)
 }
 
 /// While something runs or is held down, frames follow each other without a pause.

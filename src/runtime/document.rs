@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -46,6 +47,8 @@ pub struct Document {
     left_behind: Vec<PathBuf>,
     /// The program ends when it is saved.
     leaves: bool,
+    /// Where the work lies, if the program did not end as planned.
+    pub left: Arc<Mutex<Option<PathBuf>>>,
 }
 
 impl Default for Document {
@@ -59,6 +62,7 @@ impl Default for Document {
             keepers: Vec::new(),
             left_behind: Vec::new(),
             leaves: false,
+            left: Arc::default(),
         }
     }
 }
@@ -192,12 +196,17 @@ pub(super) fn keep(
         let keepers = std::mem::take(&mut document.keepers);
         if exit.is_success() && !jobs.failed {
             keepers.into_iter().for_each(Keeper::end);
-        } else if let Some(keeper) = keepers.last().filter(|_| fresh) {
+        } else if let Some(keeper) = keepers.last() {
             // It did not end as planned: what lies there is offered at the next start.
             let held = jobs.held.take();
-            let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
-            if let Err(error) = save(&mut project, keeper.path(), &JobProgress::default()) {
-                error!("{error}");
+            if fresh {
+                let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
+                if let Err(error) = save(&mut project, keeper.path(), &JobProgress::default()) {
+                    error!("{error}");
+                }
+            }
+            if let (true, Ok(mut left)) = (keeper.path().exists(), document.left.lock()) {
+                *left = Some(keeper.path().to_owned());
             }
         }
         return;

@@ -20,7 +20,7 @@ pub struct Preferences {
     pub settings: Settings,
     /// What stands in the file.
     pub remembered: Remembered,
-    /// Whether the processor draws.
+    /// Whether the processor draws, or a card that is as slow.
     pub software: bool,
     /// Where they are kept, if they are.
     pub file: Option<PathBuf>,

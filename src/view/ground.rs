@@ -1,6 +1,6 @@
 //! The ground: one block per session, whose height texture follows the simulation.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bevy::{
     ecs::system::SystemParam,
@@ -11,14 +11,15 @@ use bevy::{
 use super::{
     ViewSystems,
     channels::RiverNumbers,
-    layers::{CELL_BYTES, Drawn, Editions, Heights, cell_image, layer_image, start_bytes},
+    layers::{Drawn, Editions, Heights, cell_image, start_bytes},
     levels::{self, Land},
+    light::{Found, Lit, Taken},
     material::{Variant, update},
     numbers::{self, Layout, SceneNumbers},
     overlay::{Motions, OverlayNumbers},
     pass::{Piece, Surface, SurfacePlugin},
-    relief::{COVER_BYTES, Light, RELIEF_BYTES, Relief, Rims},
-    upload::{self, Patch, Patches},
+    relief::{Light, Rims},
+    upload::{Patch, Patches},
 };
 use crate::{
     runtime::{Before, BrushCursor, Brushes, Channels, Live, Revision, Shown, Timing, Transport, smoothed},
@@ -83,17 +84,7 @@ struct Block {
     land: Option<Land>,
     /// What the texture holds of a terrain's layers; none of the start.
     holds: Option<Editions>,
-    relief: Relief,
-    light: Light,
-    shone: Shone,
-}
-
-/// When light and shadow of a block were found last.
-struct Shone {
-    took: Duration,
-    when: Instant,
-    /// Whether the ground has changed since.
-    stale: bool,
+    lit: Lit,
 }
 
 /// What the shaders know of the cells of a block.
@@ -150,7 +141,7 @@ impl Blocks {
 
     /// What every block shades the table with: those of the present, and those of the starts, if they are drawn beside it.
     pub(super) fn rims(&self) -> [impl Iterator<Item = &Rims>; 2] {
-        [&self.present, &self.starts].map(|blocks| blocks.iter().map(|block| &block.relief.rims))
+        [&self.present, &self.starts].map(|blocks| blocks.iter().map(|block| &block.lit.rims))
     }
 
     /// How often the light of a block was found.
@@ -188,7 +179,7 @@ impl BlockAssets<'_, '_> {
         list: &mut Vec<Block>,
         index: usize,
         (simulation, lakes): (&Simulation, Option<&Grid>),
-        (start, light): (bool, Light),
+        start: bool,
     ) -> f32 {
         let terrain = &simulation.terrain;
         let drawn = Drawn::of(simulation, lakes);
@@ -201,33 +192,25 @@ impl BlockAssets<'_, '_> {
         {
             let (bytes, Heights { lowest, highest }) = drawn.part_bytes(&parts);
             self.timing.uploaded += bytes.len() as u64;
-            block.relief.take(&parts, &bytes, |part| upload::row_bytes(CELL_BYTES * part.width() as usize), light);
-            block.shone.stale |= !parts.is_empty();
             block.highest = block.highest.max(highest);
-            self.patches.0.push(Patch { image: block.textures.layers.id(), parts, bytes });
+            block.lit.take(Taken { parts: Some(parts), bytes });
             return lowest;
         }
         let (bytes, Heights { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
-        self.timing.uploaded += bytes.len() as u64;
-        let whole = [URect::new(0, 0, cells.0 as u32, cells.1 as u32)];
+        let taken = Taken { parts: None, bytes };
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
-            block.relief.take(&whole, &bytes, |part| CELL_BYTES * part.width() as usize, light);
-            block.shone.stale = true;
             block.highest = highest;
-            if let Some(mut image) = self.images.get_mut(&block.textures.layers) {
-                image.data = Some(bytes);
-            }
+            block.lit.take(taken);
             return lowest;
         }
-        let mut relief = Relief::new(cells);
-        relief.take(&whole, &bytes, |part| CELL_BYTES * part.width() as usize, light);
-        let texture = |bytes, format| cell_image(cells, bytes, format);
+        let mut lit = Lit::new(cells);
+        lit.take(taken);
+        let mut texture = |format| self.images.add(cell_image(cells, format));
         let textures = Textures {
-            layers: self.images.add(layer_image(cells, bytes)),
-            relief: self.images.add(texture(vec![0; RELIEF_BYTES * cells.0 * cells.1], TextureFormat::Rgba16Float)),
-            cover: self.images.add(texture(vec![0; COVER_BYTES * cells.0 * cells.1], TextureFormat::Rg8Unorm)),
+            layers: texture(TextureFormat::Rgba32Float),
+            relief: texture(TextureFormat::Rgba16Float),
+            cover: texture(TextureFormat::Rg8Unorm),
         };
-        let shone = Shone { took: Duration::ZERO, when: Instant::now(), stale: true };
         if let Some(block) = list.get_mut(index) {
             if let Some(mut material) = self.materials.get_mut(&block.material) {
                 (material.layers, material.relief) = (textures.layers.clone(), textures.relief.clone());
@@ -235,7 +218,7 @@ impl BlockAssets<'_, '_> {
             }
             let material = block.material.clone();
             let (entity, land, size) = (block.entity, None, cells);
-            *block = Block { entity, material, textures, size, highest, land, holds, relief, light, shone };
+            *block = Block { entity, material, textures, size, highest, land, holds, lit };
             return lowest;
         }
         let material = self.materials.add(GroundMaterial {
@@ -249,31 +232,21 @@ impl BlockAssets<'_, '_> {
             cover: textures.cover.clone(),
         });
         let (entity, land, size) = (self.commands.spawn_empty().id(), None, cells);
-        list.push(Block { entity, material, textures, size, highest, land, holds, relief, light, shone });
+        list.push(Block { entity, material, textures, size, highest, land, holds, lit });
         lowest
     }
 
-    /// Finds light and shadow of a block, if ground or light have changed, and brings them to the screen. While more changes are
-    /// to come, this takes a tenth of the time at most. Returns whether it was done.
-    fn shine(&mut self, block: &mut Block, light: Light, more: bool) -> bool {
-        let Shone { took, when, stale } = block.shone;
-        if !(stale || block.light != light) || more && when.elapsed() < 9 * took {
-            return false;
-        }
-        let begun = Instant::now();
-        if !block.light.sees_as(&light) {
-            block.relief.look_up(light);
-        }
-        block.relief.shine(light);
-        block.light = light;
-        block.shone = Shone { took: begun.elapsed(), when: Instant::now(), stale: false };
-        let images = [&block.textures.relief, &block.textures.cover];
-        let parts = block.relief.changed_parts();
-        let bytes = parts.as_ref().map_or_else(|| block.relief.bytes(), |parts| block.relief.part_bytes(parts));
-        for (image, bytes) in images.into_iter().zip(bytes) {
+    /// Brings what was found of a block to the screen.
+    fn bring(&mut self, block: &Block, found: Found) {
+        let Found { taken, parts, bytes: [relief, cover], took, .. } = found;
+        self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
+        let Textures { layers, relief: slopes, cover: covers } = &block.textures;
+        let layers = taken.map(|Taken { parts, bytes }| (layers, parts, bytes));
+        let others = [(slopes, parts.clone(), relief), (covers, parts, cover)];
+        for (image, parts, bytes) in layers.into_iter().chain(others) {
             self.timing.uploaded += bytes.len() as u64;
-            match &parts {
-                Some(parts) => self.patches.0.push(Patch { image: image.id(), parts: parts.clone(), bytes }),
+            match parts {
+                Some(parts) => self.patches.0.push(Patch { image: image.id(), parts, bytes }),
                 None => {
                     if let Some(mut image) = self.images.get_mut(image) {
                         image.data = Some(bytes);
@@ -281,7 +254,6 @@ impl BlockAssets<'_, '_> {
                 }
             }
         }
-        true
     }
 }
 
@@ -295,17 +267,18 @@ fn show_light(
 ) {
     // A stroke or a slider that is held changes it again in the next frame.
     let more = transport.playing || buttons.get_pressed().next().is_some();
-    let begun = Instant::now();
-    let Blocks { present, starts, .. } = blocks.bypass_change_detection();
+    let Blocks { present, starts, lit, .. } = blocks.bypass_change_detection();
+    let before = *lit;
     let sessions = live.all().iter().zip(present).chain(live.all().iter().zip(starts));
-    let mut shone = 0;
     for (session, block) in sessions {
         let light = Light::of(&live.chosen().look, session.simulation.terrain.cell_size);
-        shone += u64::from(assets.shine(block, light, more));
+        if let Some(found) = block.lit.advance(light, more) {
+            assets.bring(block, found);
+            *lit += 1;
+        }
     }
-    if shone > 0 {
-        blocks.lit += shone;
-        assets.timing.shine_ms = smoothed(assets.timing.shine_ms, begun.elapsed().as_secs_f64() * 1e3);
+    if *lit != before {
+        blocks.set_changed();
     }
 }
 
@@ -322,7 +295,8 @@ pub(super) fn show_heights(
     let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
     let lakes = (0..live.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
     let seen = Some((*revision, kind, lakes));
-    if blocks.shown == seen || !live.can_be_shown() {
+    let at_work = blocks.present.iter().chain(&blocks.starts).any(|block| block.lit.is_at_work());
+    if blocks.shown == seen || at_work || !live.can_be_shown() {
         return;
     }
     let begun = Instant::now();
@@ -346,12 +320,11 @@ pub(super) fn show_heights(
     for (index, session) in live.all().iter().enumerate() {
         let simulation = &session.simulation;
         let level = blocks.levels[index];
-        let light = Light::of(&live.chosen().look, simulation.terrain.cell_size);
         let drawn = (simulation, channels.lakes(index));
-        let lowest = assets.show(&mut blocks.present, index, drawn, (kind == Before::Alone, light));
+        let lowest = assets.show(&mut blocks.present, index, drawn, kind == Before::Alone);
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
-            assets.show(&mut blocks.starts, index, (simulation, None), (true, light));
+            assets.show(&mut blocks.starts, index, (simulation, None), true);
         }
     }
     let timing = &mut assets.timing;

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use bevy::{
     asset::RenderAssetUsages,
     prelude::*,
-    render::render_resource::{Extent3d, TextureDimension, TextureFormat},
+    render::render_resource::{Extent3d, TextureDimension, TextureFormat, TextureUsages},
 };
 use rayon::prelude::*;
 
@@ -166,13 +166,15 @@ pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, Heights) {
 
 /// A texture of four numbers for every cell.
 pub(super) fn layer_image(size: (usize, usize), bytes: Vec<u8>) -> Image {
-    cell_image(size, bytes, TextureFormat::Rgba32Float)
+    Image { data: Some(bytes), ..cell_image(size, TextureFormat::Rgba32Float) }
 }
 
-/// A texture with a texel for every cell.
-pub(super) fn cell_image((width, height): (usize, usize), bytes: Vec<u8>, format: TextureFormat) -> Image {
+/// A texture with a texel for every cell, whose bytes are still to come.
+pub(super) fn cell_image((width, height): (usize, usize), format: TextureFormat) -> Image {
     let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };
-    Image::new(size, TextureDimension::D2, bytes, format, RenderAssetUsages::RENDER_WORLD)
+    let mut image = Image::new_uninit(size, TextureDimension::D2, format, RenderAssetUsages::RENDER_WORLD);
+    image.texture_descriptor.usage = TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST;
+    image
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod ground;
 mod hand;
 mod layers;
 mod levels;
+mod light;
 mod material;
 mod numbers;
 mod overlay;

@@ -27,7 +27,7 @@ use crate::{
         BrushCursor, Brushes, Channels, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown,
         Transport, ViewCommand,
     },
-    settings::AntiAliasing,
+    settings::{AntiAliasing, Quality},
 };
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
@@ -42,6 +42,9 @@ const STEPS: [(f32, bool); 6] = [(1.0, false), (1.0, true), (0.8, true), (0.64, 
 const COARSE: f32 = 3.0;
 /// What a frame takes more with the fine shape of the ground, at most.
 const FINE: f32 = 1.6;
+/// A picture that has this step or a coarser one for so many looks is too fine for the machine.
+const FAR: usize = 3;
+const TRIES: u32 = 6;
 /// A moving frame may take so long.
 const GOAL: Duration = Duration::from_millis(50);
 /// So many frames are looked at before the number of pixels changes.
@@ -95,6 +98,8 @@ struct Pace {
     content: u32,
     /// How often something coarser did not help.
     in_vain: u32,
+    /// For so many looks in a row it was far from the finest.
+    slow: u32,
 }
 
 impl Pace {
@@ -121,6 +126,12 @@ impl Pace {
         } else if self.step > 0 && median * self.more() < 0.8 * goal {
             self.step -= 1;
         }
+        self.slow = if self.step >= FAR { self.slow + 1 } else { 0 };
+    }
+
+    /// Whether the machine draws too slowly for the quality that it has.
+    fn gives_up(&self) -> bool {
+        self.slow >= TRIES
     }
 
     /// How many times as long a frame takes one step finer, if all of it goes into the picture.
@@ -136,7 +147,7 @@ struct Seen<'w, 's> {
     live: Res<'w, Live>,
     shown: Res<'w, Shown>,
     view: ResMut<'w, FreeView>,
-    preferences: Res<'w, Preferences>,
+    preferences: ResMut<'w, Preferences>,
     overlay: Res<'w, Overlay>,
     channels: Res<'w, Channels>,
     cursor: Res<'w, BrushCursor>,
@@ -206,6 +217,11 @@ fn draw_when_changed(
         if last.changed.is_some_and(|changed| changed >= begun) {
             let took = last.took;
             last.pace.see(took);
+            // The quality was chosen by the adapter's kind. A card that is as slow as a processor is treated as one.
+            if last.pace.gives_up() && !seen.preferences.software && settings.quality == Quality::Automatic {
+                seen.preferences.software = true;
+                last.pace = Pace::default();
+            }
         }
     }
     if motion.read().count() + keys.read().count() > 0 {
@@ -302,6 +318,22 @@ mod tests {
         assert!(steps(5.0, 20.0).into_iter().all(|step| step == 0));
         let finest = steps(180.0, 6.0).into_iter().filter(|&step| step == 0).count();
         assert!(finest >= 280, "{finest} of 300");
+    }
+
+    #[test]
+    fn only_a_machine_that_stays_far_from_the_finest_picture_gives_up() {
+        let gives_up = |fixed: f32, finest: f32| {
+            let mut pace = Pace::default();
+            (0..300).any(|_| {
+                let (share, coarse) = STEPS[pace.step];
+                let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
+                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0));
+                pace.gives_up()
+            })
+        };
+        assert!(gives_up(10.0, 300.0));
+        // A little too slow, fast, or slow elsewhere.
+        assert!(!gives_up(10.0, 50.0) && !gives_up(5.0, 20.0) && !gives_up(180.0, 6.0));
     }
 
     #[test]

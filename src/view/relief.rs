@@ -14,10 +14,6 @@ use crate::{
     sim::tiles::{self, Tiling},
 };
 
-/// Bytes of a cell in the texture of slope, sun and sand.
-pub(super) const RELIEF_BYTES: usize = 8;
-/// Bytes of a cell in the texture of sky and wetness.
-pub(super) const COVER_BYTES: usize = 2;
 /// Numbers of a cell in the texture of layers: ground, sand, depth of the water, and sediment or, less than nothing, wetness.
 pub(super) type Layers = [f32; 4];
 
@@ -125,6 +121,11 @@ impl Relief {
             rims: Rims::default(),
             changed: vec![true; Tiling::new(width, height).count()],
         }
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
     }
 
     /// Takes over layers of some parts: part after part, row after row, each row `stride` bytes after the last. What depends on the

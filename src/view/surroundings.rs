@@ -91,7 +91,7 @@ fn build(
     let scene = SceneNumbers::default();
     let sky = skies.add(SkyMaterial { scene });
     let size = (RIM_CELLS, RIMS);
-    let rims = images.add(cell_image(size, vec![0; 2 * size.0 * size.1], TextureFormat::R16Float));
+    let rims = images.add(cell_image(size, TextureFormat::R16Float));
     let table = tables.add(TableMaterial { scene, blocks: [Vec4::ZERO; MOST_BLOCKS], rims: rims.clone() });
     let ball = Sphere::new(40.0 * SIDE).mesh().uv(64, 32);
     commands.spawn(Piece { mesh: meshes.add(ball), material: sky.clone(), land: None });

@@ -4,7 +4,8 @@ use std::{cell::RefCell, env, fs, process};
 
 use bevy::{
     ecs::system::SystemState,
-    prelude::{App, Resource, Vec2, World},
+    prelude::{App, AppExit, Resource, Vec2, World},
+    render::renderer::RenderDevice,
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
 use egui_kittest::{
@@ -12,17 +13,17 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use thalweg::{
-    app::{graphics, off_screen},
+    app::{graphics, loss, off_screen},
     io::{
-        JobProgress,
+        JobProgress, project,
         scene::{self, BUILT_IN},
     },
     model::{origin::Options, session::Session},
     params::{Value, walk},
     runtime::{
-        Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, Held, History, Jobs, Live, Notices,
-        Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand, ShowCommand, Shown, SourceMarks,
-        Timing, Touch, Transport, ViewCommand, Workspace,
+        Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, FreeView, Held, History, Jobs,
+        Live, Notices, Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand, ShowCommand, Shown,
+        SourceMarks, Timing, Touch, Transport, ViewCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{

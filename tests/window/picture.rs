@@ -110,8 +110,8 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
         frames(&mut app, 1);
     }
     let sent = app.world().resource::<Timing>().uploaded - uploaded;
-    // A cell has 16 bytes of layers, 8 of relief and 2 of cover.
-    assert!((1..10 * 26 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
+    // A cell has 16 bytes of layers, and 10 of relief and cover, which go again when its shadow is found.
+    assert!((1..10 * 36 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
     frames(&mut app, 2);
     let parts = picture(&mut app);
     assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
@@ -131,7 +131,7 @@ fn resident() -> Option<f64> {
 }
 
 /// Frames in which memory may grow by [`GROWTH`] megabytes at most.
-const FRAMES: usize = 240;
+const FRAMES: usize = 600;
 const GROWTH: f64 = 8.0;
 
 /// Megabytes by which resident memory grows while [`FRAMES`] are drawn.
@@ -146,6 +146,61 @@ fn growth(app: &mut App, mut before_frame: impl FnMut(&mut App)) -> f64 {
     // Shaders are compiled in the first, pools fill up.
     let before = draw(40);
     draw(FRAMES) - before
+}
+
+/// How often the window gets another size.
+const RESIZED: usize = 50;
+
+/// Megabytes that a window takes more after it was resized again and again, the camera turning, with every overlay in split view.
+fn resized(app: &mut App) -> f64 {
+    app.world_mut().write_message(Command::from(ShowCommand::Before(Before::Split(0.5))));
+    let overlays: Vec<Quantity> = Quantity::all().collect();
+    let mut round = || {
+        for turn in 0..RESIZED {
+            let size = (96 + 16 * (turn as u32 % 7), 64 + 8 * (turn as u32 % 5));
+            off_screen::resize(app, size);
+            let overlay = overlays[turn % overlays.len()];
+            app.world_mut().write_message(Command::from(ShowCommand::Overlay(Some(overlay))));
+            frames(app, FRAMES / RESIZED);
+            let seen = app.world().resource::<FreeView>().rect.size();
+            assert_eq!((seen.x, seen.y), size, "the view is as large as the window");
+        }
+        off_screen::resize(app, (96, 64));
+        frames(app, 10);
+        resident().expect("it was known before")
+    };
+    let first = round();
+    round() - first
+}
+
+/// A graphics card that is lost ends the run with the work kept where the next start finds it.
+#[test]
+fn a_lost_card_ends_the_run_with_the_work_kept() {
+    let Some(mut app) = running("round-hill", 48, (96, 64)) else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut document = Document::default();
+    document.keep_in(folder.path(), None, 0).unwrap_or_else(|error| panic!("{error}"));
+    let left = document.left.clone();
+    app.insert_resource(document);
+    loss::survive(&mut app);
+    app.world_mut().write_message(Command::from(RunCommand::Step(3)));
+    while app.world().resource::<Live>().ticks() < 3 {
+        app.update();
+    }
+    let ground = app.world().resource::<Live>().chosen().simulation.terrain.ground();
+    let device = app.world().resource::<RenderDevice>().wgpu_device().clone();
+    device.destroy();
+    // Only then is it said that the card is gone.
+    let _ = device.poll(wgpu::PollType::wait_indefinitely());
+    let exit = (0..20).find_map(|_| {
+        app.update();
+        app.should_exit()
+    });
+    assert!(exit.as_ref().is_some_and(AppExit::is_error), "{exit:?}");
+    frames(&mut app, 2);
+    let left = left.lock().ok().and_then(|mut left| left.take()).expect("the work is kept");
+    let kept = project::open_whole(&left).unwrap_or_else(|error| panic!("{error}"));
+    assert!(kept.sessions[0].simulation.terrain.ground() == ground);
 }
 
 /// Resident memory is a matter of the process, so the test runs again alone in one of its own.
@@ -184,6 +239,8 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     eprintln!(
         "{FRAMES} frames grew by {plain:.1} MB, {water:.1} with ring and water, {overlay:.1} with overlay and arrows"
     );
+    let resized = resized(&mut app);
+    eprintln!("{FRAMES} frames with {RESIZED} other sizes grew by {resized:.1} MB");
     let mut open = |(name, _): &(&'static str, &str)| {
         let options = Options { size: Some((96, 96)), ..Options::default() };
         app.world_mut().write_message(Command::from(FileCommand::Open((*name).to_owned(), options)));
@@ -195,7 +252,7 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
     };
     let sizes: Vec<f64> = BUILT_IN.iter().take(11).map(&mut open).collect();
     eprintln!("after each scene: {sizes:.0?} MB");
-    let grown = [plain, water, overlay];
+    let grown = [plain, water, overlay, resized];
     assert!(grown.iter().all(|grown| *grown < GROWTH), "{grown:.1?} MB in {FRAMES} frames");
     assert!(sizes[10] - sizes[0] < 100.0, "ten scenes took {:.0} MB", sizes[10] - sizes[0]);
 }
