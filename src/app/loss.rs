@@ -2,9 +2,8 @@
 //! starts again with it.
 
 use std::{
-    path::PathBuf,
-    process::Command,
-    sync::{Arc, Mutex},
+    io,
+    process::{self, Command},
     time::{Duration, Instant},
 };
 
@@ -13,23 +12,39 @@ use bevy::{
     render::error_handler::{ErrorType, RenderError, RenderErrorHandler, RenderErrorPolicy},
 };
 
-use crate::runtime::{Level, Notices};
+use crate::runtime::{Document, KeepSystems, Level, Notices};
 
-/// How the window's loop ends if the card is lost.
-const LOST: u8 = 75;
 /// The variable that tells a program that it was started again.
 const AGAIN: &str = "THALWEG_STARTED_AGAIN";
 /// A card that is lost sooner would be lost for ever.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Has the loop end with the work kept, if the card is lost. Other faults of the driver are told, and the work goes on.
+/// When the program began, and whether the card is lost.
+#[derive(Resource)]
+struct Card {
+    begun: Instant,
+    lost: bool,
+}
+
+/// Has the program end with the work kept, if the card is lost. Other faults of the driver are told, and the work goes on.
 pub fn survive(app: &mut App) {
-    app.insert_resource(RenderErrorHandler(answer));
+    app.insert_resource(RenderErrorHandler(answer))
+        .insert_resource(Card { begun: Instant::now(), lost: false })
+        .add_systems(First, leave);
+}
+
+/// Has the program start again, if the card was lost, and says so then.
+pub(super) fn come_back(app: &mut App, notices: &mut Notices) {
+    survive(app);
+    app.add_systems(Last, start_again.after(KeepSystems));
+    if std::env::var_os(AGAIN).is_some() {
+        notices.tell(Level::Warning, "The graphics card was lost. Thalweg has started again with your work.");
+    }
 }
 
 fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPolicy {
     if matches!(error.ty, ErrorType::DeviceLost) {
-        main.write_message(AppExit::from_code(LOST));
+        main.resource_mut::<Card>().lost = true;
         return RenderErrorPolicy::StopRendering;
     }
     let text = format!("The graphics driver reports a fault ({:?}). Save your work and start Thalweg again.", error.ty);
@@ -40,34 +55,51 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
     RenderErrorPolicy::Ignore
 }
 
-/// Says that the program has started again, if it has.
-pub(super) fn greet(notices: &mut Notices) {
-    if std::env::var_os(AGAIN).is_some() {
-        notices.tell(Level::Warning, "The graphics card was lost. Thalweg has started again with your work.");
+/// A fault is told after the systems of its frame: what is to be kept is kept in the next one.
+fn leave(card: Res<Card>, mut exit: MessageWriter<AppExit>) {
+    if card.lost {
+        exit.write(AppExit::error());
     }
 }
 
-/// After the window's loop has ended: if the card was lost, starts the program again with what was `left`.
-///
-/// # Errors
-/// The card was lost again at once, or the program cannot be started.
-pub(super) fn start_again(exit: &AppExit, begun: Instant, left: &Arc<Mutex<Option<PathBuf>>>) -> Result<(), String> {
-    if *exit != AppExit::from_code(LOST) {
-        return Ok(());
+/// Once the work is kept, another program takes the place of this one. What a lost card still holds is not given back piece by piece:
+/// that may fail as well.
+fn start_again(card: Res<Card>, document: Res<Document>) {
+    if !card.lost {
+        return;
     }
-    let left = left.lock().ok().and_then(|mut left| left.take());
+    let left = document.left.lock().ok().and_then(|left| left.clone());
     let kept = left.as_ref().map_or_else(String::new, |path| format!("; your work is kept in {}", path.display()));
-    if std::env::var_os(AGAIN).is_some() && begun.elapsed() < SOON {
-        return Err(format!("the graphics card was lost twice{kept}"));
-    }
-    let failed =
-        |error: std::io::Error| format!("the graphics card was lost, and Thalweg cannot start again ({error}){kept}");
-    let mut again = Command::new(std::env::current_exe().map_err(failed)?);
-    // With nothing left, it starts as this one did.
-    match &left {
-        Some(path) => again.arg(path),
-        None => again.args(std::env::args_os().skip(1)),
+    let said = if std::env::var_os(AGAIN).is_some() && card.begun.elapsed() < SOON {
+        "it was lost twice".to_owned()
+    } else {
+        let begun = std::env::current_exe().and_then(|program| {
+            let mut again = Command::new(program);
+            // With nothing left, it starts as this one did.
+            match &left {
+                Some(path) => again.arg(path),
+                None => again.args(std::env::args_os().skip(1)),
+            };
+            replace_by(again.env(AGAIN, "1"))
+        });
+        match begun {
+            Ok(()) => process::exit(0),
+            Err(error) => format!("Thalweg cannot start again ({error})"),
+        }
     };
-    again.env(AGAIN, "1").spawn().map_err(failed)?;
-    Ok(())
+    eprintln!("thalweg: the graphics card was lost, and {said}{kept}");
+    process::exit(1);
+}
+
+/// Starts a program that takes the place of this one.
+#[cfg(unix)]
+fn replace_by(command: &mut Command) -> io::Result<()> {
+    // It returns only where that fails.
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+/// Starts a program beside this one, which ends.
+#[cfg(not(unix))]
+fn replace_by(command: &mut Command) -> io::Result<()> {
+    command.spawn().map(drop)
 }

@@ -40,7 +40,7 @@ const FRAME: Duration = Duration::from_micros(16_667);
 pub(super) const SIZE: (u32, u32) = (1280, 800);
 
 /// Opens a window on runs, which may come from a project's file, and runs until it is closed. An error is one sentence: there is no
-/// display or no graphics driver, or the graphics card was lost and the program cannot start again.
+/// display or no graphics driver.
 pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     let Project { mut sessions, chosen, camera, timeline } = opened;
     find_display()?;
@@ -61,7 +61,6 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
     brushes.take_over(&preferences.remembered.brushes);
-    loss::greet(&mut notices);
     let document = keep(file.as_deref(), sessions[0].simulation.ticks(), &mut notices);
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
         notices.tell(Level::Warning, warning.clone());
@@ -87,17 +86,15 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     if let Some(camera) = camera {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }
-    let left = document.left.clone();
+    loss::come_back(&mut app, &mut notices);
     app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
     app.insert_resource(WinitSettings {
         focused_mode: UpdateMode::reactive(REST),
         unfocused_mode: UpdateMode::reactive_low_power(REST),
     });
     app.add_systems(Last, (keep_going, wait_for_the_screen).chain());
-    loss::survive(&mut app);
-    let begun = Instant::now();
-    let exit = app.run();
-    loss::start_again(&exit, begun, &left)
+    app.run();
+    Ok(())
 }
 
 /// While something runs or is held down, frames follow each other without a pause.

@@ -305,6 +305,10 @@ pub struct SourceMarks(pub Vec<Option<Vec2>>);
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shown(pub Before);
 
+/// At the end of a frame: the work and the settings are kept, also where the program is about to end.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeepSystems;
+
 /// The order of a frame.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SimSystems {
@@ -400,7 +404,12 @@ pub fn plugin(app: &mut App) {
             ),
         )
         .add_systems(First, preferences::say_budget.run_if(resource_changed::<Preferences>))
-        .add_systems(Last, (document::offer, jobs::wait_before_exit, document::keep, preferences::remember).chain());
+        .add_systems(
+            Last,
+            (document::offer, jobs::wait_before_exit, document::keep, preferences::remember)
+                .chain()
+                .in_set(KeepSystems),
+        );
 }
 
 /// Whether the work stands in its place: it is put away while something is made of it.
