@@ -19,9 +19,9 @@ struct Pixel {
 
 @vertex
 fn vertex(@location(0) place: vec3<f32>) -> Pixel {
-    // A little below the foot.
-    let lowered = vec3(place.x, scene.extent.w - 0.001 * scene.air.w, place.z);
-    return Pixel(view.clip_from_world * vec4(lowered, 1.0), lowered);
+    // At the foot of the blocks, which have no base: nothing shows between them and the table.
+    let lying = vec3(place.x, scene.extent.w, place.z);
+    return Pixel(view.clip_from_world * vec4(lying, 1.0), lying);
 }
 
 // Share of the sun's light that a block lets through to a place on the table. Towards the sun, the line from there meets a side of
