@@ -14,10 +14,12 @@ use bevy::{
 
 use crate::runtime::{Document, KeepSystems, Level, Notices};
 
-/// The variable that tells a program that it was started again.
+/// The variable that tells a program how often it was started again.
 const AGAIN: &str = "THALWEG_STARTED_AGAIN";
-/// A card that is lost sooner would be lost for ever.
-const SOON: Duration = Duration::from_secs(10);
+/// A card that is lost so often in a row would be lost for ever, as when the land is too large for it.
+const OFTEN: u32 = 3;
+/// After so long, that is forgotten.
+const CALM: Duration = Duration::from_secs(600);
 
 /// When the program began, and whether the card is lost.
 #[derive(Resource)]
@@ -33,12 +35,18 @@ pub fn survive(app: &mut App) {
         .add_systems(First, leave);
 }
 
-/// Has the program start again, if the card was lost, and says so then.
-pub(super) fn come_back(app: &mut App, notices: &mut Notices) {
+/// How often in a row the program was started again.
+fn times() -> u32 {
+    std::env::var(AGAIN).ok().and_then(|times| times.parse().ok()).unwrap_or(0)
+}
+
+/// Has the program start again, if the card was lost, and says so then: with the work, if that was kept.
+pub(super) fn come_back(app: &mut App, kept: bool, notices: &mut Notices) {
     survive(app);
     app.add_systems(Last, start_again.after(KeepSystems));
-    if std::env::var_os(AGAIN).is_some() {
-        notices.tell(Level::Warning, "The graphics card was lost. Thalweg has started again with your work.");
+    if times() > 0 {
+        let work = if kept { " with your work" } else { "" };
+        notices.tell(Level::Warning, format!("The graphics card was lost. Thalweg has started again{work}."));
     }
 }
 
@@ -56,8 +64,9 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
 }
 
 /// A fault is told after the systems of its frame: what is to be kept is kept in the next one.
-fn leave(card: Res<Card>, mut exit: MessageWriter<AppExit>) {
+fn leave(card: Res<Card>, mut document: ResMut<Document>, mut exit: MessageWriter<AppExit>) {
     if card.lost {
+        document.handed_over = true;
         exit.write(AppExit::error());
     }
 }
@@ -70,8 +79,9 @@ fn start_again(card: Res<Card>, document: Res<Document>) {
     }
     let left = document.left.lock().ok().and_then(|left| left.clone());
     let kept = left.as_ref().map_or_else(String::new, |path| format!("; your work is kept in {}", path.display()));
-    let said = if std::env::var_os(AGAIN).is_some() && card.begun.elapsed() < SOON {
-        "it was lost twice".to_owned()
+    let times = 1 + if card.begun.elapsed() > CALM { 0 } else { times() };
+    let said = if times >= OFTEN {
+        format!("so it was {times} times in a row")
     } else {
         let begun = std::env::current_exe().and_then(|program| {
             let mut again = Command::new(program);
@@ -80,7 +90,7 @@ fn start_again(card: Res<Card>, document: Res<Document>) {
                 Some(path) => again.arg(path),
                 None => again.args(std::env::args_os().skip(1)),
             };
-            replace_by(again.env(AGAIN, "1"))
+            replace_by(again.env(AGAIN, times.to_string()))
         });
         match begun {
             Ok(()) => process::exit(0),

@@ -86,7 +86,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     if let Some(camera) = camera {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }
-    loss::come_back(&mut app, &mut notices);
+    loss::come_back(&mut app, document.is_recovered(), &mut notices);
     app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
     app.insert_resource(WinitSettings {
         focused_mode: UpdateMode::reactive(REST),

@@ -47,7 +47,9 @@ pub struct Document {
     left_behind: Vec<PathBuf>,
     /// The program ends when it is saved.
     leaves: bool,
-    /// Where the work lies, if the program did not end as planned.
+    /// Whether another program is about to go on with the work as it is, saved or not.
+    pub handed_over: bool,
+    /// Where it was kept for that program.
     pub left: Arc<Mutex<Option<PathBuf>>>,
 }
 
@@ -62,6 +64,7 @@ impl Default for Document {
             keepers: Vec::new(),
             left_behind: Vec::new(),
             leaves: false,
+            handed_over: false,
             left: Arc::default(),
         }
     }
@@ -199,14 +202,16 @@ pub(super) fn keep(
         } else if let Some(keeper) = keepers.last() {
             // It did not end as planned: what lies there is offered at the next start.
             let held = jobs.held.take();
-            if fresh {
+            if fresh || document.handed_over {
                 let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
-                if let Err(error) = save(&mut project, keeper.path(), &JobProgress::default()) {
-                    error!("{error}");
+                match save(&mut project, keeper.path(), &JobProgress::default()) {
+                    Err(error) => error!("{error}"),
+                    Ok(_) => {
+                        if let Ok(mut left) = document.left.lock() {
+                            *left = Some(keeper.path().to_owned());
+                        }
+                    }
                 }
-            }
-            if let (true, Ok(mut left)) = (keeper.path().exists(), document.left.lock()) {
-                *left = Some(keeper.path().to_owned());
             }
         }
         return;

@@ -1,6 +1,6 @@
 //! The ground: one block per session, whose height texture follows the simulation.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bevy::{
     ecs::system::SystemParam,
@@ -71,6 +71,9 @@ impl Surface for GroundMaterial {
     const HIDES: bool = true;
     const LAND: bool = true;
 }
+
+/// While more changes are to come, a frame waits so long for light that is being found.
+const WAIT: Duration = Duration::from_millis(5);
 
 /// One state of one session on screen.
 struct Block {
@@ -144,6 +147,15 @@ impl Blocks {
         [&self.present, &self.starts].map(|blocks| blocks.iter().map(|block| &block.lit.rims))
     }
 
+    /// Whether light is being found on this land as it was before. Other land does not wait for it.
+    fn at_work_on(&self, live: &Live, revision: Revision) -> bool {
+        let sizes = live.all().iter().map(|session| &session.simulation.terrain);
+        let sizes = sizes.map(|terrain| (terrain.width(), terrain.height()));
+        let same = self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
+            && sizes.eq(self.present.iter().map(|block| block.size));
+        same && self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
+    }
+
     /// How often the light of a block was found.
     pub(super) fn times_lit(&self) -> u64 {
         self.lit
@@ -154,7 +166,7 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(SurfacePlugin::<GroundMaterial>::default())
         .init_resource::<Blocks>()
         .add_systems(Startup, make_square)
-        .add_systems(Update, (show_heights, show_light, show_numbers).chain().in_set(ViewSystems::Show));
+        .add_systems(Update, (fetch_light, show_heights, show_light, show_numbers).chain().in_set(ViewSystems::Show));
 }
 
 fn make_square(mut blocks: ResMut<Blocks>, mut meshes: ResMut<Assets<Mesh>>) {
@@ -185,13 +197,16 @@ impl BlockAssets<'_, '_> {
         let drawn = Drawn::of(simulation, lakes);
         let cells = (terrain.width(), terrain.height());
         let holds = (!start).then(|| drawn.editions());
+        if let Some(block) = list.get_mut(index).filter(|block| block.size == cells && block.lit.is_at_work()) {
+            // What is being found belongs to other land.
+            (block.holds, block.lit) = (None, Lit::new(cells));
+        }
         let block = list.get_mut(index).filter(|block| block.size == cells);
         let held = block.and_then(|block| std::mem::replace(&mut block.holds, holds));
         if let (Some(held), false, Some(block)) = (held, start, list.get_mut(index))
             && let Some(parts) = drawn.changed_parts(held)
         {
             let (bytes, Heights { lowest, highest }) = drawn.part_bytes(&parts);
-            self.timing.uploaded += bytes.len() as u64;
             block.highest = block.highest.max(highest);
             block.lit.take(Taken { parts: Some(parts), bytes });
             return lowest;
@@ -236,10 +251,23 @@ impl BlockAssets<'_, '_> {
         lowest
     }
 
+    /// Brings to the screen what is found until a moment. Without one, all that is being found.
+    fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
+        let Blocks { present, starts, lit, .. } = blocks;
+        for block in present.iter_mut().chain(starts) {
+            if let Some(found) = block.lit.fetch(until) {
+                self.bring(block, found);
+                *lit += 1;
+            }
+        }
+    }
+
     /// Brings what was found of a block to the screen.
     fn bring(&mut self, block: &Block, found: Found) {
-        let Found { taken, parts, bytes: [relief, cover], took, .. } = found;
-        self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
+        let Found { taken, parts, bytes: [relief, cover], took, shone } = found;
+        if shone {
+            self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
+        }
         let Textures { layers, relief: slopes, cover: covers } = &block.textures;
         let layers = taken.map(|Taken { parts, bytes }| (layers, parts, bytes));
         let others = [(slopes, parts.clone(), relief), (covers, parts, cover)];
@@ -257,7 +285,12 @@ impl BlockAssets<'_, '_> {
     }
 }
 
-/// Brings light and shadow of every block to the screen.
+/// Brings to the screen what was found since the last frame.
+fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
+    assets.fetch(blocks.bypass_change_detection(), Some(Instant::now()));
+}
+
+/// Has light and shadow of every block found, and brings them to the screen.
 fn show_light(
     live: Res<Live>,
     transport: Res<Transport>,
@@ -267,19 +300,12 @@ fn show_light(
 ) {
     // A stroke or a slider that is held changes it again in the next frame.
     let more = transport.playing || buttons.get_pressed().next().is_some();
-    let Blocks { present, starts, lit, .. } = blocks.bypass_change_detection();
-    let before = *lit;
-    let sessions = live.all().iter().zip(present).chain(live.all().iter().zip(starts));
+    let blocks = blocks.bypass_change_detection();
+    let sessions = live.all().iter().zip(&mut blocks.present).chain(live.all().iter().zip(&mut blocks.starts));
     for (session, block) in sessions {
-        let light = Light::of(&live.chosen().look, session.simulation.terrain.cell_size);
-        if let Some(found) = block.lit.advance(light, more) {
-            assets.bring(block, found);
-            *lit += 1;
-        }
+        block.lit.begin(Light::of(&live.chosen().look, session.simulation.terrain.cell_size), more);
     }
-    if *lit != before {
-        blocks.set_changed();
-    }
+    assets.fetch(blocks, more.then(|| Instant::now() + WAIT));
 }
 
 /// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
@@ -295,8 +321,7 @@ pub(super) fn show_heights(
     let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
     let lakes = (0..live.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
     let seen = Some((*revision, kind, lakes));
-    let at_work = blocks.present.iter().chain(&blocks.starts).any(|block| block.lit.is_at_work());
-    if blocks.shown == seen || at_work || !live.can_be_shown() {
+    if blocks.shown == seen || !live.can_be_shown() || blocks.at_work_on(&live, *revision) {
         return;
     }
     let begun = Instant::now();

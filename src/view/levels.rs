@@ -35,7 +35,7 @@ pub(super) struct Land {
 pub(super) struct Sight {
     pub eye: Vec3,
     pub clip_from_world: Mat4,
-    /// Side of a triangle as seen from as far away, at most.
+    /// Side of a triangle as seen from as far away; triangles are up to twice as large before they are divided.
     pub triangle: f32,
 }
 

@@ -18,8 +18,6 @@ use super::{
     upload,
 };
 
-/// While more changes are to come, a frame waits so long for what is being found.
-const WAIT: Duration = Duration::from_millis(5);
 /// Share of the time in which light and shadow are looked for, while more changes are to come.
 const SHARE: u32 = 10;
 
@@ -36,7 +34,8 @@ pub(super) struct Found {
     pub parts: Option<Vec<URect>>,
     pub bytes: [Vec<u8>; 2],
     pub took: Duration,
-    shone: bool,
+    /// Whether shadows were looked for.
+    pub shone: bool,
 }
 
 /// The relief of a block, and what is to become of it.
@@ -49,6 +48,8 @@ pub(super) struct Lit {
     stale: bool,
     took: Duration,
     when: Instant,
+    /// Whether nothing was found yet.
+    first: bool,
     pub rims: Rims,
 }
 
@@ -68,6 +69,7 @@ impl Lit {
             stale: true,
             took: Duration::ZERO,
             when: Instant::now(),
+            first: true,
             rims: Rims::default(),
         }
     }
@@ -83,17 +85,16 @@ impl Lit {
         self.waiting = Some(taken);
     }
 
-    /// Goes on until there is something found, or, while `more` changes are to come, for a moment.
-    pub(super) fn advance(&mut self, light: Light, more: bool) -> Option<Found> {
-        let first = self.light.is_none();
-        self.begin(light, more);
+    /// Waits until a moment for what is being found; without end, if nothing was ever found.
+    pub(super) fn fetch(&mut self, until: Option<Instant>) -> Option<Found> {
         let State::Away(found) = &mut self.state else { return None };
-        let wait = if more && !first { WAIT } else { Duration::MAX };
+        let wait = until.filter(|_| !self.first).map_or(Duration::MAX, |until| until - Instant::now());
         let found = found.get_mut().unwrap_or_else(PoisonError::into_inner);
         match found.recv_timeout(wait) {
             Ok((relief, found)) => {
                 self.rims.clone_from(&relief.rims);
                 self.state = State::Here(relief);
+                self.first = false;
                 if found.shone {
                     (self.took, self.when) = (found.took, Instant::now());
                 }
@@ -104,8 +105,8 @@ impl Lit {
         }
     }
 
-    /// Has a thread look for what is due.
-    fn begin(&mut self, light: Light, more: bool) {
+    /// Has a thread look for what is due. While `more` changes are to come, shadows take a share of the time.
+    pub(super) fn begin(&mut self, light: Light, more: bool) {
         let due = (self.stale || self.light != Some(light)) && !(more && self.when.elapsed() < (SHARE - 1) * self.took);
         if self.waiting.is_none() && !due || self.is_at_work() {
             return;

@@ -114,6 +114,11 @@ impl Pace {
         self.frames.clear();
         let goal = GOAL.as_secs_f32();
         self.content = self.content.saturating_sub(1);
+        if self.slow == TRIES {
+            // One step finer was tried, whatever the last frames let expect of it.
+            self.slow = if median > goal { TRIES + 1 } else { 0 };
+            return;
+        }
         let helped = self.finer.take().is_none_or(|finer| median <= HELPS * finer);
         if !helped {
             // The time goes elsewhere, not into the picture.
@@ -126,12 +131,16 @@ impl Pace {
         } else if self.step > 0 && median * self.more() < 0.8 * goal {
             self.step -= 1;
         }
-        self.slow = if self.step >= FAR { self.slow + 1 } else { 0 };
+        self.slow = if self.step >= FAR { self.slow.saturating_add(1) } else { 0 };
+        if self.slow == TRIES {
+            self.step -= 1;
+            self.finer = None;
+        }
     }
 
     /// Whether the machine draws too slowly for the quality that it has.
     fn gives_up(&self) -> bool {
-        self.slow >= TRIES
+        self.slow > TRIES
     }
 
     /// How many times as long a frame takes one step finer, if all of it goes into the picture.
@@ -218,7 +227,11 @@ fn draw_when_changed(
             let took = last.took;
             last.pace.see(took);
             // The quality was chosen by the adapter's kind. A card that is as slow as a processor is treated as one.
-            if last.pace.gives_up() && !seen.preferences.software && settings.quality == Quality::Automatic {
+            if settings.steady
+                && last.pace.gives_up()
+                && !seen.preferences.software
+                && settings.quality == Quality::Automatic
+            {
                 seen.preferences.software = true;
                 last.pace = Pace::default();
             }
@@ -334,6 +347,12 @@ mod tests {
         assert!(gives_up(10.0, 300.0));
         // A little too slow, fast, or slow elsewhere.
         assert!(!gives_up(10.0, 50.0) && !gives_up(5.0, 20.0) && !gives_up(180.0, 6.0));
+        // One that was slow at first, and would be taken for slow by what it takes now.
+        let mut pace = Pace::default();
+        for took in [300, 200, 120].into_iter().chain([45; 20]) {
+            (0..SEEN).for_each(|_| pace.see(Duration::from_millis(took)));
+        }
+        assert!(!pace.gives_up() && pace.step < FAR);
     }
 
     #[test]

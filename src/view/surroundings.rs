@@ -111,7 +111,8 @@ fn show(
     mut lit: Local<Option<(u64, Vec<SceneNumbers>)>>,
 ) {
     let Some(&scene) = blocks.numbers.first() else { return };
-    if !blocks.is_changed() {
+    let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.times_lit());
+    if !blocks.is_changed() && !later {
         return;
     }
     let seen = Some((blocks.times_lit(), blocks.numbers.clone()));
