@@ -9,7 +9,10 @@ use std::{
 
 use bevy::{
     prelude::*,
-    render::error_handler::{ErrorType, RenderError, RenderErrorHandler, RenderErrorPolicy},
+    render::{
+        error_handler::{ErrorType, RenderError, RenderErrorHandler, RenderErrorPolicy},
+        pipelined_rendering::RenderExtractApp,
+    },
 };
 
 use crate::runtime::{Document, KeepSystems, Level, Notices};
@@ -30,9 +33,24 @@ struct Card {
 
 /// Has the program end with the work kept, if the card is lost. Other faults of the driver are told, and the work goes on.
 pub fn survive(app: &mut App) {
-    app.insert_resource(RenderErrorHandler(answer))
-        .insert_resource(Card { begun: Instant::now(), lost: false })
-        .add_systems(First, leave);
+    app.insert_resource(RenderErrorHandler(answer)).insert_resource(Card { begun: Instant::now(), lost: false });
+    let exchange = app.get_sub_app_mut(RenderExtractApp);
+    let Some((exchange, mut exchanges)) = exchange.and_then(|app| app.take_extract().map(|extract| (app, extract)))
+    else {
+        return;
+    };
+    exchange.set_extract(move |main, render| {
+        let exits = |main: &World| main.resource::<Messages<AppExit>>().len();
+        let before = exits(main);
+        exchanges(main, render);
+        // The card is lost, or the thread that draws broke down over it in the middle of a frame. The loop ends now, and the systems that
+        // keep the work have already run.
+        if exits(main) > before {
+            main.resource_mut::<Card>().lost = true;
+            main.resource_mut::<Document>().handed_over = true;
+            main.run_schedule(Last);
+        }
+    });
 }
 
 /// How often in a row the program was started again.
@@ -52,7 +70,7 @@ pub(super) fn come_back(app: &mut App, kept: bool, notices: &mut Notices) {
 
 fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPolicy {
     if matches!(error.ty, ErrorType::DeviceLost) {
-        main.resource_mut::<Card>().lost = true;
+        main.write_message(AppExit::error());
         return RenderErrorPolicy::StopRendering;
     }
     let text = format!("The graphics driver reports a fault ({:?}). Save your work and start Thalweg again.", error.ty);
@@ -61,14 +79,6 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
         notices.tell(Level::Error, text);
     }
     RenderErrorPolicy::Ignore
-}
-
-/// A fault is told after the systems of its frame: what is to be kept is kept in the next one.
-fn leave(card: Res<Card>, mut document: ResMut<Document>, mut exit: MessageWriter<AppExit>) {
-    if card.lost {
-        document.handed_over = true;
-        exit.write(AppExit::error());
-    }
 }
 
 /// Once the work is kept, another program takes the place of this one. What a lost card still holds is not given back piece by piece:
