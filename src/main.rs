@@ -12,6 +12,6 @@ fn main() -> ExitCode {
         window: app::window::open,
         picture: app::off_screen::shot,
         frames: app::off_screen::play,
-        bench_frames: app::frames::bench,
+        bench_frames: |file, say| app::frames::bench(file, say),
     })
 }

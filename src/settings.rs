@@ -104,8 +104,8 @@ pub struct Settings {
     /// How much work goes into the picture. Higher gives smoother edges and finer crests, and is slower.
     #[reflect(@choice().source("ours").main())]
     pub quality: Quality,
-    /// How large a triangle of the ground is on the screen. Small ones show finer crests and draw more slowly; light and colour stay
-    /// as fine as the cells.
+    /// Side of a triangle of the ground on the screen, at least; some are twice as large. Small ones show finer crests and draw more
+    /// slowly; light and colour stay as fine as the cells.
     #[reflect(@knob(2.0..=32.0).unit("px").source("ours").log())]
     pub triangle: f32,
     /// How jagged edges are smoothed.

@@ -52,7 +52,7 @@ const CASES: [Case; 10] = [
 ];
 
 /// The figures of a case.
-pub struct Row {
+struct Row {
     what: &'static str,
     cells: usize,
     pixels: (u32, u32),
@@ -62,13 +62,13 @@ pub struct Row {
 
 impl Row {
     /// The names of the figures, in a line.
-    pub fn header(&self) -> String {
+    fn header(&self) -> String {
         let names = self.figures.map(|(name, _)| format!("{name:>9}"));
         format!("{:<36}{}", "milliseconds", names.concat())
     }
 
     /// The figures, in a line.
-    pub fn line(&self) -> String {
+    fn line(&self) -> String {
         let values = self.figures.map(|(_, value)| format!("{value:>9.2}"));
         format!("{:<36}{}", self.what, values.concat())
     }
@@ -80,11 +80,12 @@ impl Row {
     }
 }
 
-/// Measures frames on this machine, prints the figures and writes them to a file.
+/// Measures frames on this machine, says the figures line by line and writes them to a file. Land that needs more memory than may be
+/// used is left out, with the reason.
 ///
 /// # Errors
 /// There is no graphics driver, or the file cannot be written.
-pub fn bench(file: &Path) -> Result<(), Error> {
+pub fn bench(file: &Path, say: &mut dyn FnMut(&str)) -> Result<(), Error> {
     let failed = |wrong: String| Error::output(file, wrong, "another graphics driver may draw it");
     let software = find_adapter().map_err(failed)?;
     let mut adapter = Value::Null;
@@ -98,28 +99,30 @@ pub fn bench(file: &Path) -> Result<(), Error> {
     // A file that can't be written is told of before the minutes that this takes; and if it is stopped, what there is stays.
     write(&rows, &adapter)?;
     for case in CASES {
-        let row;
-        (row, adapter) = measure(case);
-        if rows.is_empty() {
-            println!("{}", row.header());
+        match measure(case) {
+            Ok((row, drawn_by)) => {
+                if adapter.is_null() {
+                    say(&row.header());
+                }
+                say(&row.line());
+                adapter = drawn_by;
+                rows.push(row.json());
+            }
+            Err(error) => {
+                say(&error.to_string());
+                rows.push(json!({ "what": case.0, "cells": case.1, "pixels": case.2, "left_out": error.to_string() }));
+            }
         }
-        println!("{}", row.line());
-        rows.push(row.json());
         write(&rows, &adapter)?;
     }
     Ok(())
 }
 
-/// Measures all cases, and hands over each as soon as it is there.
-pub fn rows() -> impl Iterator<Item = Row> {
-    CASES.into_iter().map(|case| measure(case).0)
-}
-
 /// The default scene with so many cells along a side, drawn off-screen as in a window, and the moment at which its land was there: to grow
 /// it takes seconds.
-fn scene_of((_, side, pixels, set): Case) -> (App, Instant) {
+fn scene_of((_, side, pixels, set): Case) -> Result<(App, Instant), Error> {
     let options = Options { size: Some((side, side)), ..Options::default() };
-    let mut sessions = scene::open(scene::DEFAULT, &options).expect("it is built in");
+    let mut sessions = scene::open(scene::DEFAULT, &options)?;
     if let Some([path, value]) = set {
         sessions[0].set(path, value).expect("it is a parameter");
     }
@@ -127,7 +130,7 @@ fn scene_of((_, side, pixels, set): Case) -> (App, Instant) {
     let mut app = off_screen::app(sessions, pixels, Viewpoint::default());
     let settings = Settings { quality: Quality::Automatic, ..Settings::default() };
     app.insert_resource(Preferences { settings, ..Preferences::default() });
-    (app, opens)
+    Ok((app, opens))
 }
 
 /// The times of so many frames in milliseconds, in order.
@@ -147,8 +150,8 @@ fn median(times: &[f64]) -> f64 {
 }
 
 /// The figures of a case, and who drew it.
-fn measure(case: Case) -> (Row, Value) {
-    let (mut app, opens) = scene_of(case);
+fn measure(case: Case) -> Result<(Row, Value), Error> {
+    let (mut app, opens) = scene_of(case)?;
     frames(&mut app, FIRST);
     let opening = opens.elapsed().as_secs_f64() * 1e3;
     frames(&mut app, SETTLED);
@@ -163,8 +166,8 @@ fn measure(case: Case) -> (Row, Value) {
     let turning = median(&frames(&mut app, MEASURED));
     let share = f64::from(app.world().resource::<FreeView>().share.x);
     // From here on the picture is drawn in full while it turns.
-    let whole = settled(&mut app, 1.0);
-    let vertices = settled(&mut app, TINY);
+    let whole = turning_at(&mut app, 1.0);
+    let vertices = turning_at(&mut app, TINY);
     app.insert_resource(Viewpoint::named("default").expect("it is a camera"));
     let still = still(&mut app);
     app.insert_resource(UiVisible(false));
@@ -193,12 +196,12 @@ fn measure(case: Case) -> (Row, Value) {
         })
     });
     let (what, cells, pixels, _) = case;
-    (Row { what, cells, pixels, figures }, adapter.unwrap_or_default())
+    Ok((Row { what, cells, pixels, figures }, adapter.unwrap_or_default()))
 }
 
 /// How long a frame takes in which the camera turns and a picture with this share of the pixels along a side is drawn, with the same
 /// triangles whatever the share.
-fn settled(app: &mut App, share: f32) -> f64 {
+fn turning_at(app: &mut App, share: f32) -> f64 {
     let mut preferences = app.world_mut().resource_mut::<Preferences>();
     let resolved = Settings { quality: Quality::Automatic, ..Settings::default() }.resolved(preferences.software);
     preferences.settings = Settings {

@@ -24,16 +24,9 @@ const OFTEN: u32 = 3;
 /// After so long, that is forgotten.
 const CALM: Duration = Duration::from_secs(600);
 
-/// When the program began, and whether the card is lost.
-#[derive(Resource)]
-struct Card {
-    begun: Instant,
-    lost: bool,
-}
-
-/// Has the program end with the work kept, if the card is lost. Other faults of the driver are told, and the work goes on.
+/// Has an app end with the work kept, if the card is lost. Other faults of the driver are told, and the work goes on.
 pub fn survive(app: &mut App) {
-    app.insert_resource(RenderErrorHandler(answer)).insert_resource(Card { begun: Instant::now(), lost: false });
+    app.insert_resource(RenderErrorHandler(answer));
     let exchange = app.get_sub_app_mut(RenderExtractApp);
     let Some((exchange, mut exchanges)) = exchange.and_then(|app| app.take_extract().map(|extract| (app, extract)))
     else {
@@ -46,7 +39,6 @@ pub fn survive(app: &mut App) {
         // The card is lost, or the thread that draws broke down over it in the middle of a frame. The loop ends now, and the systems that
         // keep the work have already run.
         if exits(main) > before {
-            main.resource_mut::<Card>().lost = true;
             main.resource_mut::<Document>().handed_over = true;
             main.run_schedule(Last);
         }
@@ -61,7 +53,8 @@ fn times() -> u32 {
 /// Has the program start again, if the card was lost, and says so then: with the work, if that was kept.
 pub(super) fn come_back(app: &mut App, kept: bool, notices: &mut Notices) {
     survive(app);
-    app.add_systems(Last, start_again.after(KeepSystems));
+    let begun = Instant::now();
+    app.add_systems(Last, (move |document: Res<Document>| start_again(&document, begun)).after(KeepSystems));
     if times() > 0 {
         let work = if kept { " with your work" } else { "" };
         notices.tell(Level::Warning, format!("The graphics card was lost. Thalweg has started again{work}."));
@@ -83,26 +76,26 @@ fn answer(error: &RenderError, main: &mut World, _: &mut World) -> RenderErrorPo
 
 /// Once the work is kept, another program takes the place of this one. What a lost card still holds is not given back piece by piece:
 /// that may fail as well.
-fn start_again(card: Res<Card>, document: Res<Document>) {
-    if !card.lost {
+fn start_again(document: &Document, begun: Instant) {
+    if !document.handed_over {
         return;
     }
-    let left = document.left.lock().ok().and_then(|left| left.clone());
-    let kept = left.as_ref().map_or_else(String::new, |path| format!("; your work is kept in {}", path.display()));
-    let times = 1 + if card.begun.elapsed() > CALM { 0 } else { times() };
+    let kept =
+        document.left.as_ref().map_or_else(String::new, |path| format!("; your work is kept in {}", path.display()));
+    let times = 1 + if begun.elapsed() > CALM { 0 } else { times() };
     let said = if times >= OFTEN {
         format!("so it was {times} times in a row")
     } else {
-        let begun = std::env::current_exe().and_then(|program| {
+        let started = std::env::current_exe().and_then(|program| {
             let mut again = Command::new(program);
             // With nothing left, it starts as this one did.
-            match &left {
+            match &document.left {
                 Some(path) => again.arg(path),
                 None => again.args(std::env::args_os().skip(1)),
             };
             replace_by(again.env(AGAIN, times.to_string()))
         });
-        match begun {
+        match started {
             Ok(()) => process::exit(0),
             Err(error) => format!("Thalweg cannot start again ({error})"),
         }

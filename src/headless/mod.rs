@@ -109,6 +109,9 @@ impl From<ParamError> for Failure {
     }
 }
 
+/// Takes each line of what is printed.
+pub type Say<'a> = dyn FnMut(&str) + 'a;
+
 /// What needs a graphics driver. Errors are one sentence.
 pub struct Graphics {
     /// Opens a project in a window, with its file if it has one, and returns when the window is closed.
@@ -117,8 +120,8 @@ pub struct Graphics {
     pub picture: fn(Vec<Session>, &Picture) -> Result<(), Error>,
     /// Plays sessions off-screen, frame by frame.
     pub frames: fn(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
-    /// Measures frames and writes the figures to a file.
-    pub bench_frames: fn(&Path) -> Result<(), Error>,
+    /// Measures frames, says the figures line by line and writes them to a file.
+    pub bench_frames: fn(&Path, &mut Say<'_>) -> Result<(), Error>,
 }
 
 /// Parses the command line and does what it says.
@@ -130,7 +133,10 @@ pub fn run(graphics: Graphics) -> ExitCode {
                 Budget::say(SaidBy::CommandLine, memory);
                 match command {
                     None => match bench_frames {
-                        Some(file) => Ok((graphics.bench_frames)(&file)?),
+                        // Where nothing can be printed any more, the file is written all the same.
+                        Some(file) => {
+                            Ok((graphics.bench_frames)(&file, &mut |line| drop(print(&format!("{line}\n"))))?)
+                        }
                         None => open(input, graphics.window),
                     },
                     Some(Action::Build(build)) => build.run(),

@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -50,7 +49,7 @@ pub struct Document {
     /// Whether another program is about to go on with the work as it is, saved or not.
     pub handed_over: bool,
     /// Where it was kept for that program.
-    pub left: Arc<Mutex<Option<PathBuf>>>,
+    pub left: Option<PathBuf>,
 }
 
 impl Default for Document {
@@ -65,7 +64,7 @@ impl Default for Document {
             left_behind: Vec::new(),
             leaves: false,
             handed_over: false,
-            left: Arc::default(),
+            left: None,
         }
     }
 }
@@ -206,11 +205,7 @@ pub(super) fn keep(
                 let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
                 match save(&mut project, keeper.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
-                    Ok(_) => {
-                        if let Ok(mut left) = document.left.lock() {
-                            *left = Some(keeper.path().to_owned());
-                        }
-                    }
+                    Ok(_) => document.left = Some(keeper.path().to_owned()),
                 }
             }
         }

@@ -246,7 +246,7 @@ pub struct Timing {
     pub frame_ms: f64,
     /// Milliseconds in which heights are made ready for the graphics card, smoothed.
     pub remesh_ms: f64,
-    /// Milliseconds in which light and shadow are found, smoothed.
+    /// Milliseconds in which threads find light and shadow beside the frames, smoothed.
     pub shine_ms: f64,
     /// Bytes of heights and of light that went to the graphics card since the start.
     pub uploaded: u64,

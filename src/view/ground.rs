@@ -116,6 +116,8 @@ pub(super) struct Blocks {
     shown: Option<(Revision, Before, Vec<Option<Edition>>)>,
     /// How often the light of a block was found.
     lit: u64,
+    /// Ticks after which the land is shown, and after which that which is on its way.
+    ticks: [u64; 2],
 }
 
 impl Blocks {
@@ -154,6 +156,11 @@ impl Blocks {
         let same = self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
             && sizes.eq(self.present.iter().map(|block| block.size));
         same && self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
+    }
+
+    /// After so many ticks the land is shown.
+    pub(super) fn ticks(&self) -> u64 {
+        self.ticks[0]
     }
 
     /// How often the light of a block was found.
@@ -208,13 +215,14 @@ impl BlockAssets<'_, '_> {
         {
             let (bytes, Heights { lowest, highest }) = drawn.part_bytes(&parts);
             block.highest = block.highest.max(highest);
-            block.lit.take(Taken { parts: Some(parts), bytes });
+            block.lit.take(Taken { parts: Some(parts), bytes, highest });
             return lowest;
         }
         let (bytes, Heights { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
-        let taken = Taken { parts: None, bytes };
+        let taken = Taken { parts: None, bytes, highest };
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
-            block.highest = highest;
+            // Until it is seen, the old land may be higher.
+            block.highest = block.highest.max(highest);
             block.lit.take(taken);
             return lowest;
         }
@@ -253,23 +261,31 @@ impl BlockAssets<'_, '_> {
 
     /// Brings to the screen what is found until a moment. Without one, all that is being found.
     fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
-        let Blocks { present, starts, lit, .. } = blocks;
+        let Blocks { present, starts, lit, ticks: [shown, coming], .. } = blocks;
+        let mut at_work = false;
         for block in present.iter_mut().chain(starts) {
             if let Some(found) = block.lit.fetch(until) {
                 self.bring(block, found);
                 *lit += 1;
             }
+            at_work |= block.lit.is_at_work();
+        }
+        if !at_work {
+            *shown = *coming;
         }
     }
 
     /// Brings what was found of a block to the screen.
-    fn bring(&mut self, block: &Block, found: Found) {
+    fn bring(&mut self, block: &mut Block, found: Found) {
         let Found { taken, parts, bytes: [relief, cover], took, shone } = found;
         if shone {
             self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
         }
         let Textures { layers, relief: slopes, cover: covers } = &block.textures;
-        let layers = taken.map(|Taken { parts, bytes }| (layers, parts, bytes));
+        if let Some(Taken { parts: None, highest, .. }) = taken {
+            block.highest = highest;
+        }
+        let layers = taken.map(|Taken { parts, bytes, .. }| (layers, parts, bytes));
         let others = [(slopes, parts.clone(), relief), (covers, parts, cover)];
         for (image, parts, bytes) in layers.into_iter().chain(others) {
             self.timing.uploaded += bytes.len() as u64;
@@ -326,6 +342,7 @@ pub(super) fn show_heights(
     }
     let begun = Instant::now();
     let turned = blocks.shown.as_ref().is_none_or(|(_, before, ..)| *before != kind);
+    blocks.ticks[1] = live.ticks();
     let begins = blocks.shown.as_ref().is_none_or(|(seen, ..)| seen.start != revision.start);
     blocks.shown = seen;
     let blocks = &mut *blocks;

@@ -15,8 +15,7 @@ use bevy::{
 
 /// Quads along a side of a square.
 const QUADS: u32 = 16;
-/// How many of its sides a square must be away from the eye, at least, to be drawn whole: so the levels of neighbours differ by one
-/// at most.
+/// A square is drawn to a distance of so many of its sides, at least: so the levels of neighbours differ by one at most.
 const NEAREST: f32 = 3.0;
 
 /// Where a block is, and how fine it can be.
@@ -35,7 +34,7 @@ pub(super) struct Land {
 pub(super) struct Sight {
     pub eye: Vec3,
     pub clip_from_world: Mat4,
-    /// Side of a triangle as seen from as far away; triangles are up to twice as large before they are divided.
+    /// Side of a triangle as a share of its distance, at least; triangles are twice as large before they are divided.
     pub triangle: f32,
 }
 
@@ -80,7 +79,7 @@ impl Land {
 struct Choice<'a> {
     land: &'a Land,
     sight: &'a Sight,
-    /// How many of its sides a square is away from the eye if it is drawn whole.
+    /// A square is drawn to a distance of so many of its sides. Farther away, one of the next level takes its place.
     sides: f32,
 }
 
@@ -112,7 +111,7 @@ impl Choice<'_> {
         squares.push(Square {
             first: first.as_vec2().to_array(),
             step: step as f32,
-            level: self.sight.eye.y.clamp(low, high),
+            level: self.sight.eye.y.min(high).max(low),
             glide: [begin, 1.0 / way],
         });
     }

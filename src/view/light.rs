@@ -25,6 +25,8 @@ const SHARE: u32 = 10;
 pub(super) struct Taken {
     pub parts: Option<Vec<URect>>,
     pub bytes: Vec<u8>,
+    /// The highest place in them, in metres.
+    pub highest: f32,
 }
 
 /// What was found.
@@ -120,11 +122,13 @@ impl Lit {
         if due {
             (self.light, self.stale) = (Some(light), false);
         }
+        // Until all sees by another exaggeration, what is new sees by the old one.
+        let light = self.light.unwrap_or(light);
         let size = relief.size();
         // A pool would end the program if a thread of it broke down; so it ends as others do.
         let look = move || {
             let begun = Instant::now();
-            if let Some(Taken { parts, bytes }) = &taken {
+            if let Some(Taken { parts, bytes, .. }) = &taken {
                 let whole = [URect::new(0, 0, size.0 as u32, size.1 as u32)];
                 match parts {
                     Some(parts) => relief.take(parts, bytes, |part| upload::row_bytes(row(part)), light),

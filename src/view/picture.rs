@@ -8,10 +8,10 @@ use bevy::{
 use super::upload::row_bytes;
 use crate::runtime::{FreeView, Jobs, Live, Notices};
 
-/// Writes a picture of the view beside the frames.
-pub(super) fn take(live: &Live, view: &FreeView, images: &Assets<Image>, commands: &mut Commands) {
+/// Writes a picture of the view beside the frames, named by the tick that it shows.
+pub(super) fn take(live: &Live, ticks: u64, view: &FreeView, images: &Assets<Image>, commands: &mut Commands) {
     let session = live.chosen();
-    let stem = format!("{}-{}", session.name, live.ticks());
+    let stem = format!("{}-{ticks}", session.name);
     let Some(size) = images.get(&view.picture).map(Image::size) else { return };
     let (width, height) = (size.x as usize, size.y as usize);
     commands.spawn(Readback::texture(view.picture.clone())).observe(

@@ -82,7 +82,7 @@ pub(super) struct Drawing {
     pub size: UVec2,
     /// Samples for each pixel.
     pub samples: u32,
-    /// Side of the triangles of land as they are seen, at most, as a share of the picture's height.
+    /// Side of the triangles of land as they are seen, at least, as a share of the picture's height.
     pub triangle: f32,
     pub tone: ToneCurve,
 }
@@ -115,7 +115,7 @@ impl Pace {
         let goal = GOAL.as_secs_f32();
         self.content = self.content.saturating_sub(1);
         if self.slow == TRIES {
-            // One step finer was tried, whatever the last frames let expect of it.
+            // One step finer was tried, even if it was not expected to fit.
             self.slow = if median > goal { TRIES + 1 } else { 0 };
             return;
         }
@@ -293,7 +293,7 @@ fn draw_when_changed(
     }
     if drawn {
         last.wanted = false;
-        picture::take(&seen.live, &seen.view, &images, &mut commands);
+        picture::take(&seen.live, seen.blocks.ticks(), &seen.view, &images, &mut commands);
     }
     last.again = last.due > 0 || last.wanted || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL);
     if last.again {

@@ -180,7 +180,6 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut document = Document::default();
     document.keep_in(folder.path(), None, 0).unwrap_or_else(|error| panic!("{error}"));
-    let left = document.left.clone();
     app.insert_resource(document);
     loss::survive(&mut app);
     app.world_mut().write_message(Command::from(RunCommand::Step(3)));
@@ -198,7 +197,7 @@ fn a_lost_card_ends_the_run_with_the_work_kept() {
     });
     assert!(exit.as_ref().is_some_and(AppExit::is_error), "{exit:?}");
     // There is no other frame: the window's loop ends at once.
-    let left = left.lock().ok().and_then(|mut left| left.take()).expect("the work is kept");
+    let left = app.world().resource::<Document>().left.clone().expect("the work is kept");
     let kept = project::open_whole(&left).unwrap_or_else(|error| panic!("{error}"));
     assert!(kept.sessions[0].simulation.terrain.ground() == ground);
 }
