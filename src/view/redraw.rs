@@ -200,6 +200,8 @@ struct Last {
     place: Option<(Transform, f32, u64)>,
     /// Frames in a row in which nothing was waited for, since a change may have asked for another shader.
     calm: u32,
+    /// Width and height of the picture, in pixels.
+    whole: UVec2,
     /// Whether a picture is to be saved as soon as it is drawn in full.
     wanted: bool,
     pace: Pace,
@@ -259,9 +261,11 @@ fn draw_when_changed(
     let moves = last.changed.is_some_and(|changed| now - changed < STILL) && !last.wanted;
     let (share, coarse) = if settings.steady && moves { STEPS[last.pace.step] } else { (1.0, false) };
     let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
-    if last.calm < CALM && drawing.size.min_element() > 0 {
-        size = drawing.size.min(whole);
+    // Of another size of the window there is no picture yet.
+    if last.calm < CALM && last.whole == whole && drawing.size.min_element() > 0 {
+        size = drawing.size;
     }
+    last.whole = whole;
     let samples = match settings.anti_aliasing {
         // Where all stands still, there is time for smooth edges. First the picture is whole, then smooth: for that it may have to
         // wait for a shader.
