@@ -34,21 +34,28 @@ fn past_block(place: vec2<f32>, index: i32, start: bool) -> f32 {
     let first = (block.xy - block.zw * sign(step) - place) / step;
     let last = (block.xy + block.zw * sign(step) - place) / step;
     let enters = max(max(first.x, first.y), 0.0);
+    if enters >= min(last.x, last.y) { return 1.0; }
     let hit = place + step * enters;
     let along_z = first.x > first.y;
+    let half_side = select(block.z, block.w, along_z);
     let along = select((hit.x - block.x) / block.z, (hit.y - block.y) / block.w, along_z) * 0.5 + 0.5;
     let side = select(select(3.0, 2.0, step.y > 0.0), select(1.0, 0.0, step.x > 0.0), along_z);
     let rows = vec2<f32>(textureDimensions(rims));
     let row = (4.0 * f32(index) + side + 0.5) / rows.y + select(0.0, 0.5, start);
-    let share = (clamp(along, 0.0, 1.0) * (rows.x - 1.0) + 0.5) / rows.x;
-    let height = textureSampleLevel(rims, rims_sampler, vec2(share, row), 0.0).r;
     let slope = scene.sun.y / flat;
-    // The sun is a little wide: the edge is as soft as its height differs between both sides of the sun.
+    // The sun is a little wide: the edge is as soft as its height differs between both sides of the sun, and as its place along the
+    // side of the block does.
     let blur = enters * min(scene.table_color.a * (1.0 + slope * slope), slope);
     let width = max(0.0012 * scene.air.w * slope + blur, 1e-4);
-    let shaded = smoothstep(-width, width, height - enters * slope);
-    let meets = enters < min(last.x, last.y);
-    return 1.0 - select(0.0, shaded, meets);
+    let aside = (0.004 * scene.air.w + 1.6 * enters * scene.table_color.a) / (2.0 * half_side);
+    var shaded = 0.0;
+    for (var tap = -3; tap <= 3; tap++) {
+        let place = clamp(along + f32(tap) / 3.0 * aside, 0.0, 1.0);
+        let share = (place * (rows.x - 1.0) + 0.5) / rows.x;
+        let height = textureSampleLevel(rims, rims_sampler, vec2(share, row), 0.0).r;
+        shaded += smoothstep(-width, width, height - enters * slope) * (4.0 - abs(f32(tap))) / 16.0;
+    }
+    return 1.0 - shaded;
 }
 
 @fragment

@@ -1,6 +1,6 @@
 // The ground: squares displaced by the height texture, with the side walls of the block.
 #import thalweg::view::view
-#import thalweg::scene::{sun_color, ambient_light, sky_color, hash, noise}
+#import thalweg::scene::{sun_color, ambient_light, sky_color, hash, noise, noise_slope}
 #import thalweg::map::{scene, texel, moving, moving_between, cell_at, place_of, bilinear, world_height}
 #import thalweg::map::{Corner, corner_cell, is_low, outward}
 #import thalweg::map::{relief_at, relief_sampler, sun_share}
@@ -33,7 +33,8 @@ struct River {
 @group(1) @binding(4) var channels: texture_2d<f32>;
 @group(1) @binding(5) var<uniform> river: River;
 
-// Red: share of the sky that a cell sees, green: how wet it is.
+// Red: share of the sky that a cell sees, green: how wet it is, blue and alpha: how it is bent, seen broadly and closely: 0 is a crest,
+// 1 a gully.
 @group(1) @binding(8) var cover: texture_2d<f32>;
 
 struct Pixel {
@@ -54,13 +55,14 @@ fn vertex(corner: Corner) -> Pixel {
 }
 
 // What a pixel needs to know of the cells around it: the normal, smooth from cell to cell, the sand, how wet it is, how much of the
-// sky it sees, and its share of the sun's light.
+// sky it sees, its share of the sun's light, and how the ground is bent, broadly and closely: -1 is a crest, 1 a gully.
 struct Here {
     normal: vec3<f32>,
     sand: f32,
     wet: f32,
     open: f32,
     lit: f32,
+    bent: vec2<f32>,
 }
 
 // Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
@@ -89,63 +91,160 @@ fn look_around(cell: vec2<f32>) -> Here {
     let here = relief_at(cell);
     let covers = textureSampleLevel(cover, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0);
     let slope = here.xy * (scene.phong.w);
-    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), here.a, covers.g, covers.r, sun_share(here.b));
+    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), here.a, covers.g, covers.r, sun_share(here.b), 2.0 * covers.ba - 1.0);
 }
 
-// A cut through the ground: beds of rock of different thickness and tone, and the sand on it.
+// What a stone shows from near by: cracks along lines that cross at random places. `at` counts stones.
+fn joints(at: vec2<f32>, seed: f32) -> f32 {
+    let shift = hash(vec2(floor(at.y), seed));
+    let x = at.x * (0.5 + shift) + 7.0 * shift;
+    let wide = fwidth(at.x) * (0.5 + shift);
+    let from_crack = abs(fract(x + 0.16 * noise(vec2(x, at.y * 3.0))) - 0.5);
+    return (1.0 - smoothstep(0.03, 0.03 + max(wide, 0.05), from_crack)) * (1.0 - smoothstep(0.15, 0.5, wide));
+}
+
+// A cut through the ground: beds of rock of different thickness and tone, bent, shifted along faults and cracked, and the sand on
+// them.
 fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32> {
     let layer = bilinear(cell);
     let depth = (world_height(layer.r) - place.y) / max(scene.extent.z, 1e-6);
     let size = 256.0 / scene.air.w;
     let along = select(place.x, place.z, abs(outward.x) > 0.5) * size;
     let level = place.y * size;
-    // Beds dip and bend gently along the wall; their thickness varies.
-    let bent = level + 5.0 * (noise(vec2(along * 0.009, 7.0)) - 0.5) + 1.1 * (noise(vec2(along * 0.05, 3.0)) - 0.5);
-    let bed = bent * 0.21 + 2.4 * noise(vec2(bent * 0.08, 1.0));
+    // Faults lean; on their other side the same beds lie higher or lower.
+    let leaning = (along + 0.4 * level + 6.0 * noise(vec2(level * 0.05, 21.0))) / 58.0;
+    let piece = floor(leaning);
+    let shifted = level + 7.0 * (hash(vec2(piece, 4.0)) - 0.5);
+    let bent = shifted + 0.05 * along + 9.0 * (noise(vec2(along * 0.011, 7.0)) - 0.5) + 1.6 * (noise(vec2(along * 0.09, 3.0)) - 0.5);
+    let bed = bent * 0.19 + 2.4 * noise(vec2(bent * 0.08, 1.0));
     let index = floor(bed);
     let within = bed - index;
     let tone = hash(vec2(index * 1.37, 9.0));
     let next = hash(vec2((index + 1.0) * 1.37, 9.0));
     let edge = clamp(fwidth(bed) * 1.2, 0.02, 0.5);
     let mixed = mix(tone, next, smoothstep(1.0 - edge, 1.0, within));
-    let rough = noise(vec2(along * 0.55, level * 1.3)) + 0.6 * noise(vec2(along * 1.7, level * 2.9)) - 0.8;
-    let shade = 0.80 + 0.30 * mixed + 0.13 * rough;
-    let hue = mix(vec3(0.97, 0.99, 1.02), vec3(1.05, 1.0, 0.93), mixed);
-    let seam = 1.0 - 0.14 * smoothstep(2.5 * edge, 0.0, min(within, 1.0 - within));
-    let rock = scene.bedrock_color.rgb * shade * hue * seam;
+    // Within a bed lie thin layers, and hard beds are cracked across.
+    let thin = noise(vec2(bed * 7.0 + 40.0 * tone, along * 0.06)) - 0.5;
+    let rough = noise(vec2(along * 0.55, level * 0.9)) + 0.6 * noise(vec2(along * 1.9, level * 2.3)) - 0.8;
+    let hard = smoothstep(0.35, 0.6, mixed);
+    let cracks = joints(vec2(along * 0.13, bed), 5.0) * hard * smoothstep(0.35, 0.65, noise(vec2(along * 0.031, bed * 0.4 + 9.0)));
+    let fault = abs(fract(leaning) - 0.5) * 58.0;
+    let broken = 1.0 - smoothstep(0.25, 0.7, 29.0 - fault);
+    let shade = 0.66 + 0.46 * mixed + 0.16 * rough + 0.16 * thin * (1.4 - hard);
+    let hue = mix(vec3(0.93, 0.97, 1.04), vec3(1.06, 1.0, 0.91), fract(mixed * 3.7));
+    let seam = 1.0 - 0.30 * smoothstep(2.5 * edge, 0.0, min(within, 1.0 - within));
+    let rock = scene.bedrock_color.rgb * shade * hue * seam * (1.0 - 0.28 * cracks) * (1.0 - 0.3 * broken);
     let border = fwidth(depth) + 1e-4;
     let sand = smoothstep(-border, border, layer.g - depth) * smoothstep(0.02, 0.1, layer.g / scene.sand_color.a);
     return mix(rock, scene.sand_color.rgb * (0.95 + 0.05 * rough), sand);
 }
 
-// Ground: two colours by steepness, varied a little from place to place, and sand where it lies thick enough.
-fn ground_color(place: vec3<f32>, here: Here) -> vec3<f32> {
-    let normal = here.normal;
+// What is smaller than a cell: how the ground slopes there, and how light or dark it is.
+struct Small {
+    slope: vec2<f32>,
+    tone: f32,
+}
+
+// Knolls and hollows from two cells on to the smallest that a pixel shows. Each size is turned against the last: no grid is seen.
+fn small_shapes(cell: vec2<f32>, pixel: f32) -> Small {
+    var out: Small;
+    var at = cell * 0.5;
+    var width = pixel * 0.5;
+    for (var size = 0; size < 7; size++) {
+        let seen = 1.0 - smoothstep(0.16, 0.42, width);
+        if seen <= 0.0 { break; }
+        let shape = noise_slope(at);
+        // Turned back to the axes of the map, `size` times.
+        let turn = f32(size) * 0.6435;
+        let axes = vec2(cos(turn), sin(turn));
+        out.slope += seen * vec2(axes.x * shape.y + axes.y * shape.z, -axes.y * shape.y + axes.x * shape.z);
+        out.tone += seen * (shape.x - 0.5);
+        at = 2.0 * vec2(0.8 * at.x - 0.6 * at.y, 0.6 * at.x + 0.8 * at.y) + 17.3;
+        width *= 2.0;
+    }
+    return out;
+}
+
+// Rock comes in beds: benches and steps down the slope. How many times as steep as the mean the ground is here.
+fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f32 {
+    let level = place.y / scene.grid.z + 2.5 * noise(cell * 0.06);
+    let rise = length(normal.xz) / max(normal.y, 0.05);
+    var out = 0.0;
+    for (var size = 0; size < 2; size++) {
+        let often = array(0.55, 1.9)[size];
+        let seen = 1.0 - smoothstep(0.12, 0.4, pixel * rise * often);
+        out += seen * (noise(vec2(level * often, 5.0 + 0.12 * (cell.x + cell.y) * often)) - 0.5) * array(1.0, 0.8)[size];
+    }
+    return 1.0 + 1.5 * out;
+}
+
+// A place on the ground: its colour, and its normal with what is smaller than a cell.
+struct Ground {
+    color: vec3<f32>,
+    normal: vec3<f32>,
+}
+
+// Two colours by steepness, varied a little from place to place, sand where it lies thick enough, and snow above its line.
+fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Ground {
     let grain = scene.air.z;
     let at = (place.xz - scene.place.xy) * 256.0 / scene.air.w;
     let coarse = noise(at * 0.09) - 0.5;
     let middle = noise(at * 0.43) - 0.5;
-    let fine = noise(at * 1.9) - 0.5;
+    // What is smaller than a pixel would flicker.
+    let unit = pixel * scene.grid.z * 256.0 / scene.air.w;
+    let fine = (noise(at * 1.9) - 0.5) * (1.0 - smoothstep(0.2, 0.6, unit * 1.9));
+    var small: Small;
+    let strength = scene.surface.w * view.size.z;
+    if strength > 0.0 { small = small_shapes(cell, pixel); }
+    let tone = strength * small.tone;
     // The variation moves the border between the colours as well, but not a border that is meant to be sharp.
     let softness = scene.ground.y;
-    let upright = normal.y + grain * softness * (0.9 * middle + 0.6 * fine);
-    let width = max(softness, fwidth(normal.y) * 0.5 + 1e-4);
+    // Soil is blown and washed off crests, and stays in hollows. Even paint goes by steepness alone.
+    let soil = grain * select(0.6, 1.0, here.bent.x < 0.0) * here.bent.x;
+    let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
+    let width = max(softness, fwidth(here.normal.y) * 0.5 + 1e-4);
     let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, upright);
-    let grass = scene.flat_color.rgb * (1.0 + grain * (0.30 * coarse + 0.34 * middle + 0.30 * fine))
+    // Thin sand does not stay on steep rock. A slip face is steep and all sand.
+    let thick = here.sand / scene.sand_color.a;
+    let thin = 1.0 - smoothstep(2.0, 6.0, thick);
+    let sandy = smoothstep(0.25, 1.0, thick + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep * thin);
+    let grass = scene.flat_color.rgb * (1.0 + grain * (0.30 * coarse + 0.34 * middle + 0.30 * fine) + 0.55 * tone)
         * mix(vec3(1.0), vec3(1.35, 1.06, 0.72), grain * clamp(0.35 + 1.3 * coarse + 0.5 * middle, 0.0, 1.0));
     let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
-    let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine))
+    let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine) + 0.35 * tone)
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse));
-    // Thin sand does not stay on steep rock. A slip face is steep and all sand.
-    let cover = here.sand / scene.sand_color.a;
-    let thin = 1.0 - smoothstep(2.0, 6.0, cover);
-    let sandy = smoothstep(0.25, 1.0, cover + grain * 0.5 * (middle + 0.5 * fine)) * (1.0 - 0.75 * steep * thin);
     let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
-    let crest = mix(1.0, 0.84 + 0.20 * here.open, grain);
+    let crest = mix(1.0, (0.84 + 0.20 * here.open) * (1.0 - 0.45 * here.bent.y), grain);
     // Water between the grains lets less light out again: wet sand is darker and of a deeper colour. The first water darkens most.
     let damp = mix(vec3(1.0), vec3(0.60, 0.54, 0.47), smoothstep(0.0, 0.3, here.wet) * mix(0.5, 1.0, sandy));
-    return mix(mix(grass, rock, steep), sand, sandy) * crest * damp;
+    // Snow lies lower where the sun shines less, and slides off what is steep.
+    let sunny = dot(here.normal.xz, scene.sun.xz) / max(length(scene.sun.xz), 1e-4);
+    let above = (place.y - scene.surface.x) / scene.surface.y - 1.7 * sunny + 1.1 * coarse + 0.7 * middle + 0.3 * tone
+        + 1.5 * here.bent.x;
+    let stays = smoothstep(0.50, 0.74, here.normal.y + 0.10 * fine + 0.06 * tone);
+    let snow = smoothstep(-0.4, 0.4, above) * stays;
+    let color = mix(mix(mix(grass, rock, steep), sand, sandy) * crest * damp, vec3(0.90, 0.915, 0.94), snow);
+    // Rock is rougher than grass, and both are rougher than sand and snow.
+    let rough = strength * mix(0.13, 0.34, steep) * (1.0 - 0.9 * sandy) * (1.0 - 0.8 * snow);
+    var normal = here.normal;
+    if rough > 0.0 {
+        let steps = mix(1.0, ledges(place, cell, normal, pixel), min(1.0, 3.0 * rough) * steep);
+        normal = normalize(vec3(normal.x * steps, normal.y, normal.z * steps));
+        normal = normalize(normal - rough * vec3(small.slope.x, 0.0, small.slope.y));
+    }
+    return Ground(color, normal);
+}
+
+// How much of a pixel a contour covers: thin lines, and every fifth a broad one.
+fn contour(place: vec3<f32>) -> f32 {
+    let level = (place.y / scene.extent.z + scene.grid.w) / scene.surface.z;
+    let pixel = max(fwidth(level), 1e-6);
+    let nearest = round(level);
+    let broad = select(0.7, 1.3, abs(nearest - 5.0 * round(nearest / 5.0)) < 0.5);
+    let line = 1.0 - smoothstep(broad - 0.5, broad + 0.5, abs(level - nearest) / pixel);
+    // Where they lie too close, the broad ones stay.
+    return line * (1.0 - smoothstep(0.15, 0.35, pixel * select(1.0, 0.2, broad > 1.0)));
 }
 
 // The colour of a value of the quantity that is shown.
@@ -269,8 +368,9 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let here = look_around(cell);
         open = mix(1.0, here.open, scene.ground.z);
         lit = here.lit;
-        normal = here.normal;
-        color = ground_color(place, here);
+        let ground = ground_at(place, cell, here, pixel);
+        normal = ground.normal;
+        color = ground.color;
 #ifdef RIVERS
         channel = channel_at(cell, pixel);
         // Banks are damp, and fall to the water.
@@ -293,6 +393,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let seen = select(1.0, smoothstep(0.0, overlay.arrows.w, share), overlay.arrows.w > 0.0);
         color = mix(bare, overlay_color(value), seen);
 #endif
+        if scene.surface.z > 0.0 { color *= 1.0 - 0.55 * contour(place); }
 #ifdef ARROWS
         let covers = arrow(cell);
         color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);

@@ -86,7 +86,12 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let here = bilinear(cell);
     let wall = dot(in.normal.xz, in.normal.xz) > 0.25;
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
-    let wet = smoothstep(water.film.x, water.film.y, min(depth, here.b + water.film.x));
+    // Standing water ends in a sharp line, as wide as a pixel; a film that runs down a slope fades.
+    let thin = min(depth, here.b + water.film.x);
+    let edge = max(0.75 * fwidth(thin), 0.02 * water.film.y);
+    let half_way_in = 0.5 * (water.film.x + water.film.y);
+    let stands = smoothstep(half_way_in - edge, half_way_in + edge, thin);
+    let wet = min(stands, smoothstep(water.film.x, water.film.y, max(thin, 0.0)) + stands);
     if wet <= 0.0 { discard; }
     let eye = view.eye.xyz - place;
     // The far walls are not seen through the water: their mirror of the sky would look like a hole.

@@ -82,6 +82,16 @@ pub struct Look {
     /// How much the colours vary from place to place, as grass and rock do. 0 is even paint.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub grain: f32,
+    /// How strongly what is smaller than a cell shows: steps of rock, rubble, tufts of grass. 0 is smooth. Where the processor draws, it
+    /// shows while the picture stands still.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub detail: f32,
+    /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones.
+    #[reflect(@knob(0.0..=9000.0).unit("m").source("ours"))]
+    pub snow_line: f32,
+    /// Height from one contour line to the next; every fifth is broad. 0 draws none.
+    #[reflect(@knob(0.0..=500.0).unit("m").source("ours"))]
+    pub contours: f32,
     /// How strongly small ripples show on sand, across the wind, while one blows. 0 is smooth.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub ripples: f32,
@@ -148,9 +158,12 @@ impl Default for Look {
             steep_color: [0.7, 0.7, 0.7],
             sand_color: [0.80, 0.68, 0.46],
             bedrock_color: [0.50, 0.47, 0.44],
-            table_color: [0.70, 0.69, 0.67],
+            table_color: [0.44, 0.45, 0.47],
             sand_cover: 0.6,
             grain: 0.5,
+            detail: 0.6,
+            snow_line: 9000.0,
+            contours: 0.0,
             ripples: 0.5,
             steep_threshold: 0.8,
             threshold_softness: 0.06,

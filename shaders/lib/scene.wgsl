@@ -32,6 +32,9 @@ struct Scene {
     stroke: vec4<f32>,
     // Whether strokes are mirrored across the map, and down the map; column and row from where a clone copies, or beside the map.
     marks: vec4<f32>,
+    // Height of the snow line and how gradually snow begins, both in world units; metres of height from contour to contour (0
+    // without them); strength of what is smaller than a cell.
+    surface: vec4<f32>,
 }
 
 // Light of the sun: yellow when high, orange when low.
@@ -85,6 +88,21 @@ fn noise(place: vec2<f32>) -> f32 {
     let above = mix(hash(cell), hash(cell + vec2(1.0, 0.0)), s.x);
     let below = mix(hash(cell + vec2(0.0, 1.0)), hash(cell + vec2(1.0, 1.0)), s.x);
     return mix(above, below, s.y);
+}
+
+// The same noise, and how it rises along x and y.
+fn noise_slope(place: vec2<f32>) -> vec3<f32> {
+    let cell = floor(place);
+    let t = fract(place);
+    let s = t * t * (3.0 - 2.0 * t);
+    let rise = 6.0 * t * (1.0 - t);
+    let a = hash(cell);
+    let b = hash(cell + vec2(1.0, 0.0));
+    let c = hash(cell + vec2(0.0, 1.0));
+    let d = hash(cell + vec2(1.0, 1.0));
+    let twist = a - b - c + d;
+    let value = a + (b - a) * s.x + (c - a) * s.y + twist * s.x * s.y;
+    return vec3(value, rise * vec2(b - a + twist * s.y, c - a + twist * s.x));
 }
 
 // A trace of noise against bands of an 8-bit display, after the tone curve.

@@ -4,7 +4,7 @@
 struct View {
     clip_from_world: mat4x4<f32>,
     eye: vec4<f32>,
-    // Width and height in pixels of what is drawn.
+    // Width and height in pixels of what is drawn, and how much of what is smaller than a cell is drawn.
     size: vec4<f32>,
 }
 

@@ -161,10 +161,10 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     let after = seen(&app);
     let uploaded = (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64 / 1e6;
     let Timing { tick_ms, remesh_ms, shine_ms, .. } = *app.world().resource::<Timing>();
+    let share = f64::from(app.world().resource::<FreeView>().share.x);
     app.insert_resource(Transport::paused());
     frames(&mut app, 2 * FIRST);
     let turning = median(&frames(&mut app, MEASURED));
-    let share = f64::from(app.world().resource::<FreeView>().share.x);
     // From here on the picture is drawn in full while it turns.
     let whole = turning_at(&mut app, 1.0);
     let vertices = turning_at(&mut app, TINY);

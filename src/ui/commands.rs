@@ -275,6 +275,16 @@ fn view(table: &mut MenuPart<'_>) {
     );
     step(icon::ARROW_UP, "Look from higher", "The camera rises.", (ALT, up), CameraStep::Turn(0.0, 5.0));
     step(icon::ARROW_DOWN, "Look from lower", "The camera sinks.", (ALT, down), CameraStep::Turn(0.0, -5.0));
+    let sides = [
+        ("From above", "The camera looks down on the map, the north at the top.", Key::Num7, 0.0, 90.0),
+        ("From the south", "The camera looks to the north.", Key::Num1, 0.0, 20.0),
+        ("From the east", "The camera looks to the west.", Key::Num3, 90.0, 20.0),
+        ("From the north", "The camera looks to the south.", Key::Num9, 180.0, 20.0),
+        ("From the west", "The camera looks to the east.", Key::Num4, 270.0, 20.0),
+    ];
+    for (title, about, key, round, high) in sides {
+        step(icon::VIDEO_CAMERA, title, about, (ALT, key), CameraStep::From(round, high));
+    }
     step(icon::PLUS, "Nearer", "The camera comes nearer.", (NONE, Key::PageUp), CameraStep::Near(1.15));
     step(icon::MINUS, "Farther", "The camera goes farther away.", (NONE, Key::PageDown), CameraStep::Near(1.0 / 1.15));
     let over = "The camera moves over the table, without turning.";

@@ -17,6 +17,7 @@ mod mask;
 mod menu;
 mod number;
 mod overlay;
+mod paint;
 mod palette;
 pub mod panel;
 pub mod panels;
@@ -41,15 +42,12 @@ pub mod windows;
 
 use bevy::{
     camera::RenderTarget,
-    core_pipeline::tonemapping::Tonemapping,
     ecs::system::{NonSendMarker, SystemParam},
     prelude::*,
-    render::renderer::RenderAdapterInfo,
+    render::{camera::CameraRenderGraph, renderer::RenderAdapterInfo},
     window::{MonitorSelection, PrimaryWindow, RawHandleWrapper, WindowCloseRequested, WindowMode},
 };
-use bevy_egui::{
-    EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, EguiTextureHandle, PrimaryEguiContext, egui,
-};
+use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui};
 
 use crate::{
     runtime::{
@@ -62,6 +60,7 @@ use crate::{
 };
 use files::Files;
 use keys::Keyboard;
+use paint::Painting;
 use springs::Springs;
 use windows::Windows;
 
@@ -85,8 +84,6 @@ struct Opened {
     drags: Option<&'static str>,
     /// What the panels were last styled for.
     styled: Option<(Theme, f32)>,
-    /// The picture of the view, as the panels know it.
-    picture: Option<(AssetId<Image>, egui::TextureId)>,
 }
 
 impl PanelState<'_> {
@@ -197,13 +194,13 @@ pub(super) fn plugin(app: &mut App) {
             Update,
             (obey, keys::ask, files::take_dropped_files, ask_to_leave, show_document, want_statistics),
         );
-    app.add_plugins(repaint::plugin);
+    app.add_plugins((repaint::plugin, paint::plugin));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
 /// The camera of the panels, which also show the view's picture.
 fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
-    let camera = (Camera2d, PrimaryEguiContext, Msaa::Off, Tonemapping::None);
+    let camera = (Camera2d, CameraRenderGraph::new(Painting), PrimaryEguiContext, Msaa::Off);
     let mut camera = commands.spawn((camera, Camera { order: 1, ..default() }));
     if let Some(canvas) = canvas {
         camera.insert(canvas.0.clone());
@@ -228,7 +225,6 @@ fn draw(
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
     let mut root = egui::Ui::new(context.clone(), "root".into(), builder);
-    style::keep_letters(&root);
     let mut asked = Vec::new();
     let panels = visible.0 && *state.workspace != Workspace::Present;
     if state.brushes.held.is_some() {
@@ -249,8 +245,8 @@ fn draw(
     }
     // What is asked for while the panels are hidden is forgotten.
     let drags = opened.drags.take();
-    if let Some((_, texture)) = opened.picture.filter(|(id, _)| *id == free.picture.id()) {
-        asked.extend(view::view_ui(&mut root, seen, (texture, free.share), &state, &free.labels, visible.0));
+    if free.picture != Handle::default() {
+        asked.extend(view::view_ui(&mut root, seen, &state, &free.labels, visible.0));
         let pressed = access::land_ui(&root, seen);
         let on_screen = |place: egui::Pos2| Vec2::new(place.x, place.y) * context.pixels_per_point();
         keys.0 = pressed.map(|(place, pressed)| (on_screen(place), pressed));
@@ -324,22 +320,12 @@ fn on_widget(context: &egui::Context) -> bool {
     hovered.into_iter().any(|id| context.read_response(id).is_some_and(|response| response.sense.interactive()))
 }
 
-/// Lets the panels know the view's picture, and the window its title.
+/// Gives the window its title.
 fn show_document(
-    mut opened: ResMut<Opened>,
     live: Res<Live>,
-    free: Res<FreeView>,
     (document, history): (Res<Document>, Res<History>),
     mut windows: Query<&mut Window, With<PrimaryWindow>>,
-    mut contexts: EguiContexts,
 ) {
-    let id = free.picture.id();
-    if free.picture != Handle::default() && opened.picture.is_none_or(|(known, _)| known != id) {
-        if let Some((old, _)) = opened.picture {
-            contexts.remove_image(EguiTextureHandle::Weak(old));
-        }
-        opened.picture = Some((id, contexts.add_image(EguiTextureHandle::Weak(id))));
-    }
     let file = live.file.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy());
     let mark = if document.unsaved(&history) { "• " } else { "" };
     let title = format!("{mark}{} · Thalweg", file.as_deref().unwrap_or(&live.chosen().title));

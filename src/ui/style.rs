@@ -1,9 +1,6 @@
 //! Colours, spacing and type of the panels, in one place.
 
-use bevy_egui::egui::{
-    self, Align2, Color32, CornerRadius, FontFamily, FontId, Stroke, TextStyle,
-    text::{LayoutJob, TextFormat},
-};
+use bevy_egui::egui::{self, Align2, Color32, CornerRadius, FontFamily, FontId, Stroke, TextStyle};
 
 use super::access;
 use crate::settings::Theme;
@@ -100,36 +97,6 @@ const LIGHT: ThemeColors = ThemeColors {
     line: Color32::from_rgb(208, 208, 204),
     text: Color32::from_rgb(34, 38, 42),
 };
-
-/// Letters that numbers and texts are made of.
-const LETTERS: &str =
-    " !\"#%&'()*+,-./0123456789:;<=>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]_abcdefghijklmnopqrstuvwxyz\\|×÷·•…°±‰²³⁶ⁿ−→χ";
-
-/// Sizes of letters on the picture and in rows of values, besides those of the styles.
-const SIZES: [FontId; 6] = [
-    FontId::proportional(10.5),
-    FontId::proportional(11.0),
-    FontId::proportional(12.0),
-    FontId::proportional(13.0),
-    FontId::proportional(14.0),
-    FontId::monospace(11.0),
-];
-/// A letter has so many pictures, one for each part of a pixel at which it may begin.
-const BEGINNINGS: u8 = 4;
-
-/// Draws every letter into the texture of letters. One that is needed for the first time would be missing for a frame, which is seen
-/// on a slow machine.
-pub fn keep_letters(ui: &egui::Ui) {
-    let styles = [TextStyle::Heading, TextStyle::Body, TextStyle::Button, TextStyle::Small, TextStyle::Monospace];
-    for font in styles.map(|style| style.resolve(ui.style())).into_iter().chain(SIZES) {
-        for part in 0..BEGINNINGS {
-            let shift = f32::from(part) / f32::from(BEGINNINGS) / ui.ctx().pixels_per_point();
-            let mut text = LayoutJob::default();
-            text.append(LETTERS, shift, TextFormat::simple(font.clone(), Color32::WHITE));
-            let _ = ui.painter().layout_job(text);
-        }
-    }
-}
 
 /// Writes white words on the picture, on a shade.
 pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, text: &str, size: f32, shade: Color32) {
@@ -250,40 +217,6 @@ mod tests {
             (7.9e10, "2503 years"),
         ] {
             assert_eq!(duration(seconds), text);
-        }
-    }
-
-    #[test]
-    fn letters_are_there_before_they_are_needed() {
-        for scale in [1.0, 1.25, 2.0] {
-            let context = egui::Context::default();
-            apply(&context, Theme::Dark, true);
-            context.set_pixels_per_point(scale);
-            // Whether something new came into the texture of letters.
-            let frame = |draw: &mut dyn FnMut(&mut egui::Ui)| {
-                let output = context.run_ui(egui::RawInput::default(), draw);
-                !output.textures_delta.set.is_empty()
-            };
-            while frame(&mut |ui| keep_letters(ui)) {}
-            let texts = ["Brush: Clone", "Shift smooths, Ctrl does the opposite; 0123456789 m³/s", "Limits: steps 3×"];
-            let mut texts_ui = |ui: &mut egui::Ui| {
-                keep_letters(ui);
-                for (index, text) in texts.iter().enumerate() {
-                    ui.horizontal(|ui| {
-                        ui.add_space(0.37 * index as f32);
-                        ui.label(*text);
-                        ui.heading(*text);
-                        ui.small(*text);
-                        ui.monospace(*text);
-                    });
-                    for font in SIZES {
-                        ui.label(egui::RichText::new(*text).font(font));
-                    }
-                }
-            };
-            assert!(!frame(&mut texts_ui), "a letter was missing for a frame at a scale of {scale}");
-            // A sign that is not among them shows that the check sees what is new.
-            assert!(frame(&mut |ui| drop(ui.label("Ω"))));
         }
     }
 }

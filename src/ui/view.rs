@@ -1,4 +1,4 @@
-//! What lies over the view: its picture, the names of runs side by side, the divider between start and present.
+//! What lies over the view: the names of runs side by side, the divider between start and present.
 
 use bevy::math::Vec2;
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, Stroke, Ui};
@@ -15,18 +15,15 @@ const KEY_STEP: f32 = 0.02;
 /// Seconds for which Present says how it is left.
 const HINT: f64 = 2.5;
 
-/// Draws the view's picture with what lies over it. Returns what is asked for.
+/// Draws what lies over the view's picture. Returns what is asked for.
 pub fn view_ui(
     root: &mut Ui,
     rect: Rect,
-    (picture, share): (egui::TextureId, Vec2),
     state: &PanelState<'_>,
     labels: &[(usize, Vec2, String)],
     panels: bool,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
-    let drawn = Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(share.x, share.y));
-    root.painter().image(picture, rect, drawn, Color32::WHITE);
     let painter = root.painter().with_clip_rect(rect);
     let text = |place, align, text: &str, size, back| shaded_text(&painter, place, align, text, size, back);
     for &(index, share, ref name) in labels {

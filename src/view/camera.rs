@@ -222,8 +222,7 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
         match command {
             ViewCommand::FrameAll => {
                 let Viewpoint { yaw, pitch, distance, .. } = Viewpoint::default();
-                // The shorter way round.
-                let yaw = yaw + TAU * ((camera.target_yaw - yaw) / TAU).round();
+                let yaw = by_the_shorter_way(camera.target_yaw, yaw);
                 viewpoint.turn = Turning::Still;
                 place(&mut camera, io::project::Camera { focus: FOCUS.into(), yaw, pitch, distance });
             }
@@ -244,6 +243,11 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
     }
 }
 
+/// An angle in radians, with whole turns added so that it is near where the camera comes from.
+fn by_the_shorter_way(from: f32, to: f32) -> f32 {
+    to + TAU * ((from - to) / TAU).round()
+}
+
 /// Moves the camera a step, within its bounds.
 fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
     match step {
@@ -252,6 +256,11 @@ fn go(camera: &mut PanOrbitCamera, step: CameraStep) {
             camera.target_yaw += round.to_radians();
             let pitch = camera.target_pitch + up.to_radians();
             camera.target_pitch = pitch.clamp(lowest.unwrap_or(f32::MIN), highest.unwrap_or(f32::MAX));
+        }
+        CameraStep::From(round, up) => {
+            let [lowest, highest] = [camera.pitch_lower_limit, camera.pitch_upper_limit];
+            camera.target_yaw = by_the_shorter_way(camera.target_yaw, round.to_radians());
+            camera.target_pitch = up.to_radians().clamp(lowest.unwrap_or(f32::MIN), highest.unwrap_or(f32::MAX));
         }
         CameraStep::Shift(right, away) => {
             let (sin, cos) = camera.target_yaw.sin_cos();

@@ -232,7 +232,7 @@ impl BlockAssets<'_, '_> {
         let textures = Textures {
             layers: texture(TextureFormat::Rgba32Float),
             relief: texture(TextureFormat::Rgba16Float),
-            cover: texture(TextureFormat::Rg8Unorm),
+            cover: texture(TextureFormat::Rgba8Unorm),
         };
         if let Some(block) = list.get_mut(index) {
             if let Some(mut material) = self.materials.get_mut(&block.material) {

@@ -18,7 +18,7 @@ use super::{
     upload,
 };
 
-/// Share of the time in which light and shadow are looked for, while more changes are to come.
+/// While more changes are to come, shadows are looked for in one part out of so many of the time.
 const SHARE: u32 = 10;
 
 /// New layers of a map: of some parts, as [`upload::Patch`] has them, or of all.

@@ -17,6 +17,9 @@ use crate::{
 /// Room between blocks, as a share of a block's longer side.
 const GAP: f32 = 0.14;
 
+/// Over so much height snow becomes closed, as a share of [`SIDE`].
+const SNOW_FADES: f32 = 0.022;
+
 /// A column and a row that lie on no map.
 const NOWHERE: f32 = -1e9;
 
@@ -39,6 +42,7 @@ pub(super) struct SceneNumbers {
     brush: Vec4,
     stroke: Vec4,
     marks: Vec4,
+    surface: Vec4,
 }
 
 /// Where blocks stand: together they fill a circle of the same size, however many there are.
@@ -122,6 +126,12 @@ impl SceneNumbers {
             brush: Vec4::ZERO,
             stroke: Vec4::ZERO,
             marks: Vec4::ZERO,
+            surface: Vec4::new(
+                (look.snow_line - level) * scale * look.vertical_exaggeration,
+                SNOW_FADES * SIDE,
+                look.contours,
+                look.detail,
+            ),
         }
     }
 

@@ -119,7 +119,7 @@ struct Lens {
 struct ViewNumbers {
     clip_from_world: Mat4,
     eye: Vec4,
-    /// Width and height of the picture that is drawn, in pixels.
+    /// Width and height of the picture that is drawn, in pixels, and how much of what is smaller than a cell is drawn.
     size: Vec4,
 }
 
@@ -139,7 +139,11 @@ fn extract_lens(
     let size = drawing.size.as_vec2();
     let clip_from_world = camera.clip_from_view() * transform.to_matrix().inverse();
     let eye = transform.translation();
-    let numbers = ViewNumbers { clip_from_world, eye: eye.extend(1.0), size: Vec4::new(size.x, size.y, 0.0, 0.0) };
+    let numbers = ViewNumbers {
+        clip_from_world,
+        eye: eye.extend(1.0),
+        size: Vec4::new(size.x, size.y, f32::from(u8::from(drawing.fine)), 0.0),
+    };
     // The picture's height is so many times the distance.
     let height = 2.0 / camera.clip_from_view().y_axis.y;
     let sight = Sight { eye, clip_from_world, triangle: height * drawing.triangle };

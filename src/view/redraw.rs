@@ -84,6 +84,8 @@ pub(super) struct Drawing {
     pub samples: u32,
     /// Side of the triangles of land as they are seen, at least, as a share of the picture's height.
     pub triangle: f32,
+    /// Whether what is smaller than a cell is drawn.
+    pub fine: bool,
     pub tone: ToneCurve,
 }
 
@@ -274,7 +276,7 @@ fn draw_when_changed(
     };
     let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
     let tone = seen.live.chosen().look.tone_curve;
-    let wanted = Drawing { due: drawing.due, size, samples, triangle, tone };
+    let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone };
     // What was drawn with less while it moved is drawn again in full.
     if *drawing != wanted || last.wanted {
         last.due = last.due.max(1);

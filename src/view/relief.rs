@@ -23,6 +23,8 @@ const RINGS: [(usize, usize); 3] = [(2, 1), (5, 4), (12, 8)];
 const PAD: usize = 12;
 /// How much the ground around darkens a hollow.
 const HIDES: f32 = 1.3;
+/// Where the ground around rises or falls so steeply on average, it is bent as much as can be told.
+const BENT: f32 = 0.5;
 /// Half of the sun's width as a share of its distance: much more than it really has, as on a day with thin haze.
 const SOFT: f32 = 0.03;
 /// The same for shadows with hard edges.
@@ -101,8 +103,8 @@ pub(super) struct Relief {
     top: Vec<f32>,
     /// Slope along x and z as a ratio, sunlight, and metres of sand, as half floats.
     texels: Vec<[u16; 4]>,
-    /// Share of the sky, and how wet the ground is.
-    covers: Vec<[u8; 2]>,
+    /// Share of the sky, how wet the ground is, and how it is bent, seen broadly and seen closely.
+    covers: Vec<[u8; 4]>,
     pub rims: Rims,
     /// Tiles whose texels have changed since they were last asked for.
     changed: Vec<bool>,
@@ -117,7 +119,7 @@ impl Relief {
             ground: vec![0.0; (width + 2 * PAD) * (height + 2 * PAD)],
             top: vec![0.0; cells],
             texels: vec![[0; 4]; cells],
-            covers: vec![[0; 2]; cells],
+            covers: vec![[0; 4]; cells],
             rims: Rims::default(),
             changed: vec![true; Tiling::new(width, height).count()],
         }
@@ -211,12 +213,12 @@ impl Relief {
 
     /// Finds slope and share of sky of the cells of some parts, which are in order and lie in one row of tiles each.
     fn see(&mut self, parts: &[URect], light: Light) {
-        let (across, width) = (self.tiling().across(), self.width);
+        let (across, width, height) = (self.tiling().across(), self.width, self.height);
         let ground = &self.ground;
         let texels = self.texels.par_chunks_mut(width * tiles::SIDE);
         let covers = self.covers.par_chunks_mut(width * tiles::SIDE);
         let bands = texels.zip(covers).zip(self.changed.par_chunks_mut(across)).enumerate();
-        bands.for_each_init(Vec::new, |hidden, (band, ((texels, covers), changed))| {
+        bands.for_each_init(Vec::new, |seen, (band, ((texels, covers), changed))| {
             let top = band * tiles::SIDE;
             let begin = parts.partition_point(|part| (part.min.y as usize) < top);
             let here = |part: &&URect| (part.min.y as usize) < top + tiles::SIDE;
@@ -225,13 +227,18 @@ impl Relief {
                 for y in part.min.y as usize..part.max.y as usize {
                     let middle = (y + PAD) * (width + 2 * PAD) + first + PAD;
                     let around = Around { ground, middle, line: width + 2 * PAD, count };
-                    around.hide(light, hidden);
+                    around.look(light, seen);
+                    for (x, seen) in seen.iter_mut().enumerate() {
+                        let x = part.min.x as usize + x;
+                        seen.close_to_border(x.min(y).min(width - 1 - x).min(height - 1 - y));
+                    }
                     let (slopes, first) = (around.slopes(light.cell), (y - top) * width + first);
                     let cells = texels[first..first + count].iter_mut().zip(&mut covers[first..first + count]);
-                    for (x, (((texel, cover), hidden), [a, b])) in cells.zip(&*hidden).zip(slopes).enumerate() {
-                        let seen = (a, b, (255.0 / (1.0 + HIDES * hidden) + 0.5) as u8);
-                        if (texel[0], texel[1], cover[0]) != seen {
-                            (texel[0], texel[1], cover[0]) = seen;
+                    for (x, (((texel, cover), seen), [a, b])) in cells.zip(&*seen).zip(slopes).enumerate() {
+                        let [open, broad, close] = seen.bytes();
+                        let new = ([a, b, texel[2], texel[3]], [open, cover[1], broad, close]);
+                        if (*texel, *cover) != new {
+                            (*texel, *cover) = new;
                             changed[(part.min.x as usize + x) / tiles::SIDE] = true;
                         }
                     }
@@ -299,6 +306,32 @@ impl Relief {
     }
 }
 
+/// What a cell sees of the ground around it, as slopes.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// How steeply it rises, all distances together.
+    hidden: f32,
+    /// How steeply it rises on average, or falls, some cells away and near by.
+    broad: f32,
+    close: f32,
+}
+
+impl Seen {
+    /// So few cells from the border of the map, nobody knows how the ground goes on.
+    fn close_to_border(&mut self, cells: usize) {
+        let [(near, _), (far, _), _] = RINGS;
+        self.close *= f32::from(u8::from(cells >= near));
+        self.broad *= f32::from(u8::from(cells >= far));
+    }
+
+    /// Share of the sky, and how the ground is bent, broadly and closely: 0 is a crest, 255 a gully.
+    fn bytes(&self) -> [u8; 3] {
+        let open = 1.0 / (1.0 + HIDES * self.hidden);
+        let bent = |rise: f32| 0.5 + 0.5 * (rise / BENT).clamp(-1.0, 1.0);
+        [open, bent(self.broad), bent(self.close)].map(|share| (255.0 * share + 0.5) as u8)
+    }
+}
+
 /// The ground around the cells of a row, or of a part of one.
 struct Around<'a> {
     ground: &'a [f32],
@@ -315,19 +348,23 @@ impl<'a> Around<'a> {
         &self.ground[self.middle.wrapping_add_signed(x + y * self.line as isize)..][..self.count]
     }
 
-    /// How much the ground hides of the sky above each cell.
-    fn hide(&self, light: Light, hidden: &mut Vec<f32>) {
+    /// Sees how the ground around each cell rises and falls.
+    fn look(&self, light: Light, seen: &mut Vec<Seen>) {
         let here = self.at(0, 0);
-        hidden.clear();
-        hidden.resize(self.count, 0.0);
-        for (reach, diagonal) in RINGS {
+        seen.clear();
+        seen.resize(self.count, Seen::default());
+        for (ring, (reach, diagonal)) in RINGS.into_iter().enumerate() {
             let (r, d) = (reach as isize, diagonal as isize);
             let factor = light.exaggeration / (8.0 * reach as f32 * light.cell);
             let around = [(r, 0), (-r, 0), (0, r), (0, -r), (d, d), (-d, -d), (d, -d), (-d, d)];
             let around = around.map(|(x, y)| self.at(x, y));
-            for x in 0..self.count {
+            let bent = [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]][ring];
+            for (x, seen) in seen.iter_mut().enumerate() {
                 let rise = around.iter().map(|other| (other[x] - here[x]).max(0.0)).sum::<f32>();
-                hidden[x] += factor * rise;
+                let sum = around.iter().map(|other| other[x] - here[x]).sum::<f32>();
+                seen.hidden += factor * rise;
+                seen.broad += bent[0] * factor * sum;
+                seen.close += bent[1] * factor * sum;
             }
         }
     }
@@ -487,6 +524,17 @@ mod tests {
         let open = |x: usize| relief.covers[20 * 41 + x][0];
         assert!(open(20) < 140 && open(5) > open(20) && open(0) > 200, "{} {} {}", open(20), open(5), open(0));
         assert_eq!(number(relief.texels[20 * 41 + 30][0]), 1.0);
+    }
+
+    #[test]
+    fn a_crest_is_bent_down_and_a_gully_up_and_an_even_slope_is_not_bent() {
+        for up in [1.0, -1.0] {
+            let relief = relief((41, 41), light(SUN), |x, _| -0.4 * up * (x as f32 - 20.0).abs());
+            let [_, _, broad, close] = relief.covers[20 * 41 + 20];
+            assert!([broad, close].into_iter().all(|bent| if up > 0.0 { bent < 90 } else { bent > 165 }));
+            let [_, _, broad, close] = relief.covers[20 * 41 + 32];
+            assert!(broad.abs_diff(128) <= 1 && close.abs_diff(128) <= 1, "{broad} {close}");
+        }
     }
 
     #[test]

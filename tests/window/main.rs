@@ -1,11 +1,15 @@
 //! The window: panels without a screen, what can be done by keys, the picture by facts, and what it takes of memory.
 
-use std::{cell::RefCell, env, fs, process};
+use std::{
+    cell::RefCell,
+    env, fs, process,
+    time::{Duration, Instant},
+};
 
 use bevy::{
     ecs::system::SystemState,
     prelude::{App, AppExit, Resource, Vec2, World},
-    render::renderer::RenderDevice,
+    render::{error_handler::RenderErrorHandler, renderer::RenderDevice},
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
 use egui_kittest::{
@@ -23,7 +27,7 @@ use thalweg::{
     runtime::{
         Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, FreeView, Held, History, Jobs,
         Live, Notices, Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand, ShowCommand, Shown,
-        SourceMarks, Timing, Touch, Transport, ViewCommand, Workspace,
+        SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -181,8 +185,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
         let rect = ui.max_rect();
-        let picture = egui::TextureId::default();
-        asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, (picture, Vec2::ONE), state, &labels, true)));
+        asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, state, &labels, true)));
     });
     harness.run_steps(2);
     harness.get_by_label("Divider between start and present").focus();

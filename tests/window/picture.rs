@@ -10,7 +10,9 @@ fn running(scene: &str, side: usize, picture: (u32, u32)) -> Option<App> {
         return None;
     }
     let mut app = off_screen::app(sessions(scene, side), picture, Viewpoint::named("default").expect("it exists"));
-    app.insert_resource(UiVisible(false)).insert_resource(Transport::paused());
+    // Without it, nothing more would be drawn, and nothing said.
+    let fault = RenderErrorHandler(|error, _, _| panic!("the driver reports a fault: {error:?}"));
+    app.insert_resource(UiVisible(false)).insert_resource(Transport::paused()).insert_resource(fault);
     Some(app)
 }
 
@@ -92,6 +94,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
         assert!(left < 0.005 && right < 0.005, "{name}: the divided view differs by {left} and {right}");
     }
     parts_of_the_map_make_the_picture_of_the_whole();
+    parts_of_the_window_make_the_whole();
 }
 
 /// Few droplets send to the graphics card what they changed alone, and the picture is the one that the whole map makes.
@@ -110,8 +113,8 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
         frames(&mut app, 1);
     }
     let sent = app.world().resource::<Timing>().uploaded - uploaded;
-    // A cell has 16 bytes of layers, 8 of relief and 2 of cover.
-    assert!((1..10 * 26 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
+    // A cell has 16 bytes of layers, 8 of relief and 4 of cover.
+    assert!((1..10 * 28 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
     frames(&mut app, 2);
     let parts = picture(&mut app);
     assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
@@ -121,6 +124,46 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
     }
     let whole = picture(&mut app);
     assert!(changed(&parts, &whole) < 1e-3, "parts differ from the whole: {}", changed(&parts, &whole));
+}
+
+/// What changes on the screen is painted over what was there. That looks as if all were painted anew.
+fn parts_of_the_window_make_the_whole() {
+    const SIZE: (u32, u32) = (640, 480);
+    // The status bar says how long a frame took.
+    const SEEN: usize = 640 * (480 - 28);
+    let Some(mut app) = running("alpine-valley", 64, SIZE) else { return };
+    app.insert_resource(UiVisible(true));
+    frames(&mut app, 10);
+    let depth = Quantity::all().next().expect("there are quantities");
+    let steps = [
+        Command::from(RunCommand::Step(1)),
+        ShowCommand::Overlay(Some(depth)).into(),
+        WindowCommand::Toggle(Pane::Settings).into(),
+        WindowCommand::Toggle(Pane::Settings).into(),
+        ShowCommand::Workspace(Workspace::Learn).into(),
+        RunCommand::Step(1).into(),
+        ShowCommand::Before(Before::Split(0.5)).into(),
+        WindowCommand::ToggleUi.into(),
+        WindowCommand::ToggleUi.into(),
+        WindowCommand::Toggle(Pane::Palette).into(),
+    ];
+    for step in steps {
+        let what = format!("{step:?}");
+        app.world_mut().write_message(step);
+        // Until nothing fades in or out any more.
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(700) {
+            app.update();
+        }
+        let parts = picture(&mut app);
+        off_screen::resize(&mut app, (SIZE.0 + 64, SIZE.1 + 64));
+        frames(&mut app, 3);
+        off_screen::resize(&mut app, SIZE);
+        frames(&mut app, 6);
+        let whole = picture(&mut app);
+        let differ = parts[..SEEN].iter().zip(&whole).filter(|(part, whole)| part != whole).count();
+        assert!(differ == 0, "after {what}, {differ} pixels differ");
+    }
 }
 
 /// Resident memory of this process in megabytes, where the system says it.
