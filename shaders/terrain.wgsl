@@ -124,15 +124,18 @@ fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32
     let edge = clamp(fwidth(bed) * 1.2, 0.02, 0.5);
     let mixed = mix(tone, next, smoothstep(1.0 - edge, 1.0, within));
     // Within a bed lie thin layers, and hard beds are cracked across.
-    let thin = noise(vec2(bed * 7.0 + 40.0 * tone, along * 0.06)) - 0.5;
-    let rough = noise(vec2(along * 0.55, level * 0.9)) + 0.6 * noise(vec2(along * 1.9, level * 2.3)) - 0.8;
+    // What is smaller than a pixel would flicker.
+    let wide = fwidth(along) + fwidth(level);
+    let near = 1.0 - smoothstep(0.2, 0.7, wide);
+    let thin = near * (noise(vec2(bed * 7.0 + 40.0 * tone, along * 0.06)) - 0.5);
+    let rough = mix(0.0, noise(vec2(along * 0.55, level * 0.9)) + 0.6 * noise(vec2(along * 1.9, level * 2.3)) - 0.8, near);
     let hard = smoothstep(0.35, 0.6, mixed);
     let cracks = joints(vec2(along * 0.13, bed), 5.0) * hard * smoothstep(0.35, 0.65, noise(vec2(along * 0.031, bed * 0.4 + 9.0)));
     let fault = abs(fract(leaning) - 0.5) * 58.0;
-    let broken = 1.0 - smoothstep(0.25, 0.7, 29.0 - fault);
+    let broken = (1.0 - smoothstep(0.25, 0.7 + wide, 29.0 - fault)) / (1.0 + wide);
     let shade = 0.66 + 0.46 * mixed + 0.16 * rough + 0.16 * thin * (1.4 - hard);
     let hue = mix(vec3(0.93, 0.97, 1.04), vec3(1.06, 1.0, 0.91), fract(mixed * 3.7));
-    let seam = 1.0 - 0.30 * smoothstep(2.5 * edge, 0.0, min(within, 1.0 - within));
+    let seam = 0.70 + 0.30 * smoothstep(0.0, 2.5 * edge, min(within, 1.0 - within));
     let rock = scene.bedrock_color.rgb * shade * hue * seam * (1.0 - 0.28 * cracks) * (1.0 - 0.3 * broken);
     let border = fwidth(depth) + 1e-4;
     let sand = smoothstep(-border, border, layer.g - depth) * smoothstep(0.02, 0.1, layer.g / scene.sand_color.a);
@@ -175,7 +178,7 @@ fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f
         let seen = 1.0 - smoothstep(0.12, 0.4, pixel * rise * often);
         out += seen * (noise(vec2(level * often, 5.0 + 0.12 * (cell.x + cell.y) * often)) - 0.5) * array(1.0, 0.8)[size];
     }
-    return 1.0 + 1.5 * out;
+    return max(0.0, 1.0 + 1.5 * out);
 }
 
 // A place on the ground: its colour, and its normal with what is smaller than a cell.
@@ -196,11 +199,11 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     var small: Small;
     let strength = scene.surface.w * view.size.z;
     if strength > 0.0 { small = small_shapes(cell, pixel); }
-    let tone = strength * small.tone;
+    let tone = strength * min(1.0, 2.0 * grain) * small.tone;
     // The variation moves the border between the colours as well, but not a border that is meant to be sharp.
     let softness = scene.ground.y;
     // Soil is blown and washed off crests, and stays in hollows. Even paint goes by steepness alone.
-    let soil = grain * select(0.6, 1.0, here.bent.x < 0.0) * here.bent.x;
+    let soil = 0.75 * grain * min(1.0, softness / 0.06) * here.bent.x;
     let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
     let width = max(softness, fwidth(here.normal.y) * 0.5 + 1e-4);
     let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, upright);
@@ -244,7 +247,9 @@ fn contour(place: vec3<f32>) -> f32 {
     let broad = select(0.7, 1.3, abs(nearest - 5.0 * round(nearest / 5.0)) < 0.5);
     let line = 1.0 - smoothstep(broad - 0.5, broad + 0.5, abs(level - nearest) / pixel);
     // Where they lie too close, the broad ones stay.
-    return line * (1.0 - smoothstep(0.15, 0.35, pixel * select(1.0, 0.2, broad > 1.0)));
+    let apart = 1.0 - smoothstep(0.15, 0.35, pixel * select(1.0, 0.2, broad > 1.0));
+    // Level ground has no contour.
+    return line * apart * smoothstep(1e-4, 3e-4, pixel);
 }
 
 // The colour of a value of the quantity that is shown.
@@ -363,7 +368,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let rim = world_height(bilinear(cell).r);
         open = mix(0.5, 1.0, smoothstep(scene.extent.w, scene.extent.w + 0.09 * scene.air.w, place.y));
         // A bright line where the saw has left the upper edge.
-        color *= 1.0 + 0.25 * smoothstep(0.006 * scene.air.w, 0.0, rim - place.y);
+        color *= 1.25 - 0.25 * smoothstep(0.0, 0.006 * scene.air.w, rim - place.y);
     } else {
         let here = look_around(cell);
         open = mix(1.0, here.open, scene.ground.z);

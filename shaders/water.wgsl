@@ -1,5 +1,4 @@
-// The water: the block's mesh again, lifted to the surface of the water. It fades where it is thin, shows the bed through
-// what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
+// The water: the block's mesh again, lifted to the surface of the water. It shows the bed through what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
 #import thalweg::view::view
 #import thalweg::scene::{sky_color, sun_color, noise}
 #import thalweg::screen::{through_air, on_screen}
@@ -14,7 +13,7 @@ struct Water {
     color: vec4<f32>,
     // Colour of water that is full of sediment; a: strength of the ripples.
     silt: vec4<f32>,
-    // Depth in metres below which water is not drawn, and from which on it is drawn fully. Factors of mirror and glint.
+    // Depths in metres: below the first, water is never drawn, and beyond the second always. Factors of mirror and glint.
     film: vec4<f32>,
     // Seconds of the waves, four times.
     clock: vec4<f32>,
@@ -86,12 +85,11 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let here = bilinear(cell);
     let wall = dot(in.normal.xz, in.normal.xz) > 0.25;
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
-    // Standing water ends in a sharp line, as wide as a pixel; a film that runs down a slope fades.
+    // Water ends in a line as wide as a pixel, where it is half as deep as it must be to be drawn fully.
     let thin = min(depth, here.b + water.film.x);
-    let edge = max(0.75 * fwidth(thin), 0.02 * water.film.y);
-    let half_way_in = 0.5 * (water.film.x + water.film.y);
-    let stands = smoothstep(half_way_in - edge, half_way_in + edge, thin);
-    let wet = min(stands, smoothstep(water.film.x, water.film.y, max(thin, 0.0)) + stands);
+    let half_deep = 0.5 * (water.film.x + water.film.y);
+    let edge = clamp(0.75 * fwidth(thin), 0.02 * water.film.y, half_deep);
+    let wet = smoothstep(half_deep - edge, half_deep + edge, thin);
     if wet <= 0.0 { discard; }
     let eye = view.eye.xyz - place;
     // The far walls are not seen through the water: their mirror of the sky would look like a hole.
@@ -124,7 +122,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let sun = scene.sun.xyz;
     let lit = sunlit(cell);
     let facing = max(dot(normal, towards_eye), 0.02);
-    let path = depth / max(facing, 0.25);
+    let path = max(depth, 0.0) / max(facing, 0.25);
     // Red goes first; sediment swallows all colours alike.
     let thick = max(here.a, 0.0) / max(here.b, 1e-4);
     let silt = 1.0 - exp(-1.6 * thick);

@@ -7,6 +7,9 @@ use crate::params::{choice, knob};
 /// Source of the published colours and of the light's strength.
 const D1: &str = "SimpleErosion (McDonald 2020)";
 
+/// A snow line at this height in metres or above means that there is no snow.
+pub const NO_SNOW: f32 = 9000.0;
+
 /// How light of any strength becomes a colour that a screen can show.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToneCurve {
@@ -86,7 +89,7 @@ pub struct Look {
     /// shows while the picture stands still.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub detail: f32,
-    /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones.
+    /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones. At the largest value there is none.
     #[reflect(@knob(0.0..=9000.0).unit("m").source("ours"))]
     pub snow_line: f32,
     /// Height from one contour line to the next; every fifth is broad. 0 draws none.
@@ -162,7 +165,7 @@ impl Default for Look {
             sand_cover: 0.6,
             grain: 0.5,
             detail: 0.6,
-            snow_line: 9000.0,
+            snow_line: NO_SNOW,
             contours: 0.0,
             ripples: 0.5,
             steep_threshold: 0.8,

@@ -198,7 +198,7 @@ pub(super) fn plugin(app: &mut App) {
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
-/// The camera of the panels, which also show the view's picture.
+/// The camera of the panels and of the window, on which it puts the view's picture too.
 fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
     let camera = (Camera2d, CameraRenderGraph::new(Painting), PrimaryEguiContext, Msaa::Off);
     let mut camera = commands.spawn((camera, Camera { order: 1, ..default() }));

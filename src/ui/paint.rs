@@ -1,5 +1,5 @@
 //! Paints the panels, and puts picture and panels on the window. What is painted stays on a sheet, so that only what changed is painted
-//! again. There, colours are blended by their bytes, as the library of the panels wants it.
+//! again. On the sheet, colours are blended by their bytes, as the library of the panels wants it.
 
 use std::sync::Arc;
 
@@ -90,6 +90,10 @@ fn take_panels(mut main: ResMut<MainWorld>, mut window: ResMut<Window>) {
     window.over.clone_from(&panels.over);
     window.scale = panels.scale;
     window.textures.append(std::mem::take(&mut panels.textures));
+    if !window.changed.is_empty() && !panels.changed.is_empty() {
+        // The window was not there to be painted. What is translucent must not be painted twice on the same place.
+        window.sheet = None;
+    }
     window.changed.append(&mut panels.changed);
 }
 

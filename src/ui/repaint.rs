@@ -1,4 +1,4 @@
-//! Which parts of the window are painted again: those in which panels or picture have changed. Where nothing has, the screen keeps what
+//! Which parts of the panels are painted again, and whether the window is shown again. Where nothing has changed, the screen keeps what
 //! it shows, and a frame costs next to nothing.
 
 use std::{
@@ -22,6 +22,8 @@ use crate::runtime::FreeView;
 const LINGERS: u32 = 2;
 /// The window is put on the screen so often in any case: the system may have lost what it showed.
 const ANYWAY: Duration = Duration::from_secs(6);
+/// More parts than this are painted as one: each part takes its own copy of what it shows.
+const MANY: usize = 8;
 /// What changes is marked in tiles of so many pixels: lines of text are wide and low.
 const TILE: UVec2 = UVec2::new(64, 16);
 
@@ -69,7 +71,8 @@ fn paint_what_changed(
     let jobs = std::mem::take(&mut output.paint_jobs);
     let textures = std::mem::take(&mut output.textures_delta);
     let mut tiles = Tiles::new(size, *scale);
-    if panels.size != size || panels.scale != *scale {
+    let moved = events.read().filter(|event| concerns_the_window(event)).count() > 0;
+    if panels.size != size || panels.scale != *scale || moved {
         tiles.mark_all();
     } else {
         tiles.compare(&panels.jobs, &jobs);
@@ -79,12 +82,14 @@ fn paint_what_changed(
             tiles.mark_texture(&jobs, *texture);
         }
     }
-    let changed = tiles.rects();
+    let mut changed = tiles.rects();
+    if changed.len() > MANY {
+        changed = changed.into_iter().reduce(|a, b| a.union(b)).into_iter().collect();
+    }
     if !changed.is_empty() || view.is_changed() {
         panels.over = over(&jobs, view.rect, &mut Tiles::new(size, *scale));
     }
-    let moved = events.read().filter(|event| concerns_the_window(event)).count() > 0;
-    if !changed.is_empty() || last.drawn != view.drawn || moved {
+    if !changed.is_empty() || last.drawn != view.drawn {
         last.due = LINGERS;
     }
     last.drawn = view.drawn;

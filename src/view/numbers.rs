@@ -4,7 +4,7 @@ use bevy::{prelude::*, render::render_resource::ShaderType};
 
 use super::{SIDE, levels::Land, relief};
 use crate::{
-    look::Look,
+    look::{Look, NO_SNOW},
     model::session::Session,
     runtime::BrushRing,
     sim::{
@@ -19,6 +19,8 @@ const GAP: f32 = 0.14;
 
 /// Over so much height snow becomes closed, as a share of [`SIDE`].
 const SNOW_FADES: f32 = 0.022;
+/// And in metres, at most.
+const SNOW_FADES_WITHIN: f32 = 200.0;
 
 /// A column and a row that lie on no map.
 const NOWHERE: f32 = -1e9;
@@ -109,8 +111,9 @@ impl SceneNumbers {
         let scale = layout.scale;
         let color = |color: [f32; 3]| Color::srgb_from_array(color).to_linear().to_vec4();
         let extent = sides(terrain) * scale;
+        let up = scale * look.vertical_exaggeration;
         Self {
-            extent: Vec4::new(extent.x, extent.y, scale * look.vertical_exaggeration, foot),
+            extent: Vec4::new(extent.x, extent.y, up, foot),
             grid: Vec4::new(terrain.width() as f32, terrain.height() as f32, scale * terrain.cell_size, level),
             place: Vec4::new(centre.x, centre.y, 0.0, 0.0),
             flat_color: color(look.flat_color),
@@ -127,8 +130,8 @@ impl SceneNumbers {
             stroke: Vec4::ZERO,
             marks: Vec4::ZERO,
             surface: Vec4::new(
-                (look.snow_line - level) * scale * look.vertical_exaggeration,
-                SNOW_FADES * SIDE,
+                if look.snow_line < NO_SNOW { (look.snow_line - level) * up } else { 1e9 },
+                (SNOW_FADES * SIDE).min(SNOW_FADES_WITHIN * up),
                 look.contours,
                 look.detail,
             ),

@@ -317,11 +317,12 @@ struct Seen {
 }
 
 impl Seen {
-    /// So few cells from the border of the map, nobody knows how the ground goes on.
+    /// So few cells from the border of the map, it is not known how the ground goes on.
     fn close_to_border(&mut self, cells: usize) {
         let [(near, _), (far, _), _] = RINGS;
-        self.close *= f32::from(u8::from(cells >= near));
-        self.broad *= f32::from(u8::from(cells >= far));
+        let known = |reach: usize| (cells as f32 / reach as f32 - 1.0).clamp(0.0, 1.0);
+        self.close *= known(near);
+        self.broad *= known(far);
     }
 
     /// Share of the sky, and how the ground is bent, broadly and closely: 0 is a crest, 255 a gully.

@@ -145,7 +145,7 @@ fn parts_of_the_window_make_the_whole() {
         ShowCommand::Before(Before::Split(0.5)).into(),
         WindowCommand::ToggleUi.into(),
         WindowCommand::ToggleUi.into(),
-        WindowCommand::Toggle(Pane::Palette).into(),
+        WindowCommand::Toggle(Pane::About).into(),
     ];
     for step in steps {
         let what = format!("{step:?}");
