@@ -20,7 +20,7 @@ use bevy::{
         view::ViewTarget,
     },
 };
-use bevy_egui::egui::{ClippedPrimitive, TexturesDelta, epaint::Primitive};
+use bevy_egui::egui::{ClippedPrimitive, TextureId, TexturesDelta, epaint::Primitive};
 use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
 
 use super::repaint::{self, Panels};
@@ -53,6 +53,8 @@ struct Window {
     /// Pixels of the view over which something of the panels lies.
     over: Vec<URect>,
     jobs: Arc<Vec<ClippedPrimitive>>,
+    /// Textures that the last frame still needed: they go once it has been drawn.
+    unused: Vec<TextureId>,
     textures: TexturesDelta,
     changed: Vec<URect>,
     scale: f32,
@@ -106,11 +108,12 @@ fn paint(
 ) {
     let target = view.into_inner();
     let Some(format) = target.out_texture_view_format() else { return };
-    let Window { tools, sheet, jobs, textures, changed, scale, .. } = &mut *window;
+    let Window { tools, sheet, jobs, unused, textures, changed, scale, .. } = &mut *window;
     if tools.as_ref().is_none_or(|tools| tools.format != format) {
         *tools = Some(Tools::new(&device, format, tools.take()));
     }
     let Some(Tools { panels, clear, .. }) = tools else { return };
+    unused.drain(..).for_each(|id| panels.free_texture(&id));
     for (id, delta) in textures.set.drain(..) {
         panels.update_texture(device.wgpu_device(), &queue, id, &delta);
     }
@@ -149,9 +152,7 @@ fn paint(
         }
         panels.render(&mut pass, &jobs, &screen);
     }
-    for id in textures.free.drain(..) {
-        panels.free_texture(&id);
-    }
+    unused.append(&mut textures.free);
 }
 
 /// Puts picture and panels on the window.

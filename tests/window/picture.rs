@@ -133,6 +133,11 @@ fn parts_of_the_window_make_the_whole() {
     const SEEN: usize = 640 * (480 - 28);
     let Some(mut app) = running("alpine-valley", 64, SIZE) else { return };
     app.insert_resource(UiVisible(true));
+    // Pictures of scenes come to the graphics card, and go again.
+    for _ in 0..2 {
+        frames(&mut app, 10);
+        app.world_mut().write_message(Command::from(WindowCommand::Toggle(Pane::Scenes)));
+    }
     frames(&mut app, 10);
     let depth = Quantity::all().next().expect("there are quantities");
     let steps = [
