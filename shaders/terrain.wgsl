@@ -94,9 +94,9 @@ fn look_around(cell: vec2<f32>) -> Here {
     return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), here.a, covers.g, covers.r, sun_share(here.b), 2.0 * covers.ba - 1.0);
 }
 
-// What a stone shows from near by: cracks along lines that cross at random places. `at` counts stones.
-fn joints(at: vec2<f32>, seed: f32) -> f32 {
-    let shift = hash(vec2(floor(at.y), seed));
+// Cracks across beds of rock, in each bed at other places. `at` counts cracks along a bed, and beds.
+fn joints(at: vec2<f32>) -> f32 {
+    let shift = hash(vec2(floor(at.y), 5.0));
     let x = at.x * (0.5 + shift) + 7.0 * shift;
     let wide = fwidth(at.x) * (0.5 + shift);
     let from_crack = abs(fract(x + 0.16 * noise(vec2(x, at.y * 3.0))) - 0.5);
@@ -123,14 +123,13 @@ fn wall_color(place: vec3<f32>, cell: vec2<f32>, outward: vec3<f32>) -> vec3<f32
     let next = hash(vec2((index + 1.0) * 1.37, 9.0));
     let edge = clamp(fwidth(bed) * 1.2, 0.02, 0.5);
     let mixed = mix(tone, next, smoothstep(1.0 - edge, 1.0, within));
-    // Within a bed lie thin layers, and hard beds are cracked across.
-    // What is smaller than a pixel would flicker.
+    // Within a bed lie thin layers, and hard beds are cracked across. What is smaller than a pixel would flicker.
     let wide = fwidth(along) + fwidth(level);
     let near = 1.0 - smoothstep(0.2, 0.7, wide);
     let thin = near * (noise(vec2(bed * 7.0 + 40.0 * tone, along * 0.06)) - 0.5);
-    let rough = mix(0.0, noise(vec2(along * 0.55, level * 0.9)) + 0.6 * noise(vec2(along * 1.9, level * 2.3)) - 0.8, near);
+    let rough = near * (noise(vec2(along * 0.55, level * 0.9)) + 0.6 * noise(vec2(along * 1.9, level * 2.3)) - 0.8);
     let hard = smoothstep(0.35, 0.6, mixed);
-    let cracks = joints(vec2(along * 0.13, bed), 5.0) * hard * smoothstep(0.35, 0.65, noise(vec2(along * 0.031, bed * 0.4 + 9.0)));
+    let cracks = joints(vec2(along * 0.13, bed)) * hard * smoothstep(0.35, 0.65, noise(vec2(along * 0.031, bed * 0.4 + 9.0)));
     let fault = abs(fract(leaning) - 0.5) * 58.0;
     let broken = (1.0 - smoothstep(0.25, 0.7 + wide, 29.0 - fault)) / (1.0 + wide);
     let shade = 0.66 + 0.46 * mixed + 0.16 * rough + 0.16 * thin * (1.4 - hard);
@@ -157,7 +156,7 @@ fn small_shapes(cell: vec2<f32>, pixel: f32) -> Small {
         let seen = 1.0 - smoothstep(0.16, 0.42, width);
         if seen <= 0.0 { break; }
         let shape = noise_slope(at);
-        // Turned back to the axes of the map, `size` times.
+        // The slope is turned back to the axes of the map.
         let turn = f32(size) * 0.6435;
         let axes = vec2(cos(turn), sin(turn));
         out.slope += seen * vec2(axes.x * shape.y + axes.y * shape.z, -axes.y * shape.y + axes.x * shape.z);

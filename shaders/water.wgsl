@@ -1,4 +1,5 @@
-// The water: the block's mesh again, lifted to the surface of the water. It shows the bed through what it does not absorb, mirrors the sky and the sun, and is brown where it carries sediment.
+// The water: the block's mesh again, lifted to the surface of the water. It shows the bed through what it does not absorb, mirrors the
+// sky and the sun, and is brown where it carries sediment.
 #import thalweg::view::view
 #import thalweg::scene::{sky_color, sun_color, noise}
 #import thalweg::screen::{through_air, on_screen}

@@ -8,7 +8,7 @@ use crate::params::{choice, knob};
 const D1: &str = "SimpleErosion (McDonald 2020)";
 
 /// A snow line at this height in metres or above means that there is no snow.
-pub const NO_SNOW: f32 = 9000.0;
+pub const NO_SNOW: f64 = 9000.0;
 
 /// How light of any strength becomes a colour that a screen can show.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -90,7 +90,7 @@ pub struct Look {
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub detail: f32,
     /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones. At the largest value there is none.
-    #[reflect(@knob(0.0..=9000.0).unit("m").source("ours"))]
+    #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("ours"))]
     pub snow_line: f32,
     /// Height from one contour line to the next; every fifth is broad. 0 draws none.
     #[reflect(@knob(0.0..=500.0).unit("m").source("ours"))]
@@ -165,7 +165,7 @@ impl Default for Look {
             sand_cover: 0.6,
             grain: 0.5,
             detail: 0.6,
-            snow_line: NO_SNOW,
+            snow_line: NO_SNOW as f32,
             contours: 0.0,
             ripples: 0.5,
             steep_threshold: 0.8,

@@ -245,7 +245,7 @@ pub enum ViewCommand {
 pub enum CameraStep {
     /// Round the place that it looks at, by so many degrees, and up, by so many more.
     Turn(f32, f32),
-    /// To the side that is so many degrees from the south, and so many above the table, by the shorter way.
+    /// To where it looks from so many degrees from the south through the east, and from so many above the table, by the shorter way.
     From(f32, f32),
     /// Along the table, to the right and away, as shares of its distance.
     Shift(f32, f32),

@@ -38,7 +38,7 @@ pub(super) struct Painting;
 pub(super) fn plugin(app: &mut App) {
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render
-            .init_resource::<Window>()
+            .init_resource::<Screen>()
             .add_systems(ExtractSchedule, take_panels)
             .add_systems(Painting, (paint, show).chain());
     }
@@ -46,7 +46,7 @@ pub(super) fn plugin(app: &mut App) {
 
 /// What is shown, and what is still to be painted.
 #[derive(Resource, Default)]
-struct Window {
+struct Screen {
     tools: Option<Tools>,
     sheet: Option<Sheet>,
     view: FreeView,
@@ -82,33 +82,33 @@ struct Tools {
     sampler: Sampler,
 }
 
-fn take_panels(mut main: ResMut<MainWorld>, mut window: ResMut<Window>) {
+fn take_panels(mut main: ResMut<MainWorld>, mut screen: ResMut<Screen>) {
     let view = main.resource::<FreeView>();
-    if window.view != *view {
-        window.view = view.clone();
+    if screen.view != *view {
+        screen.view = view.clone();
     }
     let mut panels = main.resource_mut::<Panels>();
-    window.jobs = panels.jobs.clone();
-    window.over.clone_from(&panels.over);
-    window.scale = panels.scale;
-    window.textures.append(std::mem::take(&mut panels.textures));
-    if !window.changed.is_empty() && !panels.changed.is_empty() {
+    screen.jobs = panels.jobs.clone();
+    screen.over.clone_from(&panels.over);
+    screen.scale = panels.scale;
+    screen.textures.append(std::mem::take(&mut panels.textures));
+    if !screen.changed.is_empty() && !panels.changed.is_empty() {
         // The window was not there to be painted. What is translucent must not be painted twice on the same place.
-        window.sheet = None;
+        screen.sheet = None;
     }
-    window.changed.append(&mut panels.changed);
+    screen.changed.append(&mut panels.changed);
 }
 
 /// Paints what of the panels has changed.
 fn paint(
     view: ViewQuery<&ViewTarget>,
-    mut window: ResMut<Window>,
+    mut screen: ResMut<Screen>,
     (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
     mut context: RenderContext,
 ) {
     let target = view.into_inner();
     let Some(format) = target.out_texture_view_format() else { return };
-    let Window { tools, sheet, jobs, unused, textures, changed, scale, .. } = &mut *window;
+    let Screen { tools, sheet, jobs, unused, textures, changed, scale, .. } = &mut *screen;
     if tools.as_ref().is_none_or(|tools| tools.format != format) {
         *tools = Some(Tools::new(&device, format, tools.take()));
     }
@@ -127,7 +127,10 @@ fn paint(
     let changed: Vec<URect> = changed.drain(..).filter(|rect| rect.max.cmple(size).all()).collect();
     if !changed.is_empty() {
         let inside = changed.iter().flat_map(|rect| repaint::inside(jobs, *rect, *scale));
-        let known = |job: &ClippedPrimitive| matches!(&job.primitive, Primitive::Mesh(mesh) if panels.texture(&mesh.texture_id).is_some());
+        let known = |job: &ClippedPrimitive| match &job.primitive {
+            Primitive::Mesh(mesh) => panels.texture(&mesh.texture_id).is_some(),
+            Primitive::Callback(_) => false,
+        };
         let jobs: Vec<ClippedPrimitive> = inside.filter(known).collect();
         let screen = ScreenDescriptor { size_in_pixels: size.to_array(), pixels_per_point: *scale };
         let encoder = context.command_encoder();
@@ -158,13 +161,13 @@ fn paint(
 /// Puts picture and panels on the window.
 fn show(
     target: ViewQuery<&ViewTarget>,
-    window: Res<Window>,
+    screen: Res<Screen>,
     images: Res<RenderAssets<GpuImage>>,
     fallback: Res<FallbackImage>,
     (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
     mut context: RenderContext,
 ) {
-    let Window { tools: Some(tools), sheet: Some(sheet), view, over, .. } = &*window else { return };
+    let Screen { tools: Some(tools), sheet: Some(sheet), view, over, .. } = &*screen else { return };
     let Some(target) = target.into_inner().out_texture_color_attachment(Some(LinearRgba::BLACK)) else { return };
     // A window that has just got another size may be a frame ahead of its panels.
     let room = target.view.texture().size();

@@ -204,14 +204,11 @@ impl Tiles {
         let (old, new): (Vec<_>, Vec<_>) = (old.collect(), new.collect());
         let (old, new) = between(&old, &new, |a, b| a == b);
         let alike = old.len() == new.len();
-        for (index, triangle) in old.iter().enumerate() {
-            if !(alike && *triangle == new[index]) {
-                self.mark(around(triangle).intersect(clip));
-            }
-        }
-        for (index, triangle) in new.iter().enumerate() {
-            if !(alike && *triangle == old[index]) {
-                self.mark(around(triangle).intersect(clip));
+        for (here, there) in [(old, new), (new, old)] {
+            for (index, triangle) in here.iter().enumerate() {
+                if !(alike && *triangle == there[index]) {
+                    self.mark(around(triangle).intersect(clip));
+                }
             }
         }
     }

@@ -130,7 +130,7 @@ impl SceneNumbers {
             stroke: Vec4::ZERO,
             marks: Vec4::ZERO,
             surface: Vec4::new(
-                if look.snow_line < NO_SNOW { (look.snow_line - level) * up } else { 1e9 },
+                if f64::from(look.snow_line) < NO_SNOW { (look.snow_line - level) * up } else { 1e9 },
                 (SNOW_FADES * SIDE).min(SNOW_FADES_WITHIN * up),
                 look.contours,
                 look.detail,
