@@ -1,6 +1,6 @@
 // The table on which the blocks stand: it takes their shadows and fades into the haze.
 #import thalweg::view::view
-#import thalweg::scene::{Scene, sky_color, sun_color, ambient_light}
+#import thalweg::scene::{Scene, sky_color, studio_color, sun_color, ambient_light, noise}
 #import thalweg::screen::on_screen
 
 @group(1) @binding(0) var<uniform> scene: Scene;
@@ -79,11 +79,21 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         }
     }
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);
-    var color = scene.table_color.rgb * (direct + ambient_light(normal, scene) * open);
-    if far > 0.6 {
-        let towards = place - view.eye.xyz;
+    let light = direct + ambient_light(normal, scene) * open;
+    let towards = normalize(place - view.eye.xyz);
+    var color = scene.table_color.rgb * light;
+    if scene.country.x > 0.5 {
+        // Land that nobody has looked at closely: patches of grass and soil that fade into the haze.
+        let at = place.xz / size;
+        let patches = noise(at * 5.0) * 0.5 + noise(at * 13.0 + 7.0) * 0.3 + noise(at * 41.0) * 0.2 * (1.0 - smoothstep(1.0, 4.0, far));
+        let soil = mix(scene.flat_color.rgb, scene.sand_color.rgb, 0.12 + 0.30 * smoothstep(0.25, 0.8, patches));
+        let plain = mix(soil, vec3(dot(soil, vec3(0.3, 0.5, 0.2))), 0.45);
         let horizon = sky_color(normalize(vec3(towards.x, 0.0, towards.z)), scene);
-        color = mix(color, horizon, smoothstep(0.6, 3.0, far));
+        let away = length(place - view.eye.xyz) / size;
+        color = mix(plain * light, horizon, 1.0 - exp(-0.34 * max(away - 1.3, 0.0)));
+    } else {
+        let behind = studio_color(towards, scene);
+        color = mix(color, behind, smoothstep(0.55, 1.6, far));
     }
     return on_screen(vec4(color * scene.air.y, 1.0), in.position.xy);
 }

@@ -180,10 +180,11 @@ fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f
     return max(0.0, 1.0 + 1.5 * out);
 }
 
-// A place on the ground: its colour, and its normal with what is smaller than a cell.
+// A place on the ground: its colour, its normal with what is smaller than a cell, and how much of it is snow.
 struct Ground {
     color: vec3<f32>,
     normal: vec3<f32>,
+    snow: f32,
 }
 
 // Two colours by steepness, varied a little from place to place, sand where it lies thick enough, and snow above its line.
@@ -215,7 +216,9 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine) + 0.35 * tone)
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse));
-    let sand = scene.sand_color.rgb * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
+    // What lies thin on steep ground is scree from the rock above.
+    let scree = 0.65 * grain * thin * (1.0 - smoothstep(0.80, 0.95, here.normal.y));
+    let sand = mix(scene.sand_color.rgb, 1.1 * rock, min(2.0 * scree, 0.7)) * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, (0.84 + 0.20 * here.open) * (1.0 - 0.45 * here.bent.y), grain);
     // Water between the grains lets less light out again: wet sand is darker and of a deeper colour. The first water darkens most.
@@ -226,7 +229,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
         + 1.5 * here.bent.x;
     let stays = smoothstep(0.50, 0.74, here.normal.y + 0.10 * fine + 0.06 * tone);
     let snow = smoothstep(-0.4, 0.4, above) * stays;
-    let color = mix(mix(mix(grass, rock, steep), sand, sandy) * crest * damp, vec3(0.90, 0.915, 0.94), snow);
+    let color = mix(mix(mix(grass, rock, steep), sand, sandy) * crest * damp, vec3(0.95, 0.935, 0.91), snow);
     // Rock is rougher than grass, and both are rougher than sand and snow.
     let rough = strength * mix(0.13, 0.34, steep) * (1.0 - 0.9 * sandy) * (1.0 - 0.8 * snow);
     var normal = here.normal;
@@ -235,7 +238,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
         normal = normalize(vec3(normal.x * steps, normal.y, normal.z * steps));
         normal = normalize(normal - rough * vec3(small.slope.x, 0.0, small.slope.y));
     }
-    return Ground(color, normal);
+    return Ground(color, normal, snow);
 }
 
 // How much of a pixel a contour covers: thin lines, and every fifth a broad one.
@@ -249,6 +252,16 @@ fn contour(place: vec3<f32>) -> f32 {
     let apart = 1.0 - smoothstep(0.15, 0.35, pixel * select(1.0, 0.2, broad > 1.0));
     // Level ground has no contour.
     return line * apart * smoothstep(1e-4, 3e-4, pixel);
+}
+
+// How much of a pixel the lines of the grid cover. They begin in the upper left corner of the map.
+fn grid_lines(place: vec3<f32>) -> f32 {
+    let at = (place.xz - scene.place.xy + 0.5 * scene.extent.xy) / scene.country.y;
+    let pixel = max(fwidth(at), vec2(1e-6));
+    let lines = 1.0 - smoothstep(vec2(0.2), vec2(1.2), abs(at - round(at)) / pixel);
+    // Where they lie too close, they fade.
+    let apart = 1.0 - smoothstep(vec2(0.12), vec2(0.3), pixel);
+    return max(lines.x * apart.x, lines.y * apart.y);
 }
 
 // The colour of a value of the quantity that is shown.
@@ -356,6 +369,8 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var color: vec3<f32>;
     var open = 1.0;
     var lit = 1.0;
+    // What sunlit snow around sends into the shade.
+    var bounced = 0.0;
     // Width of a pixel on the ground, in cells.
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
 #ifdef RIVERS
@@ -375,6 +390,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let ground = ground_at(place, cell, here, pixel);
         normal = ground.normal;
         color = ground.color;
+        bounced = 0.16 * ground.snow;
 #ifdef RIVERS
         channel = channel_at(cell, pixel);
         // Banks are damp, and fall to the water.
@@ -398,6 +414,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         color = mix(bare, overlay_color(value), seen);
 #endif
         if scene.surface.z > 0.0 { color *= 1.0 - 0.55 * contour(place); }
+        if scene.country.y > 0.0 { color = mix(color, vec3(0.92), 0.45 * grid_lines(place)); }
 #ifdef ARROWS
         let covers = arrow(cell);
         color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);
@@ -411,7 +428,8 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let half_way = normalize(sun + towards_eye);
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
-    var light = color * (direct * facing + ambient_light(normal, scene) * open) + direct * highlight;
+    let around = ambient_light(normal, scene) * open + sun_color(scene) * (bounced * scene.sun.y);
+    var light = color * (direct * facing + around) + direct * highlight;
 #ifdef RIVERS
     if channel.covers > 0.0 {
         let waves = river_waves(cell, channel.flow, pixel);

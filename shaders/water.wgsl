@@ -98,6 +98,8 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let distance = length(eye);
     let towards_eye = eye / distance;
     var normal = in.normal;
+    var foam = 0.0;
+    var streaks = 0.5;
     if !wall {
         // The slope of the surface as it flows, and small waves that move.
         let step = 1.0;
@@ -119,6 +121,10 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let fade = clamp(1.6 * scene.air.w / distance - 0.3, 0.0, 1.0) * smoothstep(0.0, 4.0 * water.film.y, depth);
         let ripples = chop * (0.7 + 0.5 * min(length(flow), 2.0)) * water.silt.a * fade;
         normal = normalize(vec3(-steep.x + ripples.x, step, -steep.y + ripples.y));
+        // Water that rushes takes air in. Gusts and currents make large water lighter here and darker there.
+        let near = smoothstep(1.0, 0.3, distance / scene.air.w);
+        foam = smoothstep(4.0, 10.0, length(flow)) * mix(0.25, smoothstep(0.0, 0.6, chop.x + chop.y), near);
+        streaks = noise(at * vec2(0.035, 0.06) + 3.0) * 0.6 + noise(at * vec2(0.11, 0.19)) * 0.4;
     }
     let sun = scene.sun.xyz;
     let lit = sunlit(cell);
@@ -130,7 +136,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let per_metre = mix(vec3(1.0, 0.36, 0.26) * 1.6 / water.color.a, vec3(3.0) / water.color.a, silt);
     let through = exp(-path * per_metre);
     let light = sun_color(scene) * (0.25 + 0.75 * lit) * max(sun.y, 0.08) + vec3(0.5, 0.6, 0.75) * scene.phong.x;
-    let body = mix(water.color.rgb, water.silt.rgb, silt) * light;
+    let body = mix(water.color.rgb * (0.82 + 0.36 * streaks), water.silt.rgb, silt) * light;
     var mirrored = reflect(-towards_eye, normal);
     mirrored.y = abs(mirrored.y);
     // The cut through the water is no surface: it mirrors nothing.
@@ -138,11 +144,11 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let glint = select(pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit * water.film.w, 0.0, wall);
     let sky = sky_color(mirrored, scene);
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
-    let alpha = clamp(max(covers, fresnel) * wet, 0.0, 1.0);
+    let alpha = clamp(max(max(covers, fresnel), 0.7 * foam) * wet, 0.0, 1.0);
     var color = (body * covers * (1.0 - fresnel) + sky * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
     // A pale line where waves lap at the bank.
     let lap = (1.0 - smoothstep(water.film.y, 2.0 * water.film.y, depth)) * 0.12 * (1.0 - silt);
-    color = mix(color, vec3(0.8, 0.84, 0.86) * light, lap);
+    color = mix(color, vec3(0.8, 0.84, 0.86) * light, max(lap, 0.55 * foam));
     color = through_air(color, towards_eye, distance, scene);
 #ifdef RING
     if !wall {

@@ -26,39 +26,28 @@ pub enum ToneCurve {
     None,
 }
 
-/// Colours of flat ground, steep ground and sand that go together.
+/// What stands behind the land.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Palette {
-    /// Green meadows and grey rock, as published.
+pub enum Background {
+    /// A plain table in even light, as in a photographer's studio.
     #[default]
-    Meadow,
-    /// Dry grass and pale rock, as on high mountains.
-    Alpine,
-    /// Red earth and dark rock.
-    Canyon,
-    /// Pale sand and brown rock.
-    Desert,
-    /// One colour, to look at the shape alone.
-    Clay,
+    Studio,
+    /// A plain under a sky with clouds, which fades into the haze.
+    Sky,
 }
 
-impl Palette {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Meadow, Self::Alpine, Self::Canyon, Self::Desert, Self::Clay];
-
-    /// Colours the ground.
-    pub fn color(self, look: &mut Look) {
-        let Look { flat_color, steep_color, sand_color, .. } = Look::default();
-        let colors = match self {
-            Self::Meadow => [flat_color, steep_color, sand_color],
-            Self::Alpine => [[0.30, 0.38, 0.17], [0.58, 0.54, 0.49], [0.74, 0.68, 0.55]],
-            Self::Canyon => [[0.62, 0.40, 0.26], [0.44, 0.24, 0.17], [0.82, 0.60, 0.40]],
-            Self::Desert => [[0.66, 0.54, 0.36], [0.45, 0.35, 0.26], [0.85, 0.70, 0.48]],
-            Self::Clay => [[0.72, 0.66, 0.60]; 3],
-        };
-        [look.flat_color, look.steep_color, look.sand_color] = colors;
-    }
+/// By what the place of the sun is given.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SunBy {
+    /// Its direction and height.
+    #[default]
+    Direction,
+    /// The time of the day and of the year, and the latitude.
+    Time,
 }
+
+/// The sun is drawn no lower than this, in degrees.
+const LOWEST_SUN: f32 = 3.0;
 
 /// Light and colour.
 #[derive(Reflect, Clone, Debug, PartialEq)]
@@ -95,6 +84,9 @@ pub struct Look {
     /// Height from one contour line to the next; every fifth is broad. 0 draws none.
     #[reflect(@knob(0.0..=500.0).unit("m").source("ours"))]
     pub contours: f32,
+    /// Side of the squares of a grid on the land. 0 draws none.
+    #[reflect(@knob(0.0..=5000.0).unit("m").source("ours"))]
+    pub grid: f32,
     /// How strongly small ripples show on sand, across the wind, while one blows. 0 is smooth.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub ripples: f32,
@@ -106,13 +98,25 @@ pub struct Look {
     /// values blur the slopes together.
     #[reflect(@knob(0.0..=0.5).source("ours"))]
     pub threshold_softness: f32,
+    /// Whether the sun stands where you put it, or where it is at a time of the day and the year.
+    #[reflect(@choice().source("ours").main())]
+    pub sun_by: SunBy,
     /// Compass direction from which the sun shines, clockwise from the top of the map. Light from the side shows
     /// relief best; light from behind the camera flattens it.
-    #[reflect(@knob(0.0..=360.0).unit("°").source("ours").main())]
+    #[reflect(@knob(0.0..=360.0).unit("°").source("ours").only("sun_by=direction").main())]
     pub sun_azimuth: f32,
     /// Height of the sun above the horizon. Low: long shadows. High: flat, even light.
-    #[reflect(@knob(3.0..=90.0).unit("°").source("ours").main())]
+    #[reflect(@knob(3.0..=90.0).unit("°").source("ours").only("sun_by=direction").main())]
     pub sun_elevation: f32,
+    /// Time of the day by the sun: at 12 it stands highest. In the night it is drawn just above the horizon.
+    #[reflect(@knob(0.0..=24.0).unit("h").source("Spherical astronomy").only("sun_by=time").main())]
+    pub hour: f32,
+    /// Day of the year, from 1: 80 and 266 are the equinoxes, 172 is the northern summer solstice, 355 the winter solstice.
+    #[reflect(@knob(1.0..=365.0).source("Spherical astronomy").only("sun_by=time"))]
+    pub day: f32,
+    /// Latitude of the land: north of the equator it is above 0, south of it below.
+    #[reflect(@knob(-90.0..=90.0).unit("°").source("Spherical astronomy").only("sun_by=time"))]
+    pub latitude: f32,
     /// Strength of the sunlight. Too high washes the colours out; too low leaves only the sky's light.
     #[reflect(@knob(0.0..=4.0).source(D1).main())]
     pub sun_strength: f32,
@@ -146,6 +150,13 @@ pub struct Look {
     /// How light becomes colour on the screen.
     #[reflect(@choice().source("Hable, Sobotka, Narkowicz; as in Bevy"))]
     pub tone_curve: ToneCurve,
+    /// What stands behind the land.
+    #[reflect(@choice().source("ours").main())]
+    pub background: Background,
+    /// How much the camera sees from top to bottom. Small: as through a long lens, nearly without perspective. Large: near land is
+    /// large, far land small.
+    #[reflect(@knob(10.0..=100.0).unit("°").source("ours"))]
+    pub field_of_view: f32,
     /// Height of the block below the lowest ground, as a share of the map's shorter side.
     #[reflect(@knob(0.0..=0.5).source("ours"))]
     pub base: f32,
@@ -161,17 +172,22 @@ impl Default for Look {
             steep_color: [0.7, 0.7, 0.7],
             sand_color: [0.80, 0.68, 0.46],
             bedrock_color: [0.50, 0.47, 0.44],
-            table_color: [0.44, 0.45, 0.47],
+            table_color: [0.66, 0.67, 0.68],
             sand_cover: 0.6,
             grain: 0.5,
             detail: 0.6,
             snow_line: NO_SNOW as f32,
             contours: 0.0,
+            grid: 0.0,
             ripples: 0.5,
             steep_threshold: 0.8,
             threshold_softness: 0.06,
+            sun_by: SunBy::Direction,
             sun_azimuth: 240.0,
             sun_elevation: 30.0,
+            hour: 16.0,
+            day: 200.0,
+            latitude: 46.0,
             sun_strength: 1.4,
             ambient: 0.42,
             specular: 0.08,
@@ -183,10 +199,35 @@ impl Default for Look {
             turbidity: 0.25,
             exposure: 0.0,
             tone_curve: ToneCurve::Aces,
+            background: Background::Studio,
+            field_of_view: 41.0,
             base: 0.06,
             vertical_exaggeration: 1.0,
         }
     }
+}
+
+impl Look {
+    /// Towards the sun: along columns, along rows, and up. Its length is 1.
+    pub fn towards_sun(&self) -> [f32; 3] {
+        let (azimuth, elevation) = match self.sun_by {
+            SunBy::Direction => (self.sun_azimuth.to_radians(), self.sun_elevation.to_radians()),
+            SunBy::Time => sun_at(self.hour, self.day, self.latitude),
+        };
+        [azimuth.sin() * elevation.cos(), -azimuth.cos() * elevation.cos(), elevation.sin()]
+    }
+}
+
+/// Where the sun is at an hour of the true local time: its direction clockwise from north, and its height, but no lower than it is
+/// drawn. In radians.
+fn sun_at(hour: f32, day: f32, latitude: f32) -> (f32, f32) {
+    // The mean sun on a circle: less than a degree off.
+    let declination = 23.44_f32.to_radians() * (std::f32::consts::TAU * (day - 81.0) / 365.0).sin();
+    let (turned, latitude) = ((15.0 * (hour - 12.0)).to_radians(), latitude.to_radians());
+    let up = latitude.sin() * declination.sin() + latitude.cos() * declination.cos() * turned.cos();
+    let south = turned.cos() * latitude.sin() - declination.tan() * latitude.cos();
+    let azimuth = turned.sin().atan2(south) + std::f32::consts::PI;
+    (azimuth, up.clamp(-1.0, 1.0).asin().max(LOWEST_SUN.to_radians()))
 }
 
 /// How the water looks.
@@ -231,5 +272,33 @@ impl Default for WaterLook {
             ripples: 0.08,
             film: 0.3,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sun_stands_where_it_does_at_a_time_of_day_and_year() {
+        let near = |(azimuth, height): (f32, f32), wanted: [f32; 2]| {
+            let apart = (azimuth.to_degrees() - wanted[0] + 180.0).rem_euclid(360.0) - 180.0;
+            assert!(
+                apart.abs() < 1.5 && (height.to_degrees() - wanted[1]).abs() < 1.0,
+                "{azimuth} {height}, {wanted:?}"
+            );
+        };
+        // At the equinox it rises in the east, and at noon it is as far from the zenith as the place from the equator.
+        near(sun_at(12.0, 81.0, 46.0), [180.0, 44.0]);
+        near(sun_at(12.0, 81.0, -35.0), [0.0, 55.0]);
+        near(sun_at(6.5, 81.0, 0.0), [90.0, 7.5]);
+        near(sun_at(17.5, 81.0, 0.0), [270.0, 7.5]);
+        // At the solstice on the tropic it passes through the zenith; in the polar night it is where it is drawn lowest.
+        assert!(sun_at(12.0, 172.0, 23.44).1.to_degrees() > 89.0);
+        near(sun_at(12.0, 355.0, 80.0), [180.0, LOWEST_SUN]);
+        // Given by its direction, the time does not matter.
+        let low = Look { sun_azimuth: 90.0, sun_elevation: 30.0, hour: 3.0, ..Look::default() };
+        let [x, y, up] = low.towards_sun();
+        assert!((x - 0.866).abs() < 1e-3 && y.abs() < 1e-6 && (up - 0.5).abs() < 1e-6);
     }
 }

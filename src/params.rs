@@ -27,8 +27,9 @@ const COMPASS: [&str; 16] =
     ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"];
 
 impl Reading {
-    /// The same number in other words, if there are any.
-    pub fn of(self, number: f64) -> Option<String> {
+    /// The same number in other words, if there are any. `told_in` gives the unit in which numbers of a unit are told, and how much of
+    /// it one of the other is.
+    pub fn of(self, number: f64, told_in: impl FnOnce(&'static str) -> (&'static str, f64)) -> Option<String> {
         match self {
             Self::None => None,
             Self::Wind => {
@@ -37,8 +38,9 @@ impl Reading {
                 Some(format!("from {point}, {:.0}°", from.round() % 360.0))
             }
             Self::Rain => {
-                let hourly = number * 3.6e6;
-                Some(if hourly < 10.0 { format!("{hourly:.1} mm/h") } else { format!("{hourly:.0} mm/h") })
+                let (unit, times) = told_in("mm/h");
+                let hourly = times * number * 3.6e6;
+                Some(if hourly < 10.0 { format!("{hourly:.1} {unit}") } else { format!("{hourly:.0} {unit}") })
             }
         }
     }

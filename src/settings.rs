@@ -73,6 +73,18 @@ pub enum Units {
     Feet,
 }
 
+/// When the view has a scale bar and an arrow to the north.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Signs {
+    /// In the workspace Learn.
+    #[default]
+    InLearn,
+    /// In all workspaces.
+    Always,
+    /// In none.
+    Never,
+}
+
 /// Which dialogs ask for files.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileDialogs {
@@ -92,6 +104,9 @@ pub struct Settings {
     /// Metres, or feet, acres and miles. Numbers can be typed in either. Files are always metric.
     #[reflect(@choice().source("ours").main())]
     pub units: Units,
+    /// When the view shows a scale bar and an arrow to the north. The bar is right where the camera looks: what is nearer is larger.
+    #[reflect(@choice().source("ours").main())]
+    pub scale_and_north: Signs,
     /// Size of panels and text. Larger reads more easily and leaves less room for the view.
     #[reflect(@knob(0.75..=2.5).unit("×").source("ours").main())]
     pub scale: f32,
@@ -146,6 +161,7 @@ impl Default for Settings {
         Self {
             theme: Theme::Dark,
             units: Units::Metric,
+            scale_and_north: Signs::InLearn,
             scale: 1.0,
             buttons: Buttons::RightAndMiddle,
             trackpad: false,

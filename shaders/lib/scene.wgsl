@@ -35,6 +35,8 @@ struct Scene {
     // Height of the snow line and how gradually snow begins, both in world units; metres of height from contour to contour (0
     // without them); strength of what is smaller than a cell.
     surface: vec4<f32>,
+    // Whether there are a plain and a sky around the land; side of the squares of the grid, in world units.
+    country: vec4<f32>,
 }
 
 // Light of the sun: yellow when high, orange when low.
@@ -66,6 +68,33 @@ fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     color += vec3(0.95, 0.50, 0.20) * band * (0.22 + 0.35 * milk);
     color += vec3(1.0, 0.70, 0.42) * (0.10 * pow(towards, 6.0) + 0.40 * pow(towards, 64.0)) * (0.35 + 0.65 * low);
     return color * (0.62 + 0.48 * clamp(sun.y * 3.0, 0.0, 1.0));
+}
+
+// What stands behind the table of a studio: the table, bent up without an edge, and lighter towards the top.
+fn studio_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
+    let lit = sun_color(scene) * max(scene.sun.y, 0.0) + ambient_light(vec3(0.0, 1.0, 0.0), scene);
+    return scene.table_color.rgb * lit * mix(vec3(1.0), vec3(1.75, 1.82, 1.92), smoothstep(-0.75, 0.35, direction.y));
+}
+
+// The sky with its clouds: the nearer the horizon, the closer they seem and the more they are lost in the haze.
+fn cloudy_sky(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
+    let clear = sky_color(direction, scene);
+    if direction.y <= 0.01 { return clear; }
+    let at = direction.xz / (direction.y + 0.12);
+    var thick = 0.0;
+    var place = at * 1.4 + 9.0;
+    var share = 0.5;
+    for (var size = 0; size < 5; size++) {
+        thick += share * noise(place);
+        place = 2.1 * vec2(0.8 * place.x - 0.6 * place.y, 0.6 * place.x + 0.8 * place.y) + 3.7;
+        share *= 0.5;
+    }
+    let cover = smoothstep(0.50, 0.74, thick) * smoothstep(0.01, 0.22, direction.y);
+    let sunny = pow(max(dot(direction, scene.sun.xyz), 0.0), 3.0);
+    let white = mix(vec3(0.62, 0.66, 0.74), vec3(0.98, 0.97, 0.95), smoothstep(0.9, 0.55, thick)) * (0.75 + 0.5 * sunny);
+    let low = 1.0 - clamp(scene.sun.y * 1.5, 0.0, 1.0);
+    let color = white * mix(vec3(1.0), vec3(1.05, 0.86, 0.72), low * low) * (0.55 + 0.5 * clamp(scene.sun.y * 3.0, 0.0, 1.0));
+    return mix(clear, color, 0.85 * cover);
 }
 
 // Share of the light that the air between takes away; `haze` is the share lost over 1.6 of the map's sides.

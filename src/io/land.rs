@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::{Budget, Error};
+use super::{Budget, Error, preset::Preset};
 use crate::{
-    look::Palette,
     model::{origin::Options, session::Session},
     params,
     sim::{
@@ -25,8 +24,8 @@ pub struct NewLand {
     pub seed: u64,
     /// Keys of the processes that run.
     pub processes: Vec<&'static str>,
-    /// Its colours.
-    pub palette: Palette,
+    /// Name of the built-in preset of its colours.
+    pub palette: &'static str,
 }
 
 impl Default for NewLand {
@@ -35,7 +34,7 @@ impl Default for NewLand {
             terrain: TerrainParams { generator: Generator::Fbm, ..TerrainParams::default() },
             seed: 1,
             processes: vec!["droplets"],
-            palette: Palette::Alpine,
+            palette: "palette-alpine",
         }
     }
 }
@@ -65,7 +64,9 @@ impl NewLand {
         for parameter in params::walk(("terrain", &self.terrain)) {
             session.write("terrain", parameter.name, &parameter.value);
         }
-        self.palette.color(&mut session.look);
+        if let Some(palette) = Preset::built_in(self.palette) {
+            palette.apply(&mut session, Path::new(self.palette))?;
+        }
         session.enable(&self.processes);
         Self::TITLE.clone_into(&mut session.title);
         "new-land".clone_into(&mut session.name);
@@ -104,7 +105,7 @@ mod tests {
             sand: 2.0,
             ..TerrainParams::default()
         };
-        let land = NewLand { terrain, seed: 7, processes: vec!["water", "wind"], palette: Palette::Desert };
+        let land = NewLand { terrain, seed: 7, processes: vec!["water", "wind"], palette: "palette-desert" };
         let session = land.open().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((session.terrain.clone(), session.simulation.seed()), (land.terrain.clone(), 7));
         let enabled: Vec<&str> =
@@ -120,6 +121,7 @@ mod tests {
         {
             assert!(words.contains(word), "{word} is not in {words}");
         }
+        assert_eq!(session.look.flat_color, [0.66, 0.54, 0.36]);
         assert!(land.bytes() >= 80 * 48 * 4);
         assert_eq!(session.name, "new-land");
         // One kind of rain takes the place of the other.

@@ -17,10 +17,11 @@ macro_rules! built_in {
 }
 
 /// The presets compiled into the program: name and RON text.
-const BUILT_IN: [(&str, &str); 9] = built_in! { "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
+const BUILT_IN: [(&str, &str); 17] = built_in! { "palette-meadow" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
+"palette-desert" "palette-tropics" "palette-clay" "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
 "droplets-1998" "water-2011" "thermal-2011" };
 
-/// The presets that come with the program, by name. Each is about one process.
+/// The presets that come with the program, by name. Each is about one process, or about light and colour.
 pub static PRESETS: LazyLock<Vec<(&'static str, Preset)>> = LazyLock::new(|| {
     let read = |(name, text): (&'static str, &str)| {
         let preset = input::ron(Path::new(name), text, "parameters", "it comes with the program");
@@ -61,9 +62,9 @@ impl Preset {
         PRESETS.iter().find(|(own, _)| *own == name).map(|(_, preset)| preset)
     }
 
-    /// Whether it sets parameters of this process.
-    pub fn is_of(&self, process: &str) -> bool {
-        self.parameters.keys().any(|path| path.split('.').next() == Some(process))
+    /// Whether it sets parameters of this group, a process for instance.
+    pub fn is_of(&self, group: &str) -> bool {
+        self.parameters.keys().any(|path| path.split('.').next() == Some(group))
     }
 
     /// Reads a file.
@@ -121,7 +122,7 @@ mod tests {
     use crate::model::origin::Options;
 
     #[test]
-    fn the_presets_that_come_along_can_be_set_and_are_about_one_process() {
+    fn the_presets_that_come_along_can_be_set_and_are_about_one_group() {
         assert_eq!(PRESETS.len(), BUILT_IN.len());
         for (name, preset) in PRESETS.iter() {
             let mut session =
@@ -129,11 +130,11 @@ mod tests {
             preset.apply(&mut session, Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
             let all = session.all_parameters();
             assert!(preset.parameters.iter().all(|(path, value)| &all[path] == value), "{name}");
-            let process = name.split('-').next().expect("a name");
-            assert!(
-                !preset.title.is_empty() && preset.parameters.keys().all(|path| path.starts_with(process)),
-                "{name}"
-            );
+            let group = match name.split('-').next().expect("a name") {
+                "palette" => "look.",
+                process => process,
+            };
+            assert!(!preset.title.is_empty() && preset.parameters.keys().all(|path| path.starts_with(group)), "{name}");
         }
     }
 

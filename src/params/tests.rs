@@ -62,6 +62,7 @@ fn bad_values_change_nothing_and_say_what_would_be_right() {
 
 #[test]
 fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
+    let metric = |unit| (unit, 1.0);
     for (to, from) in [
         (0.0, "W, 270°"),
         (90.0, "N, 0°"),
@@ -70,12 +71,14 @@ fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
         (360.0, "W, 270°"),
         (45.0, "NW, 315°"),
     ] {
-        assert_eq!(Reading::Wind.of(to), Some(format!("from {from}")));
+        assert_eq!(Reading::Wind.of(to, metric), Some(format!("from {from}")));
     }
-    assert_eq!(Reading::Wind.of(89.9), Some("from N, 0°".to_owned()));
-    assert_eq!(Reading::Rain.of(0.002).as_deref(), Some("7200 mm/h"));
-    assert_eq!(Reading::Rain.of(1e-6).as_deref(), Some("3.6 mm/h"));
-    assert_eq!(Reading::None.of(1.0), None);
+    assert_eq!(Reading::Wind.of(89.9, metric), Some("from N, 0°".to_owned()));
+    assert_eq!(Reading::Rain.of(0.002, metric).as_deref(), Some("7200 mm/h"));
+    assert_eq!(Reading::Rain.of(1e-6, metric).as_deref(), Some("3.6 mm/h"));
+    let inches = |unit| if unit == "mm/h" { ("in/h", 1.0 / 25.4) } else { (unit, 1.0) };
+    assert_eq!(Reading::Rain.of(0.00254, inches).as_deref(), Some("360 in/h"));
+    assert_eq!(Reading::None.of(1.0, metric), None);
 }
 
 #[test]

@@ -291,6 +291,8 @@ pub struct FreeView {
     pub labels: Vec<(usize, Vec2, String)>,
     /// How far the camera is turned round the upright, in radians: a direction along columns and rows appears so far turned.
     pub turned: f32,
+    /// Metres from the upper to the lower edge of the picture, where the camera looks.
+    pub metres: f32,
 }
 
 /// The place on the chosen map under the pointer, as shares of its sides.

@@ -174,6 +174,7 @@ pub struct Before {
 /// At the beginning of a frame: Tab goes on from where the focus was, even if Enter or Escape has taken it away since.
 pub fn begin(context: &egui::Context, before: Before) {
     context.data_mut(|data| data.insert_temp(smaller_id(), before.smaller));
+    go_to_part(context);
     // A number that is being typed is taken when its field loses the keyboard before it is drawn.
     let wished = context.data_mut(|data| data.remove_temp::<bool>(wish_id())).unwrap_or_default();
     if let Some(id) = context.memory(|memory| memory.focused()).filter(|_| wished) {
@@ -183,6 +184,87 @@ pub fn begin(context: &egui::Context, before: Before) {
         context.memory(|memory| memory.focused().is_none()) && context.input(|input| input.key_pressed(Key::Tab));
     if let Some(id) = before.focus.filter(|id| lost && context.read_response(*id).is_some()) {
         context.memory_mut(|memory| memory.request_focus(id));
+    }
+}
+
+/// Parts of the window, between which F6 goes.
+#[derive(Clone, Debug, Default)]
+struct Parts {
+    /// Those of this frame or, before it is drawn, of the last one: in which order they come, and where they are.
+    drawn: Vec<(Id, egui::Rect)>,
+    /// The one that gets the keyboard now.
+    wanted: Option<Id>,
+    /// What had it last in each.
+    last: HashMap<Id, Id>,
+}
+
+impl Parts {
+    fn id() -> Id {
+        Id::new("parts of the window")
+    }
+
+    /// Uses them.
+    fn with<R>(context: &egui::Context, does: impl FnOnce(&mut Self) -> R) -> R {
+        context.data_mut(|data| does(data.get_temp_mut_or_default(Self::id())))
+    }
+
+    /// The part in which a widget lies; none if it lies in a window above them.
+    fn of(&self, widget: &Response) -> Option<usize> {
+        let below = widget.layer_id == egui::LayerId::background();
+        let lies = |(_, place): &(Id, egui::Rect)| below && place.contains(widget.rect.center());
+        // The land lies in what the others leave, so that the first one is right.
+        self.drawn.iter().position(lies)
+    }
+}
+
+/// At the beginning of a frame: F6 gives the keyboard to the next part of the window, with Shift to the one before. A dialog keeps it.
+fn go_to_part(context: &egui::Context) {
+    // Without Shift it would also count what is pressed with Shift.
+    let back = context.input_mut(|input| input.consume_key(egui::Modifiers::SHIFT, Key::F6));
+    let forward = context.input_mut(|input| input.consume_key(egui::Modifiers::NONE, Key::F6));
+    let held = context.memory(egui::Memory::top_modal_layer).is_some();
+    let focused = context.memory(|memory| memory.focused());
+    let widget = focused.and_then(|id| context.read_response(id));
+    Parts::with(context, |parts| {
+        let here = widget.as_ref().and_then(|widget| parts.of(widget));
+        if let (Some(here), Some(focused)) = (here, focused) {
+            parts.last.insert(parts.drawn[here].0, focused);
+        }
+        let count = parts.drawn.len();
+        if (forward || back) && !held && count > 0 {
+            let next = match here {
+                Some(here) if back => (here + count - 1) % count,
+                Some(here) => (here + 1) % count,
+                None if back => count - 1,
+                None => 0,
+            };
+            parts.wanted = Some(parts.drawn[next].0);
+        }
+        parts.drawn.clear();
+    });
+}
+
+/// Whether a part of the window, whose name readers say, gets the keyboard now.
+fn part(ui: &egui::Ui, name: &str, place: egui::Rect) -> bool {
+    let id = Id::new(name);
+    Parts::with(ui.ctx(), |parts| {
+        parts.drawn.push((id, place));
+        parts.wanted.take_if(|wanted| *wanted == id).is_some()
+    })
+}
+
+/// Call it first in a part of the window with something that can have the keyboard: F6 goes there, and readers say its name.
+pub(super) fn begin_part(ui: &egui::Ui, name: &str) {
+    ui.ctx().accesskit_node_builder(ui.unique_id(), |node| {
+        node.set_role(Role::Region);
+        node.set_label(name);
+    });
+    if part(ui, name, ui.max_rect()) {
+        let last = Parts::with(ui.ctx(), |parts| parts.last.get(&Id::new(name)).copied());
+        match last.filter(|last| ui.ctx().read_response(*last).is_some()) {
+            Some(last) => ui.memory_mut(|memory| memory.request_focus(last)),
+            None => to_first(ui),
+        }
     }
 }
 
@@ -331,6 +413,9 @@ pub(super) fn land_ui(root: &egui::Ui, view: egui::Rect) -> Option<(egui::Pos2, 
     land.widget_info(|| {
         WidgetInfo::labeled(WidgetType::Other, true, "Land: the arrow keys move a marker, Space clicks at it")
     });
+    if part(root, "Land", view) {
+        land.request_focus();
+    }
     if !land.has_focus() {
         return None;
     }

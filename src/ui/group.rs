@@ -8,8 +8,9 @@ use super::{
     seek, style,
 };
 use crate::{
+    io::preset::PRESETS,
     params::{Group, Knob, Parameter, Value, choice_title, title, walk},
-    runtime::{Command, EditCommand, amount::told_in},
+    runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, amount::told_in},
 };
 
 /// Why a parameter has no effect now: the name of another one, and the values that that one would have to have.
@@ -96,7 +97,7 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
     access::describe(&field, parameter.doc);
     seek::meet(ui, &parameter.path, &row.response, &field);
     if let Value::Number(number) = parameter.value
-        && let Some(text) = parameter.knob.reading.of(number)
+        && let Some(text) = parameter.knob.reading.of(number, |unit| told_in(units(ui), unit))
     {
         ui.scope(|ui| {
             ui.spacing_mut().interact_size.y = 0.0;
@@ -187,4 +188,30 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     if changed {
         ui.small("Right-click, or Delete, to reset.");
     }
+}
+/// The presets of a group: a menu, called like this and with this help, of those that come with the program, and buttons that write
+/// one into a file and read one.
+pub(super) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &str)) -> Vec<Command> {
+    let mut commands = Vec::new();
+    ui.horizontal(|ui| {
+        let presets = PRESETS.iter().filter(|(_, preset)| preset.is_of(key)).collect::<Vec<_>>();
+        if !presets.is_empty() {
+            let menu = ui.menu_button(RichText::new(title).small(), |ui| {
+                for (name, preset) in presets {
+                    if ui.button(&preset.title).clicked() {
+                        commands.push(FileCommand::UsePreset(name).into());
+                        ui.close();
+                    }
+                }
+            });
+            menu.response.on_hover_text(help);
+        }
+        if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
+            commands.push(WindowCommand::Ask(Dialog::SavePreset(Some(key))).into());
+        }
+        if ui.small_button("Load…").on_hover_text("Sets the parameters that such a file holds").clicked() {
+            commands.push(WindowCommand::Ask(Dialog::LoadPreset).into());
+        }
+    });
+    commands
 }

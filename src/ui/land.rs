@@ -2,12 +2,20 @@
 
 use bevy_egui::egui::{self, RichText, Ui};
 
-use super::{access, group::some_of_group_ui, number::Number, style};
+use super::{
+    access,
+    group::some_of_group_ui,
+    number::{Number, units},
+    style,
+};
 use crate::{
-    io::{Budget, NewLand},
-    look::Palette,
-    params::{choice_title, walk, write},
-    runtime::{Command, FileCommand},
+    io::{
+        Budget, NewLand,
+        preset::{PRESETS, Preset},
+    },
+    params::{walk, write},
+    runtime::{Command, FileCommand, amount::length},
+    settings::Units,
     sim::generate::TerrainParams,
 };
 
@@ -97,7 +105,7 @@ impl LandDialog {
                 .drag_ui(ui, &mut self.cells, |field| field.speed(4.0))
         });
         let land = &mut self.land;
-        if let Some(text) = fit(&mut land.terrain, self.metres, self.cells) {
+        if let Some(text) = fit(&mut land.terrain, self.metres, self.cells, units(ui)) {
             ui.label(RichText::new(text).small().color(style::WARNING));
         }
         row(ui, "Seed", "The same seed always gives exactly the same land.", |ui| {
@@ -105,11 +113,11 @@ impl LandDialog {
         });
         row(ui, "Colours", "Of flat ground, steep ground and sand; each can be changed later.", |ui| {
             let choice = egui::ComboBox::from_id_salt("palette").width(style::CHOICE_WIDTH);
-            let text = |palette: Palette| choice_title(&format!("{palette:?}").to_lowercase());
-            let shown = choice.selected_text(text(land.palette)).show_ui(ui, |ui| {
+            let title = Preset::built_in(land.palette).map_or("", |palette| &palette.title);
+            let shown = choice.selected_text(title).show_ui(ui, |ui| {
                 access::begin_list(ui);
-                for palette in Palette::ALL {
-                    access::list_choice(ui, &mut land.palette, palette, text(palette));
+                for (name, palette) in PRESETS.iter().filter(|(_, preset)| preset.is_of("look")) {
+                    access::list_choice(ui, &mut land.palette, *name, &palette.title);
                 }
             });
             shown.response
@@ -135,7 +143,7 @@ impl LandDialog {
 }
 
 /// Gives a terrain so many metres along its sides and so many cells along the shorter one. If that cannot be, says what it gets.
-fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32) -> Option<String> {
+fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units: Units) -> Option<String> {
     let [[fewest, most], [smallest, largest]] = ["width", "cell_size"].map(range);
     terrain.cell_size = (width.min(height) / cells as f32).clamp(smallest as f32, largest as f32);
     let along = |metres: f32| (metres / terrain.cell_size).round() as u32;
@@ -143,9 +151,11 @@ fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32) -> Op
     let [columns, rows] = wanted.map(|cells| cells.clamp(fewest as u32, most as u32));
     (terrain.width, terrain.height) = (columns, rows);
     (wanted != [columns, rows] || columns.min(rows) != cells).then(|| {
-        let [width, height] = [columns, rows].map(|cells| cells as f32 * terrain.cell_size);
+        let told = |metres: f64| length(units, metres, if metres < 10.0 { 1 } else { 0 });
+        let [width, height] = [columns, rows].map(|cells| told(f64::from(cells) * f64::from(terrain.cell_size)));
+        let [smallest, largest] = [smallest, largest].map(told);
         format!(
-            "A side has {fewest} to {most} cells of {smallest} m to {largest} m. This land becomes {width} m × {height} m, with {columns} × {rows} cells."
+            "A side has {fewest} to {most} cells of {smallest} to {largest}. This land becomes {width} × {height}, with {columns} × {rows} cells."
         )
     })
 }
@@ -157,13 +167,13 @@ mod tests {
     #[test]
     fn a_land_has_the_metres_and_the_cells_that_were_asked_for_or_says_what_it_gets() {
         let mut terrain = TerrainParams::default();
-        assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250), None);
+        assert_eq!(fit(&mut terrain, [10_000.0, 5000.0], 250, Units::Metric), None);
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (500, 250, 20.0));
-        let said = fit(&mut terrain, [1e6, 1000.0], 1000).expect("it is too long");
+        let said = fit(&mut terrain, [1e6, 1000.0], 1000, Units::Metric).expect("it is too long");
         assert_eq!((terrain.width, terrain.height), (4096, 1000));
         assert!(said.contains("4096 m × 1000 m"), "{said}");
         // Its cells would be too large.
-        assert!(fit(&mut terrain, [4e6, 4e6], 32).is_some());
+        assert!(fit(&mut terrain, [4e6, 4e6], 32, Units::Feet).is_some_and(|said| said.contains("ft")));
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (4000, 4000, 1000.0));
     }
 }

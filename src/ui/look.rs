@@ -4,7 +4,7 @@ use bevy_egui::egui::Ui;
 
 use super::{
     PanelState,
-    group::{group_ui, set},
+    group::{group_ui, presets_ui, set},
     panel::{EVERYWHERE, Panel},
 };
 use crate::{
@@ -18,7 +18,15 @@ pub const LIGHT: Panel = Panel {
     title: "Light and colour",
     workspaces: EVERYWHERE,
     unfolded: &[Workspace::Sculpt],
-    draw: |ui, state, _| look_ui(ui, state, ("look", &state.live.chosen().look), ("look", &Look::default())),
+    draw: |ui, state, _| {
+        let mut asked = presets_ui(
+            ui,
+            "look",
+            ("Palettes", "Colours that go together. Each is a file that you can copy and change"),
+        );
+        asked.extend(look_ui(ui, state, ("look", &state.live.chosen().look), ("look", &Look::default())));
+        asked
+    },
 };
 
 pub const WATER: Panel = Panel {

@@ -252,6 +252,7 @@ fn draw(
         keys.0 = pressed.map(|(place, pressed)| (on_screen(place), pressed));
         if visible.0 {
             readout::readout_ui(&root, seen, &state);
+            view::signs_ui(&root, seen, &state, (free.turned, free.metres));
         }
         if panels {
             asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));

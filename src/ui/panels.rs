@@ -59,16 +59,25 @@ fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Comm
 /// All panels around the view. Returns what is asked for, and the rectangle that is left for the view.
 pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> (Vec<Command>, egui::Rect) {
     let mut asked = Vec::new();
-    egui::Panel::top("menu").show_inside(root, |ui| asked.extend(menu_ui(ui, state)));
+    egui::Panel::top("menu").show_inside(root, |ui| {
+        access::begin_part(ui, "Menus");
+        asked.extend(menu_ui(ui, state));
+    });
     let bar = |name, height| egui::Panel::bottom(name).exact_size(height);
     bar("status", style::STATUS_HEIGHT).show_inside(root, |ui| status_ui(ui, state));
-    bar("transport", style::TRANSPORT_HEIGHT).show_inside(root, |ui| asked.extend(transport_ui(ui, state)));
-    bar("timeline", timeline_height(state)).show_inside(root, |ui| asked.extend(timeline_ui(ui, state)));
+    bar("transport", style::TRANSPORT_HEIGHT).show_inside(root, |ui| {
+        access::begin_part(ui, "Transport");
+        asked.extend(transport_ui(ui, state));
+    });
+    bar("timeline", timeline_height(state)).show_inside(root, |ui| {
+        access::begin_part(ui, "Timeline");
+        asked.extend(timeline_ui(ui, state));
+    });
     if *state.workspace == Workspace::Sculpt {
-        egui::Panel::left("tools")
-            .exact_size(style::TOOL_BAR_WIDTH)
-            .resizable(false)
-            .show_inside(root, |ui| asked.extend(tool_bar_ui(ui, state, &mut memory.springs)));
+        egui::Panel::left("tools").exact_size(style::TOOL_BAR_WIDTH).resizable(false).show_inside(root, |ui| {
+            access::begin_part(ui, "Tools");
+            asked.extend(tool_bar_ui(ui, state, &mut memory.springs));
+        });
     }
     // Never wider than leaves room for the view.
     let most = (root.available_width() * 0.6).max(style::LEAST_PANEL_WIDTH);
@@ -76,7 +85,10 @@ pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> (V
         .default_size(style::PANEL_WIDTH.min(most))
         .max_size(most)
         .resizable(true)
-        .show_inside(root, |ui| asked.extend(column_ui(ui, state, memory)));
+        .show_inside(root, |ui| {
+            access::begin_part(ui, "Panels");
+            asked.extend(column_ui(ui, state, memory));
+        });
     if let Some(edge) = root.ctx().read_response(egui::Id::new("parameters").with("__resize")) {
         access::name(&edge, "Width of the panels");
     }

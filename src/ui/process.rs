@@ -4,15 +4,14 @@ use bevy_egui::egui::{self, RichText, Ui, WidgetInfo, WidgetType, collapsing_hea
 
 use super::{
     Kept, PanelState,
-    group::{Changes, all_of_group_ui, group_ui, set},
+    group::{Changes, all_of_group_ui, group_ui, presets_ui, set},
     panel::{EVERYWHERE, Panel},
     seek,
     style::duration,
 };
 use crate::{
-    io::preset::PRESETS,
     params::{self, Parameter, Value, walk},
-    runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, Workspace},
+    runtime::{Command, EditCommand, Workspace},
     sim::{Slot, process::AnyProcess},
 };
 
@@ -83,28 +82,8 @@ fn process_ui(
                 commands.extend(set(info.masked_key, factors_ui(ui, slot, fresh)));
             }
             if !main_only {
-                ui.horizontal(|ui| {
-                    let presets = PRESETS.iter().filter(|(_, preset)| preset.is_of(info.key)).collect::<Vec<_>>();
-                    if !presets.is_empty() {
-                        ui.menu_button(RichText::new("Presets").small(), |ui| {
-                            for (name, preset) in presets {
-                                if ui.button(&preset.title).clicked() {
-                                    commands.push(FileCommand::UsePreset(name).into());
-                                    ui.close();
-                                }
-                            }
-                        })
-                        .response
-                        .on_hover_text("Sets values that belong together: those of a source, or for a kind of land");
-                    }
-                    if ui.small_button("Save…").on_hover_text("Writes these parameters into a file").clicked() {
-                        commands.push(WindowCommand::Ask(Dialog::SavePreset(Some(info.key))).into());
-                    }
-                    if ui.small_button("Load…").on_hover_text("Sets the parameters that such a file holds").clicked()
-                    {
-                        commands.push(WindowCommand::Ask(Dialog::LoadPreset).into());
-                    }
-                });
+                let help = "Sets values that belong together: those of a source, or for a kind of land";
+                commands.extend(presets_ui(ui, info.key, ("Presets", help)));
             }
         });
     toggle.widget_info(|| {

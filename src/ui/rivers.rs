@@ -127,11 +127,14 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) {
 
 /// Slope against area, on logarithmic axes.
 fn slopes_ui(ui: &mut Ui, study: &Study, balance: Option<(f64, f64)>) {
+    let (unit, times) = told_in(units(ui), "km²");
+    // What of this unit a square metre is, as a power of ten.
+    let square_metre = (1e-6 * times).log10();
     let measured: Vec<[f64; 2]> = study
         .slopes
         .iter()
         .filter(|(_, slope)| *slope > 0.0)
-        .map(|(area, slope)| [(1e-6 * area).log10(), slope.log10()])
+        .map(|(area, slope)| [square_metre + area.log10(), slope.log10()])
         .collect();
     ui.add_space(4.0);
     let help = "Median slope of rivers against the area that they drain, both as powers of ten. Where the land is in balance with its \
@@ -145,10 +148,11 @@ fn slopes_ui(ui: &mut Ui, study: &Study, balance: Option<(f64, f64)>) {
         (format!("fit: exponent {value:.2}, R² {r2:.2}"), line)
     });
     let balance = balance.map(|(steepness, exponent)| {
-        let line: PlotPoints<'_> = ends.iter().map(|end| [*end, steepness.log10() - exponent * (end + 6.0)]).collect();
+        let slope = |end: f64| steepness.log10() - exponent * (end - square_metre);
+        let line: PlotPoints<'_> = ends.iter().map(|end| [*end, slope(*end)]).collect();
         line
     });
-    plot("slope-area", "log₁₀ km²", "log₁₀ slope").legend(legend(Corner::RightTop)).show(ui, |plot| {
+    plot("slope-area", &format!("log₁₀ {unit}"), "log₁₀ slope").legend(legend(Corner::RightTop)).show(ui, |plot| {
         plot.points(Points::new("measured", PlotPoints::from(measured)).color(style::SPRING).radius(3.0));
         if let Some((name, line)) = fitted {
             plot.line(Line::new(name, line).color(style::WARNING));
@@ -166,10 +170,12 @@ fn chi_ui(ui: &mut Ui, study: &Study) {
         one that lies above its neighbours loses land to them.";
     let theta = study.concavity.map_or(String::new(), |fit| format!(", concavity {:.2}, R² {:.2}", fit.value, fit.r2));
     ui.label(format!("Height over χ{theta}")).on_hover_text(help);
-    let all: PlotPoints<'_> = study.chi.iter().map(|&(chi, height)| [1e-3 * chi, height]).collect();
+    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units(ui), unit));
+    let at = |chi: f64, height: f64| [1e-3 * of_far * chi, of_high * height];
+    let all: PlotPoints<'_> = study.chi.iter().map(|&(chi, height)| at(chi, height)).collect();
     let mouth = study.river.last().map_or(0.0, |mouth| mouth.height);
-    let river: PlotPoints<'_> = study.river.iter().map(|point| [1e-3 * point.chi, point.height - mouth]).collect();
-    plot("chi", "χ, km", "m").legend(legend(Corner::RightBottom)).show(ui, |plot| {
+    let river: PlotPoints<'_> = study.river.iter().map(|point| at(point.chi, point.height - mouth)).collect();
+    plot("chi", &format!("χ, {far}"), high).legend(legend(Corner::RightBottom)).show(ui, |plot| {
         plot.points(Points::new("all rivers", all).color(style::FAINT).radius(1.0));
         plot.line(Line::new("the river", river).color(style::SPRING).width(2.0));
     });

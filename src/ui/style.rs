@@ -102,6 +102,13 @@ const LIGHT: ThemeColors = ThemeColors {
 pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, text: &str, size: f32, shade: Color32) {
     let words = painter.layout_no_wrap(text.to_owned(), FontId::proportional(size), Color32::WHITE);
     let at = align.anchor_size(place, words.size());
+    // Beside the edge of the picture it is moved in, so that all of it can be read.
+    let room = painter.clip_rect().shrink2(egui::vec2(9.0, 5.0));
+    let inwards = |least: f32, from: f32, to: f32, most: f32| (least - from).max(0.0) + (most - to).min(0.0);
+    let at = at.translate(egui::vec2(
+        inwards(room.left(), at.left(), at.right(), room.right()),
+        inwards(room.top(), at.top(), at.bottom(), room.bottom()),
+    ));
     painter.rect_filled(at.expand2(egui::vec2(7.0, 3.0)), 5.0, shade);
     painter.galley(at.min, words, Color32::WHITE);
 }

@@ -6,9 +6,15 @@ use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, St
 use super::{
     PanelState,
     overlay::legend,
-    style::{ACCENT, FOCUS, SHADE, shaded_text},
+    style::{ACCENT, FAINT, FOCUS, SHADE, shaded_text},
 };
-use crate::runtime::{Before, Command, RunCommand, ShowCommand, Workspace};
+use crate::{
+    runtime::{
+        Before, Command, RunCommand, ShowCommand, Workspace,
+        amount::{FOOT, MILE},
+    },
+    settings::{Signs, Units},
+};
 
 /// Share of the view by which a key moves the divider.
 const KEY_STEP: f32 = 0.02;
@@ -63,6 +69,62 @@ pub fn view_ui(
     commands
 }
 
+/// Radius of the arrow to the north, and the longest scale bar, in points.
+const NORTH: f32 = 15.0;
+const LONGEST_BAR: f32 = 130.0;
+
+/// An arrow to the north and a scale bar, where the settings want them. `turned` says how far the camera is turned, `metres` how much of
+/// the land the height of the view shows where the camera looks.
+pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, metres): (f32, f32)) {
+    let settings = &state.preferences.settings;
+    let wanted = match settings.scale_and_north {
+        Signs::InLearn => *state.workspace == Workspace::Learn,
+        Signs::Always => true,
+        Signs::Never => false,
+    };
+    if !wanted || metres <= 0.0 {
+        return;
+    }
+    let painter = root.painter().with_clip_rect(view);
+    let middle = view.left_top() + egui::vec2(34.0, 34.0);
+    painter.circle(middle, NORTH + 5.0, SHADE, Stroke::new(1.0, FAINT));
+    let north = egui::Vec2::angled(turned - std::f32::consts::FRAC_PI_2);
+    let aside = egui::vec2(-north.y, north.x);
+    let (tip, tail) = (middle + north * NORTH, middle - north * NORTH * 0.45);
+    let half = |side: f32, color| {
+        let wing = middle - north * NORTH * 0.85 + aside * side * NORTH * 0.6;
+        painter.add(egui::Shape::convex_polygon(vec![tip, wing, tail], color, Stroke::NONE));
+    };
+    half(-1.0, Color32::WHITE);
+    half(1.0, FAINT);
+    shaded_text(&painter, middle + north * (NORTH + 14.0), Align2::CENTER_CENTER, "N", 11.0, SHADE);
+    let (length, text) = bar(settings.units, f64::from(metres / view.height()));
+    let left = middle + egui::vec2(NORTH + 34.0, 6.0);
+    let right = left + egui::vec2(length, 0.0);
+    shaded_text(&painter, left + egui::vec2(0.5 * length, -14.0), Align2::CENTER_CENTER, &text, 12.0, SHADE);
+    let end = |at: egui::Pos2| [at - egui::vec2(0.0, 4.0), at + egui::vec2(0.0, 4.0)];
+    for (width, color) in [(4.0, SHADE), (1.5, Color32::WHITE)] {
+        for line in [[left, right], end(left), end(right)] {
+            painter.line_segment(line, Stroke::new(width, color));
+        }
+    }
+}
+
+/// The longest bar of 1, 2 or 5 times a power of ten of the unit that is read best: its length in points and what it says. A point
+/// shows so many metres.
+fn bar(units: Units, metres: f64) -> (f32, String) {
+    let longest = metres * f64::from(LONGEST_BAR);
+    let (small, large) = match units {
+        Units::Metric => (("m", 1.0), ("km", 1000.0)),
+        Units::Feet => (("ft", FOOT), ("mi", MILE)),
+    };
+    let (name, unit) = if longest >= large.1 { large } else { small };
+    let power = 10.0_f64.powf((longest / unit).log10().floor());
+    let length = [5.0, 2.0].into_iter().find(|times| times * power * unit <= longest).unwrap_or(1.0) * power;
+    let text = if length < 1.0 { format!("{length:.1} {name}") } else { format!("{length:.0} {name}") };
+    ((length * unit / metres) as f32, text)
+}
+
 /// The divider between start and present, at a share of the view's width. Returns where it is moved to.
 fn divider_ui(root: &mut Ui, rect: Rect, ticks: u64, share: f32) -> Option<Command> {
     let painter = root.painter().with_clip_rect(rect);
@@ -100,4 +162,25 @@ fn divider_ui(root: &mut Ui, rect: Rect, ticks: u64, share: f32) -> Option<Comma
     }
     response.on_hover_cursor(CursorIcon::ResizeHorizontal);
     (wanted != share).then(|| ShowCommand::Before(Before::Split(wanted.clamp(0.02, 0.98))).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_bar_has_a_round_length_that_fits() {
+        for (units, metres, text) in [
+            (Units::Metric, 1.0, "100 m"),
+            (Units::Metric, 4.0, "500 m"),
+            (Units::Metric, 9.0, "1 km"),
+            (Units::Metric, 1e-3, "0.1 m"),
+            (Units::Feet, 1.0, "200 ft"),
+            (Units::Feet, 30.0, "2 mi"),
+        ] {
+            let (length, said) = bar(units, metres);
+            assert_eq!(said, text, "{metres}");
+            assert!(length <= LONGEST_BAR && length > 0.35 * LONGEST_BAR, "{length}");
+        }
+    }
 }

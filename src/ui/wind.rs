@@ -79,7 +79,7 @@ pub fn dial_ui(context: &egui::Context, view: Rect, state: &PanelState<'_>, turn
         let second = number(&parameters, "second_share").is_some_and(|(share, ..)| share > 0.0);
         let second = number(&parameters, "second_direction").filter(|_| second).map(|(degrees, ..)| degrees);
         paint(ui, middle, [Some(direction.0), second], turned, response.hovered() || response.has_focus());
-        let from = Reading::Wind.of(direction.0).unwrap_or_default();
+        let from = Reading::Wind.of(direction.0, |unit| (unit, 1.0)).unwrap_or_default();
         // The dial has the degrees.
         let point = from.split(',').next().unwrap_or_default();
         let text = format!("{point} · {:.1}", strength.0);

@@ -171,7 +171,7 @@ fn leave_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {
     });
 }
 
-const MOUSE: [(&str, &str); 9] = [
+const MOUSE: [(&str, &str); 10] = [
     ("Right drag", "turns the view (other buttons: see settings)"),
     ("Middle drag", "shifts the view"),
     ("Wheel", "moves nearer or farther"),
@@ -179,6 +179,7 @@ const MOUSE: [(&str, &str); 9] = [
     ("Right click on a parameter", "resets it; so does Delete on its field"),
     ("Click on a number", "lets you type it; drag it to change it"),
     ("Tab, Shift+Tab", "go to the next field and back; arrows change it, Space and Enter press it"),
+    ("F6, Shift+F6", "go to the next part of the window and back: menus, transport, timeline, tools, panels, land"),
     ("Esc", "leaves a field, so that letter keys give commands again"),
     ("Tab to the land", "arrow keys move a marker, with Shift finely; Space clicks or paints there"),
 ];

@@ -14,16 +14,17 @@ use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
 };
 
-use super::{SIDE, ViewSystems, ground::Blocks, numbers::SceneNumbers, pass};
+use super::{SIDE, ViewSystems, ground::Blocks, levels::Land, numbers::SceneNumbers, pass};
 use crate::{
     io,
     runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
     settings::Buttons,
 };
 
-/// Named views for pictures: name, yaw and pitch in degrees, distance in map sides.
+/// Named views for pictures: name, yaw and pitch in degrees, and how many times as near the camera is as where all blocks just fit
+/// into the picture.
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
-    [("default", 28.0, 26.0, 1.62), ("front", 0.0, 24.0, 1.6), ("high", 28.0, 58.0, 1.7), ("low", 55.0, 12.0, 1.25)];
+    [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
 
 /// Radians per second of the slow turn.
 const TURN: f32 = 0.06;
@@ -33,8 +34,31 @@ const TURN: f32 = 0.06;
 pub struct Viewpoint {
     yaw: f32,
     pitch: f32,
-    distance: f32,
+    /// How many times as near it is as where all blocks just fit into the picture.
+    near: f32,
     turn: Turning,
+    /// Where it was put so that all blocks fit, as long as nobody has moved it from there.
+    framed: Option<Frame>,
+    /// Whether it is to go there.
+    wanted: Option<Going>,
+}
+
+/// A place of the camera in which all blocks fit into the picture, and for which picture and work that is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Frame {
+    focus: Vec3,
+    pitch: f32,
+    distance: f32,
+    fov: f32,
+    aspect: f32,
+    work: u64,
+}
+
+/// How the camera comes to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Going {
+    AtOnce,
+    Gliding,
 }
 
 /// Whether the camera goes round by itself.
@@ -54,9 +78,9 @@ impl Viewpoint {
         Some(Self { turn: Turning::Still, ..Self::of(camera) })
     }
 
-    fn of((_, yaw, pitch, distance): (&str, f32, f32, f32)) -> Self {
-        let (yaw, pitch, distance) = (yaw.to_radians(), pitch.to_radians(), distance * SIDE);
-        Self { yaw, pitch, distance, turn: Turning::Welcome }
+    fn of((_, yaw, pitch, near): (&str, f32, f32, f32)) -> Self {
+        let (yaw, pitch) = (yaw.to_radians(), pitch.to_radians());
+        Self { yaw, pitch, near, turn: Turning::Welcome, framed: None, wanted: Some(Going::AtOnce) }
     }
 }
 
@@ -71,18 +95,98 @@ pub(super) fn plugin(app: &mut App) {
         .init_resource::<Viewpoint>()
         .add_systems(Startup, spawn_camera)
         .add_systems(Update, (turn_slowly, obey, take_settings, fit_picture, tell_place))
-        .add_systems(Update, place_labels.after(ViewSystems::Show))
+        .add_systems(Update, (frame_blocks, place_labels).chain().after(ViewSystems::Show))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
 
-/// Vertical field of view, in radians, of a picture at least [`FULL_ASPECT`] times as wide as high.
-const FIELD: f32 = 0.72;
-/// A picture narrower than this shows more above and below, so that the map is never cut at its sides.
+/// A picture narrower than this, in heights, shows more above and below, so that the map is never cut at its sides.
 const FULL_ASPECT: f32 = 1.4;
 /// The longest side of a picture, in pixels.
 const LONGEST_SIDE: u32 = 8192;
 
-const FOCUS: Vec3 = Vec3::new(0.0, 0.0, 0.0);
+/// The least part of the picture's width and height that stays free beside the blocks, on both sides together.
+const FREE: f32 = 0.07;
+
+/// Where the camera looks and how far away it is before it knows what there is to see.
+const FOCUS: Vec3 = Vec3::ZERO;
+const FAR: f32 = 1.5 * SIDE;
+
+/// What a lens that shows so many degrees from top to bottom shows of a picture so many times as wide as high, in radians.
+fn field(degrees: f32, aspect: f32) -> f32 {
+    (2.0 * ((0.5 * degrees.to_radians()).tan() * (FULL_ASPECT / aspect).max(1.0)).atan()).min(2.9)
+}
+
+/// Where the camera looks, and from how far away, so that all blocks just fit into a picture: at this yaw, or in whatever way it turns
+/// from there round the middle.
+fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (f32, f32)) -> (Vec3, f32) {
+    let ring = |centre: Vec2, radius: f32, height: f32| {
+        const CORNERS: u8 = 32;
+        let around = radius / (0.5 * TAU / f32::from(CORNERS)).cos();
+        (0..CORNERS).map(move |corner| {
+            let (sin, cos) = (f32::from(corner) / f32::from(CORNERS) * TAU).sin_cos();
+            Vec3::new(centre.x + around * cos, height, centre.y + around * sin)
+        })
+    };
+    let corners = |land: &Land, height: f32| {
+        let (centre, half) = (land.centre, 0.5 * land.extent);
+        [Vec2::ONE, Vec2::new(-1.0, 1.0), Vec2::NEG_ONE, Vec2::new(1.0, -1.0)].map(|corner| {
+            let place = centre + corner * half;
+            Vec3::new(place.x, height, place.y)
+        })
+    };
+    let mut points = Vec::new();
+    for land in lands {
+        let (away, half, [foot, top]) = (land.centre.length(), 0.5 * land.extent.length(), land.heights);
+        // The highest places are seldom in the corners.
+        let rim = foot.lerp(top, 0.4);
+        if !turns {
+            let turn = Quat::from_rotation_y(-yaw);
+            let bounds = corners(land, foot).into_iter().chain(corners(land, rim));
+            points.extend(bounds.chain(ring(land.centre, 0.5 * half, top)).map(|point| turn * point));
+        } else {
+            let around = |radius, height| ring(Vec2::ZERO, radius, height);
+            points.extend(
+                around(away + half, foot).chain(around(away + half, rim)).chain(around(away + 0.5 * half, top)),
+            );
+        }
+    }
+    let up = (0.5 * fov).tan() * (1.0 - FREE);
+    let (sin, cos) = pitch.sin_cos();
+    let (ahead, above) = (Vec3::new(0.0, -sin, -cos), Vec3::new(0.0, cos, -sin));
+    let axes = [(Vec3::X, up * aspect), (above, up)];
+    // The eye lies so far ahead of the origin, so far to its right and so high above it, as the camera is turned. Each point lets it come
+    // only so near.
+    let bounds = axes.map(|(axis, tangent)| {
+        points.iter().fold((f32::NEG_INFINITY, f32::INFINITY), |(least, most), point| {
+            let (away, aside) = (point.dot(ahead), point.dot(axis));
+            (least.max(aside - tangent * away), most.min(aside + tangent * away))
+        })
+    });
+    let nearest = |((least, most), (_, tangent)): ((f32, f32), (Vec3, f32))| 0.5 * (most - least) / tangent;
+    let eye = bounds.into_iter().zip(axes).map(nearest).fold(f32::INFINITY, f32::min);
+    if !eye.is_finite() {
+        return (FOCUS, FAR);
+    }
+    // As much stays free on one side as on the other.
+    let [right, high] = [0, 1].map(|index| {
+        let ((least, most), (axis, tangent)) = (bounds[index], axes[index]);
+        let (mut least, mut most) = (least + tangent * eye, most - tangent * eye);
+        for _ in 0..32 {
+            let middle = 0.5 * (least + most);
+            let seen = points.iter().map(|point| (point.dot(axis) - middle) / (point.dot(ahead) - eye));
+            let (lowest, highest) = seen.fold((f32::MAX, f32::MIN), |(a, b), at| (a.min(at), b.max(at)));
+            if lowest + highest > 0.0 { least = middle } else { most = middle }
+        }
+        0.5 * (least + most)
+    });
+    // It looks at a place above the middle of the table; seen steeply from above that would be far away.
+    let (focus, distance) = if cos > 0.25 {
+        (Vec3::new(right, high / cos, 0.0), -eye - high * sin / cos)
+    } else {
+        (Vec3::X * right + above * high, -eye)
+    };
+    (Quat::from_rotation_y(yaw) * focus, distance)
+}
 
 fn spawn_camera(
     mut commands: Commands,
@@ -100,25 +204,24 @@ fn spawn_camera(
         focus_bounds_shape: Some(FocusBoundsShape::Sphere(Sphere::new(0.9 * SIDE))),
         yaw: Some(viewpoint.yaw),
         pitch: Some(viewpoint.pitch),
-        radius: Some(viewpoint.distance),
+        radius: Some(FAR),
         pitch_lower_limit: Some(0.02),
         pitch_upper_limit: Some(1.55),
         // Several notches in one slow frame are added up: they must not reach the ground at once.
         zoom_sensitivity: 0.5,
         zoom_lower_limit: 0.05 * SIDE,
-        zoom_upper_limit: Some(6.0 * SIDE),
+        zoom_upper_limit: Some(20.0 * SIDE),
         trackpad_pinch_to_zoom_enabled: true,
         ..default()
     };
-    let place =
-        FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * viewpoint.distance;
+    let place = FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * FAR;
     commands.spawn((
         Camera3d::default(),
         // What draws is the pass: the camera says from where.
         Camera { is_active: false, ..default() },
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
-        Projection::from(PerspectiveProjection { fov: FIELD, near: 0.5, far: 100.0 * SIDE, ..default() }),
+        Projection::from(PerspectiveProjection { near: 0.5, far: 100.0 * SIDE, ..default() }),
         RenderTarget::Image(view.picture.clone().into()),
     ));
 }
@@ -131,7 +234,9 @@ fn canvas(size: UVec2) -> Image {
 }
 
 /// The picture has the size of the free part of the window, times the render scale.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn fit_picture(
+    live: Res<Live>,
     mut view: ResMut<FreeView>,
     preferences: Res<Preferences>,
     mut images: ResMut<Assets<Image>>,
@@ -149,11 +254,11 @@ fn fit_picture(
         commands.entity(camera).insert(RenderTarget::Image(view.picture.clone().into()));
     }
     let aspect = wanted.x as f32 / wanted.y as f32;
-    let fov = 2.0 * ((0.5 * FIELD).tan() * (FULL_ASPECT / aspect).max(1.0)).atan();
+    let fov = field(live.chosen().look.field_of_view, aspect);
     if let Projection::Perspective(perspective) = &mut *projection
         && (perspective.fov - fov).abs() > 1e-4
     {
-        perspective.fov = fov.min(2.9);
+        perspective.fov = fov;
     }
     // The picture is no window, so the camera is told that it is meant when the mouse moves.
     let window = windows.iter().next().map(|window| Vec2::new(window.width(), window.height()));
@@ -221,13 +326,13 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
         let Command::View(command) = command else { continue };
         match command {
             ViewCommand::FrameAll => {
-                let Viewpoint { yaw, pitch, distance, .. } = Viewpoint::default();
-                let yaw = by_the_shorter_way(camera.target_yaw, yaw);
-                viewpoint.turn = Turning::Still;
-                place(&mut camera, io::project::Camera { focus: FOCUS.into(), yaw, pitch, distance });
+                let fresh = Viewpoint::default();
+                *viewpoint = Viewpoint { turn: Turning::Still, wanted: Some(Going::Gliding), ..fresh };
+                camera.target_yaw = by_the_shorter_way(camera.target_yaw, fresh.yaw);
+                camera.target_pitch = fresh.pitch;
             }
             ViewCommand::PlaceCamera(wanted) => {
-                viewpoint.turn = Turning::Still;
+                (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None);
                 place(&mut camera, *wanted);
             }
             ViewCommand::Move(step) => {
@@ -236,6 +341,7 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
             }
             ViewCommand::ToggleTurntable => {
                 viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
+                viewpoint.wanted = viewpoint.framed.map(|_| Going::Gliding);
             }
             // As soon as it is drawn in full: `redraw.rs`.
             ViewCommand::TakePicture => {}
@@ -282,15 +388,57 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
     camera.force_update = true;
 }
 
+/// Puts the camera where all blocks fit into the picture: when that is asked for, and as long as nobody has moved it from there, when
+/// the picture gets another shape or other land comes into it.
+fn frame_blocks(
+    live: Res<Live>,
+    blocks: Res<Blocks>,
+    view: Res<FreeView>,
+    mut viewpoint: ResMut<Viewpoint>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    mut lands: Local<Vec<Land>>,
+) {
+    let size = view.rect.size().max(UVec2::ONE).as_vec2();
+    let (aspect, work, pitch) = (size.x / size.y, live.work(), camera.target_pitch);
+    let fov = field(live.chosen().look.field_of_view, aspect);
+    let stays = |frame: &Frame| {
+        let place = (camera.target_focus, pitch, camera.target_radius);
+        place == (frame.focus, frame.pitch, frame.distance)
+    };
+    let framed = viewpoint.framed.filter(stays);
+    let other = framed.is_some_and(|frame| (frame.fov, frame.aspect, frame.work) != (fov, aspect, work));
+    if viewpoint.framed != framed {
+        viewpoint.framed = framed;
+    }
+    let going = viewpoint.wanted.or(other.then_some(Going::AtOnce));
+    // Before its first frame the camera does not know where it is.
+    let Some(going) = going.filter(|_| blocks.lands().next().is_some() && camera.initialized) else { return };
+    // Mountains that have grown since do not move it when the picture gets another shape.
+    if viewpoint.wanted.is_some() || framed.is_none_or(|frame| frame.work != work) {
+        *lands = blocks.lands().collect();
+    }
+    // While it turns, nothing may be cut off later.
+    let turns = viewpoint.turn != Turning::Still;
+    let (focus, fits) = frame(&lands, (camera.target_yaw, turns), pitch, (fov, aspect));
+    let distance = (fits / viewpoint.near).clamp(camera.zoom_lower_limit, camera.zoom_upper_limit.unwrap_or(f32::MAX));
+    (camera.target_focus, camera.target_radius) = (focus, distance);
+    if going == Going::AtOnce {
+        (camera.focus, camera.radius) = (focus, Some(distance));
+    }
+    camera.force_update = true;
+    (viewpoint.framed, viewpoint.wanted) = (Some(Frame { focus, pitch, distance, fov, aspect, work }), None);
+}
+
 /// Finds where the names of runs side by side are written: at the foot of each block's front, or above its back if another block is
 /// in front of it. And how far the camera is turned.
 fn place_labels(
     live: Res<Live>,
     blocks: Res<Blocks>,
-    camera: Single<(&Camera, &GlobalTransform), With<PanOrbitCamera>>,
+    camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
 ) {
-    let (camera, transform) = camera.into_inner();
+    let (camera, transform, projection, orbit) = camera.into_inner();
+    let Projection::Perspective(lens) = projection else { return };
     let mut labels = Vec::new();
     for (index, (session, numbers)) in live.all().iter().zip(&blocks.numbers).enumerate() {
         let Some(title) = session.tile_title() else { continue };
@@ -320,8 +468,10 @@ fn place_labels(
         view.labels = labels;
     }
     let turned = transform.rotation().to_euler(EulerRot::YXZ).0;
-    if view.turned != turned {
-        view.turned = turned;
+    let seen = 2.0 * (0.5 * lens.fov).tan() * orbit.radius.unwrap_or(FAR);
+    let metres = blocks.numbers.first().map_or(0.0, |numbers| seen / numbers.scale());
+    if (view.turned, view.metres) != (turned, metres) {
+        (view.turned, view.metres) = (turned, metres);
     }
 }
 
@@ -344,5 +494,61 @@ fn leave_panels_alone(
     let follows_fingers = brushes.held.is_none() || fingers.iter().count() > 1;
     if camera.enabled != over_view.land || camera.touch_enabled != follows_fingers {
         (camera.enabled, camera.touch_enabled) = (over_view.land, follows_fingers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_fit_into_the_picture_from_all_sides_and_fill_it() {
+        let land = |x: f32, y: f32, sides: [f32; 2], heights| Land {
+            cells: UVec2::splat(64),
+            centre: Vec2::new(x, y) * SIDE,
+            extent: Vec2::from(sides) * SIDE,
+            heights,
+        };
+        let cases = [
+            vec![land(0.0, 0.0, [1.0, 1.0], [-0.06 * SIDE, 0.01 * SIDE])],
+            vec![land(0.0, 0.0, [1.2, 0.5], [-0.06 * SIDE, 0.5 * SIDE])],
+            vec![
+                land(-0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.1 * SIDE]),
+                land(0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.2 * SIDE]),
+            ],
+        ];
+        for (lands, pitch, aspect) in cases
+            .iter()
+            .flat_map(|lands| [0.1, 0.45, 1.0, 1.5].map(|pitch| (lands, pitch)))
+            .flat_map(|(lands, pitch)| [0.5, 1.0, 1.6, 3.0].map(|aspect| (lands, pitch, aspect)))
+        {
+            let fov = field(if aspect > 2.0 { 15.0 } else { 41.0 }, aspect);
+            for yaw in [None, Some(0.5), Some(3.9)] {
+                let (focus, distance) = frame(lands, (yaw.unwrap_or_default(), yaw.is_none()), pitch, (fov, aspect));
+                let half = (0.5 * fov).tan();
+                let mut reach = Vec2::ZERO;
+                let all = (0..24u8).map(|step| f32::from(step) / 24.0 * TAU);
+                for turned in all.map(|any| yaw.unwrap_or(any)) {
+                    let turn = Quat::from_euler(EulerRot::YXZ, turned, -pitch, 0.0);
+                    // Steeply from above the camera looks at a place beside the middle.
+                    let focus = if yaw.is_none() { Quat::from_rotation_y(turned) * focus } else { focus };
+                    let eye = focus + turn * Vec3::Z * distance;
+                    for land in lands {
+                        let corner = |x: f32, z: f32| land.centre + Vec2::new(x, z) * 0.5 * land.extent;
+                        let [foot, top] = land.heights;
+                        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, z)| corner(x, z));
+                        let feet = corners.map(|at| Vec3::new(at.x, foot, at.y));
+                        for place in feet.into_iter().chain([Vec3::new(land.centre.x, top, land.centre.y)]) {
+                            let seen = turn.inverse() * (place - eye);
+                            assert!(seen.z < 0.0, "behind the camera");
+                            reach = reach.max(Vec2::new(seen.x / aspect, seen.y).abs() / (-seen.z * half));
+                        }
+                    }
+                }
+                let case = format!("{reach} of the picture at {pitch}, {aspect}, {yaw:?}");
+                assert!(reach.max_element() <= 1.0 - FREE + 1e-3, "{case}");
+                assert!(reach.max_element() > 0.75, "only {case}");
+            }
+        }
     }
 }

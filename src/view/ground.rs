@@ -121,6 +121,11 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
+    /// Where the blocks of the present are drawn.
+    pub fn lands(&self) -> impl Iterator<Item = Land> {
+        self.present.iter().filter_map(|block| block.land)
+    }
+
     /// The material of every block of the present.
     pub(super) fn materials(&self) -> impl Iterator<Item = &Handle<GroundMaterial>> {
         self.present.iter().map(|block| &block.material)

@@ -4,7 +4,7 @@ use bevy::{prelude::*, render::render_resource::ShaderType};
 
 use super::{SIDE, levels::Land, relief};
 use crate::{
-    look::{Look, NO_SNOW},
+    look::{Background, Look, NO_SNOW},
     model::session::Session,
     runtime::BrushRing,
     sim::{
@@ -45,6 +45,7 @@ pub(super) struct SceneNumbers {
     stroke: Vec4,
     marks: Vec4,
     surface: Vec4,
+    country: Vec4,
 }
 
 /// Where blocks stand: together they fill a circle of the same size, however many there are.
@@ -93,8 +94,15 @@ fn sides(terrain: &Terrain) -> Vec2 {
 
 /// Towards the sun in world space: x along columns, z along rows, y up.
 pub(super) fn towards_sun(look: &Look) -> Vec3 {
-    let (azimuth, elevation) = (look.sun_azimuth.to_radians(), look.sun_elevation.to_radians());
-    Vec3::new(azimuth.sin() * elevation.cos(), elevation.sin(), -azimuth.cos() * elevation.cos())
+    let [along_columns, along_rows, up] = look.towards_sun();
+    Vec3::new(along_columns, up, along_rows)
+}
+
+/// The haze as the shaders know it. A camera with a small field of view stands far away: what it sees is as clear as from near by.
+fn haze(look: &Look) -> f32 {
+    let fresh = Look::default().field_of_view;
+    let [lens, usual] = [look.field_of_view, fresh].map(|degrees| (0.5 * degrees.to_radians()).tan());
+    1.0 - (1.0 - look.fog).powf((lens / usual).min(1.0))
 }
 
 impl SceneNumbers {
@@ -121,7 +129,7 @@ impl SceneNumbers {
             sand_color: color(look.sand_color).truncate().extend(look.sand_cover * terrain.cell_size),
             bedrock_color: color(look.bedrock_color),
             table_color: color(look.table_color).truncate().extend(relief::spread(look)),
-            ground: Vec4::new(look.steep_threshold, look.threshold_softness, look.occlusion, look.fog),
+            ground: Vec4::new(look.steep_threshold, look.threshold_softness, look.occlusion, haze(look)),
             sun: towards_sun(look).extend(look.sun_strength),
             phong: Vec4::new(look.ambient, look.specular, look.shininess, look.vertical_exaggeration),
             air: Vec4::new(look.turbidity, look.exposure.exp2(), look.grain, SIDE),
@@ -135,6 +143,7 @@ impl SceneNumbers {
                 look.contours,
                 look.detail,
             ),
+            country: Vec4::new(f32::from(u8::from(look.background == Background::Sky)), look.grid * scale, 0.0, 0.0),
         }
     }
 
@@ -150,6 +159,11 @@ impl SceneNumbers {
         self.stroke = Vec4::new(from_x, from_y, if lowers { 1.0 } else { 0.0 }, brush.strength);
         self.marks = Vec4::new(across, down, source_x, source_y);
         self
+    }
+
+    /// World units per metre across the map.
+    pub(super) fn scale(&self) -> f32 {
+        self.extent.z / self.phong.w.max(1e-9)
     }
 
     pub(super) fn has_ring(&self) -> bool {

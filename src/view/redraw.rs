@@ -51,6 +51,8 @@ const GOAL: Duration = Duration::from_millis(50);
 const SEEN: usize = 5;
 /// Fewer pixels are kept if a frame then takes at most this share of its time.
 const HELPS: f32 = 0.93;
+/// Looks in a row that must say so before a coarser picture counts as no help.
+const DOUBTS: usize = 2;
 /// Where a coarser picture did not help, it is tried again after so many looks; the next time after twice as many, and so on.
 const CONTENT: u32 = 20;
 /// After so many frames in which nothing was waited for, the number of pixels may change: else a picture of the old size would be
@@ -94,8 +96,10 @@ pub(super) struct Drawing {
 struct Pace {
     step: usize,
     frames: Vec<Duration>,
-    /// How long a frame took one step finer, in seconds, if a coarser one is being tried.
-    finer: Option<f32>,
+    /// The step from which a coarser one is being tried, and how long a frame took there, in seconds.
+    finer: Option<(usize, f32)>,
+    /// Looks at which the coarser one did not help. One alone may be noise.
+    doubts: usize,
     /// For so many looks, nothing coarser is tried again.
     content: u32,
     /// How often something coarser did not help.
@@ -121,16 +125,24 @@ impl Pace {
             self.slow = if median > goal { TRIES + 1 } else { 0 };
             return;
         }
-        let helped = self.finer.take().is_none_or(|finer| median <= HELPS * finer);
-        if !helped {
+        let helped = self.finer.is_none_or(|(_, finer)| median <= HELPS * finer);
+        self.doubts = if helped { 0 } else { self.doubts + 1 };
+        if (1..DOUBTS).contains(&self.doubts) {
+            return;
+        }
+        self.doubts = 0;
+        let tried = self.finer.take();
+        if let Some((finer, _)) = tried.filter(|_| !helped) {
             // The time goes elsewhere, not into the picture.
-            self.step -= 1;
+            self.step = finer;
             self.content = CONTENT << self.in_vain.min(6);
             self.in_vain += 1;
         } else if median > goal && self.step + 1 < STEPS.len() && self.content == 0 {
-            self.step += 1;
-            self.finer = Some(median);
-        } else if self.step > 0 && median * self.more() < 0.8 * goal {
+            self.finer = Some((self.step, median));
+            // What two steps gain is told from noise. One is enough if all of the time goes into the picture.
+            self.step +=
+                if median > goal * Self::more_than(self.step + 1) { 2.min(STEPS.len() - 1 - self.step) } else { 1 };
+        } else if self.step > 0 && median * Self::more_than(self.step) < 0.8 * goal {
             self.step -= 1;
         }
         self.slow = if self.step >= FAR { self.slow.saturating_add(1) } else { 0 };
@@ -145,9 +157,9 @@ impl Pace {
         self.slow > TRIES
     }
 
-    /// How many times as long a frame takes one step finer, if all of it goes into the picture.
-    fn more(&self) -> f32 {
-        let [(finer, _), (here, _)] = [STEPS[self.step - 1], STEPS[self.step]];
+    /// How many times as long as with a step a frame takes one step finer, if all of it goes into the picture.
+    fn more_than(step: usize) -> f32 {
+        let [(finer, _), (here, _)] = [STEPS[step - 1], STEPS[step]];
         (finer / here).powi(2) * if finer == here { FINE } else { 1.0 }
     }
 }

@@ -205,3 +205,35 @@ fn a_list_that_a_key_opens_is_gone_through_by_arrows_and_gives_the_keyboard_back
     assert!(!egui::Popup::is_any_open(&harness.ctx) && settings.borrow().units == Units::Metric);
     assert!(units(&harness), "the list keeps the keyboard");
 }
+
+#[test]
+fn f6_goes_from_part_to_part_and_back_to_where_it_was() {
+    let shelf = Shelf::of("round-hill");
+    let (before, kept) = (RefCell::new(access::Before::default()), RefCell::new(Kept::default()));
+    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(|ui| {
+        access::begin(ui.ctx(), *before.borrow());
+        shelf.show(|state| drop(window_ui(ui, state, &mut kept.borrow_mut())));
+        access::end(ui.ctx(), &mut before.borrow_mut());
+    });
+    harness.run_steps(3);
+    // The name of the part in which the focus is, and the place of what has it.
+    let focused = |harness: &Harness<'_>| {
+        let node = harness.root().children_recursive().find(egui_kittest::Node::is_focused).expect("nothing has it");
+        let (place, mut node) = (node.rect(), node.accesskit_node());
+        while node.role() != Role::Region {
+            node = node.parent().expect("it lies in no part");
+        }
+        (node.label().unwrap_or_default(), place)
+    };
+    let press = |harness: &mut Harness<'_>, modifiers, key| {
+        harness.key_press_modifiers(modifiers, key);
+        harness.run_steps(3);
+        focused(harness)
+    };
+    let parts: Vec<String> = (0..6).map(|_| press(&mut harness, Modifiers::NONE, Key::F6).0).collect();
+    assert_eq!(parts, ["Menus", "Transport", "Timeline", "Tools", "Panels", "Menus"]);
+    let second = press(&mut harness, Modifiers::NONE, Key::Tab);
+    assert_eq!(second.0, "Menus");
+    assert_eq!(press(&mut harness, Modifiers::SHIFT, Key::F6).0, "Panels");
+    assert_eq!(press(&mut harness, Modifiers::NONE, Key::F6), second);
+}

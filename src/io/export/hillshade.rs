@@ -17,9 +17,7 @@ const PENUMBRA: f32 = 0.06;
 pub fn hillshade(ground: &Grid, sand: &Grid, cell_size: f32, look: &Look, progress: &JobProgress) -> Vec<u8> {
     let (width, height) = (ground.width(), ground.height());
     let steepness = look.vertical_exaggeration / cell_size;
-    let (azimuth, elevation) = (look.sun_azimuth.to_radians(), look.sun_elevation.to_radians());
-    // Towards the sun: x along columns, y along rows (down the picture), z up.
-    let sun = [azimuth.sin() * elevation.cos(), -azimuth.cos() * elevation.cos(), elevation.sin()];
+    let sun = look.towards_sun();
     let highest = ground.min_max().1;
     let colors = [look.flat_color, look.steep_color, look.sand_color].map(|color| color.map(linear));
     let mut pixels = vec![0; 3 * width * height];
