@@ -36,6 +36,8 @@ struct River {
 // Red: share of the sky that a cell sees, green: how wet it is, blue and alpha: how it is bent, seen broadly and closely: 0 is a crest,
 // 1 a gully.
 @group(1) @binding(8) var cover: texture_2d<f32>;
+// How far the ground has risen since the start: 0 is worn deep, a half is as it was, 1 is laid down high.
+@group(1) @binding(9) var past: texture_2d<f32>;
 
 struct Pixel {
     @builtin(position) position: vec4<f32>,
@@ -55,7 +57,8 @@ fn vertex(corner: Corner) -> Pixel {
 }
 
 // What a pixel needs to know of the cells around it: the normal, smooth from cell to cell, the sand, how wet it is, how much of the
-// sky it sees, its share of the sun's light, and how the ground is bent, broadly and closely: -1 is a crest, 1 a gully.
+// sky it sees, its share of the sun's light, how the ground is bent, broadly and closely: -1 is a crest, 1 a gully, and how it has
+// changed since the start: -1 is worn deep, 1 laid down high.
 struct Here {
     normal: vec3<f32>,
     sand: f32,
@@ -63,6 +66,7 @@ struct Here {
     open: f32,
     lit: f32,
     bent: vec2<f32>,
+    past: f32,
 }
 
 // Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
@@ -90,8 +94,9 @@ fn ripples(place: vec3<f32>, here: Here) -> f32 {
 fn look_around(cell: vec2<f32>) -> Here {
     let here = relief_at(cell);
     let covers = textureSampleLevel(cover, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0);
+    let before = textureSampleLevel(past, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0).r * (255.0 / 127.0) - 128.0 / 127.0;
     let slope = here.xy * (scene.phong.w);
-    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), here.a, covers.g, covers.r, sun_share(here.b), 2.0 * covers.ba - 1.0);
+    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), here.a, covers.g, covers.r, sun_share(here.b), 2.0 * covers.ba - 1.0, before);
 }
 
 // Cracks across beds of rock, in each bed at other places. `at` counts cracks along a bed, and beds.
@@ -203,7 +208,10 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     // The variation moves the border between the colours as well, but not a border that is meant to be sharp.
     let softness = scene.ground.y;
     // Soil is blown and washed off crests, and stays in hollows. Even paint goes by steepness alone.
-    let soil = 0.75 * grain * min(1.0, softness / 0.06) * here.bent.x;
+    let traces = scene.country.z * min(1.0, 2.0 * grain);
+    let worn = traces * max(-here.past, 0.0);
+    let laid = traces * max(here.past, 0.0);
+    let soil = grain * min(1.0, softness / 0.06) * (0.75 * here.bent.x - 0.22 * worn);
     let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
     let width = max(softness, fwidth(here.normal.y) * 0.5 + 1e-4);
     let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, upright);
@@ -215,7 +223,10 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
         * mix(vec3(1.0), vec3(1.35, 1.06, 0.72), grain * clamp(0.35 + 1.3 * coarse + 0.5 * middle, 0.0, 1.0));
     let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine) + 0.35 * tone)
-        * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse));
+        * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse)) * mix(vec3(1.0), vec3(1.14, 1.08, 1.0), worn);
+    // Where soil was washed off it is bare; what was laid down is pale until it is overgrown.
+    let bare = mix(grass, dot(grass, vec3(0.3, 0.6, 0.1)) * vec3(1.30, 1.02, 0.66), 0.7 * worn);
+    let meadow = mix(bare, mix(scene.sand_color.rgb, rock, 0.35) * (1.0 + 0.2 * grain * middle), 0.6 * laid);
     // What lies thin on steep ground is scree from the rock above.
     let scree = 0.65 * grain * thin * (1.0 - smoothstep(0.80, 0.95, here.normal.y));
     let sand = mix(scene.sand_color.rgb, 1.1 * rock, min(2.0 * scree, 0.7)) * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
@@ -229,7 +240,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
         + 1.5 * here.bent.x;
     let stays = smoothstep(0.50, 0.74, here.normal.y + 0.10 * fine + 0.06 * tone);
     let snow = smoothstep(-0.4, 0.4, above) * stays;
-    let color = mix(mix(mix(grass, rock, steep), sand, sandy) * crest * damp, vec3(0.95, 0.935, 0.91), snow);
+    let color = mix(mix(mix(meadow, rock, steep), sand, sandy) * crest * damp, vec3(0.95, 0.935, 0.91), snow);
     // Rock is rougher than grass, and both are rougher than sand and snow.
     let rough = strength * mix(0.13, 0.34, steep) * (1.0 - 0.9 * sandy) * (1.0 - 0.8 * snow);
     var normal = here.normal;

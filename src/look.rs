@@ -78,6 +78,10 @@ pub struct Look {
     /// shows while the picture stands still.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub detail: f32,
+    /// How strongly it shows where the ground was worn since the start and where it was laid down: fresh rock, bare soil, pale deposits.
+    /// 0 hides it.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub traces: f32,
     /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones. At the largest value there is none.
     #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("ours"))]
     pub snow_line: f32,
@@ -176,6 +180,7 @@ impl Default for Look {
             sand_cover: 0.6,
             grain: 0.5,
             detail: 0.6,
+            traces: 0.6,
             snow_line: NO_SNOW as f32,
             contours: 0.0,
             grid: 0.0,

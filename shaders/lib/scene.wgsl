@@ -35,7 +35,8 @@ struct Scene {
     // Height of the snow line and how gradually snow begins, both in world units; metres of height from contour to contour (0
     // without them); strength of what is smaller than a cell.
     surface: vec4<f32>,
-    // Whether there are a plain and a sky around the land; side of the squares of the grid, in world units.
+    // Whether there are a plain and a sky around the land; side of the squares of the grid, in world units; how
+    // strongly it shows where ground was worn and laid down.
     country: vec4<f32>,
 }
 

@@ -8,7 +8,7 @@ use super::{
     seek, style,
 };
 use crate::{
-    io::preset::PRESETS,
+    io::preset::{PRESETS, Preset},
     params::{Group, Knob, Parameter, Value, choice_title, title, walk},
     runtime::{Command, Dialog, EditCommand, FileCommand, WindowCommand, amount::told_in},
 };
@@ -189,6 +189,16 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
         ui.small("Right-click, or Delete, to reset.");
     }
 }
+/// The colours that a preset sets.
+fn colors_of(preset: &Preset) -> impl Iterator<Item = egui::Color32> {
+    preset.parameters.values().filter_map(|value| {
+        let parts = value.split(',').map(|part| part.trim().parse().ok()).collect::<Option<Vec<f32>>>()?;
+        let [red, green, blue] = parts.try_into().ok()?;
+        let [red, green, blue] = [red, green, blue].map(|part: f32| (255.0 * part) as u8);
+        Some(style::color([red, green, blue]))
+    })
+}
+
 /// The presets of a group: a menu, called like this and with this help, of those that come with the program, and buttons that write
 /// one into a file and read one.
 pub(super) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &str)) -> Vec<Command> {
@@ -197,8 +207,17 @@ pub(super) fn presets_ui(ui: &mut Ui, key: &'static str, (title, help): (&str, &
         let presets = PRESETS.iter().filter(|(_, preset)| preset.is_of(key)).collect::<Vec<_>>();
         if !presets.is_empty() {
             let menu = ui.menu_button(RichText::new(title).small(), |ui| {
+                let colors = presets.iter().map(|(_, preset)| colors_of(preset).count()).max().unwrap_or_default();
+                ui.set_min_width(style::PRESET_WIDTH + colors as f32 * style::SWATCH);
                 for (name, preset) in presets {
-                    if ui.button(&preset.title).clicked() {
+                    let button = ui.button(&preset.title);
+                    let mut corner = button.rect.right_top() + egui::vec2(-4.0 - colors as f32 * style::SWATCH, 0.0);
+                    for color in colors_of(preset) {
+                        let spot = egui::Rect::from_min_size(corner, egui::vec2(style::SWATCH, button.rect.height()));
+                        ui.painter().rect_filled(spot.shrink2(egui::vec2(0.0, 4.0)), 0.0, color);
+                        corner.x += style::SWATCH;
+                    }
+                    if button.clicked() {
                         commands.push(FileCommand::UsePreset(name).into());
                         ui.close();
                     }

@@ -26,6 +26,9 @@ pub const MENU_WIDTH: f32 = 230.0;
 pub const MENU_MARGIN: f32 = 60.0;
 /// What the workspaces need in the menu bar.
 pub const WORKSPACES_WIDTH: f32 = 260.0;
+/// The name of a preset in its menu, and the side of a patch of colour behind it.
+pub const PRESET_WIDTH: f32 = 84.0;
+pub const SWATCH: f32 = 14.0;
 /// Lists to choose from: of numbers, of a parameter's values, of titles, of sizes.
 pub const SHORT_CHOICE_WIDTH: f32 = 64.0;
 pub const CHOICE_WIDTH: f32 = 140.0;
@@ -111,6 +114,11 @@ pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, te
     ));
     painter.rect_filled(at.expand2(egui::vec2(7.0, 3.0)), 5.0, shade);
     painter.galley(at.min, words, Color32::WHITE);
+}
+
+/// A colour by its red, green and blue.
+pub fn color([red, green, blue]: [u8; 3]) -> Color32 {
+    Color32::from_rgb(red, green, blue)
 }
 
 /// Around what has the keyboard.

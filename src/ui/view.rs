@@ -86,7 +86,7 @@ pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, m
         return;
     }
     let painter = root.painter().with_clip_rect(view);
-    let middle = view.left_top() + egui::vec2(34.0, 34.0);
+    let middle = view.left_top() + egui::vec2(42.0, 46.0);
     painter.circle(middle, NORTH + 5.0, SHADE, Stroke::new(1.0, FAINT));
     let north = egui::Vec2::angled(turned - std::f32::consts::FRAC_PI_2);
     let aside = egui::vec2(-north.y, north.x);

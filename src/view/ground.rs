@@ -11,7 +11,7 @@ use bevy::{
 use super::{
     ViewSystems,
     channels::RiverNumbers,
-    layers::{Drawn, Editions, Heights, cell_image, start_bytes},
+    layers::{Drawn, Editions, Heights, cell_image, no_past, start_bytes},
     levels::{self, Land},
     light::{Found, Lit, Taken},
     material::{Variant, update},
@@ -49,6 +49,8 @@ pub(super) struct GroundMaterial {
     relief: Handle<Image>,
     #[texture(8)]
     cover: Handle<Image>,
+    #[texture(9)]
+    past: Handle<Image>,
 }
 
 impl From<&GroundMaterial> for Variant {
@@ -96,6 +98,7 @@ struct Textures {
     layers: Handle<Image>,
     relief: Handle<Image>,
     cover: Handle<Image>,
+    past: Handle<Image>,
 }
 
 /// All blocks on screen, and the numbers that other shaders share with the first.
@@ -219,12 +222,14 @@ impl BlockAssets<'_, '_> {
             && let Some(parts) = drawn.changed_parts(held)
         {
             let (bytes, Heights { lowest, highest }) = drawn.part_bytes(&parts);
+            let past = drawn.past_bytes(Some(&parts));
             block.highest = block.highest.max(highest);
-            block.lit.take(Taken { parts: Some(parts), bytes, highest });
+            block.lit.take(Taken { parts: Some(parts), bytes, past, highest });
             return lowest;
         }
         let (bytes, Heights { lowest, highest }) = if start { start_bytes(&terrain.start) } else { drawn.bytes() };
-        let taken = Taken { parts: None, bytes, highest };
+        let past = if start { no_past(terrain.start.len()) } else { drawn.past_bytes(None) };
+        let taken = Taken { parts: None, bytes, past, highest };
         if let Some(block) = list.get_mut(index).filter(|block| block.size == cells) {
             // Until it is seen, the old land may be higher.
             block.highest = block.highest.max(highest);
@@ -238,11 +243,12 @@ impl BlockAssets<'_, '_> {
             layers: texture(TextureFormat::Rgba32Float),
             relief: texture(TextureFormat::Rgba16Float),
             cover: texture(TextureFormat::Rgba8Unorm),
+            past: texture(TextureFormat::R8Unorm),
         };
         if let Some(block) = list.get_mut(index) {
             if let Some(mut material) = self.materials.get_mut(&block.material) {
                 (material.layers, material.relief) = (textures.layers.clone(), textures.relief.clone());
-                material.cover = textures.cover.clone();
+                (material.cover, material.past) = (textures.cover.clone(), textures.past.clone());
             }
             let material = block.material.clone();
             let (entity, land, size) = (block.entity, None, cells);
@@ -258,6 +264,7 @@ impl BlockAssets<'_, '_> {
             river: RiverNumbers::default(),
             relief: textures.relief.clone(),
             cover: textures.cover.clone(),
+            past: textures.past.clone(),
         });
         let (entity, land, size) = (self.commands.spawn_empty().id(), None, cells);
         list.push(Block { entity, material, textures, size, highest, land, holds, lit });
@@ -286,13 +293,14 @@ impl BlockAssets<'_, '_> {
         if shone {
             self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
         }
-        let Textures { layers, relief: slopes, cover: covers } = &block.textures;
+        let Textures { layers, relief: slopes, cover: covers, past: pasts } = &block.textures;
         if let Some(Taken { parts: None, highest, .. }) = taken {
             block.highest = highest;
         }
-        let layers = taken.map(|Taken { parts, bytes, .. }| (layers, parts, bytes));
+        let ground =
+            taken.map(|Taken { parts, bytes, past, .. }| [(layers, parts.clone(), bytes), (pasts, parts, past)]);
         let others = [(slopes, parts.clone(), relief), (covers, parts, cover)];
-        for (image, parts, bytes) in layers.into_iter().chain(others) {
+        for (image, parts, bytes) in ground.into_iter().flatten().chain(others) {
             self.timing.uploaded += bytes.len() as u64;
             match parts {
                 Some(parts) => self.patches.0.push(Patch { image: image.id(), parts, bytes }),

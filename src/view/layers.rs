@@ -9,7 +9,7 @@ use bevy::{
 };
 use rayon::prelude::*;
 
-use super::upload;
+use super::upload::{self, Room};
 use crate::sim::{
     Simulation,
     grid::{Edition, Grid},
@@ -26,8 +26,13 @@ const LAYERS: usize = 4;
 /// Under less water than this, in metres, the ground shows how wet it is.
 const STANDS: f32 = 0.01;
 
-/// What a texture held: the editions of the layers, and those of the wetness and the lakes, if there were such maps.
-pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 2]);
+/// Ground that was worn or laid down by so many cells shows it fully.
+const PAST: f32 = 1.0;
+/// What the texture of the past says where nothing has changed.
+const UNCHANGED: u8 = 128;
+
+/// What a texture held: the editions of the layers, and those of the wetness, the lakes and the start, if there were such maps.
+pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 3]);
 
 /// The lowest ground, and the highest place of ground and water, in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,22 +51,32 @@ impl Heights {
 }
 
 /// What is drawn of a run: bedrock, sand, water and what it carries; how wet the ground is, if a process keeps account of it; and the
-/// levels of lakes that are drawn though no water is simulated there.
+/// levels of lakes that are drawn though no water is simulated there. And the ground at the start.
 pub(super) struct Drawn<'a> {
     layers: [&'a Grid; LAYERS],
     wetness: Option<&'a Grid>,
     lakes: Option<&'a Grid>,
+    start: &'a Grid,
+    cell_size: f32,
+    /// Whether the land rises by itself: then what is higher than at the start was not laid down.
+    rises: bool,
 }
 
 impl<'a> Drawn<'a> {
     pub(super) fn of(simulation: &'a Simulation, lakes: Option<&'a Grid>) -> Self {
-        let Terrain { bedrock, sand, water, suspended, .. } = &simulation.terrain;
+        let Terrain { bedrock, sand, water, suspended, start, cell_size, .. } = &simulation.terrain;
         let lakes = lakes.filter(|lakes| lakes.len() == bedrock.len());
-        Self { layers: [bedrock, sand, water, suspended], wetness: simulation.wetness(), lakes }
+        let rises = simulation.slots.iter().any(|slot| slot.enabled && slot.key() == "fluvial");
+        let layers = [bedrock, sand, water, suspended];
+        Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, rises }
+    }
+
+    fn others(&self) -> [Option<&'a Grid>; 3] {
+        [self.wetness, self.lakes, Some(self.start)]
     }
 
     pub(super) fn editions(&self) -> Editions {
-        (self.layers.map(Grid::edition), [self.wetness, self.lakes].map(|map| map.map(Grid::edition)))
+        (self.layers.map(Grid::edition), self.others().map(|map| map.map(Grid::edition)))
     }
 
     fn width(&self) -> usize {
@@ -73,7 +88,7 @@ impl<'a> Drawn<'a> {
         let tiling = Tiling::new(self.width(), self.layers[0].height());
         let mut changed = vec![false; tiling.count()];
         let mut maps: Vec<(&Grid, Edition)> = self.layers.into_iter().zip(layers).collect();
-        for pair in [self.wetness, self.lakes].into_iter().zip(others) {
+        for pair in self.others().into_iter().zip(others) {
             match pair {
                 (None, None) => {}
                 (Some(map), Some(held)) => maps.push((map, held)),
@@ -128,6 +143,29 @@ impl<'a> Drawn<'a> {
         (bytes, heights)
     }
 
+    /// How far the ground has risen or sunk since the start, a byte for each cell: of some parts, as `Patch` has them, or of all.
+    pub(super) fn past_bytes(&self, parts: Option<&[URect]>) -> Vec<u8> {
+        let (width, [bedrock, sand, ..]) = (self.width(), self.layers);
+        let byte = |index: usize| {
+            let change = (bedrock[index] + sand[index] - self.start[index]) / (PAST * self.cell_size);
+            let change = if self.rises { change.min(0.0) } else { change };
+            // The first change shows most.
+            let share = change.abs().min(1.0).sqrt().copysign(change);
+            (f32::from(UNCHANGED) + 127.0 * share).round() as u8
+        };
+        let Some(parts) = parts else { return (0..bedrock.len()).into_par_iter().map(byte).collect() };
+        let (rooms, count) = upload::rooms(parts, 1);
+        let mut bytes = vec![0; count];
+        for (part, Room { offset, row }) in parts.iter().zip(rooms) {
+            for (line, y) in (part.min.y as usize..part.max.y as usize).enumerate() {
+                let first = y * width + part.min.x as usize;
+                let texels = &mut bytes[offset + line * row..][..part.width() as usize];
+                texels.iter_mut().enumerate().for_each(|(x, texel)| *texel = byte(first + x));
+            }
+        }
+        bytes
+    }
+
     /// Writes the bytes of the cells of a row, from the cell of this index on. Returns the heights among them.
     #[inline(always)]
     fn row_bytes<C>(
@@ -157,7 +195,12 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// The same for the ground at the start, whose sand and water are not known apart.
+/// What [`Drawn::past_bytes`] says of ground at its start.
+pub(super) fn no_past(cells: usize) -> Vec<u8> {
+    vec![UNCHANGED; cells]
+}
+
+/// The same as [`Drawn::bytes`] for the ground at the start, whose sand and water are not known apart.
 pub(super) fn start_bytes(start: &Grid) -> (Vec<u8>, Heights) {
     let cells = start.iter().flat_map(|&ground| [ground, 0.0, 0.0, 0.0]);
     let (lowest, highest) = start.min_max();
@@ -186,16 +229,16 @@ mod tests {
     };
 
     /// Brings parts into the bytes of a texture, as the graphics card does.
-    fn patched(texture: &mut [u8], width: usize, parts: &[URect], mut bytes: &[u8]) {
-        for part in parts {
-            let (columns, row) = (part.width() as usize, upload::row_bytes(CELL_BYTES * part.width() as usize));
-            for y in part.min.y..part.max.y {
-                let first = CELL_BYTES * (y as usize * width + part.min.x as usize);
-                texture[first..first + CELL_BYTES * columns].copy_from_slice(&bytes[..CELL_BYTES * columns]);
-                bytes = &bytes[row..];
+    fn patched(texture: &mut [u8], cell: usize, width: usize, parts: &[URect], bytes: &[u8]) {
+        let (rooms, count) = upload::rooms(parts, cell);
+        for (part, Room { offset, row }) in parts.iter().zip(rooms) {
+            let columns = cell * part.width() as usize;
+            for (line, y) in (part.min.y..part.max.y).enumerate() {
+                let first = cell * (y as usize * width + part.min.x as usize);
+                texture[first..first + columns].copy_from_slice(&bytes[offset + line * row..][..columns]);
             }
         }
-        assert!(bytes.is_empty());
+        assert_eq!(bytes.len(), count);
     }
 
     #[test]
@@ -205,6 +248,8 @@ mod tests {
         session.set("droplets.per_tick", "5").expect("in range");
         let simulation = &mut session.simulation;
         let (mut texture, _) = Drawn::of(simulation, None).bytes();
+        let mut past = Drawn::of(simulation, None).past_bytes(None);
+        assert!(past == no_past(past.len()));
         for _ in 0..20 {
             let held = Drawn::of(simulation, None).editions();
             simulation.tick();
@@ -212,10 +257,14 @@ mod tests {
             let parts = drawn.changed_parts(held).expect("five droplets don't reach half of the map");
             let (bytes, heights) = drawn.part_bytes(&parts);
             assert!(!bytes.is_empty() && bytes.len() < texture.len() / 2);
-            patched(&mut texture, drawn.width(), &parts, &bytes);
+            patched(&mut texture, CELL_BYTES, drawn.width(), &parts, &bytes);
+            patched(&mut past, 1, drawn.width(), &parts, &drawn.past_bytes(Some(&parts)));
+            assert!(past == drawn.past_bytes(None));
             let (whole, all) = drawn.bytes();
             assert!(texture == whole && all == all.and(heights) && all.lowest < all.highest);
         }
+        // Somewhere it was dug, and somewhere laid down.
+        assert!(past.iter().any(|byte| *byte < UNCHANGED) && past.iter().any(|byte| *byte > UNCHANGED));
         let held = Drawn::of(simulation, None).editions();
         simulation.terrain.layer_mut(Layer::Water)[7] = 1.0;
         assert_eq!(Drawn::of(simulation, None).changed_parts(held), None);

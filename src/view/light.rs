@@ -25,6 +25,8 @@ const SHARE: u32 = 10;
 pub(super) struct Taken {
     pub parts: Option<Vec<URect>>,
     pub bytes: Vec<u8>,
+    /// And how the ground of these parts has changed since the start.
+    pub past: Vec<u8>,
     /// The highest place in them, in metres.
     pub highest: f32,
 }

@@ -143,7 +143,12 @@ impl SceneNumbers {
                 look.contours,
                 look.detail,
             ),
-            country: Vec4::new(f32::from(u8::from(look.background == Background::Sky)), look.grid * scale, 0.0, 0.0),
+            country: Vec4::new(
+                f32::from(u8::from(look.background == Background::Sky)),
+                look.grid * scale,
+                look.traces,
+                0.0,
+            ),
         }
     }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     numbers,
     rays::{self, WHOLLY},
-    upload,
+    upload::{self, Room},
 };
 use crate::{
     look::Look,
@@ -290,14 +290,13 @@ impl Relief {
     /// Parts of the two textures, as [`upload::Patch`] has them.
     pub(super) fn part_bytes(&self, parts: &[URect]) -> [Vec<u8>; 2] {
         fn cut<T: bytemuck::Pod>(values: &[T], width: usize, parts: &[URect]) -> Vec<u8> {
-            let mut bytes = Vec::new();
-            for part in parts {
-                let count = part.width() as usize;
-                for y in part.min.y as usize..part.max.y as usize {
-                    let begun = bytes.len();
-                    let row = &values[y * width + part.min.x as usize..][..count];
-                    bytes.extend_from_slice(bytemuck::cast_slice(row));
-                    bytes.resize(begun + upload::row_bytes(size_of::<T>() * count), 0);
+            let (rooms, count) = upload::rooms(parts, size_of::<T>());
+            let mut bytes = vec![0; count];
+            for (part, Room { offset, row }) in parts.iter().zip(rooms) {
+                for (line, y) in (part.min.y as usize..part.max.y as usize).enumerate() {
+                    let values = &values[y * width + part.min.x as usize..][..part.width() as usize];
+                    let values: &[u8] = bytemuck::cast_slice(values);
+                    bytes[offset + line * row..][..values.len()].copy_from_slice(values);
                 }
             }
             bytes

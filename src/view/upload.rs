@@ -20,6 +20,9 @@ use crate::sim::tiles::Tiling;
 
 /// In a buffer, rows of texels begin at multiples of so many bytes.
 const ALIGNED: usize = 256;
+/// Narrow parts share rows of a buffer if their texels have at most so many bytes. Larger ones are written by several threads, each its
+/// own part.
+const SHARING: usize = 8;
 /// Tiles of a row with at most so many others between them are sent as one part: that costs less than another copy.
 const GAP: usize = 2;
 /// Share of the map's cells. Where more have changed, all are sent.
@@ -39,7 +42,7 @@ pub(super) fn plugin(app: &mut App) {
 pub(super) struct Patch {
     pub image: AssetId<Image>,
     pub parts: Vec<URect>,
-    /// Part after part, row after row; rows are as long as [`row_bytes`] says.
+    /// The rows of each part, where [`rooms`] says.
     pub bytes: Vec<u8>,
 }
 
@@ -50,6 +53,41 @@ pub(super) struct Patches(pub Vec<Patch>);
 /// Bytes from one row of a part to the next, if a row has so many.
 pub(super) fn row_bytes(bytes: usize) -> usize {
     bytes.next_multiple_of(ALIGNED)
+}
+
+/// Where the rows of a part lie in the bytes of a patch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Room {
+    /// Where the first one begins, and bytes from one to the next.
+    pub offset: usize,
+    pub row: usize,
+}
+
+/// Where parts lie in a patch of texels of so many bytes, and how many bytes it has.
+pub(super) fn rooms(parts: &[URect], texel: usize) -> (Vec<Room>, usize) {
+    let mut count = 0;
+    // Rows that narrow parts share: where the first begins, how many they are, and what of each is taken.
+    let mut shared: Option<(usize, u32, usize)> = None;
+    let rooms = parts.iter().map(|part| {
+        let (bytes, height) = (texel * part.width() as usize, part.height());
+        if texel <= SHARING
+            && let Some((begin, rows, taken)) = &mut shared
+            && *rows == height
+            && *taken + bytes <= ALIGNED
+        {
+            let room = Room { offset: *begin + *taken, row: ALIGNED };
+            *taken += bytes;
+            return room;
+        }
+        let room = Room { offset: count, row: row_bytes(bytes) };
+        count += room.row * height as usize;
+        if room.row == ALIGNED {
+            shared = Some((room.offset, height, bytes));
+        }
+        room
+    });
+    let rooms = rooms.collect();
+    (rooms, count)
 }
 
 /// The cells of tiles, given in order, as rectangles. A few cells between them are in them too.
@@ -94,15 +132,13 @@ fn apply(
         let Some(texel) = texture_descriptor.format.block_copy_size(None) else { continue };
         let contents = BufferInitDescriptor { label: Some("patch"), contents: &bytes, usage: BufferUsages::COPY_SRC };
         let buffer = device.create_buffer_with_data(&contents);
-        let mut offset = 0;
-        for part in parts {
-            let row = row_bytes((texel * part.width()) as usize) as u32;
+        for (part, Room { offset, row }) in parts.iter().zip(rooms(&parts, texel as usize).0) {
+            let (offset, row) = (offset as u64, row as u32);
             let layout = TexelCopyBufferLayout { offset, bytes_per_row: Some(row), rows_per_image: None };
             let mut target = texture.as_image_copy();
             target.origin = Origin3d { x: part.min.x, y: part.min.y, z: 0 };
             let size = Extent3d { width: part.width(), height: part.height(), depth_or_array_layers: 1 };
             encoder.copy_buffer_to_texture(TexelCopyBufferInfo { buffer: &buffer, layout }, target, size);
-            offset += u64::from(row) * u64::from(part.height());
         }
     }
     queue.submit([encoder.finish()]);
@@ -122,5 +158,27 @@ mod tests {
         let expected =
             [rect(0, 0, 32, 8), rect(64, 0, 72, 8), rect(96, 0, 100, 8), rect(0, 8, 8, 16), rect(96, 16, 100, 20)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn parts_lie_apart_and_narrow_ones_share_rows() {
+        let rect = URect::new;
+        let parts =
+            [rect(0, 0, 8, 8), rect(16, 0, 40, 8), rect(0, 8, 100, 16), rect(40, 16, 44, 20), rect(64, 16, 72, 20)];
+        for texel in [1, 4, 8, 16] {
+            let (rooms, count) = rooms(&parts, texel);
+            let mut taken = vec![false; count];
+            for (part, Room { offset, row }) in parts.iter().zip(&rooms) {
+                assert!(row.is_multiple_of(ALIGNED) && offset.is_multiple_of(texel));
+                for line in 0..part.height() as usize {
+                    for byte in &mut taken[offset + line * row..][..texel * part.width() as usize] {
+                        assert!(!std::mem::replace(byte, true), "two parts have the same byte");
+                    }
+                }
+            }
+            let alone: usize =
+                parts.iter().map(|part| row_bytes(texel * part.width() as usize) * part.height() as usize).sum();
+            assert!(if texel <= SHARING { count < alone } else { count == alone }, "{count} of {alone}");
+        }
     }
 }

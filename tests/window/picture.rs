@@ -113,8 +113,8 @@ fn parts_of_the_map_make_the_picture_of_the_whole() {
         frames(&mut app, 1);
     }
     let sent = app.world().resource::<Timing>().uploaded - uploaded;
-    // A cell has 16 bytes of layers, 8 of relief and 4 of cover.
-    assert!((1..10 * 28 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
+    // A cell has 16 bytes of layers, 8 of relief, 4 of cover and 1 of its past.
+    assert!((1..10 * 29 * (SIDE * SIDE) as u64 / 4).contains(&sent), "{sent} bytes in ten ticks");
     frames(&mut app, 2);
     let parts = picture(&mut app);
     assert!(changed(&before, &parts) > 0.0, "the droplets changed nothing that is seen");
