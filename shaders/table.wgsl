@@ -89,7 +89,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let soil = mix(scene.flat_color.rgb, scene.sand_color.rgb, 0.12 + 0.30 * smoothstep(0.25, 0.8, patches));
         let plain = mix(soil, vec3(dot(soil, vec3(0.3, 0.5, 0.2))), 0.45);
         let horizon = sky_color(normalize(vec3(towards.x, 0.0, towards.z)), scene);
-        let away = length(place - view.eye.xyz) / size;
+        let away = length(place - view.eye.xyz) / size * scene.country.w;
         color = mix(plain * light, horizon, 1.0 - exp(-0.34 * max(away - 1.3, 0.0)));
     } else {
         let behind = studio_color(towards, scene);

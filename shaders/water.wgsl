@@ -122,7 +122,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let ripples = chop * (0.7 + 0.5 * min(length(flow), 2.0)) * water.silt.a * fade;
         normal = normalize(vec3(-steep.x + ripples.x, step, -steep.y + ripples.y));
         // Water that rushes takes air in. Gusts and currents make large water lighter here and darker there.
-        let near = smoothstep(1.0, 0.3, distance / scene.air.w);
+        let near = 1.0 - smoothstep(0.3, 1.0, distance / scene.air.w * scene.country.w);
         foam = smoothstep(4.0, 10.0, length(flow)) * mix(0.25, smoothstep(0.0, 0.6, chop.x + chop.y), near);
         streaks = noise(at * vec2(0.035, 0.06) + 3.0) * 0.6 + noise(at * vec2(0.11, 0.19)) * 0.4;
     }

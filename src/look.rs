@@ -79,7 +79,7 @@ pub struct Look {
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub detail: f32,
     /// How strongly it shows where the ground was worn since the start and where it was laid down: fresh rock, bare soil, pale deposits.
-    /// 0 hides it.
+    /// What brushes dig and heap up shows as well. 0 hides it.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub traces: f32,
     /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones. At the largest value there is none.

@@ -40,7 +40,8 @@ impl Reading {
             Self::Rain => {
                 let (unit, times) = told_in("mm/h");
                 let hourly = times * number * 3.6e6;
-                Some(if hourly < 10.0 { format!("{hourly:.1} {unit}") } else { format!("{hourly:.0} {unit}") })
+                let decimals = [10.0, 1.0, 0.1].into_iter().filter(|least| hourly < *least).count();
+                Some(format!("{hourly:.decimals$} {unit}"))
             }
         }
     }

@@ -36,7 +36,7 @@ struct Scene {
     // without them); strength of what is smaller than a cell.
     surface: vec4<f32>,
     // Whether there are a plain and a sky around the land; side of the squares of the grid, in world units; how
-    // strongly it shows where ground was worn and laid down.
+    // strongly it shows where ground was worn and laid down; by how much what is far away counts as nearer, for the haze.
     country: vec4<f32>,
 }
 
@@ -92,7 +92,7 @@ fn cloudy_sky(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     }
     let cover = smoothstep(0.50, 0.74, thick) * smoothstep(0.01, 0.22, direction.y);
     let sunny = pow(max(dot(direction, scene.sun.xyz), 0.0), 3.0);
-    let white = mix(vec3(0.62, 0.66, 0.74), vec3(0.98, 0.97, 0.95), smoothstep(0.9, 0.55, thick)) * (0.75 + 0.5 * sunny);
+    let white = mix(vec3(0.62, 0.66, 0.74), vec3(0.98, 0.97, 0.95), 1.0 - smoothstep(0.55, 0.9, thick)) * (0.75 + 0.5 * sunny);
     let low = 1.0 - clamp(scene.sun.y * 1.5, 0.0, 1.0);
     let color = white * mix(vec3(1.0), vec3(1.05, 0.86, 0.72), low * low) * (0.55 + 0.5 * clamp(scene.sun.y * 3.0, 0.0, 1.0));
     return mix(clear, color, 0.85 * cover);

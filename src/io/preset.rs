@@ -17,7 +17,7 @@ macro_rules! built_in {
 }
 
 /// The presets compiled into the program: name and RON text.
-const BUILT_IN: [(&str, &str); 17] = built_in! { "palette-meadow" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
+const BUILT_IN: [(&str, &str); 18] = built_in! { "palette-meadow" "palette-article" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
 "palette-desert" "palette-tropics" "palette-clay" "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
 "droplets-1998" "water-2011" "thermal-2011" };
 

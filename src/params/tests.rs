@@ -78,6 +78,7 @@ fn a_wind_is_told_by_where_it_comes_from_and_rain_by_the_hour() {
     assert_eq!(Reading::Rain.of(1e-6, metric).as_deref(), Some("3.6 mm/h"));
     let inches = |unit| if unit == "mm/h" { ("in/h", 1.0 / 25.4) } else { (unit, 1.0) };
     assert_eq!(Reading::Rain.of(0.00254, inches).as_deref(), Some("360 in/h"));
+    assert_eq!(Reading::Rain.of(1e-6, inches).as_deref(), Some("0.14 in/h"));
     assert_eq!(Reading::None.of(1.0, metric), None);
 }
 

@@ -230,6 +230,8 @@ pub enum BrushCommand {
 pub enum ViewCommand {
     /// The camera shows the whole map.
     FrameAll,
+    /// It comes so near that it shows the whole of a map that is new, from the same side as before.
+    FrameAgain,
     /// The camera goes round the map, or stops.
     ToggleTurntable,
     /// Moves the camera a step.

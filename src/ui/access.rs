@@ -196,6 +196,8 @@ struct Parts {
     wanted: Option<Id>,
     /// What had it last in each.
     last: HashMap<Id, Id>,
+    /// The part that had it in the last frame.
+    here: Option<Id>,
 }
 
 impl Parts {
@@ -210,10 +212,15 @@ impl Parts {
 
     /// The part in which a widget lies; none if it lies in a window above them.
     fn of(&self, widget: &Response) -> Option<usize> {
-        let below = widget.layer_id == egui::LayerId::background();
-        let lies = |(_, place): &(Id, egui::Rect)| below && place.contains(widget.rect.center());
+        if widget.layer_id != egui::LayerId::background() {
+            return None;
+        }
+        if !widget.interact_rect.is_positive() {
+            // It was scrolled out of sight.
+            return self.drawn.iter().position(|(id, _)| Some(*id) == self.here);
+        }
         // The land lies in what the others leave, so that the first one is right.
-        self.drawn.iter().position(lies)
+        self.drawn.iter().position(|(_, place)| place.contains(widget.interact_rect.center()))
     }
 }
 
@@ -227,6 +234,9 @@ fn go_to_part(context: &egui::Context) {
     let widget = focused.and_then(|id| context.read_response(id));
     Parts::with(context, |parts| {
         let here = widget.as_ref().and_then(|widget| parts.of(widget));
+        // A wish for a part that was not drawn is forgotten.
+        parts.wanted = None;
+        parts.here = here.map(|here| parts.drawn[here].0);
         if let (Some(here), Some(focused)) = (here, focused) {
             parts.last.insert(parts.drawn[here].0, focused);
         }

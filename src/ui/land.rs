@@ -151,7 +151,7 @@ fn fit(terrain: &mut TerrainParams, [width, height]: [f32; 2], cells: u32, units
     let [columns, rows] = wanted.map(|cells| cells.clamp(fewest as u32, most as u32));
     (terrain.width, terrain.height) = (columns, rows);
     (wanted != [columns, rows] || columns.min(rows) != cells).then(|| {
-        let told = |metres: f64| length(units, metres, if metres < 10.0 { 1 } else { 0 });
+        let told = |metres: f64| length(units, metres, if metres < 1.0 { 2 } else if metres < 10.0 { 1 } else { 0 });
         let [width, height] = [columns, rows].map(|cells| told(f64::from(cells) * f64::from(terrain.cell_size)));
         let [smallest, largest] = [smallest, largest].map(told);
         format!(
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (500, 250, 20.0));
         let said = fit(&mut terrain, [1e6, 1000.0], 1000, Units::Metric).expect("it is too long");
         assert_eq!((terrain.width, terrain.height), (4096, 1000));
-        assert!(said.contains("4096 m × 1000 m"), "{said}");
+        assert!(said.contains("4096 m × 1000 m") && said.contains("cells of 0.01 m to 1000 m"), "{said}");
         // Its cells would be too large.
         assert!(fit(&mut terrain, [4e6, 4e6], 32, Units::Feet).is_some_and(|said| said.contains("ft")));
         assert_eq!((terrain.width, terrain.height, terrain.cell_size), (4000, 4000, 1000.0));

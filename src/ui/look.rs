@@ -19,11 +19,7 @@ pub const LIGHT: Panel = Panel {
     workspaces: EVERYWHERE,
     unfolded: &[Workspace::Sculpt],
     draw: |ui, state, _| {
-        let mut asked = presets_ui(
-            ui,
-            "look",
-            ("Palettes", "Colours that go together. Each is a file that you can copy and change"),
-        );
+        let mut asked = presets_ui(ui, "look", ("Palettes", "Colours that go together"));
         asked.extend(look_ui(ui, state, ("look", &state.live.chosen().look), ("look", &Look::default())));
         asked
     },

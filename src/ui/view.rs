@@ -121,7 +121,8 @@ fn bar(units: Units, metres: f64) -> (f32, String) {
     let (name, unit) = if longest >= large.1 { large } else { small };
     let power = 10.0_f64.powf((longest / unit).log10().floor());
     let length = [5.0, 2.0].into_iter().find(|times| times * power * unit <= longest).unwrap_or(1.0) * power;
-    let text = if length < 1.0 { format!("{length:.1} {name}") } else { format!("{length:.0} {name}") };
+    let decimals = (-power.log10().round()).max(0.0) as usize;
+    let text = format!("{length:.decimals$} {name}");
     ((length * unit / metres) as f32, text)
 }
 
@@ -175,6 +176,7 @@ mod tests {
             (Units::Metric, 4.0, "500 m"),
             (Units::Metric, 9.0, "1 km"),
             (Units::Metric, 1e-3, "0.1 m"),
+            (Units::Metric, 2e-4, "0.02 m"),
             (Units::Feet, 1.0, "200 ft"),
             (Units::Feet, 30.0, "2 mi"),
         ] {

@@ -14,10 +14,10 @@ use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
 };
 
-use super::{SIDE, ViewSystems, ground::Blocks, levels::Land, numbers::SceneNumbers, pass};
+use super::{SIDE, ViewSystems, ground::Blocks, layers, levels::Land, numbers::SceneNumbers, pass};
 use crate::{
     io,
-    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
+    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, Revision, ViewCommand},
     settings::Buttons,
 };
 
@@ -52,6 +52,7 @@ struct Frame {
     fov: f32,
     aspect: f32,
     work: u64,
+    base: f32,
 }
 
 /// How the camera comes to a place.
@@ -331,6 +332,7 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
                 camera.target_yaw = by_the_shorter_way(camera.target_yaw, fresh.yaw);
                 camera.target_pitch = fresh.pitch;
             }
+            ViewCommand::FrameAgain => viewpoint.wanted = Some(Going::AtOnce),
             ViewCommand::PlaceCamera(wanted) => {
                 (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None);
                 place(&mut camera, *wanted);
@@ -341,7 +343,7 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
             }
             ViewCommand::ToggleTurntable => {
                 viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
-                viewpoint.wanted = viewpoint.framed.map(|_| Going::Gliding);
+                viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Going::Gliding));
             }
             // As soon as it is drawn in full: `redraw.rs`.
             ViewCommand::TakePicture => {}
@@ -395,38 +397,46 @@ fn frame_blocks(
     blocks: Res<Blocks>,
     view: Res<FreeView>,
     mut viewpoint: ResMut<Viewpoint>,
+    revision: Res<Revision>,
     mut camera: Single<&mut PanOrbitCamera>,
-    mut lands: Local<Vec<Land>>,
+    mut known: Local<(Vec<Land>, Vec<[f32; 5]>)>,
 ) {
+    let (lands, shapes) = &mut *known;
     let size = view.rect.size().max(UVec2::ONE).as_vec2();
     let (aspect, work, pitch) = (size.x / size.y, live.work(), camera.target_pitch);
-    let fov = field(live.chosen().look.field_of_view, aspect);
+    let look = &live.chosen().look;
+    let (fov, base) = (field(look.field_of_view, aspect), look.base);
     let stays = |frame: &Frame| {
         let place = (camera.target_focus, pitch, camera.target_radius);
         place == (frame.focus, frame.pitch, frame.distance)
     };
     let framed = viewpoint.framed.filter(stays);
-    let other = framed.is_some_and(|frame| (frame.fov, frame.aspect, frame.work) != (fov, aspect, work));
+    let now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
+    // Mountains that grow do not move it.
+    let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
+    let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
     if viewpoint.framed != framed {
         viewpoint.framed = framed;
     }
     let going = viewpoint.wanted.or(other.then_some(Going::AtOnce));
-    // Before its first frame the camera does not know where it is.
-    let Some(going) = going.filter(|_| blocks.lands().next().is_some() && camera.initialized) else { return };
-    // Mountains that have grown since do not move it when the picture gets another shape.
-    if viewpoint.wanted.is_some() || framed.is_none_or(|frame| frame.work != work) {
-        *lands = blocks.lands().collect();
+    // Before its first frame the camera does not know where it is, and new land may still have to come into the picture.
+    let ready = camera.initialized && blocks.are_of(*revision) && now.len() == live.all().len();
+    let Some(going) = going.filter(|_| ready) else { return };
+    if viewpoint.wanted.is_some() || new {
+        let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
+        *lands = blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).collect();
+        *shapes = now;
     }
     // While it turns, nothing may be cut off later.
     let turns = viewpoint.turn != Turning::Still;
-    let (focus, fits) = frame(&lands, (camera.target_yaw, turns), pitch, (fov, aspect));
+    let (focus, fits) = frame(lands, (camera.target_yaw, turns), pitch, (fov, aspect));
     let distance = (fits / viewpoint.near).clamp(camera.zoom_lower_limit, camera.zoom_upper_limit.unwrap_or(f32::MAX));
     (camera.target_focus, camera.target_radius) = (focus, distance);
     if going == Going::AtOnce {
         (camera.focus, camera.radius) = (focus, Some(distance));
     }
     camera.force_update = true;
-    (viewpoint.framed, viewpoint.wanted) = (Some(Frame { focus, pitch, distance, fov, aspect, work }), None);
+    (viewpoint.framed, viewpoint.wanted) = (Some(Frame { focus, pitch, distance, fov, aspect, work, base }), None);
 }
 
 /// Finds where the names of runs side by side are written: at the foot of each block's front, or above its back if another block is
@@ -460,6 +470,8 @@ fn place_labels(
         let rise = if side.dot(away) < 0.0 { 0.7 * block.z.min(block.w) } else { 0.0 };
         if let Some(ndc) = camera.world_to_ndc(transform, Vec3::new(foot.x, numbers.foot() + rise, foot.y))
             && ndc.z > 0.0
+            // Of a block that is not in the picture, nothing is written.
+            && ndc.xy().abs().max_element() < 1.05
         {
             labels.push((index, Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y), title));
         }

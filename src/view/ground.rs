@@ -124,9 +124,9 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Where the blocks of the present are drawn.
-    pub fn lands(&self) -> impl Iterator<Item = Land> {
-        self.present.iter().filter_map(|block| block.land)
+    /// Whether they are those of what was begun last.
+    pub(super) fn are_of(&self, revision: Revision) -> bool {
+        self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
     }
 
     /// The material of every block of the present.

@@ -32,7 +32,8 @@ const PAST: f32 = 1.0;
 const UNCHANGED: u8 = 128;
 
 /// What a texture held: the editions of the layers, and those of the wetness, the lakes and the start, if there were such maps.
-pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 3]);
+/// And whether the land had risen by itself.
+pub(super) type Editions = ([Edition; LAYERS], [Option<Edition>; 3], bool);
 
 /// The lowest ground, and the highest place of ground and water, in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,17 +59,17 @@ pub(super) struct Drawn<'a> {
     lakes: Option<&'a Grid>,
     start: &'a Grid,
     cell_size: f32,
-    /// Whether the land rises by itself: then what is higher than at the start was not laid down.
-    rises: bool,
+    /// Whether the land has risen by itself: then what is higher than at the start was not laid down.
+    risen: bool,
 }
 
 impl<'a> Drawn<'a> {
     pub(super) fn of(simulation: &'a Simulation, lakes: Option<&'a Grid>) -> Self {
         let Terrain { bedrock, sand, water, suspended, start, cell_size, .. } = &simulation.terrain;
         let lakes = lakes.filter(|lakes| lakes.len() == bedrock.len());
-        let rises = simulation.slots.iter().any(|slot| slot.enabled && slot.key() == "fluvial");
+        let risen = simulation.ledger.solid.rows.get("fluvial").is_some_and(|row| row.inflow > 0.0);
         let layers = [bedrock, sand, water, suspended];
-        Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, rises }
+        Self { layers, wetness: simulation.wetness(), lakes, start, cell_size: *cell_size, risen }
     }
 
     fn others(&self) -> [Option<&'a Grid>; 3] {
@@ -76,7 +77,7 @@ impl<'a> Drawn<'a> {
     }
 
     pub(super) fn editions(&self) -> Editions {
-        (self.layers.map(Grid::edition), self.others().map(|map| map.map(Grid::edition)))
+        (self.layers.map(Grid::edition), self.others().map(|map| map.map(Grid::edition)), self.risen)
     }
 
     fn width(&self) -> usize {
@@ -84,7 +85,10 @@ impl<'a> Drawn<'a> {
     }
 
     /// The parts that have changed since the maps were what they were then; none if they are too large.
-    pub(super) fn changed_parts(&self, (layers, others): Editions) -> Option<Vec<URect>> {
+    pub(super) fn changed_parts(&self, (layers, others, risen): Editions) -> Option<Vec<URect>> {
+        if risen != self.risen {
+            return None;
+        }
         let tiling = Tiling::new(self.width(), self.layers[0].height());
         let mut changed = vec![false; tiling.count()];
         let mut maps: Vec<(&Grid, Edition)> = self.layers.into_iter().zip(layers).collect();
@@ -148,7 +152,7 @@ impl<'a> Drawn<'a> {
         let (width, [bedrock, sand, ..]) = (self.width(), self.layers);
         let byte = |index: usize| {
             let change = (bedrock[index] + sand[index] - self.start[index]) / (PAST * self.cell_size);
-            let change = if self.rises { change.min(0.0) } else { change };
+            let change = if self.risen { change.min(0.0) } else { change };
             // The first change shows most.
             let share = change.abs().min(1.0).sqrt().copysign(change);
             (f32::from(UNCHANGED) + 127.0 * share).round() as u8
@@ -193,6 +197,14 @@ impl<'a> Drawn<'a> {
         }
         heights
     }
+}
+
+/// The highest place of ground and water, in metres.
+pub(super) fn highest(terrain: &Terrain) -> f32 {
+    let Terrain { bedrock, sand, water, .. } = terrain;
+    let tops =
+        bedrock.par_iter().zip(sand.par_iter()).zip(water.par_iter()).map(|((rock, sand), water)| rock + sand + water);
+    tops.reduce(|| f32::NEG_INFINITY, f32::max)
 }
 
 /// What [`Drawn::past_bytes`] says of ground at its start.

@@ -98,11 +98,16 @@ pub(super) fn towards_sun(look: &Look) -> Vec3 {
     Vec3::new(along_columns, up, along_rows)
 }
 
-/// The haze as the shaders know it. A camera with a small field of view stands far away: what it sees is as clear as from near by.
-fn haze(look: &Look) -> f32 {
+/// By how much a camera with a small field of view stands nearer than it does: what it sees from far away is as clear as from near by.
+fn nearer(look: &Look) -> f32 {
     let fresh = Look::default().field_of_view;
     let [lens, usual] = [look.field_of_view, fresh].map(|degrees| (0.5 * degrees.to_radians()).tan());
-    1.0 - (1.0 - look.fog).powf((lens / usual).min(1.0))
+    (lens / usual).min(1.0)
+}
+
+/// The haze as the shaders know it.
+fn haze(look: &Look) -> f32 {
+    1.0 - (1.0 - look.fog).powf(nearer(look))
 }
 
 impl SceneNumbers {
@@ -147,7 +152,7 @@ impl SceneNumbers {
                 f32::from(u8::from(look.background == Background::Sky)),
                 look.grid * scale,
                 look.traces,
-                0.0,
+                nearer(look),
             ),
         }
     }
@@ -164,6 +169,11 @@ impl SceneNumbers {
         self.stroke = Vec4::new(from_x, from_y, if lowers { 1.0 } else { 0.0 }, brush.strength);
         self.marks = Vec4::new(across, down, source_x, source_y);
         self
+    }
+
+    /// Where it stands, how large it is, and how high a metre is drawn.
+    pub(super) fn shape(&self) -> [f32; 5] {
+        [self.place.x, self.place.y, self.extent.x, self.extent.y, self.extent.z]
     }
 
     /// World units per metre across the map.

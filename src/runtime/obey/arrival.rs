@@ -91,7 +91,7 @@ impl Runtime<'_> {
             JobOutcome::Sessions(label, sessions) => {
                 let new = label == Label::NewLand;
                 self.replace(label, Live::new(sessions), Keyframes::default(), true);
-                commands.write(ViewCommand::FrameAll.into());
+                commands.write(ViewCommand::FrameAgain.into());
                 self.transport.playing = true;
                 self.ahead.begin(&self.live, &mut self.notices);
                 self.stand_still_on_own_land(new);
