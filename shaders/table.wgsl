@@ -1,4 +1,4 @@
-// The table on which the blocks stand: it takes their shadows and fades into the haze.
+// The table on which the blocks stand: it takes their shadows and fades into what is behind it.
 #import thalweg::view::view
 #import thalweg::scene::{Scene, sky_color, studio_color, sun_color, ambient_light, noise}
 #import thalweg::screen::on_screen
@@ -83,7 +83,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let towards = normalize(place - view.eye.xyz);
     var color = scene.table_color.rgb * light;
     if scene.country.x > 0.5 {
-        // Land that nobody has looked at closely: patches of grass and soil that fade into the haze.
+        // A plain with patches of grass and soil, which fades into the haze.
         let at = place.xz / size;
         let patches = noise(at * 5.0) * 0.5 + noise(at * 13.0 + 7.0) * 0.3 + noise(at * 41.0) * 0.2 * (1.0 - smoothstep(1.0, 4.0, far));
         let soil = mix(scene.flat_color.rgb, scene.sand_color.rgb, 0.12 + 0.30 * smoothstep(0.25, 0.8, patches));

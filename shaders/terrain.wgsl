@@ -207,10 +207,11 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let tone = strength * min(1.0, 2.0 * grain) * small.tone;
     // The variation moves the border between the colours as well, but not a border that is meant to be sharp.
     let softness = scene.ground.y;
-    // Soil is blown and washed off crests, and stays in hollows. Even paint goes by steepness alone.
+    // Even paint goes by steepness alone.
     let traces = scene.country.z * min(1.0, 2.0 * grain);
     let worn = traces * max(-here.past, 0.0);
     let laid = traces * max(here.past, 0.0);
+    // Soil is blown and washed off crests and off worn ground, and stays in hollows.
     let soil = grain * min(1.0, softness / 0.06) * (0.75 * here.bent.x - 0.22 * worn);
     let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
     let width = max(softness, fwidth(here.normal.y) * 0.5 + 1e-4);
@@ -224,12 +225,12 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let strata = noise(vec2(place.y * 0.9 * 256.0 / scene.air.w + 3.0 * coarse, 2.0)) - 0.5;
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine) + 0.35 * tone)
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse)) * mix(vec3(1.0), vec3(1.14, 1.08, 1.0), worn);
-    // Where soil was washed off it is bare; what was laid down is pale until it is overgrown.
+    // Worn ground is brown and bare, and what was laid down is pale.
     let bare = mix(grass, dot(grass, vec3(0.3, 0.6, 0.1)) * vec3(1.30, 1.02, 0.66), 0.7 * worn);
     let meadow = mix(bare, mix(scene.sand_color.rgb, rock, 0.35) * (1.0 + 0.2 * grain * middle), 0.6 * laid);
     // What lies thin on steep ground is scree from the rock above.
-    let scree = 0.65 * grain * thin * (1.0 - smoothstep(0.80, 0.95, here.normal.y));
-    let sand = mix(scene.sand_color.rgb, 1.1 * rock, min(2.0 * scree, 0.7)) * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
+    let scree = min(1.3 * grain * thin * (1.0 - smoothstep(0.80, 0.95, here.normal.y)), 0.7);
+    let sand = mix(scene.sand_color.rgb, 1.1 * rock, scree) * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, (0.84 + 0.20 * here.open) * (1.0 - 0.45 * here.bent.y), grain);
     // Water between the grains lets less light out again: wet sand is darker and of a deeper colour. The first water darkens most.
@@ -380,7 +381,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var color: vec3<f32>;
     var open = 1.0;
     var lit = 1.0;
-    // What sunlit snow around sends into the shade.
+    // Light of the sun that comes from the snow around.
     var bounced = 0.0;
     // Width of a pixel on the ground, in cells.
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);

@@ -36,7 +36,7 @@ pub enum Background {
     Sky,
 }
 
-/// By what the place of the sun is given.
+/// What says where the sun stands.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SunBy {
     /// Its direction and height.
@@ -47,7 +47,7 @@ pub enum SunBy {
 }
 
 /// The sun is drawn no lower than this, in degrees.
-const LOWEST_SUN: f32 = 3.0;
+const LOWEST_SUN: f64 = 3.0;
 
 /// Light and colour.
 #[derive(Reflect, Clone, Debug, PartialEq)]
@@ -78,8 +78,8 @@ pub struct Look {
     /// shows while the picture stands still.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub detail: f32,
-    /// How strongly it shows where the ground was worn since the start and where it was laid down: fresh rock, bare soil, pale deposits.
-    /// What brushes dig and heap up shows as well. 0 hides it.
+    /// How strongly worn and laid down ground shows: fresh rock and bare soil where it is lower than at the start, pale deposits where it
+    /// is higher. What brushes dig and heap up shows as well. 0 hides it.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub traces: f32,
     /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones. At the largest value there is none.
@@ -110,7 +110,7 @@ pub struct Look {
     #[reflect(@knob(0.0..=360.0).unit("°").source("ours").only("sun_by=direction").main())]
     pub sun_azimuth: f32,
     /// Height of the sun above the horizon. Low: long shadows. High: flat, even light.
-    #[reflect(@knob(3.0..=90.0).unit("°").source("ours").only("sun_by=direction").main())]
+    #[reflect(@knob(LOWEST_SUN..=90.0).unit("°").source("ours").only("sun_by=direction").main())]
     pub sun_elevation: f32,
     /// Time of the day by the sun: at 12 it stands highest. In the night it is drawn just above the horizon.
     #[reflect(@knob(0.0..=24.0).unit("h").source("Spherical astronomy").only("sun_by=time").main())]
@@ -232,7 +232,7 @@ fn sun_at(hour: f32, day: f32, latitude: f32) -> (f32, f32) {
     let up = latitude.sin() * declination.sin() + latitude.cos() * declination.cos() * turned.cos();
     let south = turned.cos() * latitude.sin() - declination.tan() * latitude.cos();
     let azimuth = turned.sin().atan2(south) + std::f32::consts::PI;
-    (azimuth, up.clamp(-1.0, 1.0).asin().max(LOWEST_SUN.to_radians()))
+    (azimuth, up.clamp(-1.0, 1.0).asin().max((LOWEST_SUN as f32).to_radians()))
 }
 
 /// How the water looks.
@@ -300,7 +300,7 @@ mod tests {
         near(sun_at(17.5, 81.0, 0.0), [270.0, 7.5]);
         // At the solstice on the tropic it passes through the zenith; in the polar night it is where it is drawn lowest.
         assert!(sun_at(12.0, 172.0, 23.44).1.to_degrees() > 89.0);
-        near(sun_at(12.0, 355.0, 80.0), [180.0, LOWEST_SUN]);
+        near(sun_at(12.0, 355.0, 80.0), [180.0, LOWEST_SUN as f32]);
         // Given by its direction, the time does not matter.
         let low = Look { sun_azimuth: 90.0, sun_elevation: 30.0, hour: 3.0, ..Look::default() };
         let [x, y, up] = low.towards_sun();

@@ -27,8 +27,8 @@ const COMPASS: [&str; 16] =
     ["N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"];
 
 impl Reading {
-    /// The same number in other words, if there are any. `told_in` gives the unit in which numbers of a unit are told, and how much of
-    /// it one of the other is.
+    /// The same number in other words, if there are any. `told_in` gives, for a metric unit, the unit that the person reads and the factor
+    /// to it.
     pub fn of(self, number: f64, told_in: impl FnOnce(&'static str) -> (&'static str, f64)) -> Option<String> {
         match self {
             Self::None => None,

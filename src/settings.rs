@@ -104,7 +104,7 @@ pub struct Settings {
     /// Metres, or feet, acres and miles. Numbers can be typed in either. Files are always metric.
     #[reflect(@choice().source("ours").main())]
     pub units: Units,
-    /// When the view shows a scale bar and an arrow to the north. The bar is right where the camera looks: what is nearer is larger.
+    /// When the view shows a scale bar and an arrow to the north. The bar is right for the place that the camera looks at: what is nearer to you is larger.
     #[reflect(@choice().source("ours").main())]
     pub scale_and_north: Signs,
     /// Size of panels and text. Larger reads more easily and leaves less room for the view.

@@ -35,8 +35,8 @@ struct Scene {
     // Height of the snow line and how gradually snow begins, both in world units; metres of height from contour to contour (0
     // without them); strength of what is smaller than a cell.
     surface: vec4<f32>,
-    // Whether there are a plain and a sky around the land; side of the squares of the grid, in world units; how
-    // strongly it shows where ground was worn and laid down; by how much what is far away counts as nearer, for the haze.
+    // Whether there are a plain and a sky around the land; side of the squares of the grid in world units, 0 without one; how strongly
+    // it shows where ground was worn and laid down; factor on distances in the haze.
     country: vec4<f32>,
 }
 
@@ -71,13 +71,13 @@ fn sky_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     return color * (0.62 + 0.48 * clamp(sun.y * 3.0, 0.0, 1.0));
 }
 
-// What stands behind the table of a studio: the table, bent up without an edge, and lighter towards the top.
+// The studio behind the table: of the table's colour, so that no edge is seen, and lighter towards the top.
 fn studio_color(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let lit = sun_color(scene) * max(scene.sun.y, 0.0) + ambient_light(vec3(0.0, 1.0, 0.0), scene);
     return scene.table_color.rgb * lit * mix(vec3(1.0), vec3(1.75, 1.82, 1.92), smoothstep(-0.75, 0.35, direction.y));
 }
 
-// The sky with its clouds: the nearer the horizon, the closer they seem and the more they are lost in the haze.
+// The sky with clouds, which lie closer together towards the horizon and fade into its haze.
 fn cloudy_sky(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     let clear = sky_color(direction, scene);
     if direction.y <= 0.01 { return clear; }

@@ -139,6 +139,15 @@ mod tests {
     }
 
     #[test]
+    fn a_palette_takes_back_all_that_another_one_has_set() {
+        let all: Vec<_> = PRESETS.iter().filter(|(_, preset)| preset.is_of("look")).collect();
+        assert_eq!(all.len(), 9);
+        for (name, palette) in &all {
+            assert!(palette.parameters.keys().eq(all[0].1.parameters.keys()), "{name}");
+        }
+    }
+
+    #[test]
     fn a_preset_comes_back_and_a_wrong_one_changes_nothing() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("mine.ron");

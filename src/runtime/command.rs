@@ -230,7 +230,7 @@ pub enum BrushCommand {
 pub enum ViewCommand {
     /// The camera shows the whole map.
     FrameAll,
-    /// It comes so near that it shows the whole of a map that is new, from the same side as before.
+    /// The camera shows the whole of a new map, from the same side as before.
     FrameAgain,
     /// The camera goes round the map, or stops.
     ToggleTurntable,

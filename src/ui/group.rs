@@ -189,7 +189,8 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
         ui.small("Right-click, or Delete, to reset.");
     }
 }
-/// The colours that a preset sets.
+
+/// The colours that a preset sets, in the order of their parameters.
 fn colors_of(preset: &Preset) -> impl Iterator<Item = egui::Color32> {
     preset.parameters.values().filter_map(|value| {
         let parts = value.split(',').map(|part| part.trim().parse().ok()).collect::<Option<Vec<f32>>>()?;

@@ -110,8 +110,8 @@ pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, m
     }
 }
 
-/// The longest bar of 1, 2 or 5 times a power of ten of the unit that is read best: its length in points and what it says. A point
-/// shows so many metres.
+/// The longest bar that fits and is 1, 2 or 5 times a power of ten of a unit: its length in points, and its text. A point shows so many
+/// metres.
 fn bar(units: Units, metres: f64) -> (f32, String) {
     let longest = metres * f64::from(LONGEST_BAR);
     let (small, large) = match units {

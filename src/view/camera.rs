@@ -14,10 +14,16 @@ use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
 };
 
-use super::{SIDE, ViewSystems, ground::Blocks, layers, levels::Land, numbers::SceneNumbers, pass};
+use super::{
+    SIDE, ViewSystems,
+    framing::{Frame, Going, field, frame_blocks},
+    ground::Blocks,
+    numbers::SceneNumbers,
+    pass,
+};
 use crate::{
     io,
-    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, Revision, ViewCommand},
+    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
     settings::Buttons,
 };
 
@@ -35,36 +41,17 @@ pub struct Viewpoint {
     yaw: f32,
     pitch: f32,
     /// How many times as near it is as where all blocks just fit into the picture.
-    near: f32,
-    turn: Turning,
+    pub(super) near: f32,
+    pub(super) turn: Turning,
     /// Where it was put so that all blocks fit, as long as nobody has moved it from there.
-    framed: Option<Frame>,
+    pub(super) framed: Option<Frame>,
     /// Whether it is to go there.
-    wanted: Option<Going>,
-}
-
-/// A place of the camera in which all blocks fit into the picture, and for which picture and work that is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Frame {
-    focus: Vec3,
-    pitch: f32,
-    distance: f32,
-    fov: f32,
-    aspect: f32,
-    work: u64,
-    base: f32,
-}
-
-/// How the camera comes to a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Going {
-    AtOnce,
-    Gliding,
+    pub(super) wanted: Option<Going>,
 }
 
 /// Whether the camera goes round by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turning {
+pub(super) enum Turning {
     Still,
     /// It turns until the first key or click.
     Welcome,
@@ -100,94 +87,12 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
 
-/// A picture narrower than this, in heights, shows more above and below, so that the map is never cut at its sides.
-const FULL_ASPECT: f32 = 1.4;
 /// The longest side of a picture, in pixels.
 const LONGEST_SIDE: u32 = 8192;
 
-/// The least part of the picture's width and height that stays free beside the blocks, on both sides together.
-const FREE: f32 = 0.07;
-
 /// Where the camera looks and how far away it is before it knows what there is to see.
-const FOCUS: Vec3 = Vec3::ZERO;
-const FAR: f32 = 1.5 * SIDE;
-
-/// What a lens that shows so many degrees from top to bottom shows of a picture so many times as wide as high, in radians.
-fn field(degrees: f32, aspect: f32) -> f32 {
-    (2.0 * ((0.5 * degrees.to_radians()).tan() * (FULL_ASPECT / aspect).max(1.0)).atan()).min(2.9)
-}
-
-/// Where the camera looks, and from how far away, so that all blocks just fit into a picture: at this yaw, or in whatever way it turns
-/// from there round the middle.
-fn frame(lands: &[Land], (yaw, turns): (f32, bool), pitch: f32, (fov, aspect): (f32, f32)) -> (Vec3, f32) {
-    let ring = |centre: Vec2, radius: f32, height: f32| {
-        const CORNERS: u8 = 32;
-        let around = radius / (0.5 * TAU / f32::from(CORNERS)).cos();
-        (0..CORNERS).map(move |corner| {
-            let (sin, cos) = (f32::from(corner) / f32::from(CORNERS) * TAU).sin_cos();
-            Vec3::new(centre.x + around * cos, height, centre.y + around * sin)
-        })
-    };
-    let corners = |land: &Land, height: f32| {
-        let (centre, half) = (land.centre, 0.5 * land.extent);
-        [Vec2::ONE, Vec2::new(-1.0, 1.0), Vec2::NEG_ONE, Vec2::new(1.0, -1.0)].map(|corner| {
-            let place = centre + corner * half;
-            Vec3::new(place.x, height, place.y)
-        })
-    };
-    let mut points = Vec::new();
-    for land in lands {
-        let (away, half, [foot, top]) = (land.centre.length(), 0.5 * land.extent.length(), land.heights);
-        // The highest places are seldom in the corners.
-        let rim = foot.lerp(top, 0.4);
-        if !turns {
-            let turn = Quat::from_rotation_y(-yaw);
-            let bounds = corners(land, foot).into_iter().chain(corners(land, rim));
-            points.extend(bounds.chain(ring(land.centre, 0.5 * half, top)).map(|point| turn * point));
-        } else {
-            let around = |radius, height| ring(Vec2::ZERO, radius, height);
-            points.extend(
-                around(away + half, foot).chain(around(away + half, rim)).chain(around(away + 0.5 * half, top)),
-            );
-        }
-    }
-    let up = (0.5 * fov).tan() * (1.0 - FREE);
-    let (sin, cos) = pitch.sin_cos();
-    let (ahead, above) = (Vec3::new(0.0, -sin, -cos), Vec3::new(0.0, cos, -sin));
-    let axes = [(Vec3::X, up * aspect), (above, up)];
-    // The eye lies so far ahead of the origin, so far to its right and so high above it, as the camera is turned. Each point lets it come
-    // only so near.
-    let bounds = axes.map(|(axis, tangent)| {
-        points.iter().fold((f32::NEG_INFINITY, f32::INFINITY), |(least, most), point| {
-            let (away, aside) = (point.dot(ahead), point.dot(axis));
-            (least.max(aside - tangent * away), most.min(aside + tangent * away))
-        })
-    });
-    let nearest = |((least, most), (_, tangent)): ((f32, f32), (Vec3, f32))| 0.5 * (most - least) / tangent;
-    let eye = bounds.into_iter().zip(axes).map(nearest).fold(f32::INFINITY, f32::min);
-    if !eye.is_finite() {
-        return (FOCUS, FAR);
-    }
-    // As much stays free on one side as on the other.
-    let [right, high] = [0, 1].map(|index| {
-        let ((least, most), (axis, tangent)) = (bounds[index], axes[index]);
-        let (mut least, mut most) = (least + tangent * eye, most - tangent * eye);
-        for _ in 0..32 {
-            let middle = 0.5 * (least + most);
-            let seen = points.iter().map(|point| (point.dot(axis) - middle) / (point.dot(ahead) - eye));
-            let (lowest, highest) = seen.fold((f32::MAX, f32::MIN), |(a, b), at| (a.min(at), b.max(at)));
-            if lowest + highest > 0.0 { least = middle } else { most = middle }
-        }
-        0.5 * (least + most)
-    });
-    // It looks at a place above the middle of the table; seen steeply from above that would be far away.
-    let (focus, distance) = if cos > 0.25 {
-        (Vec3::new(right, high / cos, 0.0), -eye - high * sin / cos)
-    } else {
-        (Vec3::X * right + above * high, -eye)
-    };
-    (Quat::from_rotation_y(yaw) * focus, distance)
-}
+pub(super) const FOCUS: Vec3 = Vec3::ZERO;
+pub(super) const FAR: f32 = 1.5 * SIDE;
 
 fn spawn_camera(
     mut commands: Commands,
@@ -339,6 +244,9 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
             }
             ViewCommand::Move(step) => {
                 viewpoint.turn = Turning::Still;
+                if let (CameraStep::From(..), Some(_)) = (step, viewpoint.framed) {
+                    viewpoint.wanted = Some(Going::Gliding);
+                }
                 go(&mut camera, *step);
             }
             ViewCommand::ToggleTurntable => {
@@ -388,55 +296,6 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
     camera.target_focus = focus.into();
     (camera.target_yaw, camera.target_pitch, camera.target_radius) = (yaw, pitch, distance);
     camera.force_update = true;
-}
-
-/// Puts the camera where all blocks fit into the picture: when that is asked for, and as long as nobody has moved it from there, when
-/// the picture gets another shape or other land comes into it.
-fn frame_blocks(
-    live: Res<Live>,
-    blocks: Res<Blocks>,
-    view: Res<FreeView>,
-    mut viewpoint: ResMut<Viewpoint>,
-    revision: Res<Revision>,
-    mut camera: Single<&mut PanOrbitCamera>,
-    mut known: Local<(Vec<Land>, Vec<[f32; 5]>)>,
-) {
-    let (lands, shapes) = &mut *known;
-    let size = view.rect.size().max(UVec2::ONE).as_vec2();
-    let (aspect, work, pitch) = (size.x / size.y, live.work(), camera.target_pitch);
-    let look = &live.chosen().look;
-    let (fov, base) = (field(look.field_of_view, aspect), look.base);
-    let stays = |frame: &Frame| {
-        let place = (camera.target_focus, pitch, camera.target_radius);
-        place == (frame.focus, frame.pitch, frame.distance)
-    };
-    let framed = viewpoint.framed.filter(stays);
-    let now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
-    // Mountains that grow do not move it.
-    let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
-    let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
-    if viewpoint.framed != framed {
-        viewpoint.framed = framed;
-    }
-    let going = viewpoint.wanted.or(other.then_some(Going::AtOnce));
-    // Before its first frame the camera does not know where it is, and new land may still have to come into the picture.
-    let ready = camera.initialized && blocks.are_of(*revision) && now.len() == live.all().len();
-    let Some(going) = going.filter(|_| ready) else { return };
-    if viewpoint.wanted.is_some() || new {
-        let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
-        *lands = blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).collect();
-        *shapes = now;
-    }
-    // While it turns, nothing may be cut off later.
-    let turns = viewpoint.turn != Turning::Still;
-    let (focus, fits) = frame(lands, (camera.target_yaw, turns), pitch, (fov, aspect));
-    let distance = (fits / viewpoint.near).clamp(camera.zoom_lower_limit, camera.zoom_upper_limit.unwrap_or(f32::MAX));
-    (camera.target_focus, camera.target_radius) = (focus, distance);
-    if going == Going::AtOnce {
-        (camera.focus, camera.radius) = (focus, Some(distance));
-    }
-    camera.force_update = true;
-    (viewpoint.framed, viewpoint.wanted) = (Some(Frame { focus, pitch, distance, fov, aspect, work, base }), None);
 }
 
 /// Finds where the names of runs side by side are written: at the foot of each block's front, or above its back if another block is
@@ -506,61 +365,5 @@ fn leave_panels_alone(
     let follows_fingers = brushes.held.is_none() || fingers.iter().count() > 1;
     if camera.enabled != over_view.land || camera.touch_enabled != follows_fingers {
         (camera.enabled, camera.touch_enabled) = (over_view.land, follows_fingers);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_fit_into_the_picture_from_all_sides_and_fill_it() {
-        let land = |x: f32, y: f32, sides: [f32; 2], heights| Land {
-            cells: UVec2::splat(64),
-            centre: Vec2::new(x, y) * SIDE,
-            extent: Vec2::from(sides) * SIDE,
-            heights,
-        };
-        let cases = [
-            vec![land(0.0, 0.0, [1.0, 1.0], [-0.06 * SIDE, 0.01 * SIDE])],
-            vec![land(0.0, 0.0, [1.2, 0.5], [-0.06 * SIDE, 0.5 * SIDE])],
-            vec![
-                land(-0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.1 * SIDE]),
-                land(0.3, 0.0, [0.5, 0.5], [-0.06 * SIDE, 0.2 * SIDE]),
-            ],
-        ];
-        for (lands, pitch, aspect) in cases
-            .iter()
-            .flat_map(|lands| [0.1, 0.45, 1.0, 1.5].map(|pitch| (lands, pitch)))
-            .flat_map(|(lands, pitch)| [0.5, 1.0, 1.6, 3.0].map(|aspect| (lands, pitch, aspect)))
-        {
-            let fov = field(if aspect > 2.0 { 15.0 } else { 41.0 }, aspect);
-            for yaw in [None, Some(0.5), Some(3.9)] {
-                let (focus, distance) = frame(lands, (yaw.unwrap_or_default(), yaw.is_none()), pitch, (fov, aspect));
-                let half = (0.5 * fov).tan();
-                let mut reach = Vec2::ZERO;
-                let all = (0..24u8).map(|step| f32::from(step) / 24.0 * TAU);
-                for turned in all.map(|any| yaw.unwrap_or(any)) {
-                    let turn = Quat::from_euler(EulerRot::YXZ, turned, -pitch, 0.0);
-                    // Steeply from above the camera looks at a place beside the middle.
-                    let focus = if yaw.is_none() { Quat::from_rotation_y(turned) * focus } else { focus };
-                    let eye = focus + turn * Vec3::Z * distance;
-                    for land in lands {
-                        let corner = |x: f32, z: f32| land.centre + Vec2::new(x, z) * 0.5 * land.extent;
-                        let [foot, top] = land.heights;
-                        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, z)| corner(x, z));
-                        let feet = corners.map(|at| Vec3::new(at.x, foot, at.y));
-                        for place in feet.into_iter().chain([Vec3::new(land.centre.x, top, land.centre.y)]) {
-                            let seen = turn.inverse() * (place - eye);
-                            assert!(seen.z < 0.0, "behind the camera");
-                            reach = reach.max(Vec2::new(seen.x / aspect, seen.y).abs() / (-seen.z * half));
-                        }
-                    }
-                }
-                let case = format!("{reach} of the picture at {pitch}, {aspect}, {yaw:?}");
-                assert!(reach.max_element() <= 1.0 - FREE + 1e-3, "{case}");
-                assert!(reach.max_element() > 0.75, "only {case}");
-            }
-        }
     }
 }

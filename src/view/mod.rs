@@ -2,6 +2,7 @@
 
 pub mod camera;
 mod channels;
+mod framing;
 mod ground;
 mod hand;
 mod layers;

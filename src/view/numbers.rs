@@ -98,14 +98,14 @@ pub(super) fn towards_sun(look: &Look) -> Vec3 {
     Vec3::new(along_columns, up, along_rows)
 }
 
-/// By how much a camera with a small field of view stands nearer than it does: what it sees from far away is as clear as from near by.
+/// Factor on distances in the haze. With a small field of view the camera stands far away, and sees as clearly as with the usual one.
 fn nearer(look: &Look) -> f32 {
     let fresh = Look::default().field_of_view;
     let [lens, usual] = [look.field_of_view, fresh].map(|degrees| (0.5 * degrees.to_radians()).tan());
     (lens / usual).min(1.0)
 }
 
-/// The haze as the shaders know it.
+/// The share of light that the air takes away, with that factor.
 fn haze(look: &Look) -> f32 {
     1.0 - (1.0 - look.fog).powf(nearer(look))
 }
