@@ -1,6 +1,6 @@
 // The sky around everything: a sphere seen from inside.
 #import thalweg::view::view
-#import thalweg::scene::{Scene, cloudy_sky, studio_color}
+#import thalweg::scene::{Scene, far_country, studio_color}
 #import thalweg::screen::on_screen
 
 @group(1) @binding(0) var<uniform> scene: Scene;
@@ -21,7 +21,6 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     if scene.country.x < 0.5 {
         return on_screen(vec4(studio_color(direction, scene) * scene.air.y, 1.0), in.position.xy);
     }
-    var color = cloudy_sky(direction, scene);
-    color += vec3(9.0, 7.5, 5.6) * smoothstep(0.9996, 0.9999, dot(direction, scene.sun.xyz));
+    let color = far_country(direction, scene);
     return on_screen(vec4(color * scene.air.y, 1.0), in.position.xy);
 }

@@ -1,6 +1,6 @@
 // The table on which the blocks stand: it takes their shadows and fades into what is behind it.
 #import thalweg::view::view
-#import thalweg::scene::{Scene, sky_color, studio_color, sun_color, ambient_light, noise}
+#import thalweg::scene::{Scene, sky_color, studio_color, sun_color, ambient_light, past_clouds, noise, noise_slope}
 #import thalweg::screen::on_screen
 
 @group(1) @binding(0) var<uniform> scene: Scene;
@@ -65,7 +65,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let far = length(place.xz) / size;
     let normal = vec3(0.0, 1.0, 0.0);
     // Left of the divider stands the start.
-    let start = in.position.x < scene.place.w * view.size.x;
+    let start = view.part.x + in.position.x < scene.place.w * view.part.z;
     var open = 1.0;
     var lit = 1.0;
     if far < 3.2 {
@@ -78,19 +78,29 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
             lit *= past_block(place.xz, index, start);
         }
     }
+    // In a studio there are no clouds.
+    if scene.country.x > 0.5 { lit *= past_clouds(place, scene); }
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);
     let light = direct + ambient_light(normal, scene) * open;
     let towards = normalize(place - view.eye.xyz);
     var color = scene.table_color.rgb * light;
     if scene.country.x > 0.5 {
-        // A plain with patches of grass and soil, which fades into the haze.
+        // A plain of fields, woods and low hills, which fades into the haze.
         let at = place.xz / size;
+        let away = length(place - view.eye.xyz) / size * scene.country.w;
         let patches = noise(at * 5.0) * 0.5 + noise(at * 13.0 + 7.0) * 0.3 + noise(at * 41.0) * 0.2 * (1.0 - smoothstep(1.0, 4.0, far));
         let soil = mix(scene.flat_color.rgb, scene.sand_color.rgb, 0.12 + 0.30 * smoothstep(0.25, 0.8, patches));
-        let plain = mix(soil, vec3(dot(soil, vec3(0.3, 0.5, 0.2))), 0.45);
-        let horizon = sky_color(normalize(vec3(towards.x, 0.0, towards.z)), scene);
-        let away = length(place - view.eye.xyz) / size * scene.country.w;
-        color = mix(plain * light, horizon, 1.0 - exp(-0.34 * max(away - 1.3, 0.0)));
+        let wooded = smoothstep(0.50, 0.60, noise(at * 7.0 + 41.0) * 0.55 + noise(at * 23.0 + 3.0) * 0.27 + noise(at * 83.0) * 0.18);
+        let dry = mix(soil, vec3(dot(soil, vec3(0.3, 0.5, 0.2))), 0.40);
+        let plain = mix(dry, 0.45 * scene.flat_color.rgb, 0.6 * wooded);
+        // Beside the block the ground is level.
+        let hills = smoothstep(0.75, 1.8, far);
+        let rise = 0.9 * noise_slope(at * 2.3 + 5.0).yz + 0.7 * noise_slope(at * 6.1).yz;
+        let small = (1.0 - smoothstep(2.0, 6.0, away)) * noise_slope(at * 31.0).yz;
+        let tilted = normalize(vec3(-0.16 * hills * rise.x - 0.10 * small.x, 1.0, -0.16 * hills * rise.y - 0.10 * small.y));
+        let sunlight = sun_color(scene) * max(dot(tilted, scene.sun.xyz), 0.0) * lit * mix(open, 1.0, 0.4);
+        let horizon = sky_color(normalize(vec3(towards.x, 0.02, towards.z)), scene);
+        color = mix(plain * (sunlight + ambient_light(tilted, scene) * open), horizon, 1.0 - exp(-0.20 * max(away - 1.3, 0.0)));
     } else {
         let behind = studio_color(towards, scene);
         color = mix(color, behind, smoothstep(0.55, 1.6, far));

@@ -1,6 +1,6 @@
 // The ground: squares displaced by the height texture, with the side walls of the block.
 #import thalweg::view::view
-#import thalweg::scene::{sun_color, ambient_light, sky_color, hash, noise, noise_slope}
+#import thalweg::scene::{sun_color, ambient_light, sky_color, past_clouds, hash, noise, noise_slope}
 #import thalweg::map::{scene, texel, moving, moving_between, cell_at, place_of, bilinear, world_height}
 #import thalweg::map::{Corner, corner_cell, is_low, outward}
 #import thalweg::map::{relief_at, relief_sampler, sun_share}
@@ -39,6 +39,9 @@ struct River {
 // How far the ground has risen since the start: 0 is worn deep, a half is as it was, 1 is laid down high.
 @group(1) @binding(9) var past: texture_2d<f32>;
 
+// How much land drains through a cell, on a logarithmic scale: 0 is one cell, 1 all of the map. Along streams it is a broad band.
+@group(1) @binding(10) var flow: texture_2d<f32>;
+
 struct Pixel {
     @builtin(position) position: vec4<f32>,
     @location(0) place: vec3<f32>,
@@ -58,7 +61,7 @@ fn vertex(corner: Corner) -> Pixel {
 
 // What a pixel needs to know of the cells around it: the normal, smooth from cell to cell, the sand, how wet it is, how much of the
 // sky it sees, its share of the sun's light, how the ground is bent, broadly and closely: -1 is a crest, 1 a gully, and how it has
-// changed since the start: -1 is worn deep, 1 laid down high.
+// changed since the start: -1 is worn deep, 1 laid down high. And the land whose water passes.
 struct Here {
     normal: vec3<f32>,
     sand: f32,
@@ -67,6 +70,7 @@ struct Here {
     lit: f32,
     bent: vec2<f32>,
     past: f32,
+    flow: f32,
 }
 
 // Ripples of sand across the wind, as a slope along it: crests that waver, split and join. They show from near by, and fade
@@ -96,7 +100,9 @@ fn look_around(cell: vec2<f32>) -> Here {
     let covers = textureSampleLevel(cover, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0);
     let before = textureSampleLevel(past, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0).r * (255.0 / 127.0) - 128.0 / 127.0;
     let slope = here.xy * (scene.phong.w);
-    return Here(normalize(vec3(-slope.x, 1.0, -slope.y)), here.a, covers.g, covers.r, sun_share(here.b), 2.0 * covers.ba - 1.0, before);
+    let water = textureSampleLevel(flow, relief_sampler, (cell + 0.5) / scene.grid.xy, 0.0).r;
+    let normal = normalize(vec3(-slope.x, 1.0, -slope.y));
+    return Here(normal, here.a, covers.g, covers.r, sun_share(here.b), 2.0 * covers.ba - 1.0, before, water);
 }
 
 // Cracks across beds of rock, in each bed at other places. `at` counts cracks along a bed, and beds.
@@ -157,7 +163,7 @@ fn small_shapes(cell: vec2<f32>, pixel: f32) -> Small {
     var out: Small;
     var at = cell * 0.5;
     var width = pixel * 0.5;
-    for (var size = 0; size < 7; size++) {
+    for (var size = 0; size < 9; size++) {
         let seen = 1.0 - smoothstep(0.16, 0.42, width);
         if seen <= 0.0 { break; }
         let shape = noise_slope(at);
@@ -185,11 +191,49 @@ fn ledges(place: vec3<f32>, cell: vec2<f32>, normal: vec3<f32>, pixel: f32) -> f
     return max(0.0, 1.0 + 1.5 * out);
 }
 
-// A place on the ground: its colour, its normal with what is smaller than a cell, and how much of it is snow.
+// How much there is of a quantity on a ramp of colours, from 0 to 1. `sunny` is 1 where the ground is turned to the sun.
+fn on_ramp(kind: f32, place: vec3<f32>, here: Here, sunny: f32) -> f32 {
+    // All are computed and one is chosen: `src/view/material.rs` says why there is no branch.
+    var amounts = array(
+        0.0,
+        place.y * scene.ramp_by.w,
+        acos(clamp(here.normal.y, 0.0, 1.0)) / 1.0472,
+        0.5 + 0.5 * sunny,
+        here.flow,
+        0.5 + 0.5 * (0.6 * here.bent.x + 0.4 * here.bent.y),
+        0.5 + 0.5 * here.past,
+        here.wet,
+        here.sand / scene.sand_color.a,
+    );
+    return clamp(amounts[u32(kind)], 0.0, 1.0);
+}
+
+// The colour of a ramp: so far along it, and so far to its other side.
+fn ramp_color(along: f32, across: f32) -> vec3<f32> {
+    let at = along * 4.0;
+    let first = min(u32(at), 3u);
+    let part = at - f32(first);
+    let near = mix(scene.ramp[first].rgb, scene.ramp[first + 1u].rgb, part);
+    let far = mix(scene.ramp[first + 5u].rgb, scene.ramp[first + 6u].rgb, part);
+    return mix(near, far, across);
+}
+
+// Grains of sand that mirror the sun to the eye. Grains are so large that one covers a pixel or two, whatever the distance.
+fn glitter(place: vec3<f32>, normal: vec3<f32>, unit: f32) -> f32 {
+    let size = exp2(ceil(log2(max(unit, 1e-6) * 0.5)));
+    let grain = floor(place.xz / size);
+    let turned = vec3(hash(grain), 0.5, hash(grain + 31.7)) - 0.5;
+    let towards_eye = normalize(view.eye.xyz - place);
+    let mirrors = dot(normalize(normal + 0.9 * turned), normalize(scene.sun.xyz + towards_eye));
+    return smoothstep(0.995, 0.9995, mirrors) * (1.0 - clamp(1.6 * scene.sun.y, 0.0, 1.0));
+}
+
+// A place on the ground: its colour, its normal with what is smaller than a cell, how much of it is snow, and how it glitters.
 struct Ground {
     color: vec3<f32>,
     normal: vec3<f32>,
     snow: f32,
+    glitter: f32,
 }
 
 // Two colours by steepness, varied a little from place to place, sand where it lies thick enough, and snow above its line.
@@ -212,7 +256,9 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let worn = traces * max(-here.past, 0.0);
     let laid = traces * max(here.past, 0.0);
     // Soil is blown and washed off crests and off worn ground, and stays in hollows.
-    let soil = grain * min(1.0, softness / 0.06) * (0.75 * here.bent.x - 0.22 * worn);
+    // Streams that run steeply have washed it away.
+    let lush = scene.life.x * min(1.0, 2.0 * grain) * smoothstep(0.30, 0.62, here.flow + 0.10 * (coarse + middle));
+    let soil = grain * min(1.0, softness / 0.06) * (0.75 * here.bent.x - 0.22 * worn) + lush * mix(-0.10, 0.14, smoothstep(0.62, 0.82, here.normal.y));
     let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
     let width = max(softness, fwidth(here.normal.y) * 0.5 + 1e-4);
     let steep = 1.0 - smoothstep(scene.ground.x - width, scene.ground.x + width, upright);
@@ -226,11 +272,13 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let rock = scene.steep_color.rgb * (1.0 + grain * (0.22 * strata + 0.16 * middle + 0.16 * fine) + 0.35 * tone)
         * mix(vec3(1.0), vec3(1.06, 0.99, 0.91), grain * (0.5 + coarse)) * mix(vec3(1.0), vec3(1.14, 1.08, 1.0), worn);
     // Worn ground is brown and bare, and what was laid down is pale.
-    let bare = mix(grass, dot(grass, vec3(0.3, 0.6, 0.1)) * vec3(1.30, 1.02, 0.66), 0.7 * worn);
+    // Along streams it is green, and denser.
+    let green = grass * mix(vec3(1.0), vec3(0.62, 0.90, 0.55), lush * (0.7 + 0.6 * middle));
+    let bare = mix(green, dot(green, vec3(0.3, 0.6, 0.1)) * vec3(1.30, 1.02, 0.66), 0.7 * worn * (1.0 - 0.5 * lush));
     let meadow = mix(bare, mix(scene.sand_color.rgb, rock, 0.35) * (1.0 + 0.2 * grain * middle), 0.6 * laid);
     // What lies thin on steep ground is scree from the rock above.
     let scree = min(1.3 * grain * thin * (1.0 - smoothstep(0.80, 0.95, here.normal.y)), 0.7);
-    let sand = mix(scene.sand_color.rgb, 1.1 * rock, scree) * (1.0 + grain * (0.10 * coarse + 0.10 * fine));
+    let sand = mix(scene.sand_color.rgb, 1.1 * rock, scree) * (1.0 + grain * (0.10 * coarse + 0.10 * fine) + 0.14 * tone);
     // Damp hollows are darker, crests bleached.
     let crest = mix(1.0, (0.84 + 0.20 * here.open) * (1.0 - 0.45 * here.bent.y), grain);
     // Water between the grains lets less light out again: wet sand is darker and of a deeper colour. The first water darkens most.
@@ -241,22 +289,35 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
         + 1.5 * here.bent.x;
     let stays = smoothstep(0.50, 0.74, here.normal.y + 0.10 * fine + 0.06 * tone);
     let snow = smoothstep(-0.4, 0.4, above) * stays;
-    let color = mix(mix(mix(meadow, rock, steep), sand, sandy) * crest * damp, vec3(0.95, 0.935, 0.91), snow);
+    var ground = mix(mix(meadow, rock, steep), sand, sandy);
+    if scene.ramp_by.x > 0.5 {
+        // A little of the next place's colour, so that heights are no terraces.
+        let mottled = 0.10 * grain * (0.6 * coarse + 0.5 * middle + 0.4 * fine);
+        let along = on_ramp(scene.ramp_by.y, place, here, sunny) + mottled;
+        let across = on_ramp(scene.ramp_by.z, place, here, sunny) + select(0.0, mottled, scene.ramp_by.z > 0.5);
+        ground = ramp_color(clamp(along, 0.0, 1.0), clamp(across, 0.0, 1.0));
+        ground *= 1.0 + grain * (0.10 * coarse + 0.14 * middle + 0.14 * fine) + 0.3 * tone;
+    }
+    let color = mix(ground * crest * damp, vec3(0.95, 0.935, 0.91), snow);
     // Rock is rougher than grass, and both are rougher than sand and snow.
-    let rough = strength * mix(0.13, 0.34, steep) * (1.0 - 0.9 * sandy) * (1.0 - 0.8 * snow);
+    let rough = strength * mix(0.13, 0.34, steep) * (1.0 - 0.8 * sandy) * (1.0 - 0.8 * snow);
     var normal = here.normal;
     if rough > 0.0 {
         let steps = mix(1.0, ledges(place, cell, normal, pixel), min(1.0, 3.0 * rough) * steep);
         normal = normalize(vec3(normal.x * steps, normal.y, normal.z * steps));
         normal = normalize(normal - rough * vec3(small.slope.x, 0.0, small.slope.y));
     }
-    return Ground(color, normal, snow);
+    var sparks = 0.0;
+    if strength > 0.0 && scene.life.y > 0.0 && sandy * (1.0 - snow) > 0.0 {
+        sparks = scene.life.y * sandy * (1.0 - snow) * glitter(place, here.normal, pixel * scene.grid.z);
+    }
+    return Ground(color, normal, snow, sparks);
 }
 
 // How much of a pixel a contour covers: thin lines, and every fifth a broad one.
 fn contour(place: vec3<f32>) -> f32 {
     let level = (place.y / scene.extent.z + scene.grid.w) / scene.surface.z;
-    let pixel = max(fwidth(level), 1e-6);
+    let pixel = max(fwidth(level) * view.size.w, 1e-6);
     let nearest = round(level);
     let broad = select(0.7, 1.3, abs(nearest - 5.0 * round(nearest / 5.0)) < 0.5);
     let line = 1.0 - smoothstep(broad - 0.5, broad + 0.5, abs(level - nearest) / pixel);
@@ -269,7 +330,7 @@ fn contour(place: vec3<f32>) -> f32 {
 // How much of a pixel the lines of the grid cover. They begin in the upper left corner of the map.
 fn grid_lines(place: vec3<f32>) -> f32 {
     let at = (place.xz - scene.place.xy + 0.5 * scene.extent.xy) / scene.country.y;
-    let pixel = max(fwidth(at), vec2(1e-6));
+    let pixel = max(fwidth(at) * view.size.w, vec2(1e-6));
     let lines = 1.0 - smoothstep(vec2(0.2), vec2(1.2), abs(at - round(at)) / pixel);
     // Where they lie too close, they fade.
     let apart = 1.0 - smoothstep(vec2(0.12), vec2(0.3), pixel);
@@ -372,7 +433,7 @@ fn river_waves(cell: vec2<f32>, flow: vec2<f32>, pixel: f32) -> vec2<f32> {
 @fragment
 fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifdef SPLIT
-    if scene.place.z * (in.position.x - scene.place.w * view.size.x) < 0.0 { discard; }
+    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
 #endif
     let place = in.place;
     let cell = cell_at(place.xz);
@@ -381,8 +442,9 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var color: vec3<f32>;
     var open = 1.0;
     var lit = 1.0;
-    // Light of the sun that comes from the snow around.
+    // Light of the sun that comes from the snow around, and from grains that mirror it.
     var bounced = 0.0;
+    var sparks = 0.0;
     // Width of a pixel on the ground, in cells.
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
 #ifdef RIVERS
@@ -403,6 +465,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         normal = ground.normal;
         color = ground.color;
         bounced = 0.16 * ground.snow;
+        sparks = ground.glitter;
 #ifdef RIVERS
         channel = channel_at(cell, pixel);
         // Banks are damp, and fall to the water.
@@ -432,6 +495,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);
 #endif
     }
+    lit *= past_clouds(place, scene);
     let sun = scene.sun.xyz;
     let eye = view.eye.xyz - place;
     let distance = length(eye);
@@ -441,7 +505,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
     let around = ambient_light(normal, scene) * open + sun_color(scene) * (bounced * scene.sun.y);
-    var light = color * (direct * facing + around) + direct * highlight;
+    var light = color * (direct * facing + around) + direct * (highlight + 3.0 * sparks);
 #ifdef RIVERS
     if channel.covers > 0.0 {
         let waves = river_waves(cell, channel.flow, pixel);

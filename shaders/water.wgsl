@@ -1,7 +1,7 @@
 // The water: the block's mesh again, lifted to the surface of the water. It shows the bed through what it does not absorb, mirrors the
 // sky and the sun, and is brown where it carries sediment.
 #import thalweg::view::view
-#import thalweg::scene::{sky_color, sun_color, noise}
+#import thalweg::scene::{past_clouds, sky_color, sun_color, noise}
 #import thalweg::screen::{through_air, on_screen}
 #import thalweg::map::{scene, sunlit, texel, moving_between, cell_at, place_of, bilinear, world_height}
 #import thalweg::map::{Corner, corner_cell, is_low, outward}
@@ -76,7 +76,7 @@ fn waves(at: vec2<f32>) -> vec2<f32> {
 @fragment
 fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifdef SPLIT
-    if scene.place.z * (in.position.x - scene.place.w * view.size.x) < 0.0 { discard; }
+    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
 #endif
     let place = in.place;
     let cell = cell_at(place.xz);
@@ -127,7 +127,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         streaks = noise(at * vec2(0.035, 0.06) + 3.0) * 0.6 + noise(at * vec2(0.11, 0.19)) * 0.4;
     }
     let sun = scene.sun.xyz;
-    let lit = sunlit(cell);
+    let lit = sunlit(cell) * past_clouds(place, scene);
     let facing = max(dot(normal, towards_eye), 0.02);
     let path = max(depth, 0.0) / max(facing, 0.25);
     // Red goes first; sediment swallows all colours alike.

@@ -36,6 +36,40 @@ pub enum Background {
     Sky,
 }
 
+/// What gives the ground its colours.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColorBy {
+    /// How steep it is: two colours, and one for sand.
+    #[default]
+    Steepness,
+    /// One quantity or two, by a ramp of colours.
+    Ramp,
+}
+
+/// What of a place counts on a ramp of colours, from the least to the most.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RampBy {
+    /// Nothing: every place counts as the least.
+    Nothing,
+    /// Height, from the lowest place at the start to the highest so far.
+    #[default]
+    Height,
+    /// Steepness, from level ground to 60°.
+    Slope,
+    /// How far it is turned to the sun.
+    Sun,
+    /// How much land drains through the place, on a logarithmic scale. Only where rivers are drawn.
+    Flow,
+    /// Bends, from crests to gullies.
+    Bend,
+    /// From worn to laid down since the start.
+    Change,
+    /// Wetness, from dry to where water stands.
+    Wetness,
+    /// Sand, from none to what hides the ground.
+    Sand,
+}
+
 /// What says where the sun stands.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SunBy {
@@ -52,15 +86,54 @@ const LOWEST_SUN: f64 = 3.0;
 /// Light and colour.
 #[derive(Reflect, Clone, Debug, PartialEq)]
 pub struct Look {
-    /// Colour of flat ground.
+    /// What gives the ground its colours.
+    #[reflect(@choice().source("ours").main())]
+    pub color_by: ColorBy,
+    /// Colour of flat ground, and of the plain under a sky.
     #[reflect(@knob(0.0..=1.0).source(D1).main())]
     pub flat_color: [f32; 3],
     /// Colour of steep ground.
-    #[reflect(@knob(0.0..=1.0).source(D1).main())]
+    #[reflect(@knob(0.0..=1.0).source(D1).only("color_by=steepness").main())]
     pub steep_color: [f32; 3],
-    /// Colour of loose sand, mixed in where it lies thick enough to hide the ground.
+    /// Colour of loose sand, mixed in where it lies thick enough to hide the ground. With a ramp, only the walls of the block show it.
     #[reflect(@knob(0.0..=1.0).source("ours").main())]
     pub sand_color: [f32; 3],
+    /// The quantity along the ramp, from the first to the fifth colour.
+    #[reflect(@choice().source("ours").only("color_by=ramp").main())]
+    pub ramp_along: RampBy,
+    /// A second quantity, from the colours of the ramp to those of its other side. Nothing: the ramp has one side.
+    #[reflect(@choice().source("ours").only("color_by=ramp").main())]
+    pub ramp_across: RampBy,
+    /// Colour of the least of the first quantity, where the second quantity is least.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    pub ramp_color_1: [f32; 3],
+    /// Colour of a quarter of the first quantity, where the second quantity is least.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    pub ramp_color_2: [f32; 3],
+    /// Colour of half of the first quantity, where the second quantity is least.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    pub ramp_color_3: [f32; 3],
+    /// Colour of three quarters of the first quantity, where the second quantity is least.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    pub ramp_color_4: [f32; 3],
+    /// Colour of the most of the first quantity, where the second quantity is least.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp").main())]
+    pub ramp_color_5: [f32; 3],
+    /// Colour of the least of the first quantity, where the second quantity is largest.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    pub ramp_side_1: [f32; 3],
+    /// Colour of a quarter of the first quantity, where the second quantity is largest.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    pub ramp_side_2: [f32; 3],
+    /// Colour of half of the first quantity, where the second quantity is largest.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    pub ramp_side_3: [f32; 3],
+    /// Colour of three quarters of the first quantity, where the second quantity is largest.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    pub ramp_side_4: [f32; 3],
+    /// Colour of the most of the first quantity, where the second quantity is largest.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=ramp"))]
+    pub ramp_side_5: [f32; 3],
     /// Colour of bedrock where the block's walls cut it.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub bedrock_color: [f32; 3],
@@ -80,8 +153,14 @@ pub struct Look {
     pub detail: f32,
     /// How strongly worn and laid down ground shows: fresh rock and bare soil where it is lower than at the start, pale deposits where it
     /// is higher. What brushes dig and heap up shows as well. 0 hides it.
-    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
     pub traces: f32,
+    /// How green the land is along streams, and how bare the steep gullies are. Shows only where rivers are drawn.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
+    pub lushness: f32,
+    /// How strongly sand glitters where the sun stands low and before you. Needs detail above 0.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub glitter: f32,
     /// Height above which snow lies. It lies lower on shaded slopes, and slides off steep ones. At the largest value there is none.
     #[reflect(@knob(0.0..=NO_SNOW).unit("m").source("ours"))]
     pub snow_line: f32,
@@ -139,6 +218,9 @@ pub struct Look {
     /// Whether the edges of shadows are soft: the softer, the farther away what casts them. Off, they are sharp everywhere.
     #[reflect(@choice().source("ours"))]
     pub soft_shadows: bool,
+    /// How dark the shadows are that clouds cast on the land. 0 is a sky without clouds.
+    #[reflect(@knob(0.0..=1.0).source("ours"))]
+    pub cloud_shadows: f32,
     /// How dark hollows are, because less light from the sky reaches them. 0 is off; too high makes dirty edges.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub occlusion: f32,
@@ -172,15 +254,30 @@ pub struct Look {
 impl Default for Look {
     fn default() -> Self {
         Self {
+            color_by: ColorBy::Steepness,
             flat_color: [0.27, 0.64, 0.27],
             steep_color: [0.7, 0.7, 0.7],
             sand_color: [0.80, 0.68, 0.46],
+            ramp_along: RampBy::Height,
+            ramp_across: RampBy::Nothing,
+            ramp_color_1: [0.20, 0.46, 0.32],
+            ramp_color_2: [0.55, 0.67, 0.38],
+            ramp_color_3: [0.86, 0.79, 0.52],
+            ramp_color_4: [0.66, 0.49, 0.35],
+            ramp_color_5: [0.95, 0.94, 0.92],
+            ramp_side_1: [0.38, 0.40, 0.31],
+            ramp_side_2: [0.47, 0.46, 0.37],
+            ramp_side_3: [0.52, 0.47, 0.38],
+            ramp_side_4: [0.47, 0.42, 0.37],
+            ramp_side_5: [0.60, 0.58, 0.56],
             bedrock_color: [0.50, 0.47, 0.44],
             table_color: [0.66, 0.67, 0.68],
             sand_cover: 0.6,
             grain: 0.5,
             detail: 0.6,
             traces: 0.6,
+            lushness: 0.5,
+            glitter: 0.4,
             snow_line: NO_SNOW as f32,
             contours: 0.0,
             grid: 0.0,
@@ -199,6 +296,7 @@ impl Default for Look {
             shininess: 16.0,
             shadows: true,
             soft_shadows: true,
+            cloud_shadows: 0.0,
             occlusion: 0.8,
             fog: 0.06,
             turbidity: 0.25,
@@ -213,6 +311,13 @@ impl Default for Look {
 }
 
 impl Look {
+    /// The colours of the ramp, from the least to the most, and then those of its other side.
+    pub fn ramp(&self) -> [[f32; 3]; 10] {
+        let Self { ramp_color_1: a, ramp_color_2: b, ramp_color_3: c, ramp_color_4: d, ramp_color_5: e, .. } = *self;
+        let Self { ramp_side_1: f, ramp_side_2: g, ramp_side_3: h, ramp_side_4: i, ramp_side_5: j, .. } = *self;
+        [a, b, c, d, e, f, g, h, i, j]
+    }
+
     /// Towards the sun: along columns, along rows, and up. Its length is 1.
     pub fn towards_sun(&self) -> [f32; 3] {
         let (azimuth, elevation) = match self.sun_by {

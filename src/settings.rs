@@ -133,6 +133,12 @@ pub struct Settings {
     /// drawn in full. Off, each picture is drawn in full, and moves less smoothly.
     #[reflect(@choice().source("ours"))]
     pub steady: bool,
+    /// Pixels along the longer side of pictures that you save. At 0, they have as many as the view has on the screen.
+    #[reflect(@knob(0.0..=8192.0).unit("px").source("ours").main())]
+    pub picture_side: f32,
+    /// Whether pictures that you save show the land alone, with a transparent background.
+    #[reflect(@choice().source("ours").main())]
+    pub transparent_pictures: bool,
     /// Wait for the screen before each frame. Off, the machine works as hard as it can, and pictures may tear.
     #[reflect(@choice().source("ours"))]
     pub vsync: bool,
@@ -170,6 +176,8 @@ impl Default for Settings {
             anti_aliasing: AntiAliasing::Msaa4,
             render_scale: 1.0,
             steady: true,
+            picture_side: 0.0,
+            transparent_pictures: false,
             vsync: true,
             autosave: 5.0,
             memory: 0.0,

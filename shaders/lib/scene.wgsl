@@ -38,6 +38,13 @@ struct Scene {
     // Whether there are a plain and a sky around the land; side of the squares of the grid in world units, 0 without one; how strongly
     // it shows where ground was worn and laid down; factor on distances in the haze.
     country: vec4<f32>,
+    // How much greener the land is along streams; how strongly sand glitters; how dark the shadows of clouds are.
+    life: vec4<f32>,
+    // Whether a ramp gives the ground its colours; the numbers of its two quantities, as `RampBy` in `src/look.rs` counts them; one over
+    // the height of the land in world units.
+    ramp_by: vec4<f32>,
+    // Its colours from the least to the most of the first quantity, and then those of the other side.
+    ramp: array<vec4<f32>, 10>,
 }
 
 // Light of the sun: yellow when high, orange when low.
@@ -98,9 +105,47 @@ fn cloudy_sky(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     return mix(clear, color, 0.85 * cover);
 }
 
+// How high far mountains stand in a direction along the horizon, as its `y`. They look the same however far the camera goes.
+fn ridge(along: vec2<f32>, often: f32, high: f32) -> f32 {
+    let at = along * often;
+    let steps = 0.55 * noise(at) + 0.27 * noise(2.3 * at + 5.0) + 0.12 * noise(5.1 * at + 11.0) + 0.06 * noise(11.7 * at + 23.0);
+    return high * smoothstep(0.25, 0.85, steps);
+}
+
+// The sky with clouds over ranges of far mountains, each paler than the one before it.
+fn far_country(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
+    // The sun's disc is behind the mountains.
+    let sun = smoothstep(0.9996, 0.9999, dot(direction, scene.sun.xyz));
+    var color = cloudy_sky(direction, scene) + vec3(9.0, 7.5, 5.6) * sun;
+    let edge = max(fwidth(direction.y), 1e-4);
+    let flat = length(direction.xz);
+    if flat < 1e-3 { return color; }
+    let along = direction.xz / flat;
+    let haze = sky_color(normalize(vec3(along.x, 0.02, along.y)), scene);
+    let land = mix(scene.flat_color.rgb, vec3(0.16, 0.20, 0.24), 0.6) * (0.4 + 0.8 * max(scene.sun.y, 0.0));
+    for (var range = 0; range < 3; range++) {
+        let top = ridge(along + f32(range) * 3.7, array(3.1, 4.3, 6.1)[range], array(0.085, 0.055, 0.030)[range]);
+        let covers = 1.0 - smoothstep(top - edge, top + edge, direction.y);
+        color = mix(color, mix(haze, land, array(0.16, 0.28, 0.42)[range]), covers);
+    }
+    return color;
+}
+
 // Share of the light that the air between takes away; `haze` is the share lost over 1.6 of the map's sides.
 fn haze_amount(distance: f32, size: f32, haze: f32) -> f32 {
     return 1.0 - exp2(log2(max(1.0 - 0.999 * haze, 1e-3)) * distance / (1.6 * size));
+}
+
+// Share of the sun's light that clouds let through to a place.
+fn past_clouds(place: vec3<f32>, scene: Scene) -> f32 {
+#ifdef CLOUDS
+    // Where the sun's light passes the height of the clouds.
+    let at = (place.xz + scene.sun.xz / max(scene.sun.y, 0.05) * (0.5 * scene.air.w - place.y)) / scene.air.w * 4.6 + 4.0;
+    let thick = 0.6 * noise(at) + 0.28 * noise(2.1 * at + 7.0) + 0.12 * noise(4.7 * at + 3.0);
+    return 1.0 - 0.9 * scene.life.z * smoothstep(0.45, 0.55, thick);
+#else
+    return 1.0;
+#endif
 }
 
 // A number from 0 to 1 that belongs to a place.

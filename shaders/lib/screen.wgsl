@@ -1,5 +1,6 @@
 // How light becomes a pixel.
 #define_import_path thalweg::screen
+#import thalweg::view::view
 #import thalweg::scene::{Scene, sky_color, haze_amount, dithered}
 #import bevy_core_pipeline::tonemapping::{ACESFitted, applyAgXLog, applyLUT3D, sample_blender_filmic_lut, tonemapping_pbr_neutral}
 
@@ -24,5 +25,5 @@ fn on_screen(light: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
 #ifdef TONE_NEUTRAL
     color = tonemapping_pbr_neutral(color);
 #endif
-    return dithered(vec4(color, light.a), pixel);
+    return dithered(vec4(color, light.a), pixel + view.part.xy);
 }

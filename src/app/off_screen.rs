@@ -59,7 +59,7 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     }
     let picture = capture(&mut app).map_err(failed)?;
     let (size, pixels) = rgb(&picture);
-    io::output::replace(&shot.out, |path| io::write_rgb8(path, size, &pixels, &io::JobProgress::default()))
+    io::output::replace(&shot.out, |path| io::write_picture(path, size, &pixels, &io::JobProgress::default()))
 }
 
 /// Plays sessions off-screen as a window plays them on this machine, the camera turning, until the watcher ends it. An error is one

@@ -38,7 +38,7 @@ pub use self::{
     budget::{Budget, SaidBy},
     exr::write_exr,
     land::NewLand,
-    png::{picture_of, write_png8, write_png16, write_rgb8},
+    png::{picture_of, write_picture, write_png8, write_png16},
     progress::JobProgress,
     raster::Place,
     raw::{write_r16, write_r32},

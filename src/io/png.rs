@@ -122,6 +122,7 @@ type Pixel = (ColorType, BitDepth);
 const GREY_8: Pixel = (ColorType::Grayscale, BitDepth::Eight);
 const GREY_16: Pixel = (ColorType::Grayscale, BitDepth::Sixteen);
 const RGB_8: Pixel = (ColorType::Rgb, BitDepth::Eight);
+const RGBA_8: Pixel = (ColorType::Rgba, BitDepth::Eight);
 const RGB_16: Pixel = (ColorType::Rgb, BitDepth::Sixteen);
 
 /// Writes values as grey of 16 bits: 0 and 65535 stand for the ends of `range`. Values outside are clamped.
@@ -156,12 +157,14 @@ pub(super) fn write_rgb16(
     output::create(path, |file| encode(file, size, RGB_16, &bytes, progress))
 }
 
-/// Writes a picture of so many columns and rows: red, green and blue of each pixel, sRGB, rows from top to bottom.
+/// Writes a picture of so many columns and rows: red, green and blue of each pixel, sRGB, rows from top to bottom. With four bytes for
+/// each pixel, the last is its opacity.
 ///
 /// # Errors
-/// The file cannot be written, or the number of bytes is not `width * height * 3`.
-pub fn write_rgb8(path: &Path, size: (usize, usize), pixels: &[u8], progress: &JobProgress) -> Result<(), Error> {
-    output::create(path, |file| encode(file, size, RGB_8, pixels, progress))
+/// The file cannot be written, or the number of bytes is not `width * height * 3` or `* 4`.
+pub fn write_picture(path: &Path, size: (usize, usize), pixels: &[u8], progress: &JobProgress) -> Result<(), Error> {
+    let pixel = if pixels.len() == 4 * size.0 * size.1 { RGBA_8 } else { RGB_8 };
+    output::create(path, |file| encode(file, size, pixel, pixels, progress))
 }
 
 /// The bytes of such a picture, which become part of the file at `path`.
@@ -184,7 +187,7 @@ fn encode(
     let mut encoder = Encoder::new(file, width as u32, height as u32);
     encoder.set_color(pixel.0);
     encoder.set_depth(pixel.1);
-    if pixel == RGB_8 {
+    if pixel == RGB_8 || pixel == RGBA_8 {
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
     let mut writer = encoder.write_header()?;
@@ -233,7 +236,7 @@ mod tests {
     #[test]
     fn eight_bit_colours_are_read_by_luminance_and_say_so() {
         let (_folder, path) = path();
-        write_rgb8(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
+        write_picture(&path, (2, 1), &[255, 255, 255, 0, 255, 0], &JobProgress::default()).expect("it is writable");
         let read = read(&path, &Expected::anything()).expect("it was just written");
         assert_eq!((read.full_scale, read.warnings.len()), (Some(255.0), 2));
         assert!((read.cells[0] - 255.0).abs() < 0.01 && (read.cells[1] - 0.7152 * 255.0).abs() < 0.01);
@@ -243,7 +246,7 @@ mod tests {
     fn a_wrong_number_of_pixels_is_an_error_of_the_writer() {
         let (_folder, path) = path();
         assert_eq!(
-            write_rgb8(&path, (2, 2), &[0; 7], &JobProgress::default()).expect_err("12 are needed").exit_code(),
+            write_picture(&path, (2, 2), &[0; 7], &JobProgress::default()).expect_err("12 are needed").exit_code(),
             1
         );
     }

@@ -17,8 +17,9 @@ macro_rules! built_in {
 }
 
 /// The presets compiled into the program: name and RON text.
-const BUILT_IN: [(&str, &str); 18] = built_in! { "palette-meadow" "palette-article" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
-"palette-desert" "palette-tropics" "palette-clay" "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
+const BUILT_IN: [(&str, &str); 21] = built_in! { "palette-meadow" "palette-article" "palette-alpine" "palette-arctic" "palette-iceland" "palette-canyon"
+"palette-desert" "palette-tropics" "palette-clay" "palette-hypsometric" "palette-satellite-alps"
+"palette-satellite-atlas" "droplets-young-valley" "droplets-meanders" "droplets-braided" "droplets-delta" "droplets-2020" "droplets-2025"
 "droplets-1998" "water-2011" "thermal-2011" };
 
 /// The presets that come with the program, by name. Each is about one process, or about light and colour.
@@ -141,9 +142,15 @@ mod tests {
     #[test]
     fn a_palette_takes_back_all_that_another_one_has_set() {
         let all: Vec<_> = PRESETS.iter().filter(|(_, preset)| preset.is_of("look")).collect();
-        assert_eq!(all.len(), 9);
+        assert_eq!(all.len(), 12);
+        // The colours of a ramp don't show in a palette that goes by steepness.
+        let seen = |palette: &Preset| -> Vec<String> {
+            palette.parameters.keys().filter(|path| !path.starts_with("look.ramp_")).cloned().collect()
+        };
         for (name, palette) in &all {
-            assert!(palette.parameters.keys().eq(all[0].1.parameters.keys()), "{name}");
+            assert_eq!(seen(palette), seen(&all[0].1), "{name}");
+            let ramp = palette.parameters["look.color_by"] == "ramp";
+            assert_eq!(palette.parameters.len() - seen(palette).len(), if ramp { 12 } else { 0 }, "{name}");
         }
     }
 

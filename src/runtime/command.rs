@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bevy::prelude::*;
 
+use super::Gait;
 use crate::{
     io::{
         NewLand,
@@ -238,8 +239,12 @@ pub enum ViewCommand {
     Move(CameraStep),
     /// Puts the eye there.
     PlaceCamera(Camera),
+    /// The camera walks or flies; asked again, it goes round the land as before.
+    Go(Gait),
     /// A picture of the view, without panels.
     TakePicture,
+    /// A picture of the window, with panels.
+    TakeWindow,
 }
 
 /// A step of the camera, as a key asks for it.

@@ -16,7 +16,7 @@ use crate::{
         export::{self, Dimensions, Export, Subject},
         heightmap, output,
         project::{self, Project},
-        scene, write_rgb8,
+        scene, write_picture,
     },
     model::{
         origin::{Heightmap, Options},
@@ -87,6 +87,8 @@ pub struct Jobs {
     pub(super) held: Option<Held>,
     /// Whether the work could not be saved while the program ended.
     pub(super) failed: bool,
+    /// Where pictures are written, if not into the person's folder.
+    pub pictures: Option<PathBuf>,
 }
 
 /// The work while something is made of it: nothing else can be done to it until that has ended.
@@ -126,9 +128,10 @@ impl Jobs {
         self.running.len()
     }
 
-    /// Writes a picture, red, green and blue from 0 to 255, beside the frames.
+    /// Writes a picture beside the frames: red, green, blue and, if it has four numbers for each pixel, opacity, from 0 to 255.
     pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Vec<u8>) {
-        self.start(notices, Task::SavePicture(picture_folder(), stem, size, pixels));
+        let folder = self.pictures.clone().unwrap_or_else(picture_folder);
+        self.start(notices, Task::SavePicture(folder, stem, size, pixels));
     }
 
     /// Whether something is made of the work, which is put away meanwhile.
@@ -139,11 +142,6 @@ impl Jobs {
     /// Gives up what is being made of the work.
     pub(super) fn cancel_what_holds(&self) {
         self.running.iter().filter(|job| job.holds).for_each(|job| job.progress.cancel());
-    }
-
-    /// Gives up the work that a notice tells of.
-    pub(super) fn cancel(&mut self, notice: u64) {
-        self.running.iter().filter(|job| job.notice == Some(notice)).for_each(|job| job.progress.cancel());
     }
 
     /// Starts a task, or tells the user that there was no thread for it.
@@ -238,7 +236,7 @@ impl Task {
             }
             Self::SavePicture(folder, stem, size, pixels) => {
                 let path = free_name(&folder, &stem);
-                output::replace(&path, |file| write_rgb8(file, size, &pixels, progress))?;
+                output::replace(&path, |file| write_picture(file, size, &pixels, progress))?;
                 Ok(JobOutcome::Written(path))
             }
             Self::SaveProject(path, mut project, now, work) => {

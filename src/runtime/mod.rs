@@ -289,10 +289,36 @@ pub struct FreeView {
     pub drawn: u64,
     /// Runs side by side: which it is, where its name belongs as shares of the free part, and its name.
     pub labels: Vec<(usize, Vec2, String)>,
+    /// Heights that are written on contour lines: where, as shares of the free part, along which direction, in radians, and the height
+    /// in metres.
+    pub heights: Vec<(Vec2, f32, f32)>,
     /// How far the camera is turned round the upright, in radians: a direction along columns and rows appears so far turned.
     pub turned: f32,
     /// Metres from the upper to the lower edge of the picture, where the camera looks.
     pub metres: f32,
+    /// Whether a picture of it is being taken: the land stands still meanwhile.
+    pub taking: bool,
+}
+
+/// How the camera moves.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gait {
+    /// Round the land.
+    #[default]
+    Orbit,
+    /// On the ground, at the height of a person's eyes.
+    Walk,
+    /// Through the air.
+    Fly,
+}
+
+/// Where keys move the eye that walks or flies: to the right, up and ahead, from -1 to 1, and whether it is in haste.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// Right, up, ahead.
+    pub way: [f32; 3],
+    /// Faster than usual.
+    pub hastens: bool,
 }
 
 /// The place on the chosen map under the pointer, as shares of its sides.
@@ -351,6 +377,8 @@ pub fn plugin(app: &mut App) {
         .insert_resource(PointerOverView { view: true, land: true })
         .init_resource::<KeyPointer>()
         .init_resource::<FreeView>()
+        .init_resource::<Gait>()
+        .init_resource::<Steps>()
         .init_resource::<Pointed>()
         .init_resource::<SourceMarks>()
         .init_resource::<Shown>()

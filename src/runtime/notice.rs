@@ -145,6 +145,15 @@ impl Notices {
         }
     }
 
+    /// Gives up the work that a message tells of.
+    pub fn cancel(&mut self, id: u64) {
+        self.list
+            .iter()
+            .filter(|notice| notice.id == id)
+            .filter_map(|notice| notice.progress.as_ref())
+            .for_each(JobProgress::cancel);
+    }
+
     /// Takes a message away.
     pub fn dismiss(&mut self, id: u64) {
         self.list.retain(|notice| notice.id != id);

@@ -93,10 +93,11 @@ pub(super) fn run_due(world: &mut World) {
         // What the machine cannot keep up with is let go, not made up for later.
         transport.due = (transport.due + elapsed * rate).min((rate * 0.1).max(1.0));
     }
-    // A begun tick is finished in any case; another one begins if it is due and the brush does not wait.
+    // A begun tick is finished in any case; another one begins if it is due and neither the brush nor a picture waits.
     let due = |world: &World, transport: &Transport| {
         let ahead = || world.resource::<Ahead>().runs(world.resource::<Live>(), transport);
-        !transport.brush_waits && (transport.due >= 1.0 || ahead())
+        let holds = transport.brush_waits || world.resource::<FreeView>().taking;
+        !holds && (transport.due >= 1.0 || ahead())
     };
     while !world.resource::<Live>().rests() || due(world, &transport) {
         let pass = Instant::now();

@@ -12,8 +12,8 @@ use crate::{
     },
     model::origin::Options,
     runtime::{
-        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand,
-        ViewCommand, WindowCommand, Workspace,
+        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Gait, Pane, RunCommand,
+        ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
@@ -52,7 +52,7 @@ pub struct Entry {
 }
 
 /// What else people call a command: its title, and the words by which the palette finds it too.
-const OTHER_NAMES: [(&str, &str); 35] = [
+const OTHER_NAMES: [(&str, &str); 38] = [
     ("New…", "create own blank empty map generate terrain size"),
     ("Open…", "load file project scene heightmap dem"),
     ("Save", "store write keep project"),
@@ -80,6 +80,8 @@ const OTHER_NAMES: [(&str, &str); 35] = [
     ("Grow a range", "mountains uplift landscape evolution"),
     ("Frame all", "zoom extents reset camera view fit"),
     ("Turntable", "rotate orbit spin camera film"),
+    ("Walk", "ground first person eye height stroll"),
+    ("Fly", "drone first person wasd"),
     ("Split start and present", "compare before after"),
     ("Water", "hide show ocean sea"),
     ("Flow arrows", "vectors velocity"),
@@ -87,6 +89,7 @@ const OTHER_NAMES: [(&str, &str); 35] = [
     ("Panels", "hide ui interface sidebar"),
     ("Full screen", "fullscreen maximise window"),
     ("Take picture", "save picture screenshot image photo render png"),
+    ("Take picture of the window", "screenshot with panels interface"),
     ("Keys and mouse", "shortcuts help hotkeys keyboard controls manual"),
 ];
 
@@ -261,6 +264,11 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::CORNERS_OUT, "Frame all", frame, &[(NONE, Key::Home)], ViewCommand::FrameAll);
     let turn = "The camera goes round slowly, or stops.";
     table.add(icon::ARROWS_CLOCKWISE, "Turntable", turn, &[(NONE, Key::T)], ViewCommand::ToggleTurntable);
+    let walk = "You walk on the ground, at the height of your eyes. W, A, S, D or the arrows move you, a drag looks around, the wheel \
+                changes your speed, Shift makes you faster. Esc ends it.";
+    table.add(icon::PERSON_SIMPLE_WALK, "Walk", walk, &[(NONE, Key::G)], ViewCommand::Go(Gait::Walk));
+    let fly = "You fly over the land. The keys are those of Walk; E and Q move you up and down. Esc ends it.";
+    table.add(icon::BIRD, "Fly", fly, &[(SHIFT, Key::G)], ViewCommand::Go(Gait::Fly));
     table.group = Some("Camera");
     let mut step =
         |icon, title: &str, about: &str, keys, step| table.add(icon, title, about, &[keys], ViewCommand::Move(step));
@@ -321,8 +329,11 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi);
     let full = "The window covers the screen, or not.";
     table.add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen);
-    let picture = "Writes a picture of the view, without panels, into your folder of pictures.";
+    let picture =
+        "Writes a picture of the view, without panels, into your folder of pictures. The settings say how large it is.";
     table.add(icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], ViewCommand::TakePicture);
+    let window = "Writes a picture of the window, with its panels, into your folder of pictures.";
+    table.add(icon::CAMERA, "Take picture of the window", window, &[(SHIFT, Key::F12)], ViewCommand::TakeWindow);
 }
 
 fn help_menu(table: &mut MenuPart<'_>) {

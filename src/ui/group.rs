@@ -190,9 +190,11 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     }
 }
 
-/// The colours that a preset sets, in the order of their parameters.
+/// The colours that a preset sets, in the order of their parameters: those of a ramp, where it has one.
 fn colors_of(preset: &Preset) -> impl Iterator<Item = egui::Color32> {
-    preset.parameters.values().filter_map(|value| {
+    let ramp = "look.ramp_color_";
+    let has_ramp = preset.parameters.keys().any(|path| path.starts_with(ramp));
+    preset.parameters.iter().filter(move |(path, _)| !has_ramp || path.starts_with(ramp)).filter_map(|(_, value)| {
         let parts = value.split(',').map(|part| part.trim().parse().ok()).collect::<Option<Vec<f32>>>()?;
         let [red, green, blue] = parts.try_into().ok()?;
         let [red, green, blue] = [red, green, blue].map(|part: f32| (255.0 * part) as u8);

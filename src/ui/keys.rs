@@ -10,7 +10,7 @@ use bevy_egui::{
 };
 
 use super::commands::asked_by;
-use crate::runtime::{Before, Command, ShowCommand, Shown};
+use crate::runtime::{Before, Command, ShowCommand, Shown, Steps};
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
 const EDITS_TEXT: [egui::Key; 6] = [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
@@ -22,6 +22,8 @@ pub(super) enum Keyboard {
     /// The table of commands.
     #[default]
     Commands,
+    /// The eye walks or flies: the keys that move it are its own.
+    Walking,
     /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
     Widget,
     /// The land has the focus: Space and plain arrows are its own, all else is for the table of commands.
@@ -40,6 +42,36 @@ pub(super) struct Down {
     modifiers: Modifiers,
     /// Whether B holds the start on screen.
     start: bool,
+    /// Keys that move the eye.
+    steps: Vec<egui::Key>,
+}
+
+/// Keys that move the eye that walks or flies, and where to: right, up, ahead.
+const STEPS: [(egui::Key, [f32; 3]); 10] = [
+    (egui::Key::W, [0.0, 0.0, 1.0]),
+    (egui::Key::ArrowUp, [0.0, 0.0, 1.0]),
+    (egui::Key::S, [0.0, 0.0, -1.0]),
+    (egui::Key::ArrowDown, [0.0, 0.0, -1.0]),
+    (egui::Key::A, [-1.0, 0.0, 0.0]),
+    (egui::Key::ArrowLeft, [-1.0, 0.0, 0.0]),
+    (egui::Key::D, [1.0, 0.0, 0.0]),
+    (egui::Key::ArrowRight, [1.0, 0.0, 0.0]),
+    (egui::Key::E, [0.0, 1.0, 0.0]),
+    (egui::Key::Q, [0.0, -1.0, 0.0]),
+];
+
+fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
+    !modifiers.alt && !modifiers.command && STEPS.iter().any(|(step, _)| *step == key)
+}
+
+impl Down {
+    fn steps(&self) -> Steps {
+        let mut way = [0.0; 3];
+        for (_, step) in STEPS.iter().filter(|(key, _)| self.steps.contains(key)) {
+            way.iter_mut().zip(step).for_each(|(way, step)| *way += step);
+        }
+        Steps { way, hastens: self.modifiers.shift }
+    }
 }
 
 pub(super) fn ask(
@@ -48,6 +80,7 @@ pub(super) fn ask(
     keyboard: Res<Keyboard>,
     shown: Res<Shown>,
     mut down: Local<Down>,
+    mut steps: ResMut<Steps>,
     mut commands: MessageWriter<Command>,
 ) {
     if lost.read().next().is_some() {
@@ -73,10 +106,15 @@ pub(super) fn ask(
                     commands.write(ShowCommand::Before(Before::Off).into());
                 }
                 let modifiers = down.modifiers;
+                down.steps.retain(|step| *step != key);
+                if pressed && *keyboard == Keyboard::Walking && moves_the_eye(modifiers, key) {
+                    down.steps.push(key);
+                }
                 // Function keys type nothing.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
                     Keyboard::Commands => true,
+                    Keyboard::Walking => !moves_the_eye(modifiers, key),
                     Keyboard::Land => !is_of_land(modifiers, key),
                     Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
                     Keyboard::Typing => function_key || modifiers.command && !EDITS_TEXT.contains(&key),
@@ -97,6 +135,12 @@ pub(super) fn ask(
                 }
             }
         }
+    }
+    if *keyboard != Keyboard::Walking {
+        down.steps.clear();
+    }
+    if *steps != down.steps() {
+        *steps = down.steps();
     }
 }
 
@@ -134,6 +178,7 @@ mod tests {
             .add_message::<Command>()
             .init_resource::<Keyboard>()
             .init_resource::<Shown>()
+            .init_resource::<Steps>()
             .add_systems(Update, ask);
         app
     }
@@ -173,6 +218,29 @@ mod tests {
         ];
         let found = named.into_iter().find(|(egui, _)| *egui == key).map(|(_, bevy)| bevy);
         found.unwrap_or_else(|| Key::Character(key.name().to_lowercase().into()))
+    }
+
+    #[test]
+    fn keys_move_an_eye_that_walks_as_long_as_they_are_held_and_all_others_give_commands() {
+        let mut app = app();
+        app.insert_resource(Keyboard::Walking);
+        let way = |app: &App| app.world().resource::<Steps>().way;
+        press(&mut app, named(egui::Key::W), true);
+        press(&mut app, Key::ArrowRight, true);
+        assert!(asked(&mut app).is_empty(), "W shows and hides the water");
+        assert_eq!(way(&app), [1.0, 0.0, 1.0]);
+        press(&mut app, named(egui::Key::W), false);
+        press(&mut app, Key::Shift, true);
+        assert!(asked(&mut app).is_empty());
+        assert_eq!((way(&app), app.world().resource::<Steps>().hastens), ([1.0, 0.0, 0.0], true));
+        press(&mut app, Key::Shift, false);
+        press(&mut app, Key::Space, true);
+        press(&mut app, Key::Escape, true);
+        assert_eq!(asked(&mut app).len(), 2);
+        // What is held when a field takes the keyboard moves nothing any more.
+        app.insert_resource(Keyboard::Typing);
+        app.update();
+        assert_eq!(way(&app), [0.0; 3]);
     }
 
     #[test]

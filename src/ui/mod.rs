@@ -51,9 +51,9 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 
 use crate::{
     runtime::{
-        BrushCommand, Brushes, Command, Dialog, Document, FileCommand, FreeView, History, Jobs, KeyPointer, Level,
-        Live, Notices, Overlay, Pane, Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers, ShowCommand,
-        Shown, SourceMarks, Timing, Transport, WindowCommand, Workspace,
+        BrushCommand, Brushes, Command, Dialog, Document, FileCommand, FreeView, Gait, History, Jobs, KeyPointer,
+        Level, Live, Notices, Overlay, Pane, Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers,
+        ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -122,6 +122,8 @@ impl Opened {
             Keyboard::Window
         } else if context.egui_wants_keyboard_input() {
             Keyboard::Widget
+        } else if *state.gait != Gait::Orbit {
+            Keyboard::Walking
         } else {
             Keyboard::Commands
         }
@@ -178,6 +180,7 @@ pub struct PanelState<'w> {
     trace: Res<'w, RiverTrace>,
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
+    gait: Res<'w, Gait>,
     notices: Res<'w, Notices>,
     /// What draws, if anything does.
     adapter: Option<Res<'w, RenderAdapterInfo>>,
@@ -252,6 +255,7 @@ fn draw(
         keys.0 = pressed.map(|(place, pressed)| (on_screen(place), pressed));
         if visible.0 {
             readout::readout_ui(&root, seen, &state);
+            view::heights_ui(&root, seen, &state, &free.heights);
             view::signs_ui(&root, seen, &state, (free.turned, free.metres));
         }
         if panels {
@@ -344,7 +348,7 @@ fn obey(
     live: Res<Live>,
     preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
-    (brushes, workspace): (Res<Brushes>, Res<Workspace>),
+    (brushes, workspace, gait): (Res<Brushes>, Res<Workspace>, Res<Gait>),
     mut windows: Query<(&mut Window, Option<&RawHandleWrapper>), With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     mut commands: Commands,
@@ -390,6 +394,8 @@ fn obey(
                 let full = windows.iter().any(|(window, _)| window.mode != WindowMode::Windowed);
                 let left: Command = if brushes.held.is_some() {
                     BrushCommand::Cancel.into()
+                } else if *gait != Gait::Orbit {
+                    ViewCommand::Go(*gait).into()
                 } else if !visible.0 {
                     WindowCommand::ToggleUi.into()
                 } else if *workspace == Workspace::Present {

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::{prelude::*, window::WindowEvent};
+use bevy::{prelude::*, render::view::screenshot::Screenshot, window::WindowEvent};
 use bevy_egui::{
     EguiOutput, EguiPostUpdateSet, EguiRenderOutput, PrimaryEguiContext,
     egui::{
@@ -62,6 +62,7 @@ fn paint_what_changed(
     view: Res<FreeView>,
     mut events: MessageReader<WindowEvent>,
     output: Option<Single<Output, With<PrimaryEguiContext>>>,
+    pictures: Query<(), With<Screenshot>>,
     mut panels: ResMut<Panels>,
     mut last: Local<Last>,
 ) {
@@ -89,7 +90,7 @@ fn paint_what_changed(
     if !changed.is_empty() || view.is_changed() {
         panels.over = over(&jobs, view.rect, &mut Tiles::new(size, *scale));
     }
-    if !changed.is_empty() || last.drawn != view.drawn {
+    if !changed.is_empty() || last.drawn != view.drawn || !pictures.is_empty() {
         last.due = LINGERS;
     }
     last.drawn = view.drawn;

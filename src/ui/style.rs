@@ -69,6 +69,8 @@ pub const ERROR: Color32 = Color32::from_rgb(224, 96, 84);
 pub const SHADE: Color32 = Color32::from_black_alpha(120);
 /// The same behind small print.
 pub const DEEP_SHADE: Color32 = Color32::from_black_alpha(150);
+/// Around small white letters on the picture.
+pub const RIM: Color32 = Color32::from_black_alpha(170);
 /// Lines on the picture that must not catch the eye: white, half transparent.
 pub const FAINT: Color32 = Color32::from_rgba_premultiplied(150, 150, 150, 150);
 /// Around what has the keyboard, on the picture.

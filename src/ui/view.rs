@@ -6,18 +6,20 @@ use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, St
 use super::{
     PanelState,
     overlay::legend,
-    style::{ACCENT, FAINT, FOCUS, SHADE, shaded_text},
+    style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
 use crate::{
     runtime::{
         Before, Command, RunCommand, ShowCommand, Workspace,
-        amount::{FOOT, MILE},
+        amount::{FOOT, MILE, length, told_in},
     },
     settings::{Signs, Units},
 };
 
 /// Share of the view by which a key moves the divider.
 const KEY_STEP: f32 = 0.02;
+/// Size of the heights on contour lines, in points.
+const HEIGHT_SIZE: f32 = 11.0;
 /// Seconds for which Present says how it is left.
 const HINT: f64 = 2.5;
 
@@ -69,12 +71,35 @@ pub fn view_ui(
     commands
 }
 
+/// Writes heights on the contour lines: where, as shares of the view, along which direction, and how many metres.
+pub(super) fn heights_ui(root: &Ui, view: Rect, state: &PanelState<'_>, heights: &[(Vec2, f32, f32)]) {
+    let painter = root.painter().with_clip_rect(view);
+    let units = state.preferences.settings.units;
+    let step = f64::from(state.live.chosen().look.contours) * told_in(units, "m").1;
+    // As many as tell a line from the next.
+    let decimals = (0..2).find(|&decimals| (step * 10_f64.powi(decimals)).fract().abs() < 1e-3).unwrap_or(2) as usize;
+    for &(share, angle, height) in heights {
+        let middle = view.min + egui::vec2(share.x, share.y) * view.size();
+        let text = length(units, height.into(), decimals);
+        let text = |color| painter.layout_no_wrap(text.clone(), FontId::proportional(HEIGHT_SIZE), color);
+        let write = |aside: egui::Vec2, color| {
+            let shape = egui::epaint::TextShape::new(middle + aside, text(color), color);
+            painter.add(shape.with_angle_and_anchor(angle, Align2::CENTER_CENTER));
+        };
+        // A dark rim, so that it can be read on snow.
+        for aside in [[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]] {
+            write(aside.into(), RIM);
+        }
+        write(egui::Vec2::ZERO, Color32::WHITE);
+    }
+}
+
 /// Radius of the arrow to the north, and the longest scale bar, in points.
 const NORTH: f32 = 15.0;
 const LONGEST_BAR: f32 = 130.0;
 
 /// An arrow to the north and a scale bar, where the settings want them. `turned` says how far the camera is turned, `metres` how much of
-/// the land the height of the view shows where the camera looks.
+/// the land the height of the view shows where the camera looks; 0 where that is no one number.
 pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, metres): (f32, f32)) {
     let settings = &state.preferences.settings;
     let wanted = match settings.scale_and_north {
@@ -82,7 +107,7 @@ pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, m
         Signs::Always => true,
         Signs::Never => false,
     };
-    if !wanted || metres <= 0.0 {
+    if !wanted {
         return;
     }
     let painter = root.painter().with_clip_rect(view);
@@ -98,6 +123,9 @@ pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, m
     half(-1.0, Color32::WHITE);
     half(1.0, FAINT);
     shaded_text(&painter, middle + north * (NORTH + 14.0), Align2::CENTER_CENTER, "N", 11.0, SHADE);
+    if metres <= 0.0 {
+        return;
+    }
     let (length, text) = bar(settings.units, f64::from(metres / view.height()));
     let left = middle + egui::vec2(NORTH + 34.0, 6.0);
     let right = left + egui::vec2(length, 0.0);

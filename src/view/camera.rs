@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     io,
-    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Live, PointerOverView, Preferences, ViewCommand},
+    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Gait, Live, PointerOverView, Preferences, ViewCommand},
     settings::Buttons,
 };
 
@@ -88,7 +88,7 @@ pub(super) fn plugin(app: &mut App) {
 }
 
 /// The longest side of a picture, in pixels.
-const LONGEST_SIDE: u32 = 8192;
+pub(super) const LONGEST_SIDE: u32 = 8192;
 
 /// Where the camera looks and how far away it is before it knows what there is to see.
 pub(super) const FOCUS: Vec3 = Vec3::ZERO;
@@ -104,22 +104,18 @@ fn spawn_camera(
 ) {
     preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
     view.picture = images.add(canvas(view.rect.size()));
-    let orbit = PanOrbitCamera {
+    let mut orbit = PanOrbitCamera {
         focus: FOCUS,
         target_focus: FOCUS,
-        focus_bounds_shape: Some(FocusBoundsShape::Sphere(Sphere::new(0.9 * SIDE))),
         yaw: Some(viewpoint.yaw),
         pitch: Some(viewpoint.pitch),
         radius: Some(FAR),
-        pitch_lower_limit: Some(0.02),
-        pitch_upper_limit: Some(1.55),
         // Several notches in one slow frame are added up: they must not reach the ground at once.
         zoom_sensitivity: 0.5,
-        zoom_lower_limit: 0.05 * SIDE,
-        zoom_upper_limit: Some(20.0 * SIDE),
         trackpad_pinch_to_zoom_enabled: true,
         ..default()
     };
+    set_limits(&mut orbit);
     let place = FOCUS + Quat::from_euler(EulerRot::YXZ, viewpoint.yaw, -viewpoint.pitch, 0.0) * Vec3::Z * FAR;
     commands.spawn((
         Camera3d::default(),
@@ -127,12 +123,22 @@ fn spawn_camera(
         Camera { is_active: false, ..default() },
         orbit,
         Transform::from_translation(place).looking_at(FOCUS, Vec3::Y),
-        Projection::from(PerspectiveProjection { near: 0.5, far: 100.0 * SIDE, ..default() }),
+        Projection::from(PerspectiveProjection { near: NEAR_PLANE, far: 100.0 * SIDE, ..default() }),
         RenderTarget::Image(view.picture.clone().into()),
     ));
 }
 
-fn canvas(size: UVec2) -> Image {
+/// Nothing nearer than this is drawn.
+pub(super) const NEAR_PLANE: f32 = 0.5;
+
+/// How near and from where the camera looks, at most, while it goes round the land.
+pub(super) fn set_limits(orbit: &mut PanOrbitCamera) {
+    (orbit.pitch_lower_limit, orbit.pitch_upper_limit) = (Some(0.02), Some(1.55));
+    (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (0.05 * SIDE, Some(20.0 * SIDE));
+    orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(0.9 * SIDE)));
+}
+
+pub(super) fn canvas(size: UVec2) -> Image {
     let size = size.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
     let mut image = Image::new_target_texture(size.x, size.y, pass::FORMAT, None);
     image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
@@ -209,7 +215,7 @@ fn turn_slowly(
     buttons: Res<ButtonInput<MouseButton>>,
     mut wheel: MessageReader<MouseWheel>,
     mut keys: MessageReader<KeyboardInput>,
-    time: Res<Time>,
+    (time, view): (Res<Time>, Res<FreeView>),
 ) {
     let pointed = buttons.get_just_pressed().next().is_some() || wheel.read().count() > 0;
     let typed = keys.read().count() > 0;
@@ -222,12 +228,19 @@ fn turn_slowly(
         viewpoint.turn = Turning::Still;
         return;
     }
+    if view.taking {
+        return;
+    }
     camera.target_yaw += TURN * time.delta_secs().min(0.1);
     camera.force_update = true;
 }
 
 /// Does what only the view can do.
-fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamera>, mut viewpoint: ResMut<Viewpoint>) {
+pub(super) fn obey(
+    mut asked: MessageReader<Command>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    mut viewpoint: ResMut<Viewpoint>,
+) {
     for command in asked.read() {
         let Command::View(command) = command else { continue };
         match command {
@@ -253,8 +266,9 @@ fn obey(mut asked: MessageReader<Command>, mut camera: Single<&mut PanOrbitCamer
                 viewpoint.turn = if viewpoint.turn == Turning::Still { Turning::Table } else { Turning::Still };
                 viewpoint.wanted = viewpoint.wanted.or(viewpoint.framed.map(|_| Going::Gliding));
             }
-            // As soon as it is drawn in full: `redraw.rs`.
-            ViewCommand::TakePicture => {}
+            ViewCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
+            // `picture.rs` does it.
+            ViewCommand::TakePicture | ViewCommand::TakeWindow => {}
         }
     }
 }
@@ -302,7 +316,7 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
 /// in front of it. And how far the camera is turned.
 fn place_labels(
     live: Res<Live>,
-    blocks: Res<Blocks>,
+    (blocks, gait): (Res<Blocks>, Res<Gait>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
 ) {
@@ -340,14 +354,18 @@ fn place_labels(
     }
     let turned = transform.rotation().to_euler(EulerRot::YXZ).0;
     let seen = 2.0 * (0.5 * lens.fov).tan() * orbit.radius.unwrap_or(FAR);
-    let metres = blocks.numbers.first().map_or(0.0, |numbers| seen / numbers.scale());
+    // An eye on the ground looks at no one place.
+    let metres = blocks.numbers.first().filter(|_| *gait == Gait::Orbit).map_or(0.0, |numbers| seen / numbers.scale());
     if (view.turned, view.metres) != (turned, metres) {
         (view.turned, view.metres) = (turned, metres);
     }
 }
 
-/// Says where the eye is.
-fn tell_place(camera: Single<&PanOrbitCamera>, mut eye: ResMut<Eye>) {
+/// Says where the eye is; while it walks or flies, where it was before.
+fn tell_place(camera: Single<&PanOrbitCamera>, gait: Res<Gait>, mut eye: ResMut<Eye>) {
+    if *gait != Gait::Orbit {
+        return;
+    }
     let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
     let place = Eye(Some(io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance }));
     if *eye != place {

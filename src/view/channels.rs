@@ -1,4 +1,5 @@
-//! Rivers on the ground: the texture of the nearest river of every cell, and the numbers of their water.
+//! Rivers on the ground: the textures of the nearest river of every cell and of the land whose water passes it, and the numbers of their
+//! water.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use rayon::prelude::*;
 use super::{
     ViewSystems,
     ground::{Blocks, GroundMaterial, show_heights},
-    layers::layer_image,
+    layers::{byte_image, layer_image},
     material::update,
     overlay::Motions,
 };
@@ -41,10 +42,11 @@ impl RiverNumbers {
 #[derive(Resource, Default)]
 struct Textures(Vec<Option<Texture>>);
 
-/// A texture, and what it was made of.
+/// The textures of the nearest rivers and of the land above, and what they were made of.
 #[derive(Clone)]
 struct Texture {
     image: Handle<Image>,
+    flow: Handle<Image>,
     of: Arc<Drawn>,
 }
 
@@ -81,31 +83,36 @@ fn show(
             maps.get(index).and_then(Option::as_ref).filter(fits).filter(|_| session.rivers.shown && !overlay.on());
         let Some(map) = map else {
             *texture = None;
-            let still = &motions.still;
             update(&mut materials, material, |material| {
-                (material.channels, material.river) = (still.clone(), RiverNumbers::default());
+                (material.channels, material.flow) = (motions.still.clone(), motions.dry.clone());
+                material.river = RiverNumbers::default();
             });
             continue;
         };
         if texture.as_ref().is_none_or(|texture| !Arc::ptr_eq(&texture.of, map)) {
             let size = (terrain.width(), terrain.height());
             let same_size = |image: &Image| image.size() == UVec2::new(size.0 as u32, size.1 as u32);
-            let old = texture.take().map(|texture| texture.image);
-            let image = match old.filter(|image| images.get(image).is_some_and(same_size)) {
-                Some(handle) => {
-                    if let Some(mut image) = images.get_mut(&handle) {
-                        image.data = Some(texels(&map.nearest));
+            let old = texture.take().map(|texture| [texture.image, texture.flow]);
+            let [image, flow] = match old.filter(|[image, _]| images.get(image).is_some_and(same_size)) {
+                Some(handles) => {
+                    for (handle, bytes) in handles.iter().zip([texels(&map.nearest), map.flow.clone()]) {
+                        if let Some(mut image) = images.get_mut(handle) {
+                            image.data = Some(bytes);
+                        }
                     }
-                    handle
+                    handles
                 }
-                None => images.add(layer_image(size, texels(&map.nearest))),
+                None => [
+                    images.add(layer_image(size, texels(&map.nearest))),
+                    images.add(byte_image(size, map.flow.clone())),
+                ],
             };
-            *texture = Some(Texture { image, of: Arc::clone(map) });
+            *texture = Some(Texture { image, flow, of: Arc::clone(map) });
         }
-        let Some(Texture { image, .. }) = texture else { continue };
+        let Some(Texture { image, flow, .. }) = texture else { continue };
         let numbers = RiverNumbers::new(&session.water_look, live.ticks());
         update(&mut materials, material, |material| {
-            (material.channels, material.river) = (image.clone(), numbers);
+            (material.channels, material.flow, material.river) = (image.clone(), flow.clone(), numbers);
         });
     }
 }

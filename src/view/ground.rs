@@ -22,7 +22,7 @@ use super::{
     upload::{Patch, Patches},
 };
 use crate::{
-    runtime::{Before, BrushCursor, Brushes, Channels, Live, Revision, Shown, Timing, Transport, smoothed},
+    runtime::{Before, BrushCursor, Brushes, Channels, FreeView, Live, Revision, Shown, Timing, Transport, smoothed},
     sim::{
         Simulation,
         grid::{Edition, Grid},
@@ -51,12 +51,15 @@ pub(super) struct GroundMaterial {
     cover: Handle<Image>,
     #[texture(9)]
     past: Handle<Image>,
+    #[texture(10)]
+    pub flow: Handle<Image>,
 }
 
 impl From<&GroundMaterial> for Variant {
     fn from(GroundMaterial { scene, overlay, river, .. }: &GroundMaterial) -> Self {
         Self::with(&[
             ("SPLIT", scene.is_split()),
+            ("CLOUDS", scene.has_clouds()),
             ("RIPPLES", scene.has_ripples()),
             ("OVERLAY", overlay.has_values()),
             ("CLASSES", overlay.has_classes()),
@@ -116,11 +119,11 @@ pub(super) struct Blocks {
     sunk: Vec<f32>,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
+    /// The highest place of each run so far, in metres.
+    tops: Vec<f32>,
     shown: Option<(Revision, Before, Vec<Option<Edition>>)>,
     /// How often the light of a block was found.
     lit: u64,
-    /// Ticks after which the land is shown, and after which that which is on its way.
-    ticks: [u64; 2],
 }
 
 impl Blocks {
@@ -157,6 +160,12 @@ impl Blocks {
         [&self.present, &self.starts].map(|blocks| blocks.iter().map(|block| &block.lit.rims))
     }
 
+    /// Whether this state is shown, and its light.
+    pub(super) fn show(&self, revision: Revision) -> bool {
+        let same = self.shown.as_ref().is_some_and(|(seen, ..)| *seen == revision);
+        same && !self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
+    }
+
     /// Whether light is being found on this land as it was before. Other land does not wait for it.
     fn at_work_on(&self, live: &Live, revision: Revision) -> bool {
         let sizes = live.all().iter().map(|session| &session.simulation.terrain);
@@ -164,11 +173,6 @@ impl Blocks {
         let same = self.shown.as_ref().is_some_and(|(seen, ..)| seen.start == revision.start)
             && sizes.eq(self.present.iter().map(|block| block.size));
         same && self.present.iter().chain(&self.starts).any(|block| block.lit.is_at_work())
-    }
-
-    /// After so many ticks the land is shown.
-    pub(super) fn ticks(&self) -> u64 {
-        self.ticks[0]
     }
 
     /// How often the light of a block was found.
@@ -265,6 +269,7 @@ impl BlockAssets<'_, '_> {
             relief: textures.relief.clone(),
             cover: textures.cover.clone(),
             past: textures.past.clone(),
+            flow: self.motions.dry.clone(),
         });
         let (entity, land, size) = (self.commands.spawn_empty().id(), None, cells);
         list.push(Block { entity, material, textures, size, highest, land, holds, lit });
@@ -273,17 +278,12 @@ impl BlockAssets<'_, '_> {
 
     /// Brings to the screen what is found until a moment. Without one, all that is being found.
     fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
-        let Blocks { present, starts, lit, ticks: [shown, coming], .. } = blocks;
-        let mut at_work = false;
+        let Blocks { present, starts, lit, .. } = blocks;
         for block in present.iter_mut().chain(starts) {
             if let Some(found) = block.lit.fetch(until) {
                 self.bring(block, found);
                 *lit += 1;
             }
-            at_work |= block.lit.is_at_work();
-        }
-        if !at_work {
-            *shown = *coming;
         }
     }
 
@@ -322,13 +322,13 @@ fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
 /// Has light and shadow of every block found, and brings them to the screen.
 fn show_light(
     live: Res<Live>,
-    transport: Res<Transport>,
+    (transport, view): (Res<Transport>, Res<FreeView>),
     buttons: Res<ButtonInput<MouseButton>>,
     mut blocks: ResMut<Blocks>,
     mut assets: BlockAssets,
 ) {
     // A stroke or a slider that is held changes it again in the next frame.
-    let more = transport.playing || buttons.get_pressed().next().is_some();
+    let more = transport.playing && !view.taking || buttons.get_pressed().next().is_some();
     let blocks = blocks.bypass_change_detection();
     let sessions = live.all().iter().zip(&mut blocks.present).chain(live.all().iter().zip(&mut blocks.starts));
     for (session, block) in sessions {
@@ -355,7 +355,6 @@ pub(super) fn show_heights(
     }
     let begun = Instant::now();
     let turned = blocks.shown.as_ref().is_none_or(|(_, before, ..)| *before != kind);
-    blocks.ticks[1] = live.ticks();
     let begins = blocks.shown.as_ref().is_none_or(|(seen, ..)| seen.start != revision.start);
     blocks.shown = seen;
     let blocks = &mut *blocks;
@@ -370,7 +369,8 @@ pub(super) fn show_heights(
     }
     if begins {
         blocks.sunk = vec![0.0; wanted];
-        blocks.levels = live.all().iter().map(|session| session.simulation.terrain.start.min_max().0).collect();
+        let starts = live.all().iter().map(|session| session.simulation.terrain.start.min_max());
+        (blocks.levels, blocks.tops) = starts.unzip();
     }
     for (index, session) in live.all().iter().enumerate() {
         let simulation = &session.simulation;
@@ -378,6 +378,7 @@ pub(super) fn show_heights(
         let drawn = (simulation, channels.lakes(index));
         let lowest = assets.show(&mut blocks.present, index, drawn, kind == Before::Alone);
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
+        blocks.tops[index] = blocks.tops[index].max(blocks.present[index].highest);
         if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
             assets.show(&mut blocks.starts, index, (simulation, None), true);
         }
@@ -390,7 +391,7 @@ pub(super) fn show_heights(
 fn show_numbers(
     live: Res<Live>,
     shown: Res<Shown>,
-    (brushes, cursor): (Res<Brushes>, Res<BrushCursor>),
+    (brushes, cursor, view): (Res<Brushes>, Res<BrushCursor>, Res<FreeView>),
     mut blocks: ResMut<Blocks>,
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut commands: Commands,
@@ -408,9 +409,13 @@ fn show_numbers(
             let terrain = &session.simulation.terrain;
             let level = blocks.levels.get(index).copied().unwrap_or_default();
             let wind = session.simulation.wind();
-            let numbers = SceneNumbers::new(terrain, look, &layout, layout.centre(index), (level, foot), wind);
+            let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), foot);
+            let numbers = SceneNumbers::new(terrain, look, &layout, layout.centre(index), heights, wind);
             match cursor.0 {
-                Some(ring) if shown.0 != Before::Alone => numbers.with_ring(terrain, &ring, brushes.of(ring.tool)),
+                // In pictures that are saved there is none.
+                Some(ring) if shown.0 != Before::Alone && !view.taking => {
+                    numbers.with_ring(terrain, &ring, brushes.of(ring.tool))
+                }
                 _ => numbers,
             }
         })

@@ -224,6 +224,11 @@ pub(super) fn layer_image(size: (usize, usize), bytes: Vec<u8>) -> Image {
     Image { data: Some(bytes), ..cell_image(size, TextureFormat::Rgba32Float) }
 }
 
+/// A map of one byte for each cell, as a texture.
+pub(super) fn byte_image(size: (usize, usize), bytes: Vec<u8>) -> Image {
+    Image { data: Some(bytes), ..cell_image(size, TextureFormat::R8Unorm) }
+}
+
 /// A texture with a texel for every cell, whose bytes are still to come.
 pub(super) fn cell_image((width, height): (usize, usize), format: TextureFormat) -> Image {
     let size = Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 };

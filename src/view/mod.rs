@@ -2,6 +2,7 @@
 
 pub mod camera;
 mod channels;
+mod contours;
 mod framing;
 mod ground;
 mod hand;
@@ -20,6 +21,7 @@ mod relief;
 mod surroundings;
 mod tracks;
 mod upload;
+mod walk;
 mod water;
 
 use std::path::{Path, PathBuf};
@@ -70,10 +72,13 @@ pub(super) fn plugin(app: &mut App) {
         surroundings::plugin,
         overlay::plugin,
         channels::plugin,
+        contours::plugin,
         pick::plugin,
         tracks::plugin,
         water::plugin,
         camera::plugin,
+        picture::plugin,
+        walk::plugin,
         redraw::plugin,
         upload::plugin,
     ));

@@ -4,7 +4,7 @@ use bevy::{prelude::*, render::render_resource::ShaderType};
 
 use super::{SIDE, levels::Land, relief};
 use crate::{
-    look::{Background, Look, NO_SNOW},
+    look::{Background, ColorBy, Look, NO_SNOW},
     model::session::Session,
     runtime::BrushRing,
     sim::{
@@ -46,6 +46,9 @@ pub(super) struct SceneNumbers {
     marks: Vec4,
     surface: Vec4,
     country: Vec4,
+    life: Vec4,
+    ramp_by: Vec4,
+    ramp: [Vec4; 10],
 }
 
 /// Where blocks stand: together they fill a circle of the same size, however many there are.
@@ -111,13 +114,14 @@ fn haze(look: &Look) -> f32 {
 }
 
 impl SceneNumbers {
-    /// `level` is the height in metres that lies at 0, `foot` the height of the blocks' common foot, in world units.
+    /// `level` is the height in metres that lies at 0, `highest` that of the highest place so far, `foot` the height of the blocks' common
+    /// foot, in world units.
     pub(super) fn new(
         terrain: &Terrain,
         look: &Look,
         layout: &Layout,
         centre: Vec2,
-        (level, foot): (f32, f32),
+        (level, highest, foot): (f32, f32, f32),
         wind: Option<Weather>,
     ) -> Self {
         let [along_x, along_y] = wind.map_or([1.0, 0.0], |wind| wind.heading);
@@ -154,6 +158,14 @@ impl SceneNumbers {
                 look.traces,
                 nearer(look),
             ),
+            life: Vec4::new(look.lushness, look.glitter, look.cloud_shadows, 0.0),
+            ramp_by: Vec4::new(
+                f32::from(u8::from(look.color_by == ColorBy::Ramp)),
+                f32::from(look.ramp_along as u8),
+                f32::from(look.ramp_across as u8),
+                1.0 / ((highest - level).max(1e-3) * up),
+            ),
+            ramp: look.ramp().map(color),
         }
     }
 
@@ -183,6 +195,11 @@ impl SceneNumbers {
 
     pub(super) fn has_ring(&self) -> bool {
         self.brush.z > 0.0
+    }
+
+    /// Whether clouds shade the land.
+    pub(super) fn has_clouds(&self) -> bool {
+        self.life.z > 0.0
     }
 
     /// Whether the wind makes ripples on sand.
@@ -234,6 +251,11 @@ impl SceneNumbers {
     /// How far a height in metres lies above the block's foot, in world units.
     pub(super) fn above_foot(&self, metres: f32) -> f32 {
         (metres - self.grid.w) * self.extent.z - self.extent.w
+    }
+
+    /// Height of an eye above the ground in world units: so many metres, but so many cells at least.
+    pub(super) fn eye(&self, metres: f32, cells: f32) -> f32 {
+        (metres * self.extent.z).max(cells * self.grid.z)
     }
 
     /// Height of the block's foot, in world units.

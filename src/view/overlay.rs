@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{
     ViewSystems,
     ground::{Blocks, GroundMaterial, show_heights},
-    layers::layer_image,
+    layers::{byte_image, layer_image},
     material::update,
 };
 use crate::{
@@ -74,14 +74,18 @@ pub(super) struct Motions {
     images: Vec<Handle<Image>>,
     /// That of a block over which nothing is shown.
     pub still: Handle<Image>,
+    /// No water passes anywhere.
+    pub dry: Handle<Image>,
     /// Whether the water is left out, so that the ground is seen.
     pub bare: bool,
 }
 
 impl FromWorld for Motions {
     fn from_world(world: &mut World) -> Self {
-        let still = world.resource_mut::<Assets<Image>>().add(layer_image((1, 1), vec![0; 16]));
-        Self { images: Vec::new(), still, bare: false }
+        let mut images = world.resource_mut::<Assets<Image>>();
+        let still = images.add(layer_image((1, 1), vec![0; 16]));
+        let dry = images.add(byte_image((1, 1), vec![0]));
+        Self { images: Vec::new(), still, dry, bare: false }
     }
 }
 

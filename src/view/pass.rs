@@ -2,7 +2,7 @@
 //!
 //! A material is a [`Surface`]. Whatever has a [`Piece`] of it is drawn. The window's panels then draw the picture like any image.
 
-use std::{collections::HashMap, marker::PhantomData, ops::Range, sync::atomic::Ordering};
+use std::{collections::HashMap, marker::PhantomData, ops::Range};
 
 use bevy::{
     asset::{AssetId, AssetServer},
@@ -55,6 +55,8 @@ pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
     const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
     /// Whether its pieces are land, whose squares have numbers at the next shader locations.
     const LAND: bool = false;
+    /// Whether it is what lies behind and beneath the land.
+    const IS_BEHIND: bool = false;
 }
 
 /// A piece of the picture.
@@ -119,8 +121,11 @@ struct Lens {
 struct ViewNumbers {
     clip_from_world: Mat4,
     eye: Vec4,
-    /// Width and height of the picture that is drawn, in pixels, and how much of what is smaller than a cell is drawn.
+    /// Width and height of what is drawn, in pixels, how much of what is smaller than a cell is drawn, and how many times
+    /// as wide as on the screen lines are, in pixels.
     size: Vec4,
+    /// Where in the whole picture that lies, and width and height of that, in pixels.
+    part: Vec4,
 }
 
 /// The camera, if it is there yet.
@@ -137,15 +142,22 @@ fn extract_lens(
     let Some(camera) = &*camera else { return };
     let (camera, transform) = **camera;
     let size = drawing.size.as_vec2();
-    let clip_from_world = camera.clip_from_view() * transform.to_matrix().inverse();
+    let (clip_from_view, transform, crop) = match &drawing.part {
+        Some(part) => (part.clip_from_view, &part.place, part.crop()),
+        None => (camera.clip_from_view(), transform, Mat4::IDENTITY),
+    };
+    let clip_from_world = crop * clip_from_view * transform.to_matrix().inverse();
     let eye = transform.translation();
+    let [at, whole] = drawing.part.map_or([Vec2::ZERO, size], |part| [part.at.as_vec2(), part.whole.as_vec2()]);
+    let sharpness = drawing.part.map_or(1.0, |part| part.sharpness);
     let numbers = ViewNumbers {
         clip_from_world,
         eye: eye.extend(1.0),
-        size: Vec4::new(size.x, size.y, f32::from(u8::from(drawing.fine)), 0.0),
+        size: Vec4::new(size.x, size.y, f32::from(u8::from(drawing.fine)), sharpness),
+        part: Vec4::new(at.x, at.y, whole.x, whole.y),
     };
     // The picture's height is so many times the distance.
-    let height = 2.0 / camera.clip_from_view().y_axis.y;
+    let height = 2.0 / clip_from_view.y_axis.y;
     let sight = Sight { eye, clip_from_world, triangle: height * drawing.triangle };
     *lens = Lens { drawing: **drawing, numbers, sight, picture: view.picture.id() };
 }
@@ -318,6 +330,7 @@ impl Draws {
 
 struct Draw {
     order: u8,
+    is_behind: bool,
     pipeline: CachedRenderPipelineId,
     material: BindGroup,
     mesh: AssetId<Mesh>,
@@ -353,7 +366,8 @@ fn queue<M: Surface>(
             }
         };
         let squares = land.map(|land| draws.squares_of(land, &lens.sight));
-        draws.list.push(Draw { order: M::ORDER, pipeline, material: prepared.group.clone(), mesh, squares });
+        let material = prepared.group.clone();
+        draws.list.push(Draw { order: M::ORDER, is_behind: M::IS_BEHIND, pipeline, material, mesh, squares });
     }
 }
 
@@ -389,8 +403,9 @@ fn draw(
     };
     // What is not there yet would be missing from the picture: the last one stays.
     let waits = draws.waits || !draws.list.iter().all(ready);
-    waiting.0.store(waits, Ordering::Relaxed);
-    let Some(picture) = card.images.get(lens.picture) else { return };
+    waiting.tell(waits);
+    let part = lens.drawing.part;
+    let Some(picture) = card.images.get(part.map_or(lens.picture, |part| part.onto)) else { return };
     let [wanted, room] = [lens.drawing.size, picture.size_2d()];
     if waits || !lens.drawing.due || wanted.min_element() == 0 || wanted.cmpgt(room).any() {
         return;
@@ -423,12 +438,13 @@ fn draw(
     let many = (samples > 1).then(|| texture(FORMAT, samples));
     let diagnostics = context.diagnostic_recorder();
     let diagnostics = diagnostics.as_deref();
+    let alone = part.is_some_and(|part| part.transparent);
     let color = RenderPassColorAttachment {
         view: many.as_deref().unwrap_or(&picture.texture_view),
         depth_slice: None,
         resolve_target: many.is_some().then_some(&*picture.texture_view),
         ops: Operations {
-            load: LoadOp::Clear(wgpu::Color::BLACK),
+            load: LoadOp::Clear(if alone { wgpu::Color::TRANSPARENT } else { wgpu::Color::BLACK }),
             store: if many.is_some() { StoreOp::Discard } else { StoreOp::Store },
         },
     };
@@ -448,7 +464,7 @@ fn draw(
     let [width, height, ..] = lens.numbers.size.to_array();
     pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
     pass.set_bind_group(0, &group, &[]);
-    for draw in &draws.list {
+    for draw in draws.list.iter().filter(|draw| !(alone && draw.is_behind)) {
         let Some(pipeline) = card.cache.get_render_pipeline(draw.pipeline) else { continue };
         let Some(vertices) = card.allocator.mesh_vertex_slice(&draw.mesh) else { continue };
         let Some(indices) = card.allocator.mesh_index_slice(&draw.mesh) else { continue };
@@ -465,4 +481,7 @@ fn draw(
         }
     }
     span.end(&mut pass);
+    if let Some(part) = part {
+        waiting.tell_drawn(part.number);
+    }
 }

@@ -13,15 +13,19 @@ use super::{
     numbers::SceneNumbers,
 };
 use crate::{
-    runtime::{Brushes, FreeView, KeyPointer, Live, Pointed, PointerOverView, RiverTrace, Rivers, SourceMarks, Touch},
+    runtime::{
+        Brushes, FreeView, KeyPointer, Live, Pointed, PointerOverView, RiverTrace, Rivers, SimSystems, SourceMarks,
+        Touch,
+    },
     sim::{measure::Study, ray, terrain::Terrain},
 };
 
 pub(super) fn plugin(app: &mut App) {
-    app.add_systems(Update, (point, mark, trace).after(ViewSystems::Show));
+    // What the hand does on the ground is done and shown in the same frame.
+    app.add_systems(Update, (point.before(SimSystems::Edit), (mark, trace).after(ViewSystems::Show)));
 }
 
-type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
+pub(super) type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
 
 /// Follows the pointer: the place on the chosen map under it, and how it touches the ground.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -103,7 +107,7 @@ fn trace(
 }
 
 /// Where in the picture a place of the map is, both as shares of their sides; nowhere if it lies behind the eye.
-fn on_picture(
+pub(super) fn on_picture(
     (camera, transform): CameraPlace<'_>,
     numbers: &SceneNumbers,
     terrain: &Terrain,
@@ -115,7 +119,7 @@ fn on_picture(
 }
 
 /// Where the line of sight through two places in the world first meets the ground, also under water, as shares of the map.
-fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
+pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
     let [from, to] = [near, far].map(|place| numbers.on_map(place));
     let way: [f64; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
     let [column, row] = ray::meet(terrain, from, way)?;
@@ -138,7 +142,7 @@ mod tests {
         let session = Session::open("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
         let layout = Layout::new(std::slice::from_ref(&session));
-        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (0.0, -10.0), None);
+        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (0.0, 100.0, -10.0), None);
         let eye = Vec3::new(0.0, 300.0, 300.0);
         for (column, row) in [(32.0, 50.0), (10.0, 40.0), (32.0, 34.0)] {
             let place = numbers.world(column, row, terrain.ground_between(column, row));

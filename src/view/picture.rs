@@ -1,38 +1,340 @@
-//! Pictures of the view, as it is drawn, without panels.
+//! Pictures that are saved: of the view, without panels, with as many pixels as the settings say, or of the window.
+//!
+//! A picture of the view is drawn in parts, however large it is, so that the graphics card needs no more room for it than for a
+//! window. The land stands still meanwhile; what changes it all the same begins the picture anew.
 
 use bevy::{
     prelude::*,
-    render::gpu_readback::{Readback, ReadbackComplete},
+    render::{
+        gpu_readback::{Readback, ReadbackComplete},
+        view::screenshot::{Screenshot, ScreenshotCaptured},
+    },
+    window::{PrimaryWindow, RequestRedraw},
+};
+use bevy_panorbit_camera::PanOrbitCamera;
+
+use super::{
+    camera::{LONGEST_SIDE, canvas},
+    redraw::Waiting,
+    upload::row_bytes,
+};
+use crate::{
+    io::JobProgress,
+    runtime::{Command, FileCommand, FreeView, Jobs, Live, Notices, Preferences, Revision, ViewCommand},
 };
 
-use super::upload::row_bytes;
-use crate::runtime::{FreeView, Jobs, Live, Notices};
+/// Side of a part in pixels, at most.
+const PART: u32 = 2048;
 
-/// Writes a picture of the view beside the frames, named by the tick that it shows.
-pub(super) fn take(live: &Live, ticks: u64, view: &FreeView, images: &Assets<Image>, commands: &mut Commands) {
-    let session = live.chosen();
-    let stem = format!("{}-{ticks}", session.name);
-    let Some(size) = images.get(&view.picture).map(Image::size) else { return };
-    let (width, height) = (size.x as usize, size.y as usize);
-    commands.spawn(Readback::texture(view.picture.clone())).observe(
-        move |done: On<ReadbackComplete>,
-              mut jobs: ResMut<Jobs>,
-              mut notices: ResMut<Notices>,
-              mut commands: Commands| {
-            let rows = done.data.chunks(row_bytes(4 * width)).map(|row| &row[..4 * width]);
-            let pixels = rows.flat_map(rgb_of).collect();
-            jobs.save_picture(&mut notices, stem.clone(), (width, height), pixels);
-            commands.entity(done.entity).despawn();
-        },
-    );
+/// A part of a picture that is drawn now, and from where the whole is seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    /// Tells it from all others.
+    pub number: u64,
+    /// What it is drawn onto.
+    pub onto: AssetId<Image>,
+    /// Width and height of the whole picture, its left upper corner there, and its own size, in pixels.
+    pub whole: UVec2,
+    pub at: UVec2,
+    pub size: UVec2,
+    /// Whether nothing is drawn behind the land.
+    pub transparent: bool,
+    pub clip_from_view: Mat4,
+    pub place: GlobalTransform,
+    /// Pixels for each that the view has on the screen.
+    pub sharpness: f32,
 }
 
-fn rgb_of(row: &[u8]) -> impl Iterator<Item = u8> {
-    row.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]])
+impl Part {
+    /// Spreads this part of the whole picture over all that is drawn.
+    pub(super) fn crop(&self) -> Mat4 {
+        let [whole, at, size] = [self.whole, self.at, self.size].map(|pixels| pixels.as_vec2());
+        let scale = whole / size;
+        let middle = 2.0 * (at + 0.5 * size) / whole - 1.0;
+        Mat4::from_translation(Vec3::new(-middle.x * scale.x, middle.y * scale.y, 0.0))
+            * Mat4::from_scale(scale.extend(1.0))
+    }
+}
+
+/// The picture of the view that is being taken.
+#[derive(Resource, Default)]
+pub(super) struct Taking {
+    /// Whether all that it shows is there, and nothing moves.
+    pub(super) ready: bool,
+    /// Whether what it shows has changed.
+    pub(super) changed: bool,
+    /// The part that is drawn now, and whether it is to be drawn in this frame.
+    pub(super) part: Option<Part>,
+    pub(super) due: bool,
+    picture: Option<Picture>,
+    /// Number of the last part.
+    parts: u64,
+    /// The pixels of the part, once they are here.
+    read: Option<(u64, Vec<u8>)>,
+}
+
+/// A picture that is drawn part after part.
+struct Picture {
+    /// What it is a picture of: work and start.
+    of: (u64, u64),
+    stem: String,
+    size: UVec2,
+    transparent: bool,
+    /// From where it is seen, the camera may move on; and pixels for each that the view has on the screen.
+    seen: (Mat4, GlobalTransform),
+    sharpness: f32,
+    /// What parts are drawn onto, one after the other.
+    canvas: Handle<Image>,
+    /// The parts, left upper corner and size, and how many are done.
+    parts: Vec<[UVec2; 2]>,
+    done: usize,
+    /// Whether the pixels of the part are on their way.
+    reading: bool,
+    /// Those of all parts that are done; none before the first is begun.
+    pixels: Vec<u8>,
+    progress: JobProgress,
+    notice: u64,
+}
+
+impl Picture {
+    fn channels(&self) -> usize {
+        if self.transparent { 4 } else { 3 }
+    }
+
+    /// Takes the pixels of the part that is drawn.
+    fn put(&mut self, rows: &[u8]) {
+        let [at, size] = self.parts[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
+        let channels = self.channels();
+        let wide = self.canvas_side();
+        for (line, row) in rows.chunks(row_bytes(4 * wide)).take(size[1]).enumerate() {
+            let begin = ((at[1] + line) * self.size.x as usize + at[0]) * channels;
+            let out = &mut self.pixels[begin..begin + size[0] * channels];
+            for (out, pixel) in out.chunks_exact_mut(channels).zip(row.as_chunks::<4>().0) {
+                out.copy_from_slice(&if self.transparent { straight(*pixel) } else { *pixel }[..channels]);
+            }
+        }
+        self.done += 1;
+        self.progress.done(self.done, self.parts.len());
+    }
+
+    /// Side of what parts are drawn onto.
+    fn canvas_side(&self) -> usize {
+        self.size.max_element().min(PART) as usize
+    }
+}
+
+/// A pixel whose colours were mixed with nothing where it is transparent, with its own colours instead.
+fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
+    if alpha == 0 || alpha == 255 {
+        return [red, green, blue, alpha];
+    }
+    let share = f32::from(alpha) / 255.0;
+    let light = LinearRgba::from(Srgba::rgb_u8(red, green, blue)) * (1.0 / share);
+    let [red, green, blue, _] = Srgba::from(LinearRgba { alpha: 1.0, ..light }).to_u8_array();
+    [red, green, blue, alpha]
+}
+
+pub(super) fn plugin(app: &mut App) {
+    app.init_resource::<Taking>().add_systems(Update, take_window);
+}
+
+/// Width and height of the whole picture: its longer side has so many pixels; at 0, it is as large as on the screen.
+fn size(view: UVec2, longest: f32) -> UVec2 {
+    let view = view.max(UVec2::ONE).as_vec2();
+    let longest = if longest < 1.0 { view.max_element() } else { longest };
+    let scale = longest.min(LONGEST_SIDE as f32) / view.max_element();
+    (view * scale).round().as_uvec2().max(UVec2::ONE)
+}
+
+/// The parts of a picture of so many pixels: left upper corner and size.
+fn parts(whole: UVec2) -> Vec<[UVec2; 2]> {
+    let rows = (0..whole.y.div_ceil(PART)).flat_map(|row| (0..whole.x.div_ceil(PART)).map(move |column| (column, row)));
+    let corners = rows.map(|(column, row)| PART * UVec2::new(column, row));
+    corners.map(|at| [at, (whole - at).min(UVec2::splat(PART))]).collect()
+}
+
+/// Begins pictures that are asked for, and draws, fetches and joins their parts.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+pub(super) fn take(
+    mut asked: MessageReader<Command>,
+    mut taking: ResMut<Taking>,
+    (live, revision, preferences): (Res<Live>, Res<Revision>, Res<Preferences>),
+    camera: Single<(&Transform, &Projection), With<PanOrbitCamera>>,
+    waiting: Res<Waiting>,
+    (mut view, mut jobs, mut notices): (ResMut<FreeView>, ResMut<Jobs>, ResMut<Notices>),
+    mut images: ResMut<Assets<Image>>,
+    mut again: MessageWriter<RequestRedraw>,
+    mut commands: Commands,
+) {
+    let taking = &mut *taking;
+    let of = (live.work(), revision.start);
+    let asked = asked.read().filter(|command| **command == ViewCommand::TakePicture).count() > 0;
+    if asked && taking.picture.is_none() {
+        let (place, projection) = *camera;
+        let whole = size(view.rect.size(), preferences.settings.picture_side);
+        let progress = JobProgress::default();
+        let notice = notices.work(format!("Taking a picture of {} × {} pixels …", whole.x, whole.y), progress.clone());
+        notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
+        taking.picture = Some(Picture {
+            of,
+            stem: format!("{}-{}", live.chosen().name, live.ticks()),
+            size: whole,
+            transparent: preferences.settings.transparent_pictures,
+            seen: (projection.get_clip_from_view(), GlobalTransform::from(*place)),
+            sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
+            canvas: images.add(canvas(UVec2::splat(whole.max_element().min(PART)))),
+            parts: parts(whole),
+            done: 0,
+            reading: false,
+            pixels: Vec::new(),
+            progress,
+            notice,
+        });
+        (taking.part, taking.read, taking.changed, taking.ready) = (None, None, false, false);
+    }
+    // Of another scene it is no longer wanted.
+    let given_up = |picture: &&mut Picture| picture.progress.is_cancelled() || picture.of != of;
+    if let Some(picture) = taking.picture.as_mut().filter(given_up) {
+        notices.dismiss(picture.notice);
+        (taking.picture, taking.part, taking.read) = (None, None, None);
+    }
+    let holds = taking.picture.is_some();
+    if view.taking != holds {
+        view.taking = holds;
+    }
+    let Some(picture) = &mut taking.picture else { return };
+    again.write(RequestRedraw);
+    if std::mem::take(&mut taking.changed) {
+        // Parts of different states do not fit together. Once all is calm again, it begins anew.
+        (picture.done, picture.reading) = (0, false);
+        picture.pixels.clear();
+        (taking.part, taking.read, taking.ready) = (None, None, false);
+    }
+    if picture.pixels.is_empty() {
+        if !taking.ready {
+            return;
+        }
+        picture.stem = format!("{}-{}", live.chosen().name, live.ticks());
+        picture.pixels = vec![0; picture.size.x as usize * picture.size.y as usize * picture.channels()];
+    }
+    if let (Some((number, rows)), Some(part)) = (taking.read.take(), taking.part)
+        && number == part.number
+    {
+        picture.put(&rows);
+        (picture.reading, taking.part) = (false, None);
+    }
+    if picture.done == picture.parts.len() {
+        let (width, height) = (picture.size.x as usize, picture.size.y as usize);
+        notices.dismiss(picture.notice);
+        jobs.save_picture(&mut notices, picture.stem.clone(), (width, height), std::mem::take(&mut picture.pixels));
+        taking.picture = None;
+        return;
+    }
+    let Some(part) = taking.part else {
+        let [at, size] = picture.parts[picture.done];
+        let Picture { transparent, sharpness, seen: (clip_from_view, place), .. } = *picture;
+        taking.parts += 1;
+        let (number, onto, whole) = (taking.parts, picture.canvas.id(), picture.size);
+        let part = Part { number, onto, whole, at, size, transparent, clip_from_view, place, sharpness };
+        (taking.part, taking.due) = (Some(part), true);
+        return;
+    };
+    if !waiting.has_drawn(part.number) {
+        // The card is asked in every other frame: it may just be drawing.
+        taking.due = !taking.due;
+        return;
+    }
+    taking.due = false;
+    if !picture.reading {
+        picture.reading = true;
+        let number = part.number;
+        commands.spawn(Readback::texture(picture.canvas.clone())).observe(
+            move |done: On<ReadbackComplete>, mut taking: ResMut<Taking>, mut commands: Commands| {
+                taking.read = Some((number, done.data.clone()));
+                // It is asked for in every frame until its entity is gone.
+                commands.entity(done.entity).try_despawn();
+            },
+        );
+    }
+}
+
+/// Takes pictures of the window.
+fn take_window(
+    mut asked: MessageReader<Command>,
+    live: Res<Live>,
+    windows: Query<(), With<PrimaryWindow>>,
+    mut commands: Commands,
+) {
+    let wanted = asked.read().filter(|command| **command == ViewCommand::TakeWindow).count() > 0;
+    if !wanted || windows.is_empty() {
+        return;
+    }
+    let stem = format!("{}-window", live.chosen().name);
+    commands.spawn(Screenshot::primary_window()).observe(
+        move |captured: On<ScreenshotCaptured>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
+            let Ok(picture) = captured.image.clone().try_into_dynamic() else { return };
+            let picture = picture.to_rgb8();
+            let size = (picture.width() as usize, picture.height() as usize);
+            jobs.save_picture(&mut notices, stem.clone(), size, picture.into_raw());
+        },
+    );
 }
 
 /// Width, height and the red, green and blue of every pixel of a captured picture.
 pub fn rgb(image: &Image) -> ((usize, usize), Vec<u8>) {
     let bytes = image.data.as_deref().unwrap_or_default();
-    ((image.width() as usize, image.height() as usize), rgb_of(bytes).collect())
+    let pixels = bytes.chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+    ((image.width() as usize, image.height() as usize), pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_has_the_shape_of_the_view_and_as_many_pixels_as_wanted() {
+        assert_eq!(size(UVec2::new(900, 600), 0.0), UVec2::new(900, 600));
+        assert_eq!(size(UVec2::new(900, 600), 8192.0), UVec2::new(8192, 5461));
+        assert_eq!(size(UVec2::new(600, 900), 300.0), UVec2::new(200, 300));
+        assert_eq!(size(UVec2::new(0, 0), 100.0), UVec2::new(100, 100));
+        assert_eq!(size(UVec2::new(5000, 1), 1000.0), UVec2::new(1000, 1));
+        // Its parts cover all of it.
+        for whole in [UVec2::new(8192, 5461), UVec2::new(2048, 2048), UVec2::ONE] {
+            let parts = parts(whole);
+            assert_eq!(parts.iter().map(|[_, size]| size.x * size.y).sum::<u32>(), whole.x * whole.y);
+            assert!(parts.iter().all(|[at, size]| (at + size).cmple(whole).all() && size.max_element() <= PART));
+        }
+    }
+
+    #[test]
+    fn a_part_shows_its_place_of_the_whole() {
+        let part = Part {
+            number: 1,
+            onto: AssetId::default(),
+            whole: UVec2::new(3000, 2000),
+            at: UVec2::new(2048, 0),
+            size: UVec2::new(952, 2000),
+            transparent: false,
+            clip_from_view: Mat4::IDENTITY,
+            place: GlobalTransform::IDENTITY,
+            sharpness: 1.0,
+        };
+        // Where a pixel of the whole lies from -1 to 1, upwards, and where in the part.
+        let seen = |pixel: Vec2, size: Vec2| Vec2::new(2.0 * pixel.x / size.x - 1.0, 1.0 - 2.0 * pixel.y / size.y);
+        for pixel in [Vec2::new(2048.0, 0.0), Vec2::new(2500.0, 700.0), Vec2::new(3000.0, 2000.0)] {
+            let whole = seen(pixel, part.whole.as_vec2());
+            let found = part.crop() * Vec4::new(whole.x * 4.0, whole.y * 4.0, 0.3, 4.0);
+            let wanted = seen(pixel - part.at.as_vec2(), part.size.as_vec2());
+            assert!((found.xy() / found.w - wanted).length() < 1e-5, "{pixel}: {found}, not {wanted}");
+            assert_eq!(found.zw(), Vec2::new(0.3, 4.0));
+        }
+    }
+
+    #[test]
+    fn edges_that_are_half_transparent_keep_the_colour_of_the_land() {
+        // Half of a bright pixel, as the card mixes it with nothing: half of its light.
+        assert_eq!(straight([188, 188, 0, 128]), [255, 255, 0, 128]);
+        assert_eq!(straight([10, 20, 30, 255]), [10, 20, 30, 255]);
+        assert_eq!(straight([0, 0, 0, 0]), [0, 0, 0, 0]);
+    }
 }

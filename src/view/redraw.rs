@@ -6,7 +6,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -20,12 +20,16 @@ use bevy::{
 };
 use bevy_panorbit_camera::{PanOrbitCamera, PanOrbitCameraSystemSet};
 
-use super::{ViewSystems, ground::Blocks, picture};
+use super::{
+    ViewSystems,
+    ground::Blocks,
+    picture::{self, Part, Taking},
+};
 use crate::{
     look::ToneCurve,
     runtime::{
-        BrushCursor, Brushes, Channels, Command, FreeView, Live, Overlay, PointerOverView, Preferences, Shown,
-        Transport, ViewCommand,
+        BrushCursor, Brushes, Channels, FreeView, Live, Overlay, PointerOverView, Preferences, Revision, Shown,
+        Transport,
     },
     settings::{AntiAliasing, Quality},
 };
@@ -62,19 +66,51 @@ const CALM: u32 = 3;
 const STILL: Duration = Duration::from_millis(150);
 
 pub(super) fn plugin(app: &mut App) {
-    let waiting = Waiting(Arc::new(AtomicBool::new(true)));
+    let waiting = Waiting::default();
     app.insert_resource(waiting.clone()).init_resource::<Drawing>().add_systems(
         PostUpdate,
-        draw_when_changed.in_set(ViewSystems::Draw).after(PanOrbitCameraSystemSet).before(TransformSystems::Propagate),
+        (picture::take, draw_when_changed)
+            .chain()
+            .in_set(ViewSystems::Draw)
+            .after(PanOrbitCameraSystemSet)
+            .before(TransformSystems::Propagate),
     );
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render.insert_resource(waiting);
     }
 }
 
-/// Whether a mesh, a texture or a shader is not there yet, as the render world last saw it.
-#[derive(Resource, Clone)]
-pub(super) struct Waiting(pub Arc<AtomicBool>);
+/// What the render world last saw.
+#[derive(Resource, Clone, Default)]
+pub(super) struct Waiting(Arc<Told>);
+
+struct Told {
+    /// Whether a mesh, a texture or a shader is not there yet.
+    waits: AtomicBool,
+    /// Number of the last part of a picture that was drawn.
+    part: AtomicU64,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self { waits: AtomicBool::new(true), part: AtomicU64::new(0) }
+    }
+}
+
+impl Waiting {
+    pub(super) fn tell(&self, waits: bool) {
+        self.0.waits.store(waits, Ordering::Relaxed);
+    }
+
+    pub(super) fn tell_drawn(&self, part: u64) {
+        self.0.part.store(part, Ordering::Relaxed);
+    }
+
+    /// Whether this part of a picture was drawn.
+    pub(super) fn has_drawn(&self, part: u64) -> bool {
+        self.0.part.load(Ordering::Relaxed) == part
+    }
+}
 
 /// Whether and how the picture is drawn in this frame.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
@@ -89,6 +125,8 @@ pub(super) struct Drawing {
     /// Whether what is smaller than a cell is drawn.
     pub fine: bool,
     pub tone: ToneCurve,
+    /// A part of a picture that is saved is drawn instead of the view.
+    pub part: Option<Part>,
 }
 
 /// How coarse a moving picture is, by how long the last frames took.
@@ -166,21 +204,21 @@ impl Pace {
 
 /// All that the picture shows, and what asks for it.
 #[derive(SystemParam)]
-struct Seen<'w, 's> {
+struct Seen<'w> {
     live: Res<'w, Live>,
     shown: Res<'w, Shown>,
     view: ResMut<'w, FreeView>,
     preferences: ResMut<'w, Preferences>,
     overlay: Res<'w, Overlay>,
     channels: Res<'w, Channels>,
+    revision: Res<'w, Revision>,
     cursor: Res<'w, BrushCursor>,
     brushes: Res<'w, Brushes>,
-    commands: MessageReader<'w, 's, Command>,
     waiting: Res<'w, Waiting>,
     blocks: Res<'w, Blocks>,
 }
 
-impl Seen<'_, '_> {
+impl Seen<'_> {
     /// Whether something has changed that may need another shader.
     fn another_shader(&self) -> bool {
         self.shown.is_changed()
@@ -191,9 +229,9 @@ impl Seen<'_, '_> {
             || self.brushes.is_changed()
     }
 
-    /// Whether a picture is to be saved.
-    fn asked(&mut self) -> bool {
-        self.commands.read().filter(|command| **command == ViewCommand::TakePicture).count() > 0
+    /// Whether the land and what lies over it may look different.
+    fn another_land(&self) -> bool {
+        self.live.is_changed() || self.shown.is_changed() || self.overlay.is_changed() || self.channels.is_changed()
     }
 }
 
@@ -216,8 +254,6 @@ struct Last {
     calm: u32,
     /// Width and height of the picture, in pixels.
     whole: UVec2,
-    /// Whether a picture is to be saved as soon as it is drawn in full.
-    wanted: bool,
     pace: Pace,
 }
 
@@ -231,7 +267,7 @@ fn draw_when_changed(
     images: Res<Assets<Image>>,
     mut drawing: ResMut<Drawing>,
     mut again: MessageWriter<RequestRedraw>,
-    mut commands: Commands,
+    mut taking: ResMut<Taking>,
     mut last: Local<Last>,
 ) {
     let (transform, projection) = *camera;
@@ -258,9 +294,10 @@ fn draw_when_changed(
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
-    let waits = seen.waiting.0.load(Ordering::Relaxed);
-    let runs = transport.playing || !seen.live.rests();
+    let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
+    let runs = transport.playing && !seen.view.taking || !seen.live.rests();
     let other = seen.another_shader();
+    let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
     if runs || other || seen.live.is_changed() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);
@@ -270,13 +307,13 @@ fn draw_when_changed(
         last.due = LINGERS;
     }
     last.place = place;
-    last.wanted |= seen.asked();
     let whole = images.get(&seen.view.picture).map_or(UVec2::ONE, Image::size);
-    let moves = last.changed.is_some_and(|changed| now - changed < STILL) && !last.wanted;
+    let moves = last.changed.is_some_and(|changed| now - changed < STILL);
     let (share, coarse) = if settings.steady && moves { STEPS[last.pace.step] } else { (1.0, false) };
     let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
     // Of another size of the window there is no picture yet.
-    if last.calm < CALM && last.whole == whole && drawing.size.min_element() > 0 {
+    let resized = last.whole != whole;
+    if last.calm < CALM && !resized && drawing.part.is_none() && drawing.size.min_element() > 0 {
         size = drawing.size;
     }
     last.whole = whole;
@@ -288,16 +325,27 @@ fn draw_when_changed(
     };
     let triangle = settings.triangle * if coarse { COARSE } else { 1.0 } / whole.y as f32;
     let tone = seen.live.chosen().look.tone_curve;
-    let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone };
+    let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
+    let complete = seen.blocks.show(*seen.revision) && seen.channels.are_of(&seen.live, *seen.revision);
+    taking.ready = complete && !moves && !runs && last.calm >= CALM;
+    taking.changed |= relit || seen.another_land();
+    // A window of another size first gets a view of its own.
+    if let Some(part) = taking.part.filter(|_| !resized) {
+        let (due, triangle) = (taking.due, settings.triangle / part.whole.y as f32);
+        *drawing = Drawing { due, size: part.size, samples: 4, triangle, fine: true, tone, part: Some(part) };
+        // How long that takes says nothing of the view.
+        (last.again, last.begun) = (false, None);
+        last.pace.frames.clear();
+        return;
+    }
     // What was drawn with less while it moved is drawn again in full.
-    if *drawing != wanted || last.wanted {
+    if *drawing != wanted {
         last.due = last.due.max(1);
     }
     // Where the processor draws, pictures take at most half of the time while a slider is moved, so that it follows the pointer.
     let on_panels = !over_view.view && last.moved.is_some_and(|moved| moved.elapsed() < REST);
     let rests = last.begun.is_some_and(|begun| begun.elapsed() < 2 * last.took);
-    let due = last.wanted || last.due > 0 && !(seen.preferences.software && on_panels && rests);
-    let drawn = last.wanted && last.calm >= CALM && *drawing == Drawing { due: true, ..wanted };
+    let due = last.due > 0 && !(seen.preferences.software && on_panels && rests);
     *drawing = Drawing { due, ..if due { wanted } else { *drawing } };
     if due {
         last.due = last.due.saturating_sub(1);
@@ -309,11 +357,7 @@ fn draw_when_changed(
         view.share = (size.as_vec2() - edges) / whole.as_vec2();
         view.drawn += 1;
     }
-    if drawn {
-        last.wanted = false;
-        picture::take(&seen.live, seen.blocks.ticks(), &seen.view, &images, &mut commands);
-    }
-    last.again = last.due > 0 || last.wanted || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL);
+    last.again = last.due > 0 || last.changed.is_some_and(|changed| changed.elapsed() < 2 * STILL);
     if last.again {
         again.write(RequestRedraw);
     }

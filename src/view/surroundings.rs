@@ -36,6 +36,7 @@ impl Surface for SkyMaterial {
     const SHADER: &'static str = "sky.wgsl";
     const ORDER: u8 = 2;
     const HIDES: bool = true;
+    const IS_BEHIND: bool = true;
 }
 
 #[derive(Asset, TypePath, AsBindGroup, Clone, PartialEq)]
@@ -51,9 +52,9 @@ struct TableMaterial {
 }
 
 impl From<&TableMaterial> for Variant {
-    fn from(TableMaterial { blocks, .. }: &TableMaterial) -> Self {
+    fn from(TableMaterial { scene, blocks, .. }: &TableMaterial) -> Self {
         let count = blocks.iter().filter(|block| block.z > 0.0).count();
-        Self::with(&[]).and("BLOCKS", count)
+        Self::with(&[("CLOUDS", scene.has_clouds())]).and("BLOCKS", count)
     }
 }
 
@@ -61,6 +62,7 @@ impl Surface for TableMaterial {
     const SHADER: &'static str = "table.wgsl";
     const ORDER: u8 = 1;
     const HIDES: bool = true;
+    const IS_BEHIND: bool = true;
 }
 
 /// Rows of the rims' texture: four for each block of the present, and then of the starts.

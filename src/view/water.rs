@@ -59,7 +59,7 @@ struct WaterMaterial {
 
 impl From<&WaterMaterial> for Variant {
     fn from(WaterMaterial { scene, .. }: &WaterMaterial) -> Self {
-        Self::with(&[("SPLIT", scene.is_split()), ("RING", scene.has_ring())])
+        Self::with(&[("SPLIT", scene.is_split()), ("CLOUDS", scene.has_clouds()), ("RING", scene.has_ring())])
     }
 }
 

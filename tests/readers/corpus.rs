@@ -9,7 +9,7 @@ use thalweg::{
         JobProgress, Place,
         preset::Preset,
         project::{self, Keyframe, Keyframes, Project},
-        scene, write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar,
+        scene, write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar,
         write_tiff,
     },
     model::{origin::Options, session::Session, state::State},
@@ -85,7 +85,7 @@ fn the_stored_files_are_written_anew() {
     write_png8(&path("map.png"), &hills, hills.min_max(), &quiet).expect("it is writable");
     put("png", "good-8-bit", &written("map.png"));
     let pixels: Vec<u8> = (0..32 * 32 * 3).map(|place| (place % 251) as u8).collect();
-    write_rgb8(&path("map.png"), (32, 32), &pixels, &quiet).expect("it is writable");
+    write_picture(&path("map.png"), (32, 32), &pixels, &quiet).expect("it is writable");
     put("png", "good-colour", &written("map.png"));
     let mut large = png.clone();
     // Width and height come after the signature and the name of the first chunk.

@@ -2,7 +2,9 @@
 
 use std::{
     cell::RefCell,
-    env, fs, process,
+    env, fs, io,
+    path::Path,
+    process,
     time::{Duration, Instant},
 };
 
@@ -19,15 +21,17 @@ use egui_kittest::{
 use thalweg::{
     app::{graphics, loss, off_screen},
     io::{
-        JobProgress, project,
+        JobProgress,
+        preset::PRESETS,
+        project,
         scene::{self, BUILT_IN},
     },
     model::{origin::Options, session::Session},
     params::{Value, walk},
     runtime::{
-        Before, BrushCommand, Brushes, Command, Document, EditCommand, FileCommand, FreeView, Held, History, Jobs,
-        Live, Notices, Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand, ShowCommand, Shown,
-        SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
+        Before, BrushCommand, Brushes, CameraStep, Command, Document, EditCommand, FileCommand, FreeView, Gait, Held,
+        History, Jobs, Live, Notices, Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand,
+        ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -70,7 +74,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices Rivers RiverTrace Jobs);
+        init!(Shown Notices Rivers RiverTrace Jobs Gait);
         Self(RefCell::new(world))
     }
 

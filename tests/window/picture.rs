@@ -95,6 +95,9 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
     }
     parts_of_the_map_make_the_picture_of_the_whole();
     parts_of_the_window_make_the_whole();
+    a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent();
+    what_is_smaller_than_a_pixel_does_not_flicker();
+    no_palette_is_cut_off_by_the_screen();
 }
 
 /// Few droplets send to the graphics card what they changed alone, and the picture is the one that the whole map makes.
@@ -168,6 +171,112 @@ fn parts_of_the_window_make_the_whole() {
         let whole = picture(&mut app);
         let differ = parts[..SEEN].iter().zip(&whole).filter(|(part, whole)| part != whole).count();
         assert!(differ == 0, "after {what}, {differ} pixels differ");
+    }
+}
+
+/// Saves a picture as F12 does, and reads it: width and height, and red, green, blue and opacity of every pixel.
+fn taken(app: &mut App) -> ([u32; 2], Vec<[u8; 4]>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    app.world_mut().resource_mut::<Jobs>().pictures = Some(folder.path().to_owned());
+    app.world_mut().write_message(Command::from(ViewCommand::TakePicture));
+    let begun = Instant::now();
+    loop {
+        app.update();
+        let ends = app.world().resource::<Jobs>().count() == 0 && !app.world().resource::<FreeView>().taking;
+        let file = fs::read_dir(folder.path()).expect("it is there").flatten().next();
+        if let (true, Some(file)) = (ends, file) {
+            let file = io::BufReader::new(fs::File::open(file.path()).expect("it is there"));
+            let mut reader = png::Decoder::new(file).read_info().expect("a picture was written");
+            let mut bytes = vec![0; reader.output_buffer_size().expect("it has a size")];
+            let info = reader.next_frame(&mut bytes).expect("it is whole");
+            let pixel = |pixel: &[u8]| [pixel[0], pixel[1], pixel[2], pixel.get(3).copied().unwrap_or(255)];
+            let pixels = bytes.chunks_exact(info.color_type.samples()).map(pixel).collect();
+            return ([info.width, info.height], pixels);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "there is no picture");
+    }
+}
+
+/// Pictures larger than the view are drawn part by part, and look as if they were drawn at once.
+fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
+    // Two parts across, of which the second is narrow, and two down.
+    const SIZE: [u32; 2] = [2400, 2100];
+    let Some(mut app) = running("alpine-valley", 96, (240, 210)) else { return };
+    frames(&mut app, 10);
+    app.world_mut().resource_mut::<Preferences>().settings.picture_side = SIZE[0] as f32;
+    let (size, parts) = taken(&mut app);
+    assert_eq!(size, SIZE);
+    // The same, drawn at once in a view of that size. No message lies over it.
+    app.insert_resource(Notices::default());
+    off_screen::resize(&mut app, SIZE.into());
+    frames(&mut app, 10);
+    let wanted = picture(&mut app);
+    let found: Vec<[u8; 3]> = parts.iter().map(|&[red, green, blue, _]| [red, green, blue]).collect();
+    assert!(changed(&wanted, &found) < 1e-3, "parts differ from the whole: {}", changed(&wanted, &found));
+    app.world_mut().resource_mut::<Preferences>().settings.transparent_pictures = true;
+    let (_, alone) = taken(&mut app);
+    let [width, height] = SIZE.map(|side| side as usize);
+    assert!([0, width - 1, width * (height - 1)].iter().all(|&corner| alone[corner] == [0; 4]), "the table is drawn");
+    let land = (0..alone.len()).filter(|&pixel| alone[pixel][3] == 255);
+    let land: (Vec<[u8; 3]>, Vec<[u8; 3]>) =
+        land.map(|pixel| ([alone[pixel][0], alone[pixel][1], alone[pixel][2]], wanted[pixel])).unzip();
+    assert!(land.0.len() > alone.len() / 5 && changed(&land.0, &land.1) < 1e-3, "the land looks different alone");
+    // A run stands still for its picture, and goes on.
+    off_screen::resize(&mut app, (240, 210));
+    app.insert_resource(Transport::default());
+    let ticks = |app: &App| app.world().resource::<Live>().ticks();
+    while ticks(&app) < 3 {
+        app.update();
+    }
+    taken(&mut app);
+    let (then, begun) = (ticks(&app), Instant::now());
+    while ticks(&app) < then + 3 {
+        app.update();
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run stands still");
+    }
+}
+
+/// Mean difference of two pictures, in steps of a byte.
+fn difference(a: &[[u8; 3]], b: &[[u8; 3]]) -> f64 {
+    let sum: u64 = a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    sum as f64 / (3 * a.len()) as f64
+}
+
+/// While the camera turns by less than a pixel, shapes that are smaller than a cell change the picture hardly more than the land does.
+fn what_is_smaller_than_a_pixel_does_not_flicker() {
+    let turned = |detail: &str| {
+        let mut app = running("alpine-valley", 256, (480, 300))?;
+        let mut live = app.world_mut().resource_mut::<Live>();
+        live.all_mut()[0].set("look.detail", detail).expect("in range");
+        frames(&mut app, 20);
+        let before = picture(&mut app);
+        app.world_mut().write_message(Command::from(ViewCommand::Move(CameraStep::Turn(0.1, 0.0))));
+        let begun = Instant::now();
+        // The camera glides.
+        while begun.elapsed() < Duration::from_secs(2) {
+            app.update();
+        }
+        let after = picture(&mut app);
+        Some((difference(&before, &after), before))
+    };
+    let (Some((smooth, without)), Some((rough, with))) = (turned("0"), turned("1")) else { return };
+    assert!(difference(&without, &with) > 0.3, "small shapes do not show");
+    assert!(rough < 1.1 * smooth, "a turn by a part of a pixel changes {rough} with small shapes, {smooth} without");
+}
+
+/// In no palette many pixels are as bright or as dark as the screen can be: what is cut off there has no shape.
+fn no_palette_is_cut_off_by_the_screen() {
+    let Some(mut app) = running("alpine-valley", 128, (320, 200)) else { return };
+    let mut seen: Vec<Vec<[u8; 3]>> = Vec::new();
+    for (name, palette) in PRESETS.iter().filter(|(_, preset)| preset.is_of("look")) {
+        let mut live = app.world_mut().resource_mut::<Live>();
+        palette.apply(&mut live.all_mut()[0], Path::new(name)).unwrap_or_else(|error| panic!("{error}"));
+        frames(&mut app, 6);
+        let picture = picture(&mut app);
+        let cut = share(&picture, |pixel| pixel.contains(&255) || pixel == [0; 3]);
+        assert!(cut < 0.002, "{name}: {cut} of the picture is cut off");
+        assert!(seen.iter().all(|other| changed(other, &picture) > 0.1), "{name} looks like another palette");
+        seen.push(picture);
     }
 }
 

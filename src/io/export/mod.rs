@@ -26,7 +26,7 @@ use super::{
     Error, JobProgress, Place,
     output::{self, Output},
     png::{rgb8_bytes, write_rgb16},
-    write_asc, write_exr, write_png8, write_png16, write_r16, write_r32, write_rgb8, write_sidecar, write_tiff,
+    write_asc, write_exr, write_picture, write_png8, write_png16, write_r16, write_r32, write_sidecar, write_tiff,
 };
 use crate::{
     io::export::hillshade::{hillshade, occlusion},
@@ -257,7 +257,7 @@ impl Export {
         let size = (terrain.width(), terrain.height());
         let Some((_, content)) = found(self.map) else { return Ok(()) };
         let grid = match (content, self.format) {
-            (Content::Colors(draw), _) => return write_rgb8(path, size, &draw(subject, progress), progress),
+            (Content::Colors(draw), _) => return write_picture(path, size, &draw(subject, progress), progress),
             (Content::Normals, format) => {
                 let parts = analysis::normals(terrain).into_iter().flatten().map(|part| 0.5 + 0.5 * part);
                 return write_parts(path, size, parts, format, progress);
@@ -338,7 +338,7 @@ fn write_parts(
         return write_rgb16(path, size, &pixels, progress);
     }
     let pixels: Vec<u8> = parts.map(|part| (part * 255.0).round() as u8).collect();
-    write_rgb8(path, size, &pixels, progress)
+    write_picture(path, size, &pixels, progress)
 }
 
 /// Writes several maps into a folder, with a word before each name. The last is `files.json`, which names the others with their

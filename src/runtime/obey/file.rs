@@ -58,7 +58,7 @@ impl Runtime<'_> {
                     self.notices.tell(Level::Error, text);
                 }
             }
-            FileCommand::CancelJob(id) => self.jobs.cancel(*id),
+            FileCommand::CancelJob(id) => self.notices.cancel(*id),
             FileCommand::Dismiss(id) => self.notices.dismiss(*id),
             FileCommand::ThrowAway(path) => Keeper::take_over(path).into_iter().for_each(Keeper::end),
             // Then there is something to be saved again.

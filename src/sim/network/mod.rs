@@ -10,6 +10,7 @@
 //! A rained-on area above (for a spring, as much land as gives its water), q runoff, w width and d depth (Leopold & Maddock 1953, USGS
 //! Professional Paper 252). The exponents are theirs. The factors differ between rivers by several times, so that they are parameters.
 
+mod bands;
 mod courses;
 mod flow;
 #[cfg(test)]
@@ -169,6 +170,9 @@ pub struct Drawn {
     pub nearest: Vec<Nearest>,
     /// Level of the lake that each cell lies in, in metres, and `f32::NEG_INFINITY` elsewhere; none if no river runs into a lake.
     pub lakes: Option<Grid>,
+    /// How much land drains through each cell, on a logarithmic scale: 0 is one cell, 255 all of the map. Beside a stream it fades within
+    /// some cells.
+    pub flow: Vec<u8>,
 }
 
 /// What is known of the rivers' cells.
@@ -227,14 +231,19 @@ impl Land {
     pub fn drawn(self) -> Drawn {
         let (border, cell_size) = (Border::of(&self.terrain), self.terrain.cell_size);
         if self.is_led_by_droplets() {
-            return Drawn { nearest: self.network().nearest(border, cell_size), lakes: None };
+            let area = self.terrain.cell_area();
+            let water = self.droplets.iter().flat_map(|maps| maps[0].iter());
+            let flow = bands::bands((border.width, border.height), water.map(|&water| f64::from(water) / area));
+            return Drawn { nearest: self.network().nearest(border, cell_size), lakes: None, flow };
         }
         let rivers = Rivers::of(&self.terrain, &self.params);
         let (mut network, lakes) = (rivers.network(), rivers.lakes());
         if lakes.is_some() {
             network.reaches.retain(|reach| !reach.in_lake);
         }
-        Drawn { nearest: network.nearest(border, cell_size), lakes }
+        let area = self.terrain.cell_area();
+        let flow = bands::bands((border.width, border.height), rivers.areas.iter().map(|above| above / area));
+        Drawn { nearest: network.nearest(border, cell_size), lakes, flow }
     }
 
     fn is_led_by_droplets(&self) -> bool {

@@ -1,0 +1,326 @@
+//! Walking and flying: the camera stands where the eye of a person would be, and keys move it.
+//!
+//! The camera still goes round a place, as always, but so close that it only looks around.
+
+use bevy::{
+    ecs::system::SystemParam,
+    input::mouse::{MouseMotion, MouseScrollUnit, MouseWheel},
+    prelude::*,
+    window::RequestRedraw,
+};
+use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera};
+
+use super::{SIDE, camera, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
+use crate::runtime::{
+    Before, Brushes, Command, Gait, Level, Live, Notices, PointerOverView, Shown, Steps, ViewCommand,
+};
+
+/// Distance from the eye to the place that it goes round.
+const CLOSE: f32 = 0.01;
+/// Nothing nearer than this is drawn.
+const NEAR_PLANE: f32 = 0.01;
+/// Height of the eye above the ground in metres, and in cells, at least: what is smaller than a cell cannot be seen from close by.
+const EYE: f32 = 1.7;
+const EYE_CELLS: f32 = 0.35;
+/// Speeds at first: shares of a map's side in a second.
+const WALKS: f32 = 0.03;
+const FLIES: f32 = 0.12;
+/// In haste, so many times as fast.
+const HASTE: f32 = 4.0;
+/// What a notch of the wheel does to the speed, and how far it goes.
+const NOTCH: f32 = 1.2;
+const SLOWEST: f32 = 0.02;
+const FASTEST: f32 = 20.0;
+/// How far from the middle of the table an eye flies.
+const FARTHEST: f32 = 20.0 * SIDE;
+/// Radians for each pixel that the pointer is dragged.
+const LOOKS: f32 = 0.004;
+/// How far up and down the eye looks.
+const STEEPEST: f32 = 1.5;
+
+pub(super) fn plugin(app: &mut App) {
+    // What shows the land from elsewhere finds the camera as it goes round it.
+    app.add_systems(Update, (change_gait, go).chain().before(camera::obey).before(frame_blocks));
+}
+
+/// Begins to walk or to fly, and ends it.
+fn change_gait(
+    mut asked: MessageReader<Command>,
+    mut gait: ResMut<Gait>,
+    ground: Ground,
+    camera: Single<(&mut PanOrbitCamera, &mut Projection)>,
+    mut notices: ResMut<Notices>,
+) {
+    let (mut orbit, mut projection) = camera.into_inner();
+    for command in asked.read() {
+        let Command::View(command) = command else { continue };
+        let wanted = match command {
+            ViewCommand::Go(wanted) if *wanted == *gait => Gait::Orbit,
+            ViewCommand::Go(wanted) => *wanted,
+            // What shows the land from elsewhere.
+            ViewCommand::FrameAll
+            | ViewCommand::FrameAgain
+            | ViewCommand::PlaceCamera(_)
+            | ViewCommand::ToggleTurntable
+            | ViewCommand::Move(_) => Gait::Orbit,
+            ViewCommand::TakePicture | ViewCommand::TakeWindow => continue,
+        };
+        if wanted == *gait {
+            continue;
+        }
+        let before = std::mem::replace(&mut *gait, wanted);
+        let near = if wanted == Gait::Orbit { camera::NEAR_PLANE } else { NEAR_PLANE };
+        if let Projection::Perspective(lens) = &mut *projection {
+            lens.near = near;
+        }
+        if wanted == Gait::Orbit {
+            camera::set_limits(&mut orbit);
+            // Back from where it stood, a little from above.
+            orbit.target_radius = 0.3 * SIDE;
+            orbit.target_pitch = orbit.target_pitch.max(0.35);
+            continue;
+        }
+        let also = if wanted == Gait::Fly { ", E and Q up and down" } else { "" };
+        let text =
+            format!("W, A, S, D move you{also}, a drag looks around, the wheel changes your speed. Esc ends it.");
+        notices.tell(Level::Info, text);
+        (orbit.zoom_lower_limit, orbit.zoom_upper_limit) = (CLOSE, Some(CLOSE));
+        (orbit.pitch_lower_limit, orbit.pitch_upper_limit) = (Some(-STEEPEST), Some(STEEPEST));
+        orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(FARTHEST)));
+        if before == Gait::Orbit {
+            if wanted == Gait::Walk {
+                // It glides down to the place that it looks at, and looks ahead.
+                let place = orbit.target_focus.xz();
+                orbit.target_yaw = ground.open_side(place, orbit.target_yaw);
+                orbit.target_pitch = 0.04;
+            } else {
+                let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0);
+                let eye = orbit.target_focus + turn * Vec3::Z * orbit.target_radius;
+                (orbit.focus, orbit.target_focus) = (eye, eye);
+                orbit.radius = Some(CLOSE);
+            }
+        }
+        orbit.target_radius = CLOSE;
+        orbit.force_update = true;
+    }
+}
+
+/// Moves the eye as long as keys are held, looks around while the pointer is dragged, and keeps the eye above the ground.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
+fn go(
+    (gait, steps): (Res<Gait>, Res<Steps>),
+    (ground, brushes): (Ground, Res<Brushes>),
+    over_view: Res<PointerOverView>,
+    buttons: Res<ButtonInput<MouseButton>>,
+    mut wheel: MessageReader<MouseWheel>,
+    mut motion: MessageReader<MouseMotion>,
+    mut orbit: Single<&mut PanOrbitCamera>,
+    time: Res<Time>,
+    mut pace: Local<Option<f32>>,
+    mut again: MessageWriter<RequestRedraw>,
+) {
+    let notches = |turned: &MouseWheel| match turned.unit {
+        MouseScrollUnit::Line => turned.y,
+        MouseScrollUnit::Pixel => turned.y / MouseScrollUnit::SCROLL_UNIT_CONVERSION_FACTOR,
+    };
+    let turned: f32 = wheel.read().map(notches).sum();
+    let dragged: Vec2 = motion.read().map(|motion| motion.delta).sum();
+    if *gait == Gait::Orbit {
+        *pace = None;
+        return;
+    }
+    let pace = pace.get_or_insert(1.0);
+    if over_view.land {
+        *pace = (*pace * NOTCH.powf(turned)).clamp(SLOWEST, FASTEST);
+        // The other buttons turn the camera as they always do.
+        if brushes.held.is_none() && buttons.pressed(MouseButton::Left) && dragged != Vec2::ZERO {
+            orbit.target_yaw -= LOOKS * dragged.x;
+            orbit.target_pitch += LOOKS * dragged.y;
+        }
+    }
+    let flies = *gait == Gait::Fly;
+    let turn = if flies { -orbit.target_pitch } else { 0.0 };
+    let turn = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, turn, 0.0);
+    let [right, up, ahead] = steps.way;
+    let way = turn * Vec3::new(right, 0.0, -ahead) + if flies { Vec3::Y * up } else { Vec3::ZERO };
+    let speed = SIDE * *pace * if flies { FLIES } else { WALKS } * if steps.hastens { HASTE } else { 1.0 };
+    let step = way.clamp_length_max(1.0) * speed * time.delta_secs().min(0.1);
+    let mut focus = (orbit.target_focus + step).clamp_length_max(if flies { FARTHEST } else { 0.85 * SIDE });
+    let least = ground.standing(focus.xz());
+    focus.y = if flies { focus.y.max(least) } else { least };
+    if focus != orbit.target_focus {
+        orbit.target_focus = focus;
+    }
+    if step != Vec3::ZERO {
+        again.write(RequestRedraw);
+    }
+}
+
+/// So far away the ground ahead is looked at, in world units, and no rise above this is looked at from close by.
+const AHEAD: f32 = 0.04 * SIDE;
+const STEEP: f32 = 0.2;
+
+/// What there is to stand on.
+#[derive(SystemParam)]
+struct Ground<'w> {
+    live: Res<'w, Live>,
+    blocks: Res<'w, Blocks>,
+    shown: Res<'w, Shown>,
+}
+
+impl Ground<'_> {
+    /// The direction nearest to the one that the camera has in which the ground does not rise before the eye: on a slope, people look
+    /// along it or down.
+    fn open_side(&self, place: Vec2, yaw: f32) -> f32 {
+        let here = self.standing(place);
+        let rise = |yaw: f32| {
+            let ahead = place - AHEAD * Vec2::new(yaw.sin(), yaw.cos());
+            (self.standing(ahead) - here) / AHEAD
+        };
+        let turns = (0..=8i8).flat_map(|step| [f32::from(step), -f32::from(step)]);
+        let mut sides = turns.map(|step| yaw + step * std::f32::consts::FRAC_PI_8);
+        sides.find(|&side| rise(side) < STEEP).unwrap_or(yaw)
+    }
+
+    /// Height of the eye of a person who stands at a place on the table: on ground, on water, or beside the blocks.
+    fn standing(&self, place: Vec2) -> f32 {
+        let under = |numbers: &SceneNumbers| {
+            let [block, half] = [numbers.footprint().xy(), numbers.footprint().zw()];
+            (place - block).abs().cmple(half).all()
+        };
+        let runs = self.blocks.numbers.iter().zip(self.live.all());
+        let Some((numbers, session)) = runs.into_iter().find(|(numbers, _)| under(numbers)) else {
+            return self.blocks.numbers.first().map_or(0.0, |numbers| numbers.foot() + numbers.eye(EYE, EYE_CELLS));
+        };
+        let terrain = &session.simulation.terrain;
+        let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));
+        let [column, row] = [column as f32, row as f32];
+        let top = match self.shown.0 {
+            Before::Alone => terrain.start.bilinear(column, row),
+            _ => terrain.ground_between(column, row) + terrain.water.bilinear(column, row),
+        };
+        numbers.world(column, row, top).y + numbers.eye(EYE, EYE_CELLS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bevy::ecs::{message::Messages, system::SystemState};
+
+    use super::*;
+    use crate::{
+        io::project,
+        look::Look,
+        model::{origin::Options, session::Session},
+        view::{camera::Viewpoint, numbers::Layout},
+    };
+
+    fn app() -> App {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let session = Session::open("round-hill", &options).expect("built in");
+        let layout = Layout::new(std::slice::from_ref(&session));
+        let heights = (0.0, 100.0, -10.0);
+        let terrain = &session.simulation.terrain;
+        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, heights, None);
+        let mut app = App::new();
+        app.insert_resource(Live::new(vec![session]))
+            .init_resource::<Blocks>()
+            .init_resource::<Gait>()
+            .init_resource::<Steps>()
+            .init_resource::<Shown>()
+            .init_resource::<Viewpoint>()
+            .init_resource::<Brushes>()
+            .init_resource::<Notices>()
+            .insert_resource(PointerOverView { view: true, land: true })
+            .init_resource::<ButtonInput<MouseButton>>()
+            .init_resource::<Time>()
+            .add_message::<Command>()
+            .add_message::<MouseWheel>()
+            .add_message::<MouseMotion>()
+            .add_message::<RequestRedraw>()
+            .add_systems(Update, (change_gait, go, camera::obey).chain());
+        app.world_mut().resource_mut::<Blocks>().numbers = vec![numbers];
+        let mut orbit = PanOrbitCamera { target_yaw: 0.0, target_pitch: 0.5, target_radius: 300.0, ..default() };
+        camera::set_limits(&mut orbit);
+        app.world_mut().spawn((orbit, Projection::from(PerspectiveProjection::default())));
+        app
+    }
+
+    fn ask(app: &mut App, command: ViewCommand) {
+        app.world_mut().resource_mut::<Messages<Command>>().write(command.into());
+        app.update();
+    }
+
+    /// Holds keys for some frames.
+    fn hold(app: &mut App, way: [f32; 3], frames: usize) {
+        app.insert_resource(Steps { way, hastens: false });
+        for _ in 0..frames {
+            app.world_mut().resource_mut::<Time>().advance_by(Duration::from_millis(50));
+            app.update();
+        }
+    }
+
+    fn eye(app: &mut App) -> (Vec3, f32) {
+        let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+        let orbit = cameras.single(app.world()).expect("there is one");
+        let focus = orbit.target_focus;
+        let mut state = SystemState::<Ground<'_>>::new(app.world_mut());
+        let ground = state.get(app.world()).expect("all is there");
+        (focus, focus.y - ground.standing(focus.xz()))
+    }
+
+    #[test]
+    fn an_eye_that_walks_stays_as_high_above_the_ground_and_one_that_flies_does_not_sink_into_it() {
+        let mut app = app();
+        ask(&mut app, ViewCommand::Go(Gait::Walk));
+        assert_eq!(*app.world().resource::<Gait>(), Gait::Walk);
+        let (begins, above) = eye(&mut app);
+        assert!(above.abs() < 1e-4, "{above} too high");
+        hold(&mut app, [0.0, 0.0, 1.0], 40);
+        let (ends, above) = eye(&mut app);
+        // Two seconds.
+        let way = (ends - begins).xz().length();
+        assert!((way - 2.0 * WALKS * SIDE).abs() < 0.05 * SIDE * WALKS && above.abs() < 1e-4, "{way}, {above}");
+        assert!((ends.y - begins.y).abs() > 1e-3, "the hill is level");
+        ask(&mut app, ViewCommand::Go(Gait::Fly));
+        hold(&mut app, [0.0, 1.0, 0.0], 20);
+        let (_, above) = eye(&mut app);
+        assert!(above > 0.9 * FLIES * SIDE, "it rises only {above}");
+        hold(&mut app, [0.0, -1.0, 0.0], 60);
+        let (_, above) = eye(&mut app);
+        assert!(above.abs() < 1e-4, "it sinks to {above}");
+        // On foot, nobody leaves the table.
+        ask(&mut app, ViewCommand::Go(Gait::Walk));
+        hold(&mut app, [1.0, 0.0, 0.0], 800);
+        let (place, _) = eye(&mut app);
+        assert!(place.length() < 0.9 * SIDE, "{place}");
+    }
+
+    #[test]
+    fn asked_again_or_to_show_the_land_from_elsewhere_the_camera_goes_round_it_as_before() {
+        let mut app = app();
+        for ends in [ViewCommand::Go(Gait::Walk), ViewCommand::FrameAll] {
+            ask(&mut app, ViewCommand::Go(Gait::Walk));
+            ask(&mut app, ends);
+            assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
+            let mut cameras = app.world_mut().query::<(&PanOrbitCamera, &Projection)>();
+            let (orbit, projection) = cameras.single(app.world()).expect("there is one");
+            let mut before = PanOrbitCamera::default();
+            camera::set_limits(&mut before);
+            assert_eq!(orbit.zoom_lower_limit, before.zoom_lower_limit);
+            assert_eq!(orbit.pitch_lower_limit, before.pitch_lower_limit);
+            let Projection::Perspective(lens) = projection else { panic!("it has a lens") };
+            assert_eq!(lens.near, camera::NEAR_PLANE);
+        }
+        // A project that is opened is seen as it was saved.
+        let place = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 1.0, pitch: 0.7, distance: 99.0 };
+        ask(&mut app, ViewCommand::Go(Gait::Fly));
+        ask(&mut app, ViewCommand::PlaceCamera(place));
+        let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+        let orbit = cameras.single(app.world()).expect("there is one");
+        assert_eq!((orbit.target_focus.to_array(), orbit.target_yaw), (place.focus, place.yaw));
+        assert_eq!((orbit.target_pitch, orbit.target_radius), (place.pitch, place.distance));
+    }
+}
