@@ -38,7 +38,13 @@ pub fn view_ui(
         let place = rect.min + egui::vec2(share.x, share.y) * rect.size();
         // The run whose numbers the panels show stands out.
         let chosen = panels && index == state.live.index();
-        text(place, Align2::CENTER_CENTER, name, 12.0, if chosen { ACCENT.gamma_multiply(0.8) } else { SHADE });
+        let alone = state.live.all().len() == 1;
+        let shade = if chosen && !alone { ACCENT.gamma_multiply(0.8) } else { SHADE };
+        text(place, Align2::CENTER_CENTER, name, 12.0, shade);
+        if alone {
+            // There is no other run to choose.
+            continue;
+        }
         let spot = Rect::from_center_size(place, egui::vec2(80.0, 24.0)).intersect(rect);
         let response = root.interact(spot, root.id().with(("tile", index)), Sense::click());
         response.widget_info(|| egui::WidgetInfo::selected(egui::WidgetType::SelectableLabel, true, chosen, name));

@@ -23,8 +23,12 @@ use super::{
 };
 use crate::{
     io,
-    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Gait, Live, PointerOverView, Preferences, ViewCommand},
-    settings::Buttons,
+    model::session::Session,
+    runtime::{
+        Brushes, CameraStep, Command, Eye, FreeView, Gait, Live, PointerOverView, Preferences, ViewCommand, Workspace,
+        amount,
+    },
+    settings::{Buttons, Units},
 };
 
 /// Named views for pictures: name, yaw and pitch in degrees, and how many times as near the camera is as where all blocks just fit
@@ -312,11 +316,19 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
     camera.force_update = true;
 }
 
-/// Finds where the names of runs side by side are written: at the foot of each block's front, or above its back if another block is
+/// What stands at the foot of a block that is presented: its name, and its sides.
+fn base_title(session: &Session, units: Units) -> String {
+    let terrain = &session.simulation.terrain;
+    let side = |cells: usize| amount::length(units, f64::from(terrain.cell_size) * cells as f64, 0);
+    format!("{} · {} × {}", session.title, side(terrain.width()), side(terrain.height()))
+}
+
+/// Finds where the names of runs side by side, and of one that is presented, are written: at the foot of each block's front, or above its back if another block is
 /// in front of it. And how far the camera is turned.
 fn place_labels(
     live: Res<Live>,
     (blocks, gait): (Res<Blocks>, Res<Gait>),
+    (workspace, preferences): (Res<Workspace>, Res<Preferences>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
 ) {
@@ -324,7 +336,9 @@ fn place_labels(
     let Projection::Perspective(lens) = projection else { return };
     let mut labels = Vec::new();
     for (index, (session, numbers)) in live.all().iter().zip(&blocks.numbers).enumerate() {
-        let Some(title) = session.tile_title() else { continue };
+        // A run that stands alone has its name and its size at its foot when it is presented.
+        let presented = || (*workspace == Workspace::Present).then(|| base_title(session, preferences.settings.units));
+        let Some(title) = session.tile_title().or_else(presented) else { continue };
         let block = numbers.footprint();
         // Of the four sides, the one towards the camera before which no other block stands.
         let away = (transform.translation().xz() - block.xy()).normalize_or_zero();

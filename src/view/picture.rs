@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     io::JobProgress,
-    runtime::{Command, FileCommand, FreeView, Jobs, Live, Notices, Preferences, Revision, ViewCommand},
+    runtime::{Command, FileCommand, FreeView, Jobs, Level, Live, Notices, Preferences, Revision, ViewCommand},
 };
 
 /// Side of a part in pixels, at most.
@@ -196,6 +196,9 @@ pub(super) fn take(
     let given_up = |picture: &&mut Picture| picture.progress.is_cancelled() || picture.of != of;
     if let Some(picture) = taking.picture.as_mut().filter(given_up) {
         notices.dismiss(picture.notice);
+        if picture.of != of {
+            notices.tell(Level::Warning, "No picture was taken: other land has come meanwhile. Take it again.");
+        }
         (taking.picture, taking.part, taking.read) = (None, None, None);
     }
     let holds = taking.picture.is_some();
@@ -272,8 +275,13 @@ fn take_window(
     let stem = format!("{}-window", live.chosen().name);
     commands.spawn(Screenshot::primary_window()).observe(
         move |captured: On<ScreenshotCaptured>, mut jobs: ResMut<Jobs>, mut notices: ResMut<Notices>| {
-            let Ok(picture) = captured.image.clone().try_into_dynamic() else { return };
-            let picture = picture.to_rgb8();
+            let picture = match captured.image.clone().try_into_dynamic() {
+                Ok(picture) => picture.to_rgb8(),
+                Err(error) => {
+                    notices.tell(Level::Error, format!("The driver gives no picture of the window ({error})."));
+                    return;
+                }
+            };
             let size = (picture.width() as usize, picture.height() as usize);
             jobs.save_picture(&mut notices, stem.clone(), size, picture.into_raw());
         },
