@@ -219,14 +219,13 @@ struct Seen<'w> {
 }
 
 impl Seen<'_> {
-    /// Whether something has changed that may need another shader.
-    fn another_shader(&self) -> bool {
+    /// Whether something has changed that may need another shader. A brush's ring that moves needs none.
+    fn another_shader(&self, ring: bool) -> bool {
         self.shown.is_changed()
             || self.preferences.is_changed()
             || self.overlay.is_changed()
             || self.channels.is_changed()
-            || self.cursor.is_changed()
-            || self.brushes.is_changed()
+            || self.cursor.0.is_some() != ring
     }
 
     /// Whether the land and what lies over it may look different.
@@ -252,6 +251,8 @@ struct Last {
     place: Option<(Transform, f32, u64)>,
     /// Frames in a row in which nothing was waited for, since a change may have asked for another shader.
     calm: u32,
+    /// Whether there was a brush's ring.
+    ring: bool,
     /// Width and height of the picture, in pixels.
     whole: UVec2,
     pace: Pace,
@@ -296,10 +297,12 @@ fn draw_when_changed(
     let place = Some((*transform, fov, seen.blocks.times_lit()));
     let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
     let runs = transport.playing && !seen.view.taking || !seen.live.rests();
-    let other = seen.another_shader();
+    let other = seen.another_shader(last.ring);
+    last.ring = seen.cursor.0.is_some();
+    let ring = seen.cursor.is_changed() || seen.brushes.is_changed();
     let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
-    if runs || other || seen.live.is_changed() || seen.view.is_changed() || last.place != place {
+    if runs || other || ring || seen.live.is_changed() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);
     }
     last.calm = if waits || other && stood { 0 } else { last.calm.saturating_add(1) };
