@@ -256,7 +256,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let worn = traces * max(-here.past, 0.0);
     let laid = traces * max(here.past, 0.0);
     // Soil is blown and washed off crests and off worn ground, and stays in hollows.
-    // Streams that run steeply have washed it away.
+    // Along streams it is thick, but steep gullies are washed bare.
     let lush = scene.life.x * min(1.0, 2.0 * grain) * smoothstep(0.30, 0.62, here.flow + 0.10 * (coarse + middle));
     let soil = grain * min(1.0, softness / 0.06) * (0.75 * here.bent.x - 0.22 * worn) + lush * mix(-0.10, 0.14, smoothstep(0.62, 0.82, here.normal.y));
     let upright = here.normal.y + soil + softness * (grain * (0.9 * middle + 0.6 * fine) + 0.9 * tone);
@@ -291,7 +291,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let snow = smoothstep(-0.4, 0.4, above) * stays;
     var ground = mix(mix(meadow, rock, steep), sand, sandy);
     if scene.ramp_by.x > 0.5 {
-        // A little of the next place's colour, so that heights are no terraces.
+        // The colours shift a little from place to place, so that they make no bands of equal height.
         let mottled = 0.10 * grain * (0.6 * coarse + 0.5 * middle + 0.4 * fine);
         let along = on_ramp(scene.ramp_by.y, place, here, sunny) + mottled;
         let across = on_ramp(scene.ramp_by.z, place, here, sunny) + select(0.0, mottled, scene.ramp_by.z > 0.5);

@@ -38,7 +38,7 @@ struct Scene {
     // Whether there are a plain and a sky around the land; side of the squares of the grid in world units, 0 without one; how strongly
     // it shows where ground was worn and laid down; factor on distances in the haze.
     country: vec4<f32>,
-    // How much greener the land is along streams; how strongly sand glitters; how dark the shadows of clouds are.
+    // How green the land is along streams; how strongly sand glitters; how dark the shadows of clouds are.
     life: vec4<f32>,
     // Whether a ramp gives the ground its colours; the numbers of its two quantities, as `RampBy` in `src/look.rs` counts them; one over
     // the height of the land in world units.
@@ -105,14 +105,14 @@ fn cloudy_sky(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     return mix(clear, color, 0.85 * cover);
 }
 
-// How high far mountains stand in a direction along the horizon, as its `y`. They look the same however far the camera goes.
+// How high far mountains stand in a direction along the horizon, as a part of the direction's length.
 fn ridge(along: vec2<f32>, often: f32, high: f32) -> f32 {
     let at = along * often;
     let steps = 0.55 * noise(at) + 0.27 * noise(2.3 * at + 5.0) + 0.12 * noise(5.1 * at + 11.0) + 0.06 * noise(11.7 * at + 23.0);
     return high * smoothstep(0.25, 0.85, steps);
 }
 
-// The sky with clouds over ranges of far mountains, each paler than the one before it.
+// The sky with clouds over ranges of far mountains, from the farthest and palest to the nearest.
 fn far_country(direction: vec3<f32>, scene: Scene) -> vec3<f32> {
     // The sun's disc is behind the mountains.
     let sun = smoothstep(0.9996, 0.9999, dot(direction, scene.sun.xyz));

@@ -196,9 +196,8 @@ impl Sight<'_> {
 mod tests {
     use super::*;
     use crate::{
-        look::Look,
         model::{origin::Options, session::Session},
-        view::numbers::Layout,
+        view::numbers,
     };
 
     #[test]
@@ -206,10 +205,8 @@ mod tests {
         let options = Options { size: Some((96, 96)), ..Options::default() };
         let session = Session::open("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
-        let layout = Layout::new(std::slice::from_ref(&session));
-        let (lowest, highest) = terrain.ground().min_max();
-        let heights = (lowest, highest, -10.0);
-        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, heights, None);
+        let numbers = numbers::alone(&session);
+        let (lowest, highest) = terrain.start.min_max();
         let size = Vec2::new(900.0, 600.0);
         let mut camera = Camera::default();
         let lens = PerspectiveProjection { aspect_ratio: size.x / size.y, ..default() };

@@ -6,6 +6,7 @@ mod contours;
 mod framing;
 mod ground;
 mod hand;
+mod labels;
 mod layers;
 mod levels;
 mod light;
@@ -77,6 +78,7 @@ pub(super) fn plugin(app: &mut App) {
         tracks::plugin,
         water::plugin,
         camera::plugin,
+        labels::plugin,
         picture::plugin,
         walk::plugin,
         redraw::plugin,

@@ -269,6 +269,15 @@ impl SceneNumbers {
     }
 }
 
+/// The numbers of a run that stands alone, as tests need them.
+#[cfg(test)]
+pub(super) fn alone(session: &Session) -> SceneNumbers {
+    let terrain = &session.simulation.terrain;
+    let layout = Layout::new(std::slice::from_ref(session));
+    let (lowest, highest) = terrain.start.min_max();
+    SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (lowest, highest, -10.0), None)
+}
+
 /// Height at which a block must at least have its foot, in world units, if its lowest ground lies so many metres above
 /// that of the start.
 pub(super) fn foot(terrain: &Terrain, look: &Look, layout: &Layout, lowest: f32) -> f32 {

@@ -131,9 +131,8 @@ pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terr
 mod tests {
     use super::*;
     use crate::{
-        look::Look,
         model::{origin::Options, session::Session},
-        view::numbers::Layout,
+        view::numbers,
     };
 
     #[test]
@@ -141,8 +140,7 @@ mod tests {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = Session::open("round-hill", &options).expect("built in");
         let terrain = &session.simulation.terrain;
-        let layout = Layout::new(std::slice::from_ref(&session));
-        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, (0.0, 100.0, -10.0), None);
+        let numbers = numbers::alone(&session);
         let eye = Vec3::new(0.0, 300.0, 300.0);
         for (column, row) in [(32.0, 50.0), (10.0, 40.0), (32.0, 34.0)] {
             let place = numbers.world(column, row, terrain.ground_between(column, row));

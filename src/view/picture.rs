@@ -41,7 +41,7 @@ pub(super) struct Part {
     pub transparent: bool,
     pub clip_from_view: Mat4,
     pub place: GlobalTransform,
-    /// Pixels for each that the view has on the screen.
+    /// How many pixels along a side it has for each of the view.
     pub sharpness: f32,
 }
 
@@ -77,11 +77,11 @@ pub(super) struct Taking {
 struct Picture {
     /// What it is a picture of: work and start.
     of: (u64, u64),
-    stem: String,
     size: UVec2,
     transparent: bool,
-    /// From where it is seen, the camera may move on; and pixels for each that the view has on the screen.
+    /// From where it is seen: the camera may move on meanwhile.
     seen: (Mat4, GlobalTransform),
+    /// How many pixels along a side it has for each of the view.
     sharpness: f32,
     /// What parts are drawn onto, one after the other.
     canvas: Handle<Image>,
@@ -105,7 +105,7 @@ impl Picture {
     fn put(&mut self, rows: &[u8]) {
         let [at, size] = self.parts[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
         let channels = self.channels();
-        let wide = self.canvas_side();
+        let wide = canvas_side(self.size) as usize;
         for (line, row) in rows.chunks(row_bytes(4 * wide)).take(size[1]).enumerate() {
             let begin = ((at[1] + line) * self.size.x as usize + at[0]) * channels;
             let out = &mut self.pixels[begin..begin + size[0] * channels];
@@ -116,11 +116,11 @@ impl Picture {
         self.done += 1;
         self.progress.done(self.done, self.parts.len());
     }
+}
 
-    /// Side of what parts are drawn onto.
-    fn canvas_side(&self) -> usize {
-        self.size.max_element().min(PART) as usize
-    }
+/// Side of what the parts of a picture of so many pixels are drawn onto.
+fn canvas_side(whole: UVec2) -> u32 {
+    whole.max_element().min(PART)
 }
 
 /// A pixel whose colours were mixed with nothing where it is transparent, with its own colours instead.
@@ -177,12 +177,11 @@ pub(super) fn take(
         notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
         taking.picture = Some(Picture {
             of,
-            stem: format!("{}-{}", live.chosen().name, live.ticks()),
             size: whole,
             transparent: preferences.settings.transparent_pictures,
             seen: (projection.get_clip_from_view(), GlobalTransform::from(*place)),
             sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
-            canvas: images.add(canvas(UVec2::splat(whole.max_element().min(PART)))),
+            canvas: images.add(canvas(UVec2::splat(canvas_side(whole)))),
             parts: parts(whole),
             done: 0,
             reading: false,
@@ -197,7 +196,10 @@ pub(super) fn take(
     if let Some(picture) = taking.picture.as_mut().filter(given_up) {
         notices.dismiss(picture.notice);
         if picture.of != of {
-            notices.tell(Level::Warning, "No picture was taken: other land has come meanwhile. Take it again.");
+            notices.tell(
+                Level::Warning,
+                "No picture was taken, because the run began anew or another one was opened. Take it again.",
+            );
         }
         (taking.picture, taking.part, taking.read) = (None, None, None);
     }
@@ -217,7 +219,6 @@ pub(super) fn take(
         if !taking.ready {
             return;
         }
-        picture.stem = format!("{}-{}", live.chosen().name, live.ticks());
         picture.pixels = vec![0; picture.size.x as usize * picture.size.y as usize * picture.channels()];
     }
     if let (Some((number, rows)), Some(part)) = (taking.read.take(), taking.part)
@@ -229,7 +230,8 @@ pub(super) fn take(
     if picture.done == picture.parts.len() {
         let (width, height) = (picture.size.x as usize, picture.size.y as usize);
         notices.dismiss(picture.notice);
-        jobs.save_picture(&mut notices, picture.stem.clone(), (width, height), std::mem::take(&mut picture.pixels));
+        let stem = format!("{}-{}", live.chosen().name, live.ticks());
+        jobs.save_picture(&mut notices, stem, (width, height), std::mem::take(&mut picture.pixels));
         taking.picture = None;
         return;
     }

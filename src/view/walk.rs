@@ -19,7 +19,7 @@ use crate::runtime::{
 const CLOSE: f32 = 0.01;
 /// Nothing nearer than this is drawn.
 const NEAR_PLANE: f32 = 0.01;
-/// Height of the eye above the ground in metres, and in cells, at least: what is smaller than a cell cannot be seen from close by.
+/// Height of the eye above the ground in metres, and the least one in cells: from nearer by, one cell would fill the view.
 const EYE: f32 = 1.7;
 const EYE_CELLS: f32 = 0.35;
 /// Speeds at first: shares of a map's side in a second.
@@ -156,7 +156,7 @@ fn go(
     }
 }
 
-/// So far away the ground ahead is looked at, in world units, and no rise above this is looked at from close by.
+/// How far ahead the ground is measured, in world units. Where it rises more steeply than this, it would fill the view.
 const AHEAD: f32 = 0.04 * SIDE;
 const STEEP: f32 = 0.2;
 
@@ -212,18 +212,14 @@ mod tests {
     use super::*;
     use crate::{
         io::project,
-        look::Look,
         model::{origin::Options, session::Session},
-        view::{camera::Viewpoint, numbers::Layout},
+        view::{camera::Viewpoint, numbers},
     };
 
     fn app() -> App {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let session = Session::open("round-hill", &options).expect("built in");
-        let layout = Layout::new(std::slice::from_ref(&session));
-        let heights = (0.0, 100.0, -10.0);
-        let terrain = &session.simulation.terrain;
-        let numbers = SceneNumbers::new(terrain, &Look::default(), &layout, Vec2::ZERO, heights, None);
+        let numbers = numbers::alone(&session);
         let mut app = App::new();
         app.insert_resource(Live::new(vec![session]))
             .init_resource::<Blocks>()
