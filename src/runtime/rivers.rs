@@ -8,18 +8,21 @@ use std::{
 use bevy::prelude::*;
 
 use super::{Live, Revision};
-use crate::sim::measure::Study;
+use crate::sim::{
+    measure::Study,
+    network::{Land, RiverParams},
+};
 
 /// A study may take this part of the time; a large map is studied less often.
 const SHARE: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(300);
 
-/// What is asked: of which start and run, from how many cells on there are rivers, and which one is chosen.
-#[derive(Clone, Copy, PartialEq)]
+/// What is asked: of which start and run, with which parameters, and which river is chosen.
+#[derive(Clone, PartialEq)]
 struct Question {
     start: u64,
     run: usize,
-    from_cells: f32,
+    params: RiverParams,
     chosen: Option<[f32; 2]>,
 }
 
@@ -49,7 +52,7 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
     let question = Question {
         start: revision.start,
         run: live.index(),
-        from_cells: live.chosen().rivers.from_cells,
+        params: live.chosen().rivers.clone(),
         chosen: quiet.chosen,
     };
     if quiet.work.as_ref().is_some_and(|(work, ..)| work.is_finished())
@@ -65,20 +68,20 @@ pub(super) fn study(live: Res<Live>, revision: Res<Revision>, mut rivers: ResMut
         }
     }
     let rivers = rivers.bypass_change_detection();
-    if rivers.asked.is_some_and(|(asked, _)| (asked.start, asked.run) != (question.start, question.run)) {
+    if rivers.asked.as_ref().is_some_and(|(asked, _)| (asked.start, asked.run) != (question.start, question.run)) {
         (rivers.found, rivers.asked) = (None, None);
     }
-    let due = rivers.asked.is_none_or(|(asked, _)| asked != question)
+    let due = rivers.asked.as_ref().is_none_or(|(asked, _)| *asked != question)
         || rivers.rest.is_none_or(|until| Instant::now() > until);
-    let known = rivers.asked == Some((question, revision.state));
-    if !rivers.wanted || rivers.work.is_some() || known || !due || !live.between_ticks() {
+    let asked = Some((question.clone(), revision.state));
+    if !rivers.wanted || rivers.work.is_some() || rivers.asked == asked || !due || !live.between_ticks() {
         return;
     }
-    rivers.asked = Some((question, revision.state));
-    let (terrain, cells, place) = (live.chosen().simulation.terrain.clone(), question.from_cells, rivers.chosen);
+    rivers.asked = asked;
+    let (land, place) = (Land::of(&live.chosen().simulation, &question.params), rivers.chosen);
     let work = std::thread::Builder::new().name("thalweg rivers".to_owned());
     // Without a thread there is no study this time.
-    let work = work.spawn(move || Study::of(&terrain, cells.into(), place));
+    let work = work.spawn(move || Study::of(&land, place));
     rivers.work = work.ok().map(|work| (work, question, Instant::now()));
 }
 

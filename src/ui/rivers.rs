@@ -88,8 +88,11 @@ fn balance(state: &PanelState<'_>, softness: f64) -> Option<(f64, f64)> {
 
 /// The long profile of the chosen river.
 fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) {
-    let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else { return };
     ui.add_space(4.0);
+    let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else {
+        ui.label(RichText::new("No river is large enough. Lower \"From cells\" to find smaller ones.").weak());
+        return;
+    };
     let name = if chosen { "The chosen river" } else { "The largest river" };
     let help = "From its source at the left to its mouth at the right. Places that are at least twice as steep as usual for their \
         drained area are knickpoints. They climb from the mouth when the land rises faster or the sea falls.";
@@ -113,7 +116,15 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) {
             format!("{:.0} {high}", of_high * (source.height - mouth.height)),
             "Height of the source above the mouth.",
         );
-        row("Drains", area(units, mouth.area), "Land whose rain passes the mouth.");
+        let winds = study.sinuosity.map_or("none".to_owned(), |times| format!("{times:.2}"));
+        row(
+            "Sinuosity",
+            winds,
+            "How many times as long as the straight way from source to mouth it is. From 1.5 on, a river is said to meander.",
+        );
+        let (flow, of_flow) = told_in(units, "m³/s");
+        row("Carries", format!("{:.2} {flow}", of_flow * mouth.discharge), "Water at the mouth.");
+        row("Drains", area(units, mouth.area), "Land whose runoff gives as much water.");
         row("Knickpoints", study.knickpoints.len().to_string(), "Reaches that are much too steep for their area.");
         row("All rivers", format!("{:.1} {far}", 1e-3 * of_far * study.length), "Length of all rivers of the map.");
         row(

@@ -32,6 +32,7 @@ use crate::{
         Transport,
     },
     settings::{AntiAliasing, Quality},
+    sim::quantity::Quantity,
 };
 
 /// Frames for which the picture is drawn after the last change: textures and settings take some to arrive.
@@ -219,19 +220,35 @@ struct Seen<'w> {
 }
 
 impl Seen<'_> {
-    /// Whether something has changed that may need another shader. A brush's ring that moves needs none.
-    fn another_shader(&self, ring: bool) -> bool {
-        self.shown.is_changed()
-            || self.preferences.is_changed()
-            || self.overlay.is_changed()
-            || self.channels.is_changed()
-            || self.cursor.0.is_some() != ring
+    /// What is drawn.
+    fn kinds(&self) -> Kinds {
+        Kinds {
+            ring: self.cursor.0.is_some(),
+            overlay: (self.overlay.shown, self.overlay.arrows),
+            flows: self.overlay.flows.iter().map(Option::is_some).collect(),
+            rivers: self.channels.maps.iter().map(Option::is_some).collect(),
+        }
+    }
+
+    /// Whether something has changed that may need another shader than these kinds did.
+    fn another_shader(&self, kinds: &Kinds) -> bool {
+        self.shown.is_changed() || self.preferences.is_changed() || self.kinds() != *kinds
     }
 
     /// Whether the land and what lies over it may look different.
     fn another_land(&self) -> bool {
         self.live.is_changed() || self.shown.is_changed() || self.overlay.is_changed() || self.channels.is_changed()
     }
+}
+
+/// What is drawn on the land. Of another kind it may need another shader; where its values are others, as in every tick and with every
+/// stroke, it needs none.
+#[derive(Default, PartialEq)]
+struct Kinds {
+    ring: bool,
+    overlay: (Option<Quantity>, bool),
+    flows: Vec<bool>,
+    rivers: Vec<bool>,
 }
 
 /// When the picture was drawn last, and when the person last moved something.
@@ -251,8 +268,8 @@ struct Last {
     place: Option<(Transform, f32, u64)>,
     /// Frames in a row in which nothing was waited for, since a change may have asked for another shader.
     calm: u32,
-    /// Whether there was a brush's ring.
-    ring: bool,
+    /// What there was on the land.
+    kinds: Kinds,
     /// Width and height of the picture, in pixels.
     whole: UVec2,
     pace: Pace,
@@ -297,12 +314,12 @@ fn draw_when_changed(
     let place = Some((*transform, fov, seen.blocks.times_lit()));
     let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
     let runs = transport.playing && !seen.view.taking || !seen.live.rests();
-    let other = seen.another_shader(last.ring);
-    last.ring = seen.cursor.0.is_some();
+    let other = seen.another_shader(&last.kinds);
+    last.kinds = seen.kinds();
     let ring = seen.cursor.is_changed() || seen.brushes.is_changed();
     let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);
-    if runs || other || ring || seen.live.is_changed() || seen.view.is_changed() || last.place != place {
+    if runs || other || ring || seen.another_land() || seen.view.is_changed() || last.place != place {
         last.changed = Some(now);
     }
     last.calm = if waits || other && stood { 0 } else { last.calm.saturating_add(1) };

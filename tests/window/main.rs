@@ -37,6 +37,7 @@ use thalweg::{
     sim::{
         edit::Tool,
         measure::Study,
+        network::{Land, RiverParams},
         process::catalogue,
         quantity::Quantity,
         statistics::Statistics,
@@ -103,7 +104,10 @@ impl Shelf {
 
 /// The rivers of the chosen run.
 fn studied(shelf: &Shelf) -> Rivers {
-    let found = shelf.show(|state| Study::of(&state.live.chosen().simulation.terrain, 20.0, Some([0.5, 0.5])));
+    let params = RiverParams { from_cells: 20.0, ..RiverParams::default() };
+    let study =
+        |state: &PanelState<'_>| Study::of(&Land::of(&state.live.chosen().simulation, &params), Some([0.5, 0.5]));
+    let found = shelf.show(study);
     let mut rivers = Rivers::default();
     (rivers.found, rivers.chosen) = (Some(found), Some([0.5, 0.5]));
     rivers

@@ -27,7 +27,7 @@ mod tests;
 pub use self::{
     channels::{Channels, Fit},
     readings::{Reading, score},
-    river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile},
+    river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile, sinuosity},
     shape::{aspect_harmonics, roughness, spectral_exponent},
     study::Study,
 };

@@ -1,48 +1,118 @@
 //! A river from its source to its mouth, and the land that drains to each mouth.
 
-use super::Channels;
+use std::collections::BTreeMap;
 
-/// Cells of a river's reach over which its steepness is found, and how many times the river's median makes a knickpoint.
+use super::Channels;
+use crate::sim::network::{Network, Place, RiverParams};
+
+/// Places of a river's reach over which its steepness is found, and how many times the river's median makes a knickpoint.
 const REACH: usize = 7;
 const STEEP: f64 = 2.0;
 
 /// A place of a river.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RiverPoint {
-    /// The cell, as a place in the map.
-    pub cell: usize,
+    /// Metres to the right of the map's left side and below its upper side. On a map that goes round, a river goes on beyond its side.
+    pub at: [f64; 2],
     /// Way from here to the mouth, in metres.
     pub distance: f64,
-    /// Height of the ground, in metres.
+    /// Height of the ground or of the lake, in metres.
     pub height: f64,
-    /// Area above, in square metres.
+    /// Land whose runoff it carries, in square metres.
     pub area: f64,
+    /// What it carries, in cubic metres per second.
+    pub discharge: f64,
     /// χ, in metres; see [`Channels::chi`].
     pub chi: f64,
 }
 
-/// The way of the water from a cell to its outlet, with χ for this concavity.
+/// Where reaches begin and end.
+struct Joints<'a> {
+    network: &'a Network,
+    /// Reaches by the place at which they begin.
+    below: BTreeMap<[u64; 2], Vec<usize>>,
+    /// Reaches by the place at which the one begins into which they run.
+    above: BTreeMap<[u64; 2], Vec<usize>>,
+}
+
+impl<'a> Joints<'a> {
+    fn of(network: &'a Network) -> Self {
+        let (mut below, mut above) = (BTreeMap::<_, Vec<usize>>::new(), BTreeMap::<_, Vec<usize>>::new());
+        for (number, reach) in network.reaches.iter().enumerate() {
+            below.entry(key(reach.places[0])).or_default().push(number);
+            if let Some(into) = reach.into {
+                above.entry(key(network.reaches[into].places[0])).or_default().push(number);
+            }
+        }
+        Self { network, below, above }
+    }
+
+    /// The reach that goes on up or down from another: of several the one with most water.
+    fn next(&self, reach: usize, up: bool) -> Option<usize> {
+        let reaches = &self.network.reaches;
+        let (there, from) = if up { (&self.above, Some(reach)) } else { (&self.below, reaches[reach].into) };
+        // Where rivers meet, each ends with the water of both.
+        let water = |&number: &usize| {
+            let places = &reaches[number].places;
+            places[if up { places.len() - 2 } else { 0 }].discharge
+        };
+        let found = there.get(&key(reaches[from?].places[0]))?.iter().copied();
+        found.max_by(|one, other| water(one).total_cmp(&water(other)).then(other.cmp(one)))
+    }
+}
+
+fn key(place: Place) -> [u64; 2] {
+    place.at.map(f64::to_bits)
+}
+
+/// The river through a reach from its source to its mouth, with χ for this concavity. Where rivers meet, it is the one with more water,
+/// and where one divides, the arm with more.
 ///
 /// # Panics
-/// If there is no such cell.
-pub fn long_profile(channels: &Channels, source: usize, concavity: f64) -> Vec<RiverPoint> {
-    let mut cells = vec![source];
-    while let Some(receiver) = channels.drainage.receiver(cells[cells.len() - 1]) {
-        cells.push(receiver);
-    }
-    let (mut distance, mut chi) = (0.0, 0.0);
-    let mut points: Vec<RiverPoint> = Vec::with_capacity(cells.len());
-    for (place, &cell) in cells.iter().enumerate().rev() {
-        let area = channels.areas[cell];
-        if place + 1 < cells.len() {
-            let step = channels.drainage.distance(cell) * channels.cell_size;
-            distance += step;
-            chi += step * libm::pow(1e6 / area, concavity);
+/// If there is no such reach.
+pub fn long_profile(network: &Network, reach: usize, params: &RiverParams, concavity: f64) -> Vec<RiverPoint> {
+    let joints = Joints::of(network);
+    let mut passed = vec![false; network.reaches.len()];
+    passed[reach] = true;
+    let mut follow = |up: bool| {
+        let (mut here, mut way) = (reach, Vec::new());
+        // Droplets may run in a circle.
+        while let Some(next) = joints.next(here, up).filter(|next| !std::mem::replace(&mut passed[*next], true)) {
+            way.push(next);
+            here = next;
         }
-        points.push(RiverPoint { cell, distance, height: channels.ground[cell].into(), area, chi });
+        way
+    };
+    let (up, down) = (follow(true), follow(false));
+    let mut points: Vec<RiverPoint> = Vec::new();
+    for number in up.into_iter().rev().chain([reach]).chain(down) {
+        let places = &network.reaches[number].places;
+        // A reach begins where the one before ends. On a map that goes round, that may be told from another side.
+        let shift = points.pop().map_or([0.0; 2], |end| [0, 1].map(|axis| end.at[axis] - places[0].at[axis]));
+        points.extend(places.iter().map(|place| RiverPoint {
+            at: [0, 1].map(|axis| place.at[axis] + shift[axis]),
+            distance: 0.0,
+            height: place.height.into(),
+            area: params.land(place.discharge),
+            discharge: place.discharge.into(),
+            chi: 0.0,
+        }));
     }
-    points.reverse();
+    for place in (1..points.len()).rev() {
+        let (point, below) = (points[place - 1], points[place]);
+        let step = libm::hypot(below.at[0] - point.at[0], below.at[1] - point.at[1]);
+        let rise = step * libm::pow(1e6 / point.area, concavity);
+        points[place - 1] = RiverPoint { distance: below.distance + step, chi: below.chi + rise, ..point };
+    }
     points
+}
+
+/// How many times as long as the straight way from its source to its mouth a river is; none of one without length. From 1.5 on, rivers
+/// are said to meander (Leopold & Wolman 1957).
+pub fn sinuosity(profile: &[RiverPoint]) -> Option<f64> {
+    let (source, mouth) = (profile.first()?, profile.last()?);
+    let straight = libm::hypot(mouth.at[0] - source.at[0], mouth.at[1] - source.at[1]);
+    (straight > 0.0).then(|| source.distance / straight)
 }
 
 /// A reach that is much steeper for its area than the river is elsewhere.
@@ -54,12 +124,10 @@ pub struct Knickpoint {
     pub steepness: f64,
 }
 
-/// Knickpoints of a river's channel from its head to its mouth: reaches of seven cells whose steepness Δz/Δχ (Perron & Royden 2013)
-/// is at least twice the median of all reaches, the steepest of those that touch. `from_area` is where the channel begins, in square
-/// metres: above it lie hillsides.
-pub fn knickpoints(profile: &[RiverPoint], from_area: f64) -> Vec<Knickpoint> {
-    let head = profile.iter().position(|point| point.area >= from_area).unwrap_or(profile.len());
-    let reaches = profile[head..].windows(REACH + 1);
+/// Knickpoints of a river from its source to its mouth: reaches of seven places whose steepness Δz/Δχ (Perron & Royden
+/// 2013) is at least twice the median of all reaches, the steepest of those that touch.
+pub fn knickpoints(profile: &[RiverPoint]) -> Vec<Knickpoint> {
+    let reaches = profile.windows(REACH + 1);
     let steepness: Vec<f64> =
         reaches.map(|reach| (reach[0].height - reach[REACH].height) / (reach[0].chi - reach[REACH].chi)).collect();
     let mut sorted = steepness.clone();
@@ -68,7 +136,7 @@ pub fn knickpoints(profile: &[RiverPoint], from_area: f64) -> Vec<Knickpoint> {
     let mut found: Vec<Knickpoint> = Vec::new();
     let mut last = None;
     for (start, &steep) in steepness.iter().enumerate().filter(|(_, steep)| **steep >= STEEP * median) {
-        let here = Knickpoint { place: head + start + REACH / 2, steepness: steep / median };
+        let here = Knickpoint { place: start + REACH / 2, steepness: steep / median };
         match found.last_mut().filter(|_| last.is_some_and(|last: usize| start <= last + REACH)) {
             Some(known) if known.steepness < here.steepness => *known = here,
             Some(_) => {}

@@ -1,9 +1,11 @@
 //! The rivers of a terrain as a person studies them: one of them from its source to its mouth, and all of them together.
 
-use super::{Basin, Channels, Fit, Knickpoint, Measures, Reading, RiverPoint, basins, knickpoints, long_profile};
-use crate::sim::terrain::Terrain;
+use super::{
+    Basin, Channels, Fit, Knickpoint, Measures, Reading, RiverPoint, basins, knickpoints, long_profile, sinuosity,
+};
+use crate::sim::network::{Land, Network};
 
-/// Distance from a place within which the largest river is meant, as a share of the map's shorter side.
+/// Distance from a place within which the largest river is meant, as a share of the map's shorter side. If there is none, the nearest is.
 const NEAR: f32 = 0.02;
 /// Points of all rivers together in a plot, at most.
 const MOST_POINTS: usize = 1500;
@@ -15,10 +17,14 @@ const USUAL: f64 = 0.4;
 pub struct Study {
     /// Columns and rows of the terrain.
     pub size: (usize, usize),
+    /// Width and height of the terrain, in metres.
+    extent: [f64; 2],
     /// All measures of the terrain.
     pub readings: Vec<Reading>,
-    /// The chosen river from its source to its mouth.
+    /// The chosen river from its source to its mouth; empty if there is none.
     pub river: Vec<RiverPoint>,
+    /// How much longer it is than the straight way.
+    pub sinuosity: Option<f64>,
     /// Its knickpoints, as places in the river.
     pub knickpoints: Vec<Knickpoint>,
     /// Areas in square metres and the median slope of rivers in each class of area.
@@ -38,18 +44,23 @@ pub struct Study {
 }
 
 impl Study {
-    /// Studies a terrain whose rivers begin where the water of so many cells passes. The river is the largest near a place, given
-    /// as shares of the map's sides; without one, it is that of the largest basin.
-    pub fn of(terrain: &Terrain, cells: f64, place: Option<[f32; 2]>) -> Self {
-        let size = (terrain.width(), terrain.height());
-        let channels = Channels::of(terrain, cells);
+    /// Studies a land. The chosen river is the largest near a place, given as shares of the map's sides; without one, it is the one with
+    /// most water. It follows what leads the rivers that are drawn; what is said of all rivers together is of those that the land leads.
+    pub fn of(land: &Land, place: Option<[f32; 2]>) -> Self {
+        let (terrain, params) = (land.terrain(), land.params());
+        let channels = Channels::of(terrain, params.from_cells.into());
         let concavity = channels.concavity();
         let theta = concavity.map_or(USUAL, |fit| fit.value);
         let (mut draining, _) = basins(&channels);
-        let mouth = draining.first().map(|basin| basin.outlet);
         draining.retain(|basin| basin.area >= channels.from_area);
-        let chosen = place.and_then(|place| largest_near(&channels, size, place)).or(mouth);
-        let river = chosen.map_or_else(Vec::new, |cell| long_profile(&channels, source(&channels, cell), theta));
+        let size = (terrain.width(), terrain.height());
+        let extent = [size.0, size.1].map(|cells| cells as f64 * channels.cell_size);
+        let network = land.network();
+        let chosen = match place {
+            Some(place) => reach_near(&network, extent, place),
+            None => largest(&network),
+        };
+        let river = chosen.map_or_else(Vec::new, |reach| long_profile(&network, reach, params, theta));
         let heights = channels.chi(theta);
         let rivers: Vec<(usize, usize)> = channels.cells().collect();
         let foot = channels.feet();
@@ -57,8 +68,10 @@ impl Study {
         let length = |&(cell, _): &(usize, usize)| channels.drainage.distance(cell) * channels.cell_size;
         Self {
             size,
+            extent,
             readings: Measures::of(terrain).readings(),
-            knickpoints: knickpoints(&river, channels.from_area),
+            knickpoints: knickpoints(&river),
+            sinuosity: sinuosity(&river),
             river,
             slopes: channels.slopes_by_area(),
             slope_area: channels.slope_area(),
@@ -72,46 +85,50 @@ impl Study {
 
     /// The way of the chosen river on the map, as shares of its sides, from the source to the mouth.
     pub fn way(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
-        let (width, height) = self.size;
-        self.river.iter().map(move |point| {
-            let (column, row) = (point.cell % width, point.cell / width);
-            [(column as f32 + 0.5) / width as f32, (row as f32 + 0.5) / height as f32]
+        let share = |at: f64, side: f64| (at / side).rem_euclid(1.0) as f32;
+        self.river.iter().map(move |point| [share(point.at[0], self.extent[0]), share(point.at[1], self.extent[1])])
+    }
+}
+
+/// The reach with most water at its end.
+fn largest(network: &Network) -> Option<usize> {
+    let water = |number: &usize| network.reaches[*number].places.last().map_or(0.0, |mouth| mouth.discharge);
+    (0..network.reaches.len()).max_by(|one, other| water(one).total_cmp(&water(other)))
+}
+
+/// The reach with most water near a place, or the nearest one.
+fn reach_near(network: &Network, extent: [f64; 2], place: [f32; 2]) -> Option<usize> {
+    let near = f64::from(NEAR) * extent[0].min(extent[1]);
+    let middle = [0, 1].map(|axis| f64::from(place[axis]) * extent[axis]);
+    let places = network.reaches.iter().enumerate().flat_map(|(number, reach)| {
+        // Where it ends, another begins, which has the water of both.
+        let own = reach.places.len() - usize::from(reach.into.is_some());
+        reach.places[..own].iter().map(move |place| {
+            let away = libm::hypot(place.at[0] - middle[0], place.at[1] - middle[1]);
+            // All that is near counts as equally near; then most water wins.
+            (number, away.max(near), place.discharge)
         })
-    }
-}
-
-/// The cell near a place that drains most.
-fn largest_near(channels: &Channels, (width, height): (usize, usize), [x, y]: [f32; 2]) -> Option<usize> {
-    let reach = (NEAR * width.min(height) as f32).ceil() as usize;
-    let middle =
-        |share: f32, count: usize| ((share.clamp(0.0, 1.0) * count as f32) as usize).min(count.saturating_sub(1));
-    let (column, row) = (middle(x, width), middle(y, height));
-    let columns = column.saturating_sub(reach)..(column + reach + 1).min(width);
-    let rows = row.saturating_sub(reach)..(row + reach + 1).min(height);
-    let cells = rows.flat_map(|row| columns.clone().map(move |column| row * width + column));
-    cells.max_by(|&a, &b| channels.areas[a].total_cmp(&channels.areas[b]))
-}
-
-/// Up from a cell to where the river begins: at each confluence on the side that drains more.
-fn source(channels: &Channels, from: usize) -> usize {
-    let mut larger = vec![u32::MAX; channels.areas.len()];
-    for &(cell, receiver) in channels.drainage.order().links() {
-        let best = &mut larger[receiver as usize];
-        if *best == u32::MAX || channels.areas[cell as usize] > channels.areas[*best as usize] {
-            *best = cell;
-        }
-    }
-    let mut cell = from;
-    while larger[cell] != u32::MAX {
-        cell = larger[cell] as usize;
-    }
-    cell
+    });
+    let chosen = places.min_by(|one, other| one.1.total_cmp(&other.1).then(other.2.total_cmp(&one.2)));
+    chosen.map(|(number, ..)| number)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::{grid::Grid, terrain::Edge};
+    use crate::{
+        params::set,
+        sim::{
+            Simulation,
+            grid::Grid,
+            network::{Course, RiverParams},
+            terrain::{Edge, Source, Terrain},
+        },
+    };
+
+    fn land(terrain: Terrain, from_cells: f32) -> Land {
+        Land::of(&Simulation::new(terrain, 1), &RiverParams { from_cells, ..RiverParams::default() })
+    }
 
     /// Two valleys side by side, of which the first is the wider, that run down to the lowest row.
     fn valleys() -> Terrain {
@@ -124,27 +141,80 @@ mod tests {
 
     #[test]
     fn the_river_near_a_place_runs_from_its_source_to_its_mouth() {
-        let terrain = valleys();
-        let study = |place| Study::of(&terrain, 20.0, place);
-        for (place, column) in [(None, 32), (Some([0.335, 0.5]), 32), (Some([0.84, 0.6]), 80)] {
+        let land = land(valleys(), 20.0);
+        let study = |place| Study::of(&land, place);
+        for (place, column) in [(None, 32.0), (Some([0.335, 0.5]), 32.0), (Some([0.84, 0.6]), 80.0)] {
             let found = study(place);
-            let mouth = found.river.last().expect("it is a river").cell;
-            assert!((mouth % 96).abs_diff(column) < 2 && mouth / 96 == 63, "{place:?}: {mouth}");
-            assert!(
-                found.river[0].cell / 96 < 20 && found.river.windows(2).all(|two| two[0].distance > two[1].distance)
-            );
+            let mouth = found.river.last().expect("it is a river").at.map(|at| at / 10.0);
+            assert!((mouth[0] - column).abs() < 2.0 && mouth[1] > 63.0, "{place:?}: {mouth:?}");
+            assert!(found.river[0].at[1] < 200.0, "it begins at {:?}", found.river[0].at);
+            assert!(found.river.windows(2).all(|two| two[0].distance > two[1].distance), "{:?}", found.river);
             let [x, y] = found.way().last().expect("it has a mouth");
             assert!((x * 96.0 - column as f32).abs() < 2.0 && y > 0.98);
+            // Straight down, and all that drains there.
+            let sinuosity = found.sinuosity.expect("it has a length");
+            assert!((1.0..1.1).contains(&sinuosity), "{sinuosity}");
+            let (source, mouth) = (found.river[0], found.river[found.river.len() - 1]);
+            assert!(mouth.area > 10.0 * source.area && mouth.chi == 0.0 && source.chi > 0.0);
         }
-        assert!(study(None).basins[0].area >= study(None).basins[1].area && study(None).length > 600.0);
+        let found = study(None);
+        assert!(found.basins[0].area >= found.basins[1].area && found.length > 600.0);
+        let mouth = found.river.last().expect("it is a river");
+        assert!((mouth.area / found.basins[0].area - 1.0).abs() < 1e-3, "{} of {}", mouth.area, found.basins[0].area);
+    }
+
+    #[test]
+    fn a_winding_river_is_longer_than_its_straight_way_and_one_on_a_round_map_goes_on_beyond_its_side() {
+        // A trench that swings by 12 cells to both sides, and one that winds round the map from row 40 to row 30.
+        let swing = |y: usize| 32.0 + 12.0 * libm::sinf(y as f32 * 0.2);
+        let winding = Grid::from_fn(64, 96, |x, y| 2.0 * (x as f32 - swing(y)).abs() + 0.5 * (95 - y) as f32);
+        let found = Study::of(&land(Terrain::bare(winding, 5.0, Edge::Open), 100.0), None);
+        // The length of the sine wave over its height: the mean of √(1 + 5.76·cos²).
+        let sinuosity = found.sinuosity.expect("it has a length");
+        assert!((1.6..2.05).contains(&sinuosity), "{sinuosity}");
+        let round = Grid::from_fn(60, 48, |x, y| {
+            let from = (x + 40) % 60;
+            let middle = 40.0 - from as f32 / 6.0;
+            3.0 * (y as f32 - middle).abs() + 0.4 * (59 - from) as f32 + if from == 0 { 30.0 } else { 0.0 }
+        });
+        let found = Study::of(&land(Terrain::bare(round, 5.0, Edge::Wrap), 50.0), None);
+        let jumps =
+            found.river.windows(2).map(|two| libm::hypot(two[1].at[0] - two[0].at[0], two[1].at[1] - two[0].at[1]));
+        assert!(found.river.len() > 40 && jumps.fold(0.0, f64::max) < 12.0, "{:?}", found.river);
+        assert!(found.way().all(|[x, y]| (0.0..1.0).contains(&x) && (0.0..1.0).contains(&y)));
+        assert!(found.river.iter().any(|point| point.at[0] > 300.0), "none beyond the side");
+    }
+
+    #[test]
+    fn the_river_of_droplets_is_studied_where_they_lead() {
+        // The land leads down the left valley, a spring feeds droplets in the right one.
+        let mut terrain = valleys();
+        terrain.sources = vec![Source { place: [0.84, 0.1], radius: 0.0, rate: 2.0, ticks: Some((0, 100)) }];
+        let mut run = Simulation::new(terrain, 1);
+        for (name, value) in [("springs", "true"), ("rain_rate", "0"), ("entrainment", "0.1")] {
+            set(&mut run.groups_mut(), &format!("droplets.{name}"), value).expect("in range");
+        }
+        run.slot_mut("droplets").expect("it is in the catalogue").enabled = true;
+        (0..20).for_each(|_| run.tick());
+        let rivers = |course| RiverParams { course, from_cells: 20.0, ..RiverParams::default() };
+        let mouth = |course| {
+            let found = Study::of(&Land::of(&run, &rivers(course)), None);
+            let mouth = *found.river.last().expect("it is a river");
+            (mouth.at[0] / 10.0, mouth.discharge)
+        };
+        let (land, led) = (mouth(Course::Land), mouth(Course::Droplets));
+        assert!((land.0 - 32.0).abs() < 3.0 && (led.0 - 80.0).abs() < 4.0, "{land:?} {led:?}");
+        assert!((1.4..2.4).contains(&led.1), "{} m³/s of 2", led.1);
     }
 
     #[test]
     fn every_map_can_be_studied() {
         for (width, height) in [(1, 1), (1, 40), (33, 2)] {
             let terrain = Terrain::bare(Grid::filled(width, height, 1.0), 1.0, Edge::Wall);
-            let found = Study::of(&terrain, 1.0, Some([1.0, 0.0]));
-            assert!(!found.river.is_empty() && found.way().count() == found.river.len(), "{width} x {height}");
+            let found = Study::of(&land(terrain, 1.0), Some([1.0, 0.0]));
+            assert_eq!(found.way().count(), found.river.len(), "{width} x {height}");
         }
+        let none = Study::of(&land(Terrain::bare(Grid::filled(8, 8, 1.0), 1.0, Edge::Open), 50_000.0), None);
+        assert!(none.river.is_empty() && none.sinuosity.is_none() && none.knickpoints.is_empty());
     }
 }

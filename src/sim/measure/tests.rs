@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use super::*;
-use crate::sim::{rng::Stream, terrain::Edge};
+use crate::sim::{
+    network::{Network, RiverParams},
+    rng::Stream,
+    terrain::Edge,
+};
 
 fn bare(ground: Grid) -> Terrain {
     Terrain::bare(ground, 10.0, Edge::Open)
@@ -94,20 +98,25 @@ fn a_river_has_its_length_its_knickpoint_and_its_basin() {
         let side = (y as f32 - 20.0).abs();
         0.3 * x as f32 + if x >= 60 { 30.0 } else { 0.0 } + 4.0 * side + if x == 0 && y != 20 { 50.0 } else { 0.0 }
     });
-    let channels = Channels::of(&bare(ground), 1.0);
+    let channels = Channels::of(&bare(ground.clone()), 1.0);
     let source = 20 * 121 + 119;
-    let profile = long_profile(&channels, source, 0.4);
-    assert_eq!((profile[0].cell, profile[0].distance), (source, 1190.0));
+    let params = RiverParams { from_cells: 60.0, ..RiverParams::default() };
+    let network = Network::of(&bare(ground), &params);
+    let [river] = &network.reaches[..] else { panic!("{} reaches", network.reaches.len()) };
+    let profile = long_profile(&network, 0, &params, 0.4);
+    let (from, to) = (profile[0], profile[profile.len() - 1]);
+    assert!(profile.len() == river.places.len() && from.at[0] > 1150.0 && to.at[0] == 5.0, "{from:?} {to:?}");
+    assert_eq!((from.distance, to.distance), (from.at[0] - to.at[0], 0.0));
     assert!(profile.is_sorted_by(|a, b| a.height >= b.height && a.area <= b.area && a.chi >= b.chi));
-    let knicks = knickpoints(&profile, 0.0);
+    let knicks = knickpoints(&profile);
     let top = knicks.iter().max_by(|a, b| a.steepness.total_cmp(&b.steepness)).expect("there is one");
-    assert!(profile[top.place].cell.abs_diff(20 * 121 + 60) <= 4, "{knicks:?}");
+    assert!((profile[top.place].at[0] - 605.0).abs() <= 40.0, "{knicks:?}");
     let (basins, numbers) = basins(&channels);
     assert_eq!(basins.iter().map(|basin| basin.area).sum::<f64>(), 121.0 * 41.0 * 100.0);
     assert!(basins[0].outlet == 20 * 121 && numbers[source] == 0 && basins[0].area > 0.8 * 121.0 * 41.0 * 100.0);
     let plain: Vec<RiverPoint> = profile.iter().map(|point| RiverPoint { height: point.chi, ..*point }).collect();
-    assert!(knickpoints(&plain, 0.0).is_empty());
-    let short = knickpoints(&plain[..3], 0.0);
+    assert!(knickpoints(&plain).is_empty());
+    let short = knickpoints(&plain[..3]);
     assert!(short.is_empty());
 }
 

@@ -3,17 +3,21 @@
 use rayon::prelude::*;
 
 use super::{Land, Rivers};
-use crate::sim::{grid::Grid, stencil::Border};
+use crate::sim::{grid::Grid, process::droplets::HEAVY_RAIN, stencil::Border};
 
 impl Land {
     /// The direction of the water of each cell as a part to the right and a part down the map, together of length 1, or 0 where none
     /// runs; and its share of the largest water, from 0 to 1, by logarithms.
-    pub fn flow_map(self) -> [Grid; 3] {
+    pub fn flow_map(&self) -> [Grid; 3] {
         let (width, height) = (self.terrain.width(), self.terrain.height());
-        let (border, cell_area) = (Border::of(&self.terrain), self.terrain.cell_area());
-        let led = self.is_led_by_droplets();
-        let [water, right, down] = match self.droplets.filter(|_| led) {
-            Some(maps) => maps,
+        let border = Border::of(&self.terrain);
+        // What one cell gives.
+        let mut least = self.terrain.cell_area();
+        let [water, right, down] = match self.streams() {
+            Some(streams) => {
+                least *= HEAVY_RAIN;
+                streams.clone()
+            }
             None => {
                 let rivers = Rivers::of(&self.terrain, &self.params);
                 let water = Grid::from_values(width, height, rivers.areas.iter().map(|&area| area as f32));
@@ -26,8 +30,8 @@ impl Land {
                 [water, right, down]
             }
         };
-        let most = libm::log1p(f64::from(water.min_max().1) / cell_area);
-        let strength = |&water: &f32| (libm::log1p(f64::from(water) / cell_area) / most.max(f64::MIN_POSITIVE)) as f32;
+        let most = libm::log1p(f64::from(water.min_max().1) / least);
+        let strength = |&water: &f32| (libm::log1p(f64::from(water) / least) / most.max(f64::MIN_POSITIVE)) as f32;
         let strength = Grid::from_values(width, height, water.iter().map(strength));
         let long = |cell: usize| (right[cell] * right[cell] + down[cell] * down[cell]).sqrt().max(f32::MIN_POSITIVE);
         let [right, down] = [&right, &down].map(|part| {

@@ -101,6 +101,11 @@ impl RiverParams {
         (area * f64::from(self.runoff) * RUNOFF_UNIT) as f32
     }
 
+    /// Land that gives so many cubic metres per second, in square metres.
+    pub fn land(&self, discharge: f32) -> f64 {
+        f64::from(discharge) / f64::from(self.runoff) / RUNOFF_UNIT
+    }
+
     /// Width and depth of a river with so many cubic metres per second, in metres.
     pub fn channel(&self, discharge: f32) -> [f32; 2] {
         [self.width * libm::powf(discharge, WIDER), self.depth * libm::powf(discharge, DEEPER)]
@@ -190,9 +195,8 @@ struct Rivers<'a> {
 pub struct Land {
     terrain: Terrain,
     params: RiverParams,
-    /// Where droplets lead: the land on which heavy rain gives the water that passes each cell, in square metres, and that times its
-    /// direction.
-    droplets: Option<[Grid; 3]>,
+    /// Where droplets lead.
+    droplets: Option<Streams>,
 }
 
 impl Land {
@@ -201,8 +205,11 @@ impl Land {
         let follows = params.course == Course::Droplets;
         let droplets = run.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
         let maps = droplets.and_then(|slot| {
-            let (water, [along, down]) = (slot.process.map(Quantity::StreamDischarge)?, slot.process.momentum()?);
-            Some([water, along, down])
+            // They state the land on which heavy rain gives as much.
+            let (land, [along, down]) = (slot.process.map(Quantity::StreamDischarge)?, slot.process.momentum()?);
+            let mut streams = [land, along, down];
+            streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
+            Some(streams)
         });
         Self { terrain: run.terrain.clone(), params: params.clone(), droplets: maps }
     }
@@ -215,25 +222,30 @@ impl Land {
         Self { terrain, params: params.clone(), droplets: None }
     }
 
+    /// Its ground.
+    pub fn terrain(&self) -> &Terrain {
+        &self.terrain
+    }
+
+    /// Where its rivers begin.
+    pub fn params(&self) -> &RiverParams {
+        &self.params
+    }
+
     /// Its rivers.
-    pub fn network(self) -> Network {
-        let led = self.is_led_by_droplets();
-        match self.droplets.filter(|_| led) {
-            Some(mut streams) => {
-                streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
-                Network::along(&self.terrain, &self.params, &streams)
-            }
+    pub fn network(&self) -> Network {
+        match self.streams() {
+            Some(streams) => Network::along(&self.terrain, &self.params, streams),
             None => Network::of(&self.terrain, &self.params),
         }
     }
 
     /// Its rivers, and the lakes that they run through where the land leads them. They stand at their passes.
-    pub fn drawn(self) -> Drawn {
+    pub fn drawn(&self) -> Drawn {
         let (border, cell_size) = (Border::of(&self.terrain), self.terrain.cell_size);
-        if self.is_led_by_droplets() {
-            let area = self.terrain.cell_area();
-            let water = self.droplets.iter().flat_map(|maps| maps[0].iter());
-            let flow = bands::bands((border.width, border.height), water.map(|&water| f64::from(water) / area));
+        if let Some([water, ..]) = self.streams() {
+            let cell = HEAVY_RAIN * self.terrain.cell_area();
+            let flow = bands::bands((border.width, border.height), water.iter().map(|&water| f64::from(water) / cell));
             return Drawn { nearest: self.network().nearest(border, cell_size), lakes: None, flow };
         }
         let rivers = Rivers::of(&self.terrain, &self.params);
@@ -246,8 +258,9 @@ impl Land {
         Drawn { nearest: network.nearest(border, cell_size), lakes, flow }
     }
 
-    fn is_led_by_droplets(&self) -> bool {
-        self.droplets.as_ref().is_some_and(|maps| maps[0].iter().any(|water| *water > 0.0))
+    /// The water of droplets, if they lead and have run.
+    fn streams(&self) -> Option<&Streams> {
+        self.droplets.as_ref().filter(|[water, ..]| water.iter().any(|water| *water > 0.0))
     }
 }
 
@@ -322,7 +335,7 @@ fn springs(terrain: &Terrain, params: &RiverParams) -> BTreeMap<usize, f64> {
     let mut springs = BTreeMap::new();
     for source in terrain.sources.iter().filter(|source| source.rate > 0.0 && source.ticks.is_none()) {
         let cells = source.cells(terrain);
-        let land = f64::from(source.rate) / f64::from(params.runoff) / RUNOFF_UNIT / cells.len() as f64;
+        let land = params.land(source.rate) / cells.len() as f64;
         cells.into_iter().for_each(|cell| *springs.entry(cell).or_default() += land);
     }
     springs

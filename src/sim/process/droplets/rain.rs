@@ -3,7 +3,11 @@
 use std::f32::consts::PI;
 
 use super::{DropletLaw, Mode, Params, bundle::Droplet, discharge::Discharge, streams::graded_load};
-use crate::sim::{masked::Covered, rng::Stream, terrain::Terrain};
+use crate::sim::{
+    masked::{Covered, between},
+    rng::Stream,
+    terrain::Terrain,
+};
 
 /// Rain for whose land the discharge of streams is stated, in metres per second: heavy rain of 10 mm in an hour.
 pub const HEAVY_RAIN: f64 = STATED_RATE / 1000.0 / 3600.0;
@@ -71,6 +75,9 @@ impl Rain {
         stream: &mut Stream,
     ) -> Self {
         let (width, per_tick) = (terrain.width(), params.per_tick);
+        let published = params.mode == Mode::Published;
+        let springs =
+            if published || !params.springs { Vec::new() } else { springs(terrain, tick, params, covered, discharge) };
         let covered = covered.filter(|covered| covered.params.per_tick != per_tick);
         let weight = |cell: usize| terrain.rain.as_ref().map_or(1.0, |map| f64::from(map[cell].max(0.0)));
         let (mut sums, cells) = (Vec::new(), terrain.bedrock.len());
@@ -89,8 +96,6 @@ impl Rain {
                 sums.push(total);
             }
         }
-        let published = params.mode == Mode::Published;
-        let springs = if published || !params.springs { Vec::new() } else { springs(terrain, tick, params, discharge) };
         let rate = if published { 1.0 } else { f64::from(params.rain_rate) / STATED_RATE };
         let given: f64 = springs.iter().map(|spring| spring.land).sum();
         let [even, fallen] = [even, total].map(|weight| weight * rate * terrain.cell_area());
@@ -118,15 +123,32 @@ impl Rain {
     }
 }
 
-/// The springs that run in a tick.
-fn springs(terrain: &Terrain, tick: u64, params: &Params, discharge: &Discharge) -> Vec<Spring> {
+/// The springs that run in a tick. What they bring follows the mask, as what is dug does.
+fn springs(
+    terrain: &Terrain,
+    tick: u64,
+    params: &Params,
+    covered: Option<&Covered<Params>>,
+    discharge: &Discharge,
+) -> Vec<Spring> {
     let running = terrain.sources.iter().filter(|source| source.rate > 0.0 && source.runs(tick));
     running
         .map(|source| {
             let (cells, land) = (source.cells(terrain), f64::from(source.rate) / HEAVY_RAIN);
-            let brings = params.law == DropletLaw::Streams && params.sediment_supply > 0.0;
-            let load = if brings { carried_away(terrain, &cells, land as f32, params, discharge) } else { 0.0 };
-            Spring { cells, land, load: params.sediment_supply * load }
+            let brings = |params: &Params| {
+                let brings = params.law == DropletLaw::Streams && params.sediment_supply > 0.0;
+                let load = if brings { carried_away(terrain, &cells, land as f32, params, discharge) } else { 0.0 };
+                params.sediment_supply * load
+            };
+            let load = covered.map_or_else(
+                || brings(params),
+                |covered| {
+                    let masks =
+                        cells.iter().map(|&cell| covered.mask.at(cell % terrain.width(), cell / terrain.width()));
+                    between([brings(params), brings(&covered.params)], masks.sum::<f32>() / cells.len() as f32)
+                },
+            );
+            Spring { cells, land, load }
         })
         .collect()
 }

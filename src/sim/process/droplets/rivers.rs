@@ -413,6 +413,22 @@ fn a_spring_brings_as_much_sediment_as_its_streams_carry_away() {
 }
 
 #[test]
+fn what_a_spring_brings_follows_the_mask_as_what_is_dug_does() {
+    let run = |entrainment: f32, factor: f32, mask: f32| {
+        let params = Params { entrainment, springs: true, rain_rate: 0.0, ..Params::default() };
+        let mut run = erode(&plain(1), &params, 0, 1);
+        run.terrain.mask = Some(Grid::filled(512, 256, mask));
+        let [_, factors] = run.slots[0].process.settings_mut();
+        assert!(crate::params::write(factors, "entrainment", &crate::params::Value::Number(factor.into())));
+        (0..20).for_each(|_| run.tick());
+        (run.ledger.solid.rows[INFO.key].inflow, bits(&run.terrain.bedrock), bits(&run.terrain.sand))
+    };
+    // Under the whole mask the factor is as good as the parameter. Without a cover it does nothing.
+    let [own, masked, bare] = [run(0.5, 1.0, 1.0), run(1.0, 0.5, 1.0), run(0.5, 0.2, 0.0)];
+    assert!(own.0 > 0.0 && own == masked && own == bare, "{} {} {}", own.0, masked.0, bare.0);
+}
+
+#[test]
 fn a_river_with_sediment_goes_on_by_the_bits_when_its_maps_are_stored() {
     let land = TerrainParams { width: 128, height: 64, generator: Generator::FloodPlain, ..TerrainParams::default() };
     let mut terrain = generate(&land, 3);
