@@ -230,11 +230,6 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether something has changed that may need another shader than these kinds did.
-    fn another_shader(&self, kinds: &Kinds) -> bool {
-        self.shown.is_changed() || self.preferences.is_changed() || self.kinds() != *kinds
-    }
-
     /// Whether the land and what lies over it may look different.
     fn another_land(&self) -> bool {
         self.live.is_changed() || self.shown.is_changed() || self.overlay.is_changed() || self.channels.is_changed()
@@ -314,8 +309,10 @@ fn draw_when_changed(
     let place = Some((*transform, fov, seen.blocks.times_lit()));
     let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
     let runs = transport.playing && !seen.view.taking || !seen.live.rests();
-    let other = seen.another_shader(&last.kinds);
-    last.kinds = seen.kinds();
+    let kinds = seen.kinds();
+    // Whether something has changed that may need another shader.
+    let other = seen.shown.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
+    last.kinds = kinds;
     let ring = seen.cursor.is_changed() || seen.brushes.is_changed();
     let relit = last.place.is_some_and(|(.., before)| before != seen.blocks.times_lit());
     let stood = last.changed.is_none_or(|changed| now - changed >= STILL);

@@ -3,7 +3,7 @@
 use super::{
     Basin, Channels, Fit, Knickpoint, Measures, Reading, RiverPoint, basins, knickpoints, long_profile, sinuosity,
 };
-use crate::sim::network::{Land, Network};
+use crate::sim::network::{Land, Network, Reach};
 
 /// Distance from a place within which the largest river is meant, as a share of the map's shorter side. If there is none, the nearest is.
 const NEAR: f32 = 0.02;
@@ -45,7 +45,7 @@ pub struct Study {
 
 impl Study {
     /// Studies a land. The chosen river is the largest near a place, given as shares of the map's sides; without one, it is the one with
-    /// most water. It follows what leads the rivers that are drawn; what is said of all rivers together is of those that the land leads.
+    /// most water. The rivers are those that are drawn, so droplets may lead them. Slopes, χ and basins are of the ways of the land's own drainage.
     pub fn of(land: &Land, place: Option<[f32; 2]>) -> Self {
         let (terrain, params) = (land.terrain(), land.params());
         let channels = Channels::of(terrain, params.from_cells.into());
@@ -65,7 +65,6 @@ impl Study {
         let rivers: Vec<(usize, usize)> = channels.cells().collect();
         let foot = channels.feet();
         let points = rivers.iter().step_by(rivers.len().div_ceil(MOST_POINTS).max(1));
-        let length = |&(cell, _): &(usize, usize)| channels.drainage.distance(cell) * channels.cell_size;
         Self {
             size,
             extent,
@@ -79,7 +78,7 @@ impl Study {
             chi: points.map(|&(cell, _)| (heights[cell], f64::from(channels.ground[cell]) - foot[cell])).collect(),
             softness: terrain.softness.total() / terrain.softness.len().max(1) as f64,
             basins: draining,
-            length: rivers.iter().map(length).sum(),
+            length: network.reaches.iter().map(Reach::length).sum(),
         }
     }
 

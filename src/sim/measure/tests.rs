@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::sim::{
-    network::{Network, RiverParams},
+    network::{Network, Place, Reach, RiverParams},
     rng::Stream,
     terrain::Edge,
 };
@@ -118,6 +118,36 @@ fn a_river_has_its_length_its_knickpoint_and_its_basin() {
     assert!(knickpoints(&plain).is_empty());
     let short = knickpoints(&plain[..3]);
     assert!(short.is_empty());
+}
+
+/// A reach along these places, with so much water.
+fn reach(places: &[[f64; 2]], discharge: f32, into: Option<usize>) -> Reach {
+    let place = |&at: &[f64; 2]| Place { at, height: 0.0, discharge, width: 1.0, depth: 1.0 };
+    Reach { places: places.iter().map(place).collect(), order: 1, into, in_lake: false }
+}
+
+#[test]
+fn a_river_goes_along_the_larger_branch_and_arm_and_ends_where_it_would_go_in_a_circle() {
+    let profile = |reaches: Vec<Reach>, from| {
+        let points = long_profile(&Network { reaches }, from, &RiverParams::default(), 0.4);
+        points.into_iter().map(|point| point.at).collect::<Vec<_>>()
+    };
+    let (meet, part) = ([10.0, 0.0], [20.0, 0.0]);
+    let reaches = vec![
+        reach(&[[0.0, -9.0], [5.0, -5.0], meet], 1.0, Some(2)),
+        reach(&[[0.0, 9.0], [5.0, 5.0], meet], 2.0, Some(2)),
+        reach(&[meet, [15.0, 0.0], part], 3.0, Some(3)),
+        reach(&[part, [25.0, -5.0], [30.0, -9.0]], 1.0, None),
+        reach(&[part, [25.0, 5.0], [30.0, 9.0]], 2.0, None),
+    ];
+    let main = [[0.0, 9.0], [5.0, 5.0], meet, [15.0, 0.0], part, [25.0, 5.0], [30.0, 9.0]];
+    assert_eq!(profile(reaches.clone(), 2), main);
+    // Whoever chooses a branch or an arm gets the river through it.
+    assert_eq!(profile(reaches.clone(), 0)[0], [0.0, -9.0]);
+    assert_eq!(profile(reaches, 3)[6], [30.0, -9.0]);
+    let ring = vec![reach(&[meet, [15.0, 5.0], part], 1.0, Some(1)), reach(&[part, [15.0, -5.0], meet], 1.0, Some(0))];
+    let points = profile(ring, 0);
+    assert_eq!((points.len(), points[0], points[4]), (5, part, part));
 }
 
 #[test]

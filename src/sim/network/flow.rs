@@ -16,7 +16,7 @@ impl Land {
         let [water, right, down] = match self.streams() {
             Some(streams) => {
                 least *= HEAVY_RAIN;
-                streams.clone()
+                streams
             }
             None => {
                 let rivers = Rivers::of(&self.terrain, &self.params);

@@ -195,8 +195,9 @@ struct Rivers<'a> {
 pub struct Land {
     terrain: Terrain,
     params: RiverParams,
-    /// Where droplets lead.
-    droplets: Option<Streams>,
+    /// Where droplets lead: the land on which heavy rain gives the water that passes each cell, in square metres, and that times its
+    /// direction.
+    droplets: Option<[Grid; 3]>,
 }
 
 impl Land {
@@ -205,11 +206,8 @@ impl Land {
         let follows = params.course == Course::Droplets;
         let droplets = run.slots.iter().find(|slot| follows && slot.enabled && slot.key() == "droplets");
         let maps = droplets.and_then(|slot| {
-            // They state the land on which heavy rain gives as much.
-            let (land, [along, down]) = (slot.process.map(Quantity::StreamDischarge)?, slot.process.momentum()?);
-            let mut streams = [land, along, down];
-            streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
-            Some(streams)
+            let (water, [along, down]) = (slot.process.map(Quantity::StreamDischarge)?, slot.process.momentum()?);
+            Some([water, along, down])
         });
         Self { terrain: run.terrain.clone(), params: params.clone(), droplets: maps }
     }
@@ -227,7 +225,7 @@ impl Land {
         &self.terrain
     }
 
-    /// Where its rivers begin.
+    /// Where its rivers begin, and how wide and deep they are.
     pub fn params(&self) -> &RiverParams {
         &self.params
     }
@@ -235,7 +233,7 @@ impl Land {
     /// Its rivers.
     pub fn network(&self) -> Network {
         match self.streams() {
-            Some(streams) => Network::along(&self.terrain, &self.params, streams),
+            Some(streams) => Network::along(&self.terrain, &self.params, &streams),
             None => Network::of(&self.terrain, &self.params),
         }
     }
@@ -243,10 +241,11 @@ impl Land {
     /// Its rivers, and the lakes that they run through where the land leads them. They stand at their passes.
     pub fn drawn(&self) -> Drawn {
         let (border, cell_size) = (Border::of(&self.terrain), self.terrain.cell_size);
-        if let Some([water, ..]) = self.streams() {
-            let cell = HEAVY_RAIN * self.terrain.cell_area();
-            let flow = bands::bands((border.width, border.height), water.iter().map(|&water| f64::from(water) / cell));
-            return Drawn { nearest: self.network().nearest(border, cell_size), lakes: None, flow };
+        if let Some(streams) = self.streams() {
+            let network = Network::along(&self.terrain, &self.params, &streams);
+            let (water, cell) = (streams[0].iter(), HEAVY_RAIN * self.terrain.cell_area());
+            let flow = bands::bands((border.width, border.height), water.map(|&water| f64::from(water) / cell));
+            return Drawn { nearest: network.nearest(border, cell_size), lakes: None, flow };
         }
         let rivers = Rivers::of(&self.terrain, &self.params);
         let (mut network, lakes) = (rivers.network(), rivers.lakes());
@@ -258,9 +257,12 @@ impl Land {
         Drawn { nearest: network.nearest(border, cell_size), lakes, flow }
     }
 
-    /// The water of droplets, if they lead and have run.
-    fn streams(&self) -> Option<&Streams> {
-        self.droplets.as_ref().filter(|[water, ..]| water.iter().any(|water| *water > 0.0))
+    /// The water of droplets, if they lead and have run. It is found here and not where the land is copied: that is done in a frame.
+    fn streams(&self) -> Option<Streams> {
+        let maps = self.droplets.as_ref().filter(|[water, ..]| water.iter().any(|water| *water > 0.0))?;
+        let mut streams = maps.clone();
+        streams.iter_mut().flat_map(|map| map.iter_mut()).for_each(|value| *value *= HEAVY_RAIN as f32);
+        Some(streams)
     }
 }
 

@@ -140,14 +140,11 @@ fn springs(
                 let load = if brings { carried_away(terrain, &cells, land as f32, params, discharge) } else { 0.0 };
                 params.sediment_supply * load
             };
-            let load = covered.map_or_else(
-                || brings(params),
-                |covered| {
-                    let masks =
-                        cells.iter().map(|&cell| covered.mask.at(cell % terrain.width(), cell / terrain.width()));
-                    between([brings(params), brings(&covered.params)], masks.sum::<f32>() / cells.len() as f32)
-                },
-            );
+            let free = brings(params);
+            let load = covered.map_or(free, |covered| {
+                let masks = cells.iter().map(|&cell| covered.mask.at(cell % terrain.width(), cell / terrain.width()));
+                between([free, brings(&covered.params)], masks.sum::<f32>() / cells.len() as f32)
+            });
             Spring { cells, land, load }
         })
         .collect()
