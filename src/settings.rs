@@ -303,6 +303,16 @@ pub fn autosave_folder() -> Option<PathBuf> {
     Some(folders()?.data_local_dir().join("autosave"))
 }
 
+/// Where the reference is written to be shown.
+pub fn reference_folder() -> PathBuf {
+    folders().map_or_else(std::env::temp_dir, |folders| folders.cache_dir().to_owned()).join("reference")
+}
+
+/// Where answers to lessons are kept.
+pub fn lessons_file() -> Option<PathBuf> {
+    Some(folders()?.data_local_dir().join("lessons.ron"))
+}
+
 /// Where pictures are written.
 pub fn picture_folder() -> PathBuf {
     let user = directories::UserDirs::new();

@@ -30,7 +30,8 @@ const MAY_USE: [(&str, &[&str]); 14] = [
 
 /// The modules that may use the engine, and its crates.
 const ON_THE_ENGINE: [&str; 6] = ["log", "runtime", "view", "ui", "tools", "app"];
-const ENGINE: &str = "bevy bevy_egui bevy_panorbit_camera wgpu egui_file_dialog egui_phosphor egui_plot nucleo_matcher";
+const ENGINE: &str =
+    "bevy bevy_egui egui_commonmark bevy_panorbit_camera wgpu egui_file_dialog egui_phosphor egui_plot nucleo_matcher";
 
 /// What a file names: paths from the root of the program, like `sim::grid`, and from that of another crate.
 #[derive(Default)]

@@ -134,4 +134,4 @@ macro_rules! tests {
     };
 }
 
-tests!(png exr r16 r32 tif asc sidecar scene preset settings project manifest timeline keyframe);
+tests!(png exr r16 r32 tif asc sidecar scene preset settings lesson answers project manifest timeline keyframe);

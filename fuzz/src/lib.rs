@@ -10,7 +10,12 @@ use std::{
 
 use tempfile::TempDir;
 use thalweg::{
-    io::{Error, heightmap, preset::Preset, project, scene},
+    io::{
+        Error, heightmap,
+        lesson::{self, Progress},
+        preset::Preset,
+        project, scene,
+    },
     model::{origin::Options, session::Session},
     settings::Remembered,
 };
@@ -23,7 +28,7 @@ pub type Outcome = Result<(), String>;
 pub type Reader = (&'static str, fn(&[u8]) -> Outcome);
 
 /// All readers.
-pub const READERS: [Reader; 14] = [
+pub const READERS: [Reader; 16] = [
     ("png", png),
     ("exr", exr),
     ("r16", r16),
@@ -34,6 +39,8 @@ pub const READERS: [Reader; 14] = [
     ("scene", scene),
     ("preset", preset),
     ("settings", settings),
+    ("lesson", lesson),
+    ("answers", answers),
     ("project", project),
     ("manifest", manifest),
     ("timeline", timeline),
@@ -106,6 +113,22 @@ pub fn settings(bytes: &[u8]) -> Outcome {
     let path = put("settings.ron", bytes);
     said(Remembered::load(&path)).map(|remembered| {
         let _ = remembered.settings();
+    })
+}
+
+/// A lesson, without its scene.
+pub fn lesson(bytes: &[u8]) -> Outcome {
+    let path = put("lesson.md", bytes);
+    said(lesson::read(&path.to_string_lossy())).map(drop)
+}
+
+/// Answers to lessons.
+pub fn answers(bytes: &[u8]) -> Outcome {
+    let path = put("answers.ron", bytes);
+    said(Progress::load(&path)).map(|progress| {
+        for (_, lesson) in lesson::built_in() {
+            drop(progress.attempt(lesson.clone()));
+        }
     })
 }
 

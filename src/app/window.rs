@@ -20,10 +20,10 @@ use super::{
 use crate::{
     io::{project::Project, scene::DEFAULT},
     log,
-    model::session::Session,
+    model::{lesson::Lesson, session::Session},
     runtime::{
-        Ahead, Brushes, Channels, Command, Document, History, Jobs, Level, Live, Notices, Preferences, Revision,
-        Transport, ViewCommand,
+        Ahead, Brushes, Channels, Command, Course, Document, History, Jobs, LearnCommand, Level, Live, Notices,
+        Preferences, Revision, Transport, ViewCommand,
     },
     settings::autosave_folder,
 };
@@ -39,9 +39,9 @@ const FRAME: Duration = Duration::from_micros(16_667);
 /// Width and height of the window at first, in pixels.
 pub(super) const SIZE: (u32, u32) = (1280, 800);
 
-/// Opens a window on runs, which may come from a project's file, and runs until it is closed. An error is one sentence: there is no
+/// Opens a window on runs, which may come from a project's file or be those of a lesson, and runs until it is closed. An error is one sentence: there is no
 /// display or no graphics driver.
-pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
+pub fn open(opened: Project, file: Option<PathBuf>, lesson: Option<Lesson>) -> Result<(), String> {
     let Project { mut sessions, chosen, camera, timeline } = opened;
     find_display()?;
     let software = find_adapter()?;
@@ -56,7 +56,7 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     add_engine(&mut app, DefaultPlugins.set(window).set(log::plugin()))?;
     log::report_panics();
     // The first picture is as fine as the machine can draw it.
-    refine(&mut sessions, !software && file.is_none());
+    refine(&mut sessions, !software && file.is_none() && lesson.is_none());
     let mut notices = Notices::default();
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
@@ -71,7 +71,12 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
     if is_a_map {
         notices.offer_play();
     }
-    if file.is_some() || is_a_map {
+    let course = Course::load(&mut notices);
+    if let Some(lesson) = lesson {
+        app.insert_resource(Transport::paused());
+        app.world_mut().write_message(Command::from(LearnCommand::Teach(Box::new(lesson))));
+        app.world_mut().write_message(Command::from(ViewCommand::FrameAll));
+    } else if file.is_some() || is_a_map {
         app.insert_resource(Transport::paused());
     } else {
         app.world_mut()
@@ -87,7 +92,11 @@ pub fn open(opened: Project, file: Option<PathBuf>) -> Result<(), String> {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }
     loss::come_back(&mut app, document.is_recovered(), &mut notices);
-    app.insert_resource(preferences).insert_resource(notices).insert_resource(brushes).insert_resource(document);
+    app.insert_resource(course)
+        .insert_resource(preferences)
+        .insert_resource(notices)
+        .insert_resource(brushes)
+        .insert_resource(document);
     app.insert_resource(WinitSettings {
         focused_mode: UpdateMode::reactive(REST),
         unfocused_mode: UpdateMode::reactive_low_power(REST),

@@ -2,6 +2,9 @@
 
 mod bench;
 mod build;
+mod check;
+mod docs;
+mod learn;
 mod lists;
 mod measure;
 mod setup;
@@ -27,7 +30,7 @@ use crate::{
         scene::{self, DEFAULT, Picture},
         watch::Watch,
     },
-    model::{origin::Options, session::Session},
+    model::{lesson::Lesson, origin::Options, session::Session},
     params::ParamError,
     sim::vector_unit::VectorUnit,
 };
@@ -56,6 +59,12 @@ enum Action {
     Bench(bench::Bench),
     /// Tell land from noise in numbers, for any heightmap
     Measure(measure::Measure),
+    /// Open a lesson, list the lessons, or check one without a window
+    Learn(learn::Learn),
+    /// Check this machine against what is known exactly
+    Check(check::CheckMachine),
+    /// Write the reference of processes, equations and parameters as a page
+    Docs(docs::Docs),
     /// Render one picture off-screen
     Shot(shot::Shot),
     /// Play scenes for minutes or hours, and report ledger, memory and times as JSON
@@ -112,10 +121,13 @@ impl From<ParamError> for Failure {
 /// Takes each line of what is printed.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
 
+/// Opens a project in a window, with its file if it has one, or a lesson, and returns when the window is closed.
+pub type Window = fn(Project, Option<PathBuf>, Option<Lesson>) -> Result<(), String>;
+
 /// What needs a graphics driver. Errors are one sentence.
 pub struct Graphics {
-    /// Opens a project in a window, with its file if it has one, and returns when the window is closed.
-    pub window: fn(Project, Option<PathBuf>) -> Result<(), String>,
+    /// Opens a window.
+    pub window: Window,
     /// Takes a picture of sessions.
     pub picture: fn(Vec<Session>, &Picture) -> Result<(), Error>,
     /// Plays sessions off-screen, frame by frame.
@@ -142,6 +154,9 @@ pub fn run(graphics: Graphics) -> ExitCode {
                     Some(Action::Build(build)) => build.run(),
                     Some(Action::Bench(bench)) => bench.run(),
                     Some(Action::Measure(measure)) => measure.run(),
+                    Some(Action::Check(check)) => check.run(),
+                    Some(Action::Docs(docs)) => docs.run(),
+                    Some(Action::Learn(learn)) => learn.run(graphics.window),
                     Some(Action::Shot(shot)) => shot.run(graphics.picture),
                     Some(Action::Soak(soak)) => soak.run(graphics.frames),
                     Some(Action::Scenes { json }) => lists::scenes(json),
@@ -186,7 +201,7 @@ fn first_lines(message: &str) -> String {
     format!("{}; see thalweg --help", words.join(" ").trim_start_matches("error: "))
 }
 
-fn open(input: Option<String>, window: fn(Project, Option<PathBuf>) -> Result<(), String>) -> Result<(), Failure> {
+fn open(input: Option<String>, window: Window) -> Result<(), Failure> {
     let file = input.as_deref().map(PathBuf::from).filter(|file| project::is_project(file));
     let opened = match &file {
         Some(file) => project::open_whole(file)?,
@@ -195,7 +210,7 @@ fn open(input: Option<String>, window: fn(Project, Option<PathBuf>) -> Result<()
             Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() }
         }
     };
-    match (window(opened, file), input) {
+    match (window(opened, file, None), input) {
         (Ok(()), _) => Ok(()),
         (Err(reason), Some(_)) => {
             Err(Failure::bad_input(format!("{reason}; \"thalweg build\" works without a display")))

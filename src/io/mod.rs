@@ -7,6 +7,7 @@
 
 mod asc;
 mod budget;
+pub mod checks;
 mod embedded;
 pub mod export;
 mod exr;
@@ -15,6 +16,7 @@ mod holes;
 pub mod input;
 pub mod keep;
 mod land;
+pub mod lesson;
 pub mod output;
 mod png;
 pub mod preset;
@@ -22,6 +24,7 @@ mod progress;
 pub mod project;
 mod raster;
 mod raw;
+pub mod reference;
 pub mod scene;
 mod sidecar;
 mod tiff;

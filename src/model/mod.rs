@@ -3,6 +3,7 @@
 //! It knows nothing of files: [`io`](crate::io) reads what a session is made of, and writes it down.
 
 pub mod command_line;
+pub mod lesson;
 pub mod origin;
 pub mod packed;
 mod relief;

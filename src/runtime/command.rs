@@ -13,7 +13,10 @@ use crate::{
         export::{Dimensions, Export},
         project::Camera,
     },
-    model::origin::Options,
+    model::{
+        lesson::{Answer, Lesson},
+        origin::Options,
+    },
     params::Value,
     sim::{
         breach::Limits,
@@ -79,6 +82,8 @@ groups! {
     File(FileCommand),
     /// What is shown of the runs; obeyed in `runtime/obey/show.rs`.
     Show(ShowCommand),
+    /// The lesson, the checks of this machine, and what was measured; obeyed in `runtime/obey/learn.rs`.
+    Learn(LearnCommand),
     /// The brush in the hand; obeyed in `tools`.
     Brush(BrushCommand),
     /// The camera; obeyed in `view`.
@@ -176,6 +181,8 @@ pub enum FileCommand {
     UsePreset(&'static str),
     /// Writes results of the chosen session into a folder, with a word before each name.
     Export(PathBuf, String, Vec<Export>, Dimensions),
+    /// Shows the reference in the system's browser.
+    OpenReference,
     /// Shows a folder in the system's file manager.
     OpenFolder(PathBuf),
     /// Gives up the work that a message tells of.
@@ -205,6 +212,12 @@ pub enum ShowCommand {
     ToggleOverlay,
     /// The largest river near a place, as shares of the map's sides, or the largest of all.
     ChooseRiver(Option<[f32; 2]>),
+    /// Pins a probe to a place, which is given as shares of the map's sides.
+    Pin([f32; 2]),
+    /// Takes the probe of this number away, from 0.
+    Unpin(usize),
+    /// The line of the section, as shares of the map's sides, or none.
+    Section(Option<[[f32; 2]; 2]>),
     /// Arrows along the flow of the water, or none.
     ToggleArrows,
     /// The water, or the bed without it.
@@ -213,6 +226,43 @@ pub enum ShowCommand {
     Picture(u64),
     /// Other panels.
     Workspace(Workspace),
+}
+
+/// The lesson, the checks, and what was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LearnCommand {
+    /// Answers the question or the prediction with this key.
+    Answer(String, Answer),
+    /// Takes the number that the student has read, and measures it too.
+    Read(f64),
+    /// Makes the run of the step that is shown.
+    Run,
+    /// Shows which answer was right.
+    Reveal,
+    /// Goes to the next step, if this one is done.
+    Next,
+    /// Goes to the step before.
+    Back,
+    /// Opens a lesson on the session that stands there.
+    Teach(Box<Lesson>),
+    /// Opens the lesson from its start; answers stay.
+    Reopen,
+    /// Forgets all answers, and begins the lesson again.
+    Again,
+    /// Brings back the answers that were forgotten last.
+    BringBack,
+    /// Closes the lesson.
+    Close,
+    /// Checks this machine against what is known exactly.
+    Check,
+    /// Writes the numbers of the probes as a table.
+    SaveProbes(PathBuf),
+    /// Writes down what the checks found.
+    SaveChecks(PathBuf),
+    /// The student's name, for the report.
+    Name(String),
+    /// Writes the report.
+    SaveReport(PathBuf),
 }
 
 /// The brush in the hand.
@@ -279,6 +329,10 @@ pub enum WindowCommand {
     AskExport,
     /// Writes the work where it was last saved; asks where, if it never was.
     Save,
+    /// The next click on the land pins a probe.
+    PinProbe,
+    /// The next drag over the land draws the line of the section.
+    DrawSection,
     /// Sets a number of the brush by moving the pointer.
     DragBrush(&'static str),
     /// Tells the person what a panel found wrong.
@@ -304,6 +358,8 @@ pub enum Pane {
     About,
     /// The person's settings.
     Settings,
+    /// The checks of this machine.
+    Checks,
     /// The map of the wind's ways beside the sand.
     WindMap,
 }
@@ -323,6 +379,12 @@ pub enum Dialog {
     SavePreset(Option<&'static str>),
     /// Where to save a map.
     SaveMap(&'static str),
+    /// Where to save the numbers of the probes.
+    SaveProbes,
+    /// Where to save what the checks of this machine found.
+    SaveChecks,
+    /// Where to save the report of the lesson.
+    SaveReport,
     /// Where to save the scene.
     SaveScene,
     /// Where to save the work.
@@ -337,14 +399,28 @@ const BESIDE_THE_WORK: [&str; 3] = ["settings", "brush", "selection"];
 impl Command {
     /// Whether it changes, replaces or writes the work, which is put away while a range grows.
     pub(super) fn needs_the_work(&self) -> bool {
-        use FileCommand::{CancelJob, Dismiss, OpenFolder, Quit, QuitUnsaved, QuitWhenSaved, Stay, ThrowAway};
+        use FileCommand::{
+            CancelJob, Dismiss, OpenFolder, OpenReference, Quit, QuitUnsaved, QuitWhenSaved, Stay, ThrowAway,
+        };
         match self {
             Self::Run(command) => !matches!(command, RunCommand::TogglePlay | RunCommand::SetSpeed(_)),
             Self::Edit(EditCommand::Set(group, ..)) => !BESIDE_THE_WORK.contains(&&**group),
             Self::Edit(_) => true,
             Self::File(command) => !matches!(
                 command,
-                CancelJob(_) | Dismiss(_) | OpenFolder(_) | Quit | QuitUnsaved | QuitWhenSaved | Stay | ThrowAway(_)
+                CancelJob(_)
+                    | Dismiss(_)
+                    | OpenFolder(_)
+                    | OpenReference
+                    | Quit
+                    | QuitUnsaved
+                    | QuitWhenSaved
+                    | Stay
+                    | ThrowAway(_)
+            ),
+            Self::Learn(command) => matches!(
+                command,
+                LearnCommand::Run | LearnCommand::Read(_) | LearnCommand::Again | LearnCommand::Reopen
             ),
             // Whether the water is seen is a parameter of the run.
             Self::Show(command) => *command == ShowCommand::ToggleWater,
@@ -364,7 +440,7 @@ impl Command {
                 use RunCommand::{SetSpeed, Stage, Step, TogglePlay};
                 !matches!(command, TogglePlay | Step(_) | Stage | SetSpeed(_))
             }
-            Self::Edit(_) | Self::File(_) => true,
+            Self::Edit(_) | Self::File(_) | Self::Learn(_) => true,
             Self::Show(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
     }

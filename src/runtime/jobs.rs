@@ -14,11 +14,12 @@ use crate::{
     io::{
         Budget, Error, JobProgress, NewLand,
         export::{self, Dimensions, Export, Subject},
-        heightmap, output,
+        heightmap, lesson, output,
         project::{self, Project},
         scene, write_picture,
     },
     model::{
+        lesson::Lesson,
         origin::{Heightmap, Options},
         session::Session,
     },
@@ -57,6 +58,8 @@ pub(super) enum Task {
 pub(super) enum JobOutcome {
     /// Sessions that replace the present ones, and what the step is called.
     Sessions(Label, Vec<Session>),
+    /// A lesson, and the session on which it plays.
+    Lesson(Box<Lesson>, Box<Session>),
     /// Heights that replace the present terrain.
     Heights(PathBuf, Options, Heightmap),
     /// A map of sand, softness or rain, and warnings.
@@ -198,6 +201,10 @@ impl Task {
                 let path = PathBuf::from(input);
                 let project = project::open_whole(&path)?;
                 Ok(JobOutcome::Project(path, Box::new(project)))
+            }
+            Self::Open(input, _) if lesson::is_lesson(Path::new(&input)) => {
+                let (lesson, session) = lesson::open(&input)?;
+                Ok(JobOutcome::Lesson(Box::new(lesson), Box::new(session)))
             }
             Self::Open(input, options) => {
                 let sessions = scene::open(&input, &options)?;

@@ -57,6 +57,8 @@ pub enum Label {
     Size,
     /// Parameters came from a preset.
     Preset,
+    /// Parameters were set by a step of a lesson.
+    Lesson,
     /// New land was made.
     NewLand,
     /// A scene or project of this name was opened.
@@ -120,6 +122,7 @@ impl fmt::Display for Label {
             Self::SandRemoved => f.write_str("sand removed"),
             Self::Dried => f.write_str("dried"),
             Self::Carved => f.write_str("outlets carved"),
+            Self::Lesson => f.write_str("step of a lesson"),
             Self::NewLand => f.write_str("new land"),
             Self::LakesFilled => f.write_str("lakes filled"),
             Self::RiversFilled => f.write_str("rivers filled"),

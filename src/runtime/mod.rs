@@ -5,7 +5,9 @@ mod ahead;
 pub mod amount;
 mod brush;
 mod channels;
+mod checkup;
 mod command;
+mod course;
 mod document;
 mod fault;
 mod history;
@@ -15,8 +17,10 @@ mod notice;
 mod obey;
 mod overlay;
 mod preferences;
+mod probes;
 mod record;
 mod rivers;
+mod section;
 mod ticks;
 
 use std::{
@@ -31,10 +35,12 @@ pub use self::{
     ahead::Ahead,
     brush::{BrushCursor, BrushRing, Brushes, Held, Touch},
     channels::Channels,
+    checkup::Checkup,
     command::{
-        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Pane, RunCommand, ShowCommand,
-        ViewCommand, WindowCommand, Workspace,
+        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, LearnCommand, Pane, RunCommand,
+        ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
+    course::Course,
     document::{Document, Eye},
     history::{History, HistoryPicture, HistoryRow, Mark},
     jobs::Jobs,
@@ -42,8 +48,10 @@ pub use self::{
     notice::{Level, Notice, Notices},
     overlay::Overlay,
     preferences::Preferences,
+    probes::{MOST_PROBES, Probe, ProbeMarks, Probes, Sample},
     record::{LedgerSample, Record},
     rivers::{RiverTrace, Rivers},
+    section::{DRAWN, Profile, Section, SectionTrace},
 };
 use crate::{
     model::session::Session,
@@ -390,9 +398,15 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Record>()
         .init_resource::<Rivers>()
         .init_resource::<RiverTrace>()
+        .init_resource::<Probes>()
+        .init_resource::<ProbeMarks>()
+        .init_resource::<Section>()
+        .init_resource::<SectionTrace>()
         .init_resource::<Channels>()
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
+        .init_resource::<Course>()
+        .init_resource::<Checkup>()
         .init_resource::<Document>()
         .init_resource::<Eye>()
         .init_resource::<BrushCursor>()
@@ -425,14 +439,18 @@ pub fn plugin(app: &mut App) {
                         .chain()
                         .run_if(works_in_place),
                     history::draw_wanted,
+                    course::follow,
+                    section::follow,
                     rivers::study,
                     channels::follow,
                     overlay::follow_ticks,
+                    probes::follow,
                 )
                     .chain()
                     .in_set(SimSystems::Tick),
             ),
         )
+        .add_systems(Update, checkup::follow.in_set(SimSystems::Tick))
         .add_systems(First, preferences::say_budget.run_if(resource_changed::<Preferences>))
         .add_systems(
             Last,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
 use super::{
-    Ahead, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Revision, RunCommand, SimSystems,
+    Ahead, Course, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Revision, RunCommand, SimSystems,
     TICKS_PER_SECOND, Timing, Transport, smoothed,
 };
 use crate::{model::session::Session, sim::process::catalogue};
@@ -118,6 +118,9 @@ pub(super) fn run_due(world: &mut World) {
             timing.shown = Some(Instant::now());
             transport.due = (transport.due - 1.0).max(0.0);
             world.resource_mut::<Revision>().goes_on();
+        }
+        if finished && world.resource::<Course>().ends_at(world.resource::<Live>()) {
+            transport = Transport { playing: false, due: 0.0, ..transport };
         }
         // Once, when the total is reached: a run that goes on is not stopped again.
         let reached = finished && complete && transport.complete == Some(false);

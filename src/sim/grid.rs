@@ -55,6 +55,12 @@ impl PartialEq for Grid {
 }
 
 impl Grid {
+    /// The column and the row of a place that is given as shares of the sides.
+    pub fn cell_at(&self, place: [f32; 2]) -> (usize, usize) {
+        let along = |share: f32, cells: usize| ((share * cells as f32) as usize).min(cells - 1);
+        (along(place[0], self.width), along(place[1], self.height))
+    }
+
     /// Every cell holds `value`.
     pub fn filled(width: usize, height: usize, value: f32) -> Self {
         let cells = Aligned::filled(width * height, value);

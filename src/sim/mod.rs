@@ -13,6 +13,7 @@ pub mod around;
 pub mod bounds;
 pub mod breach;
 pub mod cells;
+pub mod check;
 pub mod drainage;
 pub mod edit;
 pub mod fault;

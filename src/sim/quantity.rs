@@ -75,6 +75,29 @@ impl Quantity {
         ])
     }
 
+    /// Its name in lessons.
+    pub fn key(self) -> &'static str {
+        match self {
+            Quantity::Layer(layer) => layer.key(),
+            Quantity::Speed => "speed",
+            Quantity::Discharge => "discharge",
+            Quantity::StreamDischarge => "stream-discharge",
+            Quantity::DrainageArea => "drainage-area",
+            Quantity::Basin => "basin",
+            Quantity::Change => "change",
+            Quantity::Steepness => "steepness",
+            Quantity::WindPath => "wind-path",
+            Quantity::WindFlux => "wind-flux",
+            Quantity::Abrasion => "abrasion",
+            Quantity::Wetness => "wetness",
+        }
+    }
+
+    /// The one of that name, if it can be shown.
+    pub fn of_key(key: &str) -> Option<Self> {
+        Self::all().find(|quantity| quantity.key() == key)
+    }
+
     /// Name shown to the user.
     pub fn title(self) -> &'static str {
         self.words().0

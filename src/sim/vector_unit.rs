@@ -25,6 +25,11 @@ impl VectorUnit {
     pub const ALL: [(Self, &str); 4] =
         [(Self::Scalar, "scalar"), (Self::Neon, "neon"), (Self::Avx2, "avx2"), (Self::Avx512, "avx512")];
 
+    /// Its name, as `THALWEG_SIMD` knows it.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(unit, _)| *unit == self).map_or("", |(_, name)| name)
+    }
+
     /// Whether this machine has it.
     pub fn is_there(self) -> bool {
         self == Self::Scalar || self.level().is_some()

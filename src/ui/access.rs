@@ -341,7 +341,9 @@ pub(super) fn follow_focus(ui: &egui::Ui) {
         known
     });
     let Some(response) = focused.filter(|_| known != focused).and_then(|id| context.read_response(id)) else { return };
-    if response.layer_id == ui.layer_id() && ui.min_rect().contains(response.rect.center()) {
+    // What is in sight stays where it is.
+    let within = ui.min_rect().contains(response.rect.center()) && !ui.clip_rect().contains_rect(response.rect);
+    if response.layer_id == ui.layer_id() && within {
         ui.scroll_to_rect(response.rect, None);
     }
 }

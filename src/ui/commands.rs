@@ -7,13 +7,13 @@ use egui_phosphor::regular as icon;
 
 use crate::{
     io::{
-        export,
+        export, lesson,
         scene::{BUILT_IN, GROUPS, Scene},
     },
     model::origin::Options,
     runtime::{
-        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Gait, Pane, RunCommand,
-        ShowCommand, ViewCommand, WindowCommand, Workspace,
+        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Gait, LearnCommand, Pane,
+        RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
@@ -22,13 +22,14 @@ use super::{CUTS, tool_bar::tool_icon};
 
 type Fill = fn(&mut MenuPart<'_>);
 
-const MENUS: [(&str, Fill); 7] = [
+const MENUS: [(&str, Fill); 8] = [
     ("File", file),
     ("Edit", edit),
     ("Brush", brush),
     ("Scene", scene),
     ("Run", run),
     ("View", view),
+    ("Learn", learn),
     ("Help", help_menu),
 ];
 
@@ -52,7 +53,7 @@ pub struct Entry {
 }
 
 /// What else people call a command: its title, and the words by which the palette finds it too.
-const OTHER_NAMES: [(&str, &str); 38] = [
+const OTHER_NAMES: [(&str, &str); 43] = [
     ("New…", "create own blank empty map generate terrain size"),
     ("Open…", "load file project scene heightmap dem"),
     ("Save", "store write keep project"),
@@ -61,6 +62,11 @@ const OTHER_NAMES: [(&str, &str); 38] = [
     ("Copy command line", "script terminal batch headless"),
     ("Settings…", "preferences options theme dark light quality memory autosave scale zoom"),
     ("Quit", "exit close leave"),
+    ("Reference", "manual documentation equations glossary parameters"),
+    ("Check this machine…", "self test verify validation benchmark"),
+    ("Pin a probe", "measure inspect time series gauge"),
+    ("Draw a section", "profile cross cut transect"),
+    ("Save report…", "hand in homework answers html"),
     ("Undo", "back revert"),
     ("Redo", "again forward"),
     ("Spread a metre of sand", "add cover dust"),
@@ -313,6 +319,10 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], ShowCommand::ToggleOverlay);
     let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
     table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
+    let probe = "Then click on the land: the panel Probes shows height, sand and water of that place over time.";
+    table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], WindowCommand::PinProbe);
+    let section = "Then drag over the land: the panel Section shows rock, sand and water along the line.";
+    table.add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], WindowCommand::DrawSection);
     let map = "Shows a small map of the paths of the wind beside a map of the sand.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
     table.group = Some("Overlays");
@@ -336,11 +346,28 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::CAMERA, "Take picture of the window", window, &[(SHIFT, Key::F12)], ViewCommand::TakeWindow);
 }
 
+fn learn(table: &mut MenuPart<'_>) {
+    for (name, lesson) in lesson::built_in() {
+        let open = FileCommand::Open(lesson::path_of(name).display().to_string(), Options::default());
+        table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
+    }
+    let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
+    table.add(icon::ARROW_COUNTER_CLOCKWISE, "-Begin the lesson again", again, &[], LearnCommand::Again);
+    let report = "Writes a page with your answers and plots, to hand in.";
+    table.add(icon::FILE_TEXT, "Save report…", report, &[], WindowCommand::Ask(Dialog::SaveReport));
+    table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LearnCommand::Close);
+}
+
 fn help_menu(table: &mut MenuPart<'_>) {
     let pane = WindowCommand::Toggle;
     table.add(icon::QUESTION, "Keys and mouse", "What each key does.", &[(NONE, Key::F1)], pane(Pane::Help));
     let palette = "Finds a command or a parameter by a part of its name.";
     table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(Pane::Palette));
+    let reference = "Shows all processes with their equations, and all parameters, in your browser.";
+    table.add(icon::BOOK_OPEN, "Reference", reference, &[], FileCommand::OpenReference);
+    let check =
+        "Checks the simulation on this machine against what is known exactly, and shows what was measured beside it.";
+    table.add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(Pane::Checks));
     let about = "Version, graphics, and where files are kept.";
     table.add(icon::INFO, "About Thalweg", about, &[], pane(Pane::About));
 }

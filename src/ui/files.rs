@@ -18,11 +18,12 @@ use super::{
 use crate::{
     io::{
         export,
+        lesson::is_lesson,
         preset::{self, Preset},
         project::{ENDING, is_project},
     },
     model::{origin::Options, session::Session},
-    runtime::{Command, Dialog, FileCommand, Level, Notices, Preferences, WindowCommand},
+    runtime::{Command, Dialog, FileCommand, LearnCommand, Level, Notices, Preferences, WindowCommand},
     settings::FileDialogs,
     sim::terrain::Layer,
 };
@@ -90,6 +91,18 @@ impl Files {
             Dialog::SaveMap(map) => FileCommand::SaveMap(map, with_ending(path, endings(purpose))),
             Dialog::SaveProject => FileCommand::SaveProject(with_ending(path, endings(purpose))),
             Dialog::SaveScene => FileCommand::SaveScene(with_ending(path, endings(purpose))),
+            Dialog::SaveProbes => {
+                let path = with_ending(path, endings(purpose));
+                return Some(LearnCommand::SaveProbes(path).into());
+            }
+            Dialog::SaveChecks => {
+                let path = with_ending(path, endings(purpose));
+                return Some(LearnCommand::SaveChecks(path).into());
+            }
+            Dialog::SaveReport => {
+                let path = with_ending(path, endings(purpose));
+                return Some(LearnCommand::SaveReport(path).into());
+            }
             Dialog::Import(layer) => return Some(WindowCommand::AskHow(layer, path).into()),
             Dialog::ExportFolder => {
                 if let Some(export) = &mut self.export {
@@ -189,8 +202,12 @@ fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
     };
     let (title, wanted) = match purpose {
         Dialog::Open => {
-            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron"]].concat();
-            open("Open a project, a scene or a heightmap", "Projects, scenes and heightmaps", &endings)
+            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron", "md"]].concat();
+            open(
+                "Open a project, a scene, a lesson or a heightmap",
+                "Projects, scenes, lessons and heightmaps",
+                &endings,
+            )
         }
         Dialog::Import(layer) => {
             open(&format!("Import: {}", layer.import_title().to_lowercase()), "Maps", &MAP_ENDINGS)
@@ -206,6 +223,9 @@ fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
             let kinds = export::formats(map).iter().map(|&ending| (format_title(ending), ending)).collect();
             (format!("Save {map}"), Wanted::Place(format!("{}-{map}", session.name), kinds))
         }
+        Dialog::SaveProbes => save("Save the numbers of the probes", "probes", "Table", "csv"),
+        Dialog::SaveChecks => save("Save the checks", "checks", "Text", "txt"),
+        Dialog::SaveReport => save("Save the report", &session.title, "Page", "html"),
         Dialog::SaveScene => save("Save the scene", &session.name, "Scene", "ron"),
         Dialog::SaveProject => save("Save the project", &session.name, "Project", ENDING),
     };
@@ -293,6 +313,9 @@ fn endings(purpose: Dialog) -> &'static [&'static str] {
         Dialog::SavePreset(_) => &[preset::ENDING],
         Dialog::SaveMap(map) => export::formats(map),
         Dialog::SaveProject => &[ENDING],
+        Dialog::SaveProbes => &["csv"],
+        Dialog::SaveChecks => &["txt"],
+        Dialog::SaveReport => &["html"],
         Dialog::SaveScene => &["ron"],
         Dialog::Open | Dialog::Import(_) | Dialog::Stamp | Dialog::LoadPreset | Dialog::ExportFolder => &[],
     }
@@ -319,7 +342,7 @@ fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
     PathBuf::from(format!("{}.{}", path.display(), endings[0]))
 }
 
-/// Files that are dropped on the window: one preset, project, scene or map is taken up, as its ending and what it holds say.
+/// Files that are dropped on the window: one preset, project, scene, lesson or map is taken up, as its ending and what it holds say.
 pub(super) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     mut notices: ResMut<Notices>,
@@ -338,7 +361,11 @@ pub(super) fn take_dropped_files(
         [path] if Preset::load(path).is_ok() => {
             commands.write(FileCommand::LoadPreset(path.clone()).into());
         }
-        [path] if is_project(path) || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) => {
+        [path]
+            if is_project(path)
+                || is_lesson(path)
+                || path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) =>
+        {
             commands.write(FileCommand::Open(path.display().to_string(), Options::default()).into());
         }
         [path] => {

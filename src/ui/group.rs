@@ -46,6 +46,20 @@ pub fn all_of_group_ui(
     changes
 }
 
+/// Those parameters alone whose paths are wanted, in one list.
+pub fn chosen_of_group_ui(
+    ui: &mut Ui,
+    group: Group<'_>,
+    defaults: Group<'_>,
+    wanted: impl Fn(&str) -> bool,
+) -> Changes {
+    let (declared, mut changes) = (walk(group), Vec::new());
+    for (parameter, default) in declared.iter().zip(walk(defaults)).filter(|(parameter, _)| wanted(&parameter.path)) {
+        parameter_ui(ui, parameter, &default.value, parameter.knob.idle(&declared), &mut changes);
+    }
+    changes
+}
+
 /// The same of those parameters alone whose names are wanted.
 pub fn some_of_group_ui(
     ui: &mut Ui,

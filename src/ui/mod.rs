@@ -2,6 +2,7 @@
 
 pub mod access;
 mod brush;
+mod checks;
 mod chooser;
 mod commands;
 mod export;
@@ -12,6 +13,7 @@ mod keys;
 mod land;
 mod learn;
 mod ledger;
+mod lesson;
 mod look;
 mod mask;
 mod menu;
@@ -21,12 +23,14 @@ mod paint;
 mod palette;
 pub mod panel;
 pub mod panels;
+mod probes;
 mod process;
 mod readout;
 mod repaint;
 mod rivers;
 mod run;
 mod scenes;
+mod section;
 pub mod seek;
 pub mod springs;
 mod statistics;
@@ -51,9 +55,10 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 
 use crate::{
     runtime::{
-        BrushCommand, Brushes, Command, Dialog, Document, FileCommand, FreeView, Gait, History, Jobs, KeyPointer,
-        Level, Live, Notices, Overlay, Pane, Pointed, PointerOverView, Preferences, Record, RiverTrace, Rivers,
-        ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace,
+        BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, FreeView, Gait, History, Jobs,
+        KeyPointer, Level, Live, Notices, Overlay, Pane, Pointed, PointerOverView, Preferences, ProbeMarks, Probes,
+        Record, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport,
+        ViewCommand, WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -141,10 +146,21 @@ pub struct Kept {
     /// How far outlets of hollows may be cut.
     limits: Limits,
     springs: Springs,
+    section: section::Drawing,
+    pinning: probes::Pinning,
     /// The number of the brush that follows the pointer.
     drag: Option<brush::Drag>,
     statistics_seen: bool,
     rivers_seen: bool,
+}
+
+impl Kept {
+    /// The next click places nothing: one thing is placed at a time.
+    fn empty_the_hand(&mut self) {
+        self.springs.placing = None;
+        self.section = section::Drawing::default();
+        self.pinning.leave();
+    }
 }
 
 impl Default for Kept {
@@ -153,6 +169,8 @@ impl Default for Kept {
             sheet: 1.0,
             limits: CUTS,
             springs: Springs::default(),
+            section: section::Drawing::default(),
+            pinning: probes::Pinning::default(),
             drag: None,
             statistics_seen: false,
             rivers_seen: false,
@@ -169,6 +187,8 @@ pub struct PanelState<'w> {
     timing: Res<'w, Timing>,
     record: Res<'w, Record>,
     rivers: Res<'w, Rivers>,
+    course: Res<'w, Course>,
+    checkup: Res<'w, Checkup>,
     jobs: Res<'w, Jobs>,
     history: Res<'w, History>,
     brushes: Res<'w, Brushes>,
@@ -178,6 +198,10 @@ pub struct PanelState<'w> {
     pointed: Res<'w, Pointed>,
     marks: Res<'w, SourceMarks>,
     trace: Res<'w, RiverTrace>,
+    section: Res<'w, Section>,
+    probes: Res<'w, Probes>,
+    probe_marks: Res<'w, ProbeMarks>,
+    section_trace: Res<'w, SectionTrace>,
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
     gait: Res<'w, Gait>,
@@ -231,8 +255,7 @@ fn draw(
     let mut asked = Vec::new();
     let panels = visible.0 && *state.workspace != Workspace::Present;
     if state.brushes.held.is_some() {
-        // A brush and a spring are not placed at the same time.
-        opened.memory.springs.placing = None;
+        opened.memory.empty_the_hand();
     }
     (opened.memory.statistics_seen, opened.memory.rivers_seen) = (false, false);
     let view = if panels {
@@ -260,6 +283,8 @@ fn draw(
         }
         if panels {
             asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));
+            asked.extend(section::line_ui(&mut root, seen, &state, &mut opened.memory.section));
+            asked.extend(probes::pins_ui(&mut root, seen, &state, &mut opened.memory.pinning));
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
             if let Some(name) = drags {
@@ -348,7 +373,7 @@ fn obey(
     live: Res<Live>,
     preferences: Res<Preferences>,
     mut notices: ResMut<Notices>,
-    (brushes, workspace, gait): (Res<Brushes>, Res<Workspace>, Res<Gait>),
+    (brushes, workspace, gait, drawn): (Res<Brushes>, Res<Workspace>, Res<Gait>, Res<Section>),
     mut windows: Query<(&mut Window, Option<&RawHandleWrapper>), With<PrimaryWindow>>,
     mut contexts: EguiContexts,
     mut commands: Commands,
@@ -384,6 +409,18 @@ fn obey(
             }
             WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences, handle),
             WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
+            WindowCommand::PinProbe => {
+                visible.0 = true;
+                opened.memory.empty_the_hand();
+                opened.memory.pinning.want();
+                commands.write_message(Command::from(BrushCommand::Hold(None)));
+            }
+            WindowCommand::DrawSection => {
+                visible.0 = true;
+                opened.memory.empty_the_hand();
+                opened.memory.section.want(drawn.ends);
+                commands.write_message(Command::from(BrushCommand::Hold(None)));
+            }
             WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
             WindowCommand::Save => match &live.file {
                 Some(path) => drop(commands.write_message(Command::from(FileCommand::SaveProject(path.clone())))),
@@ -400,7 +437,11 @@ fn obey(
                     WindowCommand::ToggleUi.into()
                 } else if *workspace == Workspace::Present {
                     ShowCommand::Workspace(Workspace::Sculpt).into()
-                } else if full && opened.memory.springs.placing.is_none() {
+                } else if full
+                    && opened.memory.springs.placing.is_none()
+                    && !opened.memory.section.is_wanted()
+                    && !opened.memory.pinning.is_wanted()
+                {
                     WindowCommand::ToggleFullScreen.into()
                 } else {
                     continue;

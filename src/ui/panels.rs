@@ -7,7 +7,7 @@ use super::{
     menu::menu_ui,
     overlay,
     panel::Panel,
-    process, rivers, run, seek, springs, statistics, style, terrain,
+    probes, process, rivers, run, section, seek, springs, statistics, style, terrain,
     timeline::{timeline_height, timeline_ui},
     tool_bar::tool_bar_ui,
     transport::{status_ui, transport_ui},
@@ -15,7 +15,7 @@ use super::{
 use crate::runtime::{Command, Workspace};
 
 /// All panels, from the top.
-pub const PANELS: [Panel; 14] = [
+pub const PANELS: [Panel; 16] = [
     run::PANEL,
     learn::PANEL,
     brush::PANEL,
@@ -24,6 +24,8 @@ pub const PANELS: [Panel; 14] = [
     springs::PANEL,
     mask::PANEL,
     overlay::PANEL,
+    section::PANEL,
+    probes::PANEL,
     rivers::PANEL,
     look::LIGHT,
     look::WATER,
@@ -32,11 +34,22 @@ pub const PANELS: [Panel; 14] = [
     statistics::PANEL,
 ];
 
+/// Panels that a lesson puts away: it has the sliders that it leaves to the student.
+const NOT_IN_LESSONS: [Panel; 7] =
+    [brush::PANEL, terrain::PANEL, process::PANEL, springs::PANEL, mask::PANEL, look::LIGHT, look::WATER];
+
+/// Whether a panel is seen now.
+fn is_seen(panel: &Panel, state: &PanelState<'_>) -> bool {
+    let teaches = *state.workspace == Workspace::Learn && state.course.attempt.is_some();
+    panel.workspaces.contains(&state.workspace)
+        && !(teaches && NOT_IN_LESSONS.iter().any(|other| other.key == panel.key))
+}
+
 fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let mut asked = Vec::new();
     egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.add_space(4.0);
-        for panel in PANELS.iter().filter(|panel| panel.workspaces.contains(&state.workspace)) {
+        for panel in PANELS.iter().filter(|panel| is_seen(panel, state)) {
             if panel.title.is_empty() {
                 asked.extend((panel.draw)(ui, state, memory));
                 continue;

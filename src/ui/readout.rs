@@ -20,7 +20,7 @@ const THIN: f32 = 1e-3;
 pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     let Some(place) = state.pointed.0 else { return };
     let terrain = &state.live.chosen().simulation.terrain;
-    let (x, y) = cell(terrain, place);
+    let (x, y) = terrain.bedrock.cell_at(place);
     let units = state.preferences.settings.units;
     let mut text = text(units, terrain, x, y);
     let overlay = &state.overlay;
@@ -38,12 +38,6 @@ pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     let painter = root.painter().with_clip_rect(view);
     let corner = view.right_bottom() - vec2(16.0, 14.0);
     shaded_text(&painter, corner, Align2::RIGHT_BOTTOM, &text, 12.0, DEEP_SHADE);
-}
-
-/// The cell at a place, which is given as shares of the sides.
-fn cell(terrain: &Terrain, place: [f32; 2]) -> (usize, usize) {
-    let along = |share: f32, cells: usize| ((share * cells as f32) as usize).min(cells - 1);
-    (along(place[0], terrain.width()), along(place[1], terrain.height()))
 }
 
 /// Height, slope, and what lies on the rock.
@@ -71,7 +65,7 @@ mod tests {
         // It rises by a metre with each column of a metre.
         let mut terrain = Terrain::bare(Grid::from_fn(8, 4, |x, _| x as f32), 1.0, Edge::Open);
         terrain.softness.fill(0.5);
-        let (x, y) = cell(&terrain, [0.5, 0.99]);
+        let (x, y) = terrain.bedrock.cell_at([0.5, 0.99]);
         assert_eq!((x, y), (4, 3));
         assert_eq!(text(Units::Metric, &terrain, x, y), "4.0 m high · slope 45° · softness 0.50");
         terrain.sand[y * 8 + x] = 0.25;
@@ -80,6 +74,6 @@ mod tests {
         assert!(
             text(Units::Feet, &terrain, x, y).contains("ft high") && !text(Units::Feet, &terrain, x, y).contains(" m ")
         );
-        assert_eq!(cell(&terrain, [1.0, 1.0]), (7, 3));
+        assert_eq!(terrain.bedrock.cell_at([1.0, 1.0]), (7, 3));
     }
 }

@@ -37,20 +37,21 @@ pub const PANEL: Panel =
     Panel { key: "springs", title: "Springs and drains", workspaces: EVERYWHERE, unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
-    let springs = &mut memory.springs;
     let mut asked = Vec::new();
     let terrain = &state.live.chosen().simulation.terrain;
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
         for (kind, text) in [(SourceKind::Spring, "Place a spring"), (SourceKind::Drain, "Place a drain")] {
             let help = "Then click on the map. Esc cancels.";
-            let on = springs.placing == Some(kind);
+            let on = memory.springs.placing == Some(kind);
             if access::choice(ui, on, format!("{} {text}", icon::DROP)).on_hover_text(help).clicked() {
-                springs.placing = if on { None } else { Some(kind) };
+                memory.empty_the_hand();
+                memory.springs.placing = if on { None } else { Some(kind) };
                 asked.push(BrushCommand::Hold(None).into());
             }
         }
     });
+    let springs = &mut memory.springs;
     let mut removed = None;
     for (index, source) in sources.iter_mut().enumerate() {
         ui.separator();

@@ -36,6 +36,7 @@ pub const WIDE_CHOICE_WIDTH: f32 = 200.0;
 pub const SIZES_WIDTH: f32 = 240.0;
 // Windows and dialogs.
 pub const SETTINGS_WIDTH: f32 = 360.0;
+pub const CHECKS_WIDTH: f32 = 470.0;
 pub const ABOUT_WIDTH: f32 = 420.0;
 pub const IMPORT_WIDTH: f32 = 380.0;
 pub const EXPORT_WIDTH: f32 = 520.0;
@@ -51,6 +52,8 @@ pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
 /// The list of steps.
 pub const LIST_HEIGHT: f32 = 220.0;
 pub const PLOT_HEIGHT: f32 = 130.0;
+/// The plot of a section.
+pub const SECTION_HEIGHT: f32 = 170.0;
 pub const LEGEND_BAR: egui::Vec2 = egui::vec2(220.0, 12.0);
 /// The dial of the wind.
 pub const DIAL_RADIUS: f32 = 34.0;
@@ -65,6 +68,9 @@ pub const SPRING: Color32 = Color32::from_rgb(64, 150, 235);
 pub const DRAIN: Color32 = Color32::from_rgb(214, 120, 60);
 pub const WARNING: Color32 = Color32::from_rgb(222, 170, 70);
 pub const ERROR: Color32 = Color32::from_rgb(224, 96, 84);
+/// Layers of a section.
+pub const ROCK: Color32 = Color32::from_rgb(104, 98, 94);
+pub const SAND: Color32 = Color32::from_rgb(214, 186, 122);
 /// Behind words and numbers on the picture, on which all is white.
 pub const SHADE: Color32 = Color32::from_black_alpha(120);
 /// The same behind small print.

@@ -4,6 +4,7 @@ use bevy_egui::egui::{self, Key, RichText, Ui};
 
 use super::{
     PanelState, access,
+    checks::checks_ui,
     commands::{keys_text, menus, table},
     group::{group_ui, set},
     history::memory_text,
@@ -37,7 +38,7 @@ impl Windows {
 
     /// Whether one is open that Escape closes and that leaves what is pressed with Ctrl to the table of commands.
     pub fn is_open(&self) -> bool {
-        [Pane::Help, Pane::About, Pane::Settings].into_iter().any(|pane| self.has(pane))
+        [Pane::Help, Pane::About, Pane::Settings, Pane::Checks].into_iter().any(|pane| self.has(pane))
     }
 
     /// Opens a window, or closes it. It begins empty.
@@ -52,7 +53,7 @@ impl Windows {
             Pane::Scenes => self.scenes = Scenes::default(),
             Pane::WindMap => self.map = WindMap::default(),
             // What was set last is there the next time.
-            Pane::Help | Pane::About | Pane::Settings | Pane::NewLand => {}
+            Pane::Help | Pane::About | Pane::Settings | Pane::NewLand | Pane::Checks => {}
         }
     }
 }
@@ -102,6 +103,13 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
                         commands.extend(settings_ui(ui, state));
                         access::follow_focus(ui);
                     });
+                });
+            }
+            Pane::Checks => {
+                let window = centred("Check this machine").open(&mut open);
+                window.show(context, |ui| {
+                    access::take_keys(ui);
+                    checks_ui(ui, state, &mut commands);
                 });
             }
             Pane::WindMap => map_ui(context, state, &mut windows.map, &mut open),

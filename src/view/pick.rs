@@ -14,15 +14,21 @@ use super::{
 };
 use crate::{
     runtime::{
-        Brushes, FreeView, KeyPointer, Live, Pointed, PointerOverView, RiverTrace, Rivers, SimSystems, SourceMarks,
-        Touch,
+        Brushes, FreeView, KeyPointer, Live, Pointed, PointerOverView, ProbeMarks, Probes, RiverTrace, Rivers, Section,
+        SectionTrace, SimSystems, SourceMarks, Touch,
     },
     sim::{measure::Study, ray, terrain::Terrain},
 };
 
+/// Straight pieces as which the line of a section follows the ground.
+const SECTION_POINTS: usize = 200;
+
 pub(super) fn plugin(app: &mut App) {
     // What the hand does on the ground is done and shown in the same frame.
-    app.add_systems(Update, (point.before(SimSystems::Edit), (mark, trace).after(ViewSystems::Show)));
+    app.add_systems(
+        Update,
+        (point.before(SimSystems::Edit), (mark, mark_probes, trace, trace_section).after(ViewSystems::Show)),
+    );
 }
 
 pub(super) type CameraPlace<'w> = (&'w Camera, &'w GlobalTransform);
@@ -87,6 +93,23 @@ fn mark(
     }
 }
 
+/// Finds where in the picture the probes are.
+fn mark_probes(
+    live: Res<Live>,
+    blocks: Res<Blocks>,
+    probes: Res<Probes>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
+    mut marks: ResMut<ProbeMarks>,
+) {
+    let terrain = &live.chosen().simulation.terrain;
+    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
+    let places = probes.pinned.iter().map(|probe| on_picture(*camera, numbers, terrain, probe.place));
+    let found: Vec<Option<Vec2>> = places.collect();
+    if marks.0 != found {
+        marks.0 = found;
+    }
+}
+
 /// Finds where in the picture the chosen river runs, while it is looked at.
 fn trace(
     live: Res<Live>,
@@ -101,6 +124,28 @@ fn trace(
     let Some(numbers) = blocks.numbers.get(live.index()) else { return };
     let found: Vec<Option<Vec2>> =
         study.into_iter().flat_map(Study::way).map(|place| on_picture(*camera, numbers, terrain, place)).collect();
+    if trace.0 != found {
+        trace.0 = found;
+    }
+}
+
+/// Finds where in the picture the line of the section lies.
+fn trace_section(
+    live: Res<Live>,
+    blocks: Res<Blocks>,
+    section: Res<Section>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
+    mut trace: ResMut<SectionTrace>,
+) {
+    let terrain = &live.chosen().simulation.terrain;
+    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
+    let line = section.ends.into_iter().flat_map(|[from, to]| {
+        (0..=SECTION_POINTS).map(move |point| {
+            let share = point as f32 / SECTION_POINTS as f32;
+            [0, 1].map(|axis| from[axis] + share * (to[axis] - from[axis]))
+        })
+    });
+    let found: Vec<Option<Vec2>> = line.map(|place| on_picture(*camera, numbers, terrain, place)).collect();
     if trace.0 != found {
         trace.0 = found;
     }

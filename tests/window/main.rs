@@ -29,9 +29,10 @@ use thalweg::{
     model::{origin::Options, session::Session},
     params::{Value, walk},
     runtime::{
-        Before, BrushCommand, Brushes, CameraStep, Command, Document, EditCommand, FileCommand, FreeView, Gait, Held,
-        History, Jobs, Live, Notices, Overlay, Pane, Pointed, Preferences, Record, RiverTrace, Rivers, RunCommand,
-        ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
+        Before, BrushCommand, Brushes, CameraStep, Checkup, Command, Course, Document, EditCommand, FileCommand,
+        FreeView, Gait, Held, History, Jobs, Live, Notices, Overlay, Pane, Pointed, Preferences, ProbeMarks, Probes,
+        Record, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch,
+        Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -58,6 +59,7 @@ use thalweg::{
 };
 
 mod keyboard;
+mod learn;
 mod picture;
 
 fn sessions(scene: &str, side: usize) -> Vec<Session> {
@@ -75,7 +77,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices Rivers RiverTrace Jobs Gait);
+        init!(Shown Notices Course Checkup Probes ProbeMarks Section SectionTrace Rivers RiverTrace Jobs Gait);
         Self(RefCell::new(world))
     }
 
@@ -538,6 +540,7 @@ fn every_window_opens_within_the_screen_and_escape_closes_it() {
         (Pane::About, "About Thalweg"),
         (Pane::Settings, "Settings"),
         (Pane::WindMap, "Wind map"),
+        (Pane::Checks, "Check this machine"),
     ];
     for (pane, title) in titles {
         for size in SIZES {

@@ -96,6 +96,13 @@ impl Runtime<'_> {
                 self.ahead.begin(&self.live, &mut self.notices);
                 self.stand_still_on_own_land(new);
             }
+            JobOutcome::Lesson(lesson, session) => {
+                let label = Label::Opened(lesson.head.title.clone());
+                self.replace(label, Live::new(vec![*session]), Keyframes::default(), true);
+                // It stands still: the student looks at one place after the other.
+                commands.write(ViewCommand::FrameAll.into());
+                self.teach(*lesson);
+            }
             JobOutcome::Project(path, project) => {
                 let Project { sessions, chosen, camera, timeline } = *project;
                 if let Some(camera) = camera {
@@ -197,6 +204,7 @@ impl Runtime<'_> {
         let text = label.to_string();
         self.history.replace(&mut self.live, label, |live| *live = new);
         self.history.begin_with(&keyframes, &self.live);
+        self.course.close();
         if opened {
             // What was looked at belongs to the other work.
             self.overlay.show(None);

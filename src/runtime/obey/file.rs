@@ -6,8 +6,9 @@ use bevy::prelude::*;
 
 use super::Runtime;
 use crate::{
-    io::{Error, keep::Keeper, preset::Preset},
+    io::{Error, keep::Keeper, preset::Preset, reference},
     runtime::{FileCommand, Label, Level, document::project, jobs::Task},
+    settings::reference_folder,
 };
 
 impl Runtime<'_> {
@@ -50,6 +51,18 @@ impl Runtime<'_> {
                 let session = Box::new(self.live.chosen().clone());
                 self.start(Task::Export(folder.clone(), before.clone(), exports.clone(), *settings, session));
             }
+            FileCommand::OpenReference => {
+                let folder = reference_folder();
+                let opened = reference::write(&folder).and_then(|()| {
+                    let page = folder.join(reference::PAGE);
+                    open::that_detached(&page).map_err(|error| {
+                        Error::output(&page, format!("no browser opens it ({error})"), "open it yourself")
+                    })
+                });
+                if let Err(error) = opened {
+                    self.notices.tell(Level::Error, format!("{error}."));
+                }
+            }
             FileCommand::OpenFolder(path) => {
                 // One that nothing was written to yet is empty.
                 let _ = std::fs::create_dir_all(path);
@@ -78,7 +91,7 @@ impl Runtime<'_> {
     }
 
     /// Tells that something was done, or why not.
-    fn tell(&mut self, done: Result<(), Error>, text: String) {
+    pub(super) fn tell(&mut self, done: Result<(), Error>, text: String) {
         match done {
             Ok(()) => self.notices.tell(Level::Info, text),
             Err(error) => self.notices.tell(Level::Error, format!("{error}.")),

@@ -3,14 +3,15 @@
 pub(super) mod arrival;
 mod edit;
 mod file;
+mod learn;
 mod run;
 mod show;
 
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    Ahead, Brushes, Command, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay, Preferences,
-    Revision, Rivers, Shown, Transport, Workspace,
+    Ahead, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay,
+    Preferences, Probes, Record, Revision, Rivers, Section, Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -28,6 +29,11 @@ pub(super) struct Runtime<'w> {
     pub brushes: ResMut<'w, Brushes>,
     pub overlay: ResMut<'w, Overlay>,
     pub rivers: ResMut<'w, Rivers>,
+    pub section: ResMut<'w, Section>,
+    pub probes: ResMut<'w, Probes>,
+    pub checkup: ResMut<'w, Checkup>,
+    pub course: ResMut<'w, Course>,
+    pub record: Res<'w, Record>,
     pub shown: ResMut<'w, Shown>,
     pub workspace: ResMut<'w, Workspace>,
     pub eye: Res<'w, Eye>,
@@ -46,6 +52,7 @@ pub(super) fn obey(mut commands: MessageReader<Command>, mut runtime: Runtime) {
             Command::Edit(command) => runtime.edit(command),
             Command::File(command) => runtime.file(command),
             Command::Show(command) => runtime.show(command),
+            Command::Learn(command) => runtime.learn(command),
             // Tools, view and panels obey these.
             Command::Brush(_) | Command::View(_) | Command::Window(_) => {}
         }

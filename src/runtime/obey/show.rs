@@ -13,6 +13,13 @@ impl Runtime<'_> {
             ShowCommand::Overlay(quantity) => self.overlay.show(*quantity),
             ShowCommand::ToggleOverlay => self.overlay.toggle(),
             ShowCommand::ChooseRiver(place) => self.rivers.chosen = *place,
+            ShowCommand::Pin(place) => self.probes.pin(*place),
+            ShowCommand::Unpin(number) => {
+                if *number < self.probes.pinned.len() {
+                    self.probes.pinned.remove(*number);
+                }
+            }
+            ShowCommand::Section(ends) => self.section.ends = *ends,
             ShowCommand::ToggleArrows => self.overlay.arrows = !self.overlay.arrows,
             ShowCommand::ToggleWater => {
                 let shown = Value::Switch(!self.live.chosen().water_look.shown);

@@ -17,8 +17,10 @@
 //! [`CHANNEL`] cells passes. Lakes count as ground: heights are bedrock and sand.
 
 mod channels;
+mod gauge;
 mod readings;
 mod river;
+mod section;
 mod shape;
 mod study;
 #[cfg(test)]
@@ -26,8 +28,10 @@ mod tests;
 
 pub use self::{
     channels::{Channels, Fit},
+    gauge::Gauge,
     readings::{Reading, score},
     river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile, sinuosity},
+    section::{Layers, along, section},
     shape::{aspect_harmonics, roughness, spectral_exponent},
     study::Study,
 };

@@ -1,0 +1,22 @@
+//! `thalweg docs`: writes the reference as a page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Failure, print};
+use crate::io::reference::{PAGE, write};
+
+#[derive(Args)]
+pub(super) struct Docs {
+    /// The folder to write into
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+impl Docs {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        write(&self.out)?;
+        print(&format!("{}\n", self.out.join(PAGE).display()))
+    }
+}

@@ -1,0 +1,69 @@
+//! `thalweg learn`: opens a lesson in the window, lists the lessons, or plays one without a window to check what it claims.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{Failure, Window, print};
+use crate::io::{
+    lesson::{self, BUILT_IN, report::told},
+    project::{Keyframes, Project},
+};
+
+#[derive(Args)]
+pub(super) struct Learn {
+    /// A lesson's file (.md), or the name of one that comes with the program; without it, all of these are listed
+    lesson: Option<String>,
+    /// Play it without a window, and say of each measurement what it is and what the lesson expects; the exit code is 1 if one is not as expected
+    #[arg(long, requires = "lesson")]
+    check: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Learn {
+    pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
+        let Some(named) = &self.lesson else { return self.list() };
+        let (lesson, mut session) = lesson::open(named)?;
+        if !self.check {
+            let opened = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };
+            return window(opened, None::<PathBuf>, Some(lesson)).map_err(|reason| {
+                Failure::bad_input(format!("{reason}; \"thalweg learn {named} --check\" works without a display"))
+            });
+        }
+        let played = lesson.play(&mut session).map_err(|wrong| Failure::while_running(format!("{named}: {wrong}")))?;
+        let (mut text, mut rows) = (format!("{}\n", lesson.head.title), Vec::new());
+        for played in &played {
+            let (low, high) = played.expect;
+            let mark = if played.holds { "as expected" } else { "NOT AS EXPECTED" };
+            let bounds = format!("{} to {}", told(low), told(high));
+            text += &format!("  {:<34}{:>12}   {bounds:<24}{mark}\n", played.step, told(played.found));
+            rows.push(json!({
+                "step": played.step, "key": played.key, "found": played.found, "expect": [low, high], "holds": played.holds,
+            }));
+        }
+        print(&if self.json { format!("{:#}\n", Value::Array(rows)) } else { text })?;
+        match played.iter().filter(|played| !played.holds).count() {
+            0 => Ok(()),
+            missed => {
+                let text = format!("{named}: {missed} of {} measurements are not as expected", played.len());
+                Err(Failure::while_running(text))
+            }
+        }
+    }
+
+    fn list(&self) -> Result<(), Failure> {
+        let (mut text, mut rows) = (String::new(), Vec::new());
+        for (name, _) in BUILT_IN {
+            let head = lesson::read(name)?.head;
+            text += &format!("{name:<34} {} min  {}: {}\n", head.minutes, head.title, head.about);
+            rows.push(json!({
+                "name": name, "title": head.title, "about": head.about, "minutes": head.minutes, "level": head.level,
+                "scene": head.scene,
+            }));
+        }
+        print(&if self.json { format!("{:#}\n", Value::Array(rows)) } else { text })
+    }
+}

@@ -1,0 +1,232 @@
+//! The reference: processes with their equations, parameters, quantities and lessons, as one page that needs no other. It is made from
+//! what the program declares, so that it cannot say anything else than the program does.
+
+use std::{fmt::Write, path::Path};
+
+use pulldown_cmark::{Parser, html};
+
+use super::{
+    Error,
+    lesson::built_in,
+    output::{self, Output},
+};
+use crate::{
+    model::{origin::Origin, session::Session},
+    params::{Parameter, Value, title, walk},
+    sim::{
+        process::{Info, catalogue},
+        quantity::Quantity,
+    },
+};
+
+/// The name of the page in its folder.
+pub const PAGE: &str = "index.html";
+
+macro_rules! heads {
+    ($($key:literal: $($file:literal)*;)*) => {
+        /// The files of each process whose heads state what it computes.
+        const HEADS: [(&str, &[&str]); [$($key),*].len()] =
+            [$(($key, &[$(include_str!(concat!("../sim/process/", $key, "/", $file, ".rs"))),*])),*];
+    };
+}
+
+heads! {
+    "droplets": "mod" "streams" "cured" "published";
+    "runoff": "mod";
+    "water": "mod" "friction/mod" "pipes/mod";
+    "thermal": "mod" "sliding";
+    "wind": "mod" "drift" "air" "law2020" "boundary";
+    "fluvial": "mod";
+}
+
+const STYLE: &str = "body{font:16px/1.55 system-ui,sans-serif;margin:0;color:#1d2226;background:#fff;display:grid;\
+grid-template-columns:15em minmax(0,1fr)}nav{position:sticky;top:0;height:100vh;overflow:auto;padding:1em;background:#f3f4f3;\
+box-sizing:border-box}nav a{display:block;color:#22543d;text-decoration:none;padding:.1em 0}nav a:hover{text-decoration:underline}\
+main{padding:1em 2.5em;max-width:60em}h2{border-bottom:2px solid #60b084;padding-bottom:.2em;margin-top:2em}\
+input{width:100%;box-sizing:border-box;font:inherit;padding:.3em .5em}table{border-collapse:collapse;width:100%;font-size:.9em}\
+td,th{text-align:left;vertical-align:top;padding:.35em .6em;border-bottom:1px solid #ddd}th{color:#555}\
+code,pre{background:#f3f4f3;font-size:.93em}pre{padding:.6em .8em;overflow:auto}.of{color:#60676c;font-size:.9em}\
+@media(max-width:50em){body{display:block}nav{position:static;height:auto}}";
+
+/// Hides the rows that have none of what is typed.
+const SCRIPT: &str = "const field=document.querySelector('input');field.addEventListener('input',()=>{\
+const words=field.value.toLowerCase().split(/\\s+/).filter(word=>word);\
+for(const row of document.querySelectorAll('[data-find]'))row.hidden=!words.every(word=>row.textContent.toLowerCase().includes(word));\
+for(const part of document.querySelectorAll('section')){const rows=[...part.querySelectorAll('[data-find]')];\
+part.hidden=words.length>0&&rows.length>0&&rows.every(row=>row.hidden)}});";
+
+/// Writes the page into a folder, which is made if there is none.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(folder: &Path) -> Result<(), Error> {
+    let output = Output::new(folder)?;
+    output.write(PAGE, |file| output::write(file, page()))?;
+    output.publish(Some(PAGE.as_ref())).map(drop)
+}
+
+/// The page.
+pub fn page() -> String {
+    let fresh = Session::small("", 1, Origin::default());
+    let processes = catalogue();
+    let infos: Vec<&Info> = processes.iter().map(|process| process.info()).collect();
+    let (mut links, mut body) = (String::new(), String::new());
+    let mut part = |key: &str, title: &str, text: &str| {
+        let _ = write!(links, "<a href=\"#{key}\">{}</a>", escaped(title));
+        let _ = writeln!(body, "<section id=\"{key}\"><h2>{}</h2>\n{text}</section>", escaped(title));
+    };
+    for (group, fields) in fresh.groups() {
+        let info = infos.iter().find(|info| info.key == group);
+        if infos.iter().any(|info| info.masked_key == group) {
+            continue;
+        }
+        let text = info.map_or(String::new(), |info| process(info)) + &parameters(&walk((group, fields)));
+        part(group, &info.map_or_else(|| title(group), |info| info.title.to_owned()), &text);
+    }
+    part("quantities", "Overlays", &quantities());
+    part("lessons", "Lessons", &lessons());
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Thalweg {0}: reference</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\n<body><nav><p><strong>Thalweg {0}</strong></p>\
+         <label>Find <input type=\"search\"></label>{links}</nav>\n<main><h1>Reference</h1>\n<p>Each process with its equations, each \
+         parameter with its range, unit, symbol and source. It is made from the program that you have.</p>\n{body}</main>\
+         <script>{SCRIPT}</script></body></html>\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// What a process does, stage by stage, its equations, and its limits.
+fn process(info: &Info) -> String {
+    let mut text = format!("<p>{} <span class=\"of\">{}</span></p>\n<ol>", escaped(info.about), escaped(info.source));
+    for stage in info.stages {
+        let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(stage.name)), escaped(stage.about));
+    }
+    text.push_str("</ol>\n");
+    let heads = HEADS.iter().find(|(key, _)| *key == info.key).map_or(&[][..], |(_, heads)| heads);
+    heads.iter().for_each(|head| html::push_html(&mut text, Parser::new(&stated(head))));
+    if !info.guards.is_empty() {
+        text.push_str("<h3>Limits</h3>\n<ul>");
+        for guard in info.guards {
+            let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(guard.name)), escaped(guard.about));
+        }
+        text.push_str("</ul>\n");
+    }
+    text
+}
+
+/// What the head of a file of the program states, as Markdown without links into the code.
+fn stated(file: &str) -> String {
+    let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
+    let text = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    let (mut plain, mut rest) = (String::new(), &*text);
+    while let Some((before, link)) = rest.split_once("[`") {
+        let Some((name, after)) = link.split_once("`]") else { break };
+        let target = after.strip_prefix('(').and_then(|target| target.split_once(')'));
+        let name = name.trim_start_matches("crate::").trim_start_matches("super::");
+        plain += &format!("{before}`{name}`");
+        rest = target.map_or(after, |(_, after)| after);
+    }
+    plain + rest
+}
+
+fn parameters(all: &[Parameter]) -> String {
+    let mut text =
+        "<table><thead><tr><th>Parameter</th><th>Range</th><th>Default</th><th>Meaning</th></tr></thead><tbody>\n"
+            .to_owned();
+    for parameter in all {
+        let knob = &parameter.knob;
+        let range = match parameter.value {
+            Value::Number(_) | Value::Color(_) => format!("{} to {}", knob.min, knob.max),
+            Value::Switch(_) => "on, off".to_owned(),
+            Value::Choice(_) => parameter.choices.join(", "),
+        };
+        let unit = if knob.unit.is_empty() { String::new() } else { format!(" {}", knob.unit) };
+        let symbol = if knob.symbol.is_empty() { String::new() } else { format!(" <em>{}</em>", escaped(knob.symbol)) };
+        let source = if knob.source.is_empty() { String::new() } else { format!(" ({})", knob.source) };
+        let doc = parameter.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(
+            text,
+            "<tr data-find id=\"{0}\"><td><strong>{1}</strong>{symbol}<br><code>{0}</code></td><td>{2}{3}</td><td>{4}{3}</td>\
+             <td>{5}<span class=\"of\">{6}</span></td></tr>",
+            parameter.path,
+            escaped(&parameter.title()),
+            escaped(&range),
+            escaped(&unit),
+            escaped(&parameter.value.to_string()),
+            escaped(&doc),
+            escaped(&source)
+        );
+    }
+    text + "</tbody></table>\n"
+}
+
+fn quantities() -> String {
+    let mut text =
+        "<table><thead><tr><th>Overlay</th><th>Unit</th><th>What it tells</th></tr></thead><tbody>\n".to_owned();
+    for quantity in Quantity::all() {
+        let _ = writeln!(
+            text,
+            "<tr data-find><td><strong>{}</strong><br><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+            escaped(quantity.title()),
+            quantity.key(),
+            escaped(quantity.unit()),
+            escaped(quantity.about())
+        );
+    }
+    text + "</tbody></table>\n"
+}
+
+fn lessons() -> String {
+    let mut text = "<table><thead><tr><th>Lesson</th><th>Minutes</th><th>About</th></tr></thead><tbody>\n".to_owned();
+    for (name, lesson) in built_in() {
+        let head = &lesson.head;
+        let _ = writeln!(
+            text,
+            "<tr data-find><td><strong>{}</strong><br><code>thalweg learn {name}</code></td><td>{}</td><td>{} \
+             <span class=\"of\">{}</span></td></tr>",
+            escaped(&head.title),
+            head.minutes,
+            escaped(&head.about),
+            escaped(&head.source)
+        );
+    }
+    text + "</tbody></table>\n"
+}
+
+/// Text that is no markup.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_process_with_its_equations_and_every_parameter_once() {
+        let page = page();
+        for process in catalogue() {
+            let info = process.info();
+            assert!(page.contains(&format!("<section id=\"{}\"", info.key)), "{}", info.key);
+            let (_, heads) = HEADS.iter().find(|(key, _)| *key == info.key).expect("its files are listed");
+            let stated: String = heads.iter().map(|head| stated(head)).collect();
+            assert!(stated.contains("```text") || info.key == "thermal", "{} states no equation", info.key);
+            assert!(!stated.contains("[`") && !stated.contains("//!"), "{stated}");
+        }
+        for parameter in Session::small("", 1, Origin::default()).groups().into_iter().flat_map(walk) {
+            let count = page.matches(&format!(" id=\"{}\"", parameter.path)).count();
+            assert_eq!(count, usize::from(!parameter.path.contains("-masked.")), "{}", parameter.path);
+        }
+        assert!(page.contains("<pre><code class=\"language-text\">") && page.contains("Kd·A^m·S^n"));
+        assert_eq!(page.matches("thalweg learn ").count(), built_in().len());
+    }
+
+    #[test]
+    fn it_is_written_whole_into_a_folder() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = folder.path().join("reference");
+        write(&place).unwrap_or_else(|error| panic!("{error}"));
+        let read = std::fs::read_to_string(place.join(PAGE)).expect("it was written");
+        assert_eq!(read, page());
+    }
+}

@@ -1,0 +1,128 @@
+//! The lesson that a student goes through, and what was answered in all lessons so far.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use bevy::prelude::*;
+
+use super::{Level, Live, Notices, Revision};
+use crate::{
+    io::lesson::Progress,
+    model::lesson::{Answer, Attempt},
+    settings::lessons_file,
+};
+
+/// The run of a step, while it is under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Run {
+    /// The step.
+    step: usize,
+    /// The tick with which it ends.
+    until: u64,
+    /// The work and the start on which it was begun.
+    of: (u64, u64),
+    /// Ticks when it was last looked at.
+    ticks: u64,
+}
+
+/// The lesson that is open, if one is.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Course {
+    /// How far the student has come.
+    pub attempt: Option<Attempt>,
+    /// Answers to all lessons.
+    pub progress: Progress,
+    /// Where they are kept, if they are.
+    file: Option<PathBuf>,
+    /// The work on which the lesson plays.
+    work: u64,
+    run: Option<Run>,
+    /// Answers that were forgotten last, and the file of their lesson.
+    pub(super) forgotten: Option<(PathBuf, BTreeMap<String, Answer>)>,
+}
+
+impl Course {
+    /// Reads what was answered another time. A file that is damaged stays as it is, and nothing is kept.
+    pub fn load(notices: &mut Notices) -> Self {
+        let file = lessons_file();
+        let loaded = file.as_deref().map_or_else(|| Ok(Progress::default()), Progress::load);
+        match loaded {
+            Ok(progress) => Self { progress, file, ..Self::default() },
+            Err(error) => {
+                notices.tell(Level::Warning, format!("{error}."));
+                Self::default()
+            }
+        }
+    }
+
+    /// Writes down what was answered.
+    pub(super) fn keep(&mut self, notices: &mut Notices) {
+        if let Some(attempt) = &self.attempt {
+            self.progress.keep(attempt);
+        }
+        if let Some(file) = &self.file
+            && let Err(error) = self.progress.save(file)
+        {
+            notices.tell(Level::Error, format!("The answers are not kept: {error}."));
+        }
+    }
+
+    /// Opens a lesson on a work.
+    pub fn open(&mut self, attempt: Attempt, work: u64) {
+        (self.attempt, self.work, self.run) = (Some(attempt), work, None);
+    }
+
+    /// Closes the lesson.
+    pub(super) fn close(&mut self) {
+        (self.attempt, self.run) = (None, None);
+    }
+
+    /// Whether what stands there is the land of the lesson.
+    pub fn is_of(&self, live: &Live) -> bool {
+        self.work == live.work()
+    }
+
+    /// The run of the step that is shown has begun, and ends after this tick.
+    pub(super) fn runs_until(&mut self, until: u64, live: &Live, revision: Revision) {
+        let step = self.attempt.as_ref().map_or(0, |attempt| attempt.step);
+        self.run = Some(Run { step, until, of: (live.work(), revision.start), ticks: live.ticks() });
+    }
+
+    /// The tick with which the run that is under way ends.
+    pub fn runs_to(&self) -> Option<u64> {
+        self.run.map(|run| run.until)
+    }
+
+    /// Whether a run of a step ends with what stands there now.
+    pub(super) fn ends_at(&self, live: &Live) -> bool {
+        self.run.is_some_and(|run| run.of.0 == live.work() && live.ticks() >= run.until)
+    }
+}
+
+/// Notes that the run of a step is done, or was given up: the work went back, began again or is another one.
+pub(super) fn follow(
+    live: Res<Live>,
+    revision: Res<Revision>,
+    mut course: ResMut<Course>,
+    mut notices: ResMut<Notices>,
+) {
+    let Some(run) = &mut course.bypass_change_detection().run else { return };
+    let goes_on = run.of == (live.work(), revision.start) && live.ticks() >= run.ticks;
+    run.ticks = live.ticks();
+    let done = goes_on && live.between_ticks() && live.ticks() >= run.until;
+    if goes_on && !done {
+        return;
+    }
+    let step = run.step;
+    course.run = None;
+    match &mut course.attempt {
+        Some(attempt) if done => {
+            attempt.has_run(step);
+            course.keep(&mut notices);
+        }
+        Some(_) => {
+            let text = "The run of the lesson was given up, as the land is another one now. Start its runs again.";
+            notices.tell(Level::Info, text);
+        }
+        None => {}
+    }
+}

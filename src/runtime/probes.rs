@@ -1,0 +1,158 @@
+//! Probes: places of the chosen map whose numbers are kept, once for each picture while it runs.
+
+use std::fmt::Write;
+
+use bevy::prelude::*;
+
+use super::{Live, Overlay, Revision};
+use crate::sim::{
+    grid::Grid,
+    quantity::{Quantity, Scale},
+    terrain::Terrain,
+};
+
+/// Most probes: more curves could not be told apart.
+pub const MOST_PROBES: usize = 4;
+/// A series that grows longer is thinned out to half.
+const MOST_SAMPLES: usize = 1024;
+
+/// The numbers of a place after a tick. Heights and depths are in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Finished ticks.
+    pub tick: u64,
+    /// Height of the ground.
+    pub ground: f32,
+    /// Depth of the sand.
+    pub sand: f32,
+    /// Depth of the water.
+    pub water: f32,
+    /// The quantity that lay over the ground, if one did, and its value.
+    pub overlay: Option<(Quantity, f32)>,
+}
+
+/// A place that is watched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Probe {
+    /// Where it is, as shares of the map's sides.
+    pub place: [f32; 2],
+    /// Its numbers over time, the oldest first.
+    pub series: Vec<Sample>,
+}
+
+/// All probes.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Probes {
+    /// In the order in which they were pinned.
+    pub pinned: Vec<Probe>,
+    seen: Option<(Revision, usize)>,
+}
+
+/// Where in the picture the probes are, as shares of the view; nowhere behind the eye.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct ProbeMarks(pub Vec<Option<Vec2>>);
+
+impl Probes {
+    /// Pins one more, and takes the oldest away if there were too many.
+    pub(super) fn pin(&mut self, place: [f32; 2]) {
+        if self.pinned.len() == MOST_PROBES {
+            self.pinned.remove(0);
+        }
+        self.pinned.push(Probe { place, series: Vec::new() });
+        self.seen = None;
+    }
+
+    /// All series as rows of text with commas between, and a row of titles above.
+    pub fn csv(&self) -> String {
+        let mut text = "probe,x,y,tick,ground_m,sand_m,water_m,overlay,unit,value\n".to_owned();
+        for (number, probe) in self.pinned.iter().enumerate() {
+            for Sample { tick, ground, sand, water, overlay } in &probe.series {
+                let overlay = overlay.map_or(",,".to_owned(), |(quantity, value)| {
+                    format!("{},{},{value}", quantity.key(), quantity.unit())
+                });
+                let [x, y] = probe.place;
+                let _ = writeln!(text, "{},{x},{y},{tick},{ground},{sand},{water},{overlay}", number + 1);
+            }
+        }
+        text
+    }
+}
+
+impl Probe {
+    fn sample(&mut self, tick: u64, terrain: &Terrain, overlay: Option<(Quantity, &Grid)>) {
+        // The run went back, or began again.
+        self.series.retain(|sample| sample.tick < tick);
+        let (x, y) = terrain.bedrock.cell_at(self.place);
+        let (sand, water) = (terrain.sand.at(x, y), terrain.water.at(x, y));
+        let ground = terrain.bedrock.at(x, y) + sand;
+        let overlay = overlay.map(|(quantity, values)| {
+            let value = values.at(x, y);
+            // Those of a wide range are kept as powers of ten.
+            (quantity, if quantity.scale() == Scale::Logarithmic { libm::powf(10.0, value) } else { value })
+        });
+        self.series.push(Sample { tick, ground, sand, water, overlay });
+        if self.series.len() > MOST_SAMPLES {
+            let mut number = 0;
+            self.series.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+        }
+    }
+}
+
+/// Follows the chosen run.
+pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, overlay: Res<Overlay>, mut probes: ResMut<Probes>) {
+    let now = Some((*revision, live.index()));
+    if probes.pinned.is_empty() || probes.seen == now || !live.between_ticks() {
+        return;
+    }
+    let before = std::mem::replace(&mut probes.seen, now);
+    let run = |seen: Option<(Revision, usize)>| seen.map(|(revision, index)| (revision.start, index));
+    if before.is_some() && run(before) != run(now) {
+        probes.pinned.iter_mut().for_each(|probe| probe.series.clear());
+    }
+    let simulation = &live.chosen().simulation;
+    let terrain = &simulation.terrain;
+    let fits = |values: &&Grid| (values.width(), values.height()) == (terrain.width(), terrain.height());
+    let values = overlay.values.get(live.index()).filter(fits);
+    let values = overlay.shown.and_then(|quantity| Some((quantity, values?)));
+    for probe in &mut probes.pinned {
+        probe.sample(simulation.ticks(), terrain, values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{origin::Options, session::Session};
+
+    #[test]
+    fn probes_keep_a_number_for_each_tick_and_forget_what_another_start_brought() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut app = App::new();
+        app.insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Probes>()
+            .init_resource::<Overlay>()
+            .add_systems(Update, follow);
+        for place in [[0.1, 0.1], [0.5, 0.5], [0.2, 0.9], [0.9, 0.9], [0.3, 0.3]] {
+            app.world_mut().resource_mut::<Probes>().pin(place);
+        }
+        assert_eq!(app.world().resource::<Probes>().pinned[0].place, [0.5, 0.5], "the oldest went");
+        for _ in 0..3 {
+            app.update();
+            app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.tick();
+            app.world_mut().resource_mut::<Revision>().goes_on();
+        }
+        let probes = app.world().resource::<Probes>().clone();
+        let ticks: Vec<u64> = probes.pinned[0].series.iter().map(|sample| sample.tick).collect();
+        assert_eq!(ticks, [0, 1, 2]);
+        let top = app.world().resource::<Live>().chosen().simulation.terrain.start.at(16, 16);
+        assert_eq!(probes.pinned[0].series[0].ground, top);
+        assert_eq!(probes.csv().lines().count(), 1 + MOST_PROBES * 3);
+        app.world_mut().resource_mut::<Revision>().begins();
+        app.update();
+        assert_eq!(app.world().resource::<Probes>().pinned[3].series.len(), 1);
+    }
+}

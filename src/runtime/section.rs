@@ -1,0 +1,137 @@
+//! The section along a line that was drawn over the chosen map, as it is now and as it was.
+
+use bevy::prelude::*;
+
+use super::{Live, Revision};
+use crate::sim::measure::{Layers, along, section};
+
+/// Heights that a student draws along a section.
+pub const DRAWN: usize = 65;
+/// More earlier profiles than this are thinned out to half.
+const MOST_EARLIER: usize = 5;
+
+/// The ground along the line after a tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Finished ticks.
+    pub tick: u64,
+    /// Heights in metres, at the places of [`Section::now`].
+    pub ground: Vec<f32>,
+}
+
+/// What a section is of: the start, the run and the line.
+type Line = (u64, usize, [[f32; 2]; 2]);
+
+/// The section of the chosen run.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Section {
+    /// Ends of the line, as shares of the map's sides.
+    pub ends: Option<[[f32; 2]; 2]>,
+    /// The layers along it.
+    pub now: Vec<Layers>,
+    /// The ground at the start.
+    pub start: Vec<f32>,
+    /// The ground at earlier ticks, the oldest first, evenly spaced.
+    pub earlier: Vec<Profile>,
+    /// Ticks from one earlier profile to the next.
+    step: u64,
+    of: Option<(Line, u64)>,
+}
+
+impl Section {
+    /// The ground along the line at as many places as a student draws.
+    pub(super) fn spread(&self) -> Vec<f32> {
+        let Some(last) = self.now.len().checked_sub(1) else { return Vec::new() };
+        (0..DRAWN).map(|place| self.now[place * last / (DRAWN - 1)].ground()).collect()
+    }
+
+    /// Keeps the present profile, if it is time for one.
+    fn keep(&mut self, tick: u64) {
+        if self.earlier.last().is_some_and(|last| last.tick >= tick) {
+            // The run went back.
+            self.earlier.retain(|profile| profile.tick < tick);
+        }
+        let since = self.earlier.last().map_or(0, |last| last.tick);
+        self.step = self.step.max(1);
+        if tick == 0 || tick < since + self.step {
+            return;
+        }
+        let ground = self.now.iter().map(Layers::ground).collect();
+        self.earlier.push(Profile { tick, ground });
+        if self.earlier.len() > MOST_EARLIER {
+            let mut number = 0;
+            self.earlier.retain(|_| {
+                number += 1;
+                number % 2 == 0
+            });
+            self.step = self.earlier[1].tick - self.earlier[0].tick;
+        }
+    }
+}
+
+/// Where in the picture the line of the section lies, as shares of the view; nowhere behind the eye.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct SectionTrace(pub Vec<Option<Vec2>>);
+
+/// Follows the chosen run.
+pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, mut section: ResMut<Section>) {
+    let quiet = section.bypass_change_detection();
+    let line = quiet.ends.map(|ends| (revision.start, live.index(), ends));
+    let of = line.map(|line| (line, revision.state));
+    if quiet.of == of || !live.rests() {
+        return;
+    }
+    let goes_on = quiet.of.map(|(line, _)| line) == line;
+    section.of = of;
+    if !goes_on {
+        (section.step, section.earlier) = (1, Vec::new());
+    }
+    let terrain = &live.chosen().simulation.terrain;
+    let Some(ends) = section.ends else {
+        (section.now, section.start) = (Vec::new(), Vec::new());
+        return;
+    };
+    section.now = self::section(terrain, ends);
+    if !goes_on {
+        section.start = along(terrain, &terrain.start, ends);
+    }
+    if live.between_ticks() {
+        section.keep(live.ticks());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{origin::Options, session::Session};
+
+    #[test]
+    fn the_section_follows_the_run_and_keeps_a_few_earlier_profiles() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut app = App::new();
+        app.insert_resource(Live::new(vec![Session::open("round-hill", &options).expect("built in")]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Section>()
+            .add_systems(Update, follow);
+        app.update();
+        assert!(app.world().resource::<Section>().now.is_empty());
+        app.world_mut().resource_mut::<Section>().ends = Some([[0.0, 0.5], [1.0, 0.5]]);
+        app.update();
+        let start = app.world().resource::<Section>().start.clone();
+        assert_eq!(start.len(), app.world().resource::<Section>().now.len());
+        for _ in 0..40 {
+            app.world_mut().resource_mut::<Live>().all_mut()[0].simulation.tick();
+            app.world_mut().resource_mut::<Revision>().goes_on();
+            app.update();
+        }
+        let section = app.world().resource::<Section>();
+        let ticks: Vec<u64> = section.earlier.iter().map(|profile| profile.tick).collect();
+        assert!((2..=MOST_EARLIER).contains(&ticks.len()), "{ticks:?}");
+        assert!(ticks.windows(2).all(|pair| pair[1] > pair[0]) && ticks[ticks.len() - 1] <= 40, "{ticks:?}");
+        assert!(section.now.iter().zip(&start).any(|(now, start)| now.ground() != *start), "the hill was cut");
+        // Another start has no past.
+        app.world_mut().resource_mut::<Revision>().begins();
+        app.update();
+        assert!(app.world().resource::<Section>().earlier.iter().all(|profile| profile.tick == 40));
+    }
+}

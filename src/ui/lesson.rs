@@ -1,0 +1,326 @@
+//! The lesson that is open, step by step: its text, what the student is asked, and how the answer compares.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bevy_egui::egui::{self, RichText, Ui};
+use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
+use egui_phosphor::regular as icon;
+
+use super::{
+    PanelState, access,
+    group::{chosen_of_group_ui, set},
+    style,
+};
+use crate::{
+    io::lesson::report::told,
+    model::lesson::{Answer, Attempt, Task},
+    params::walk,
+    runtime::{Command, Dialog, LearnCommand, RunCommand, WindowCommand},
+};
+
+/// Draws the step that is shown. Returns what is asked for.
+pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command> {
+    let (lesson, number, step) = (&attempt.lesson, attempt.step, attempt.now());
+    let mut asked = Vec::new();
+    egui::Frame::group(ui.style()).show(ui, |ui| {
+        ui.set_width(ui.available_width());
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(format!("Step {} of {}", number + 1, lesson.steps.len())).weak().small());
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let close = ui.small_button(icon::X).on_hover_text("Close the lesson; your answers are kept");
+                access::name(&close, "Close the lesson");
+                if close.clicked() {
+                    asked.push(LearnCommand::Close.into());
+                }
+            });
+        });
+        // The title of the lesson stands above the card.
+        if number > 0 {
+            ui.add(egui::Label::new(RichText::new(&step.title).heading()).wrap());
+        }
+        ui.add_space(2.0);
+        markdown_ui(ui, &step.text);
+        if !state.course.is_of(&state.live) {
+            asked.extend(other_land_ui(ui));
+        } else if let Some(task) = &step.task {
+            ui.add_space(4.0);
+            asked.extend(task_ui(ui, state, attempt, task));
+        }
+        for (count, hint) in step.hints.iter().enumerate() {
+            let title = if step.hints.len() == 1 { "Hint".to_owned() } else { format!("Hint {}", count + 1) };
+            let id = (&lesson.head.title, number, count);
+            egui::CollapsingHeader::new(title).id_salt(id).show(ui, |ui| markdown_ui(ui, hint));
+        }
+        let done = attempt.done(number);
+        if done && !step.after.is_empty() {
+            ui.add_space(4.0);
+            markdown_ui(ui, &step.after);
+        }
+        ui.add_space(6.0);
+        ui.horizontal(|ui| {
+            if ui.add_enabled(number > 0, egui::Button::new(format!("{} Back", icon::ARROW_LEFT))).clicked() {
+                asked.push(LearnCommand::Back.into());
+            }
+            if attempt.goes_on() {
+                let next = egui::Button::new(format!("Next {}", icon::ARROW_RIGHT));
+                let waits = "Answer, run or measure first: the next step shows what came of it.";
+                if ui.add_enabled(done, next).on_disabled_hover_text(waits).clicked() {
+                    asked.push(LearnCommand::Next.into());
+                }
+            }
+        });
+        if !attempt.goes_on() && done {
+            asked.extend(end_ui(ui, state, attempt));
+        }
+    });
+    asked.extend(sliders_ui(ui, state, attempt));
+    ui.add_space(4.0);
+    asked
+}
+
+/// Undo has brought back another land.
+fn other_land_ui(ui: &mut Ui) -> Option<Command> {
+    let text = "The land that you see is not that of the lesson.";
+    ui.add(egui::Label::new(RichText::new(text).color(style::WARNING)).wrap());
+    ui.button("Open the lesson again").clicked().then(|| LearnCommand::Reopen.into())
+}
+
+/// What the drawing of Markdown keeps from frame to frame.
+type Cache = Arc<Mutex<CommonMarkCache>>;
+
+fn markdown_ui(ui: &mut Ui, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let cache: Cache = ui.data_mut(|data| data.get_temp_mut_or_default::<Cache>(egui::Id::new("markdown")).clone());
+    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    CommonMarkViewer::new().show(ui, &mut cache, text);
+}
+
+/// The sliders that the lesson leaves to the student.
+fn sliders_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command> {
+    let free = &attempt.lesson.head.free;
+    if free.is_empty() {
+        return Vec::new();
+    }
+    ui.add_space(4.0);
+    ui.label(RichText::new("Sliders of this lesson").strong());
+    let (session, defaults) = (state.live.chosen(), state.live.chosen().defaults());
+    let named = |group: &str| free.iter().any(|path| path.split_once('.').is_some_and(|(own, _)| own == group));
+    let groups = session.groups().into_iter().zip(defaults.groups()).filter(|((group, _), _)| named(group));
+    let wanted = |path: &str| free.iter().any(|free| free == path);
+    groups.flat_map(|(now, fresh)| set(now.0, chosen_of_group_ui(ui, now, fresh, wanted))).collect()
+}
+
+/// What the student does in a step.
+fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) -> Vec<Command> {
+    let answer = task.key().and_then(|key| attempt.answers.get(key));
+    let mut asked = Vec::new();
+    match task {
+        Task::Choose { key, options, .. } => {
+            for (number, option) in options.iter().enumerate() {
+                let chosen = matches!(answer, Some(Answer::Chosen(chosen)) if *chosen == number);
+                if ui.radio(chosen, option).clicked() && !chosen {
+                    asked.push(LearnCommand::Answer(key.clone(), Answer::Chosen(number)).into());
+                }
+            }
+        }
+        Task::Estimate { key, of, unit } => {
+            ui.label(format!("Your prediction, {of}:"));
+            let known = match answer {
+                Some(Answer::Number(number)) => Some(*number),
+                _ => None,
+            };
+            if let Some(number) = number_ui(ui, (key, of), unit, "Keep it") {
+                asked.push(LearnCommand::Answer(key.clone(), Answer::Number(number)).into());
+            }
+            if let Some(number) = known {
+                ui.label(format!("You predict {} {unit}.", told(number)));
+            }
+        }
+        Task::Draw { .. } => {
+            ui.label(RichText::new("Draw the profile that you expect into the panel \"Section\".").strong());
+        }
+        Task::Run { ticks, restart, set, enable, .. } => {
+            asked.extend(run_ui(ui, state, attempt, (*ticks, *restart, set, enable)));
+        }
+        Task::Measure { key, unit, guess, .. } => {
+            if let Some(read) = number_ui(ui, (key, "What you read"), unit, "Check") {
+                asked.push(LearnCommand::Read(read).into());
+            }
+            if let Some(Answer::Measured { read, found }) = answer {
+                measured_ui(ui, attempt, task, [*read, *found], guess.as_deref(), unit);
+            }
+        }
+        Task::Reveal { guess } => {
+            if attempt.done(attempt.step) {
+                chosen_ui(ui, attempt, guess);
+            } else if ui.button("Show it").clicked() {
+                asked.push(LearnCommand::Reveal.into());
+            }
+        }
+    }
+    asked
+}
+
+/// A field for a number. Returns it when it is given.
+fn number_ui(ui: &mut Ui, (key, name): (&str, &str), unit: &str, button: &str) -> Option<f64> {
+    let id = ui.make_persistent_id(("lesson", key));
+    let mut text: String = ui.data_mut(|data| data.get_temp(id).unwrap_or_default());
+    let given = ui.horizontal(|ui| {
+        let field = ui.add(egui::TextEdit::singleline(&mut text).id(id.with("field")).desired_width(style::NAME_WIDTH));
+        access::name(&field, name);
+        if !unit.is_empty() {
+            ui.label(unit);
+        }
+        let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let number = text.trim().replace(',', ".").replace(['\u{202f}', '\u{a0}', ' '], "").parse::<f64>().ok();
+        let number = number.filter(|number| number.is_finite());
+        let clicked = ui.add_enabled(number.is_some(), egui::Button::new(button)).clicked();
+        number.filter(|_| clicked || entered)
+    });
+    ui.data_mut(|data| data.insert_temp(id, text));
+    given.inner
+}
+
+/// The run of a step: what it sets, how far it is.
+fn run_ui(
+    ui: &mut Ui,
+    state: &PanelState<'_>,
+    attempt: &Attempt,
+    (ticks, restart, set, enable): (u64, bool, &BTreeMap<String, String>, &Option<Vec<String>>),
+) -> Option<Command> {
+    let groups = if set.is_empty() { Vec::new() } else { state.live.chosen().groups() };
+    let known: Vec<_> = groups.into_iter().flat_map(walk).collect();
+    for (path, value) in set {
+        let parameter = known.iter().find(|parameter| parameter.path == *path);
+        let (name, unit) = parameter.map_or((path.clone(), ""), |known| (known.title(), known.knob.unit));
+        ui.label(format!("Sets \"{name}\" to {value} {unit}").trim_end());
+    }
+    if let Some(names) = enable {
+        let slots = state.live.chosen().simulation.slots.iter();
+        let titles: Vec<&str> = slots
+            .filter(|slot| names.iter().any(|name| name == slot.key()))
+            .map(|slot| slot.process.info().title)
+            .collect();
+        ui.label(format!(
+            "Lets these run: {}",
+            if titles.is_empty() { "nothing".to_owned() } else { titles.join(", ") }
+        ));
+    }
+    if let Some(until) = state.course.runs_to() {
+        return under_way_ui(ui, state, until);
+    }
+    let done = attempt.done(attempt.step);
+    if done {
+        ui.label(RichText::new(format!("{} Done.", icon::CHECK)).color(style::ACCENT));
+        if !restart {
+            let again = "Start all runs again";
+            let help = "Opens the lesson from its start; your answers stay";
+            return ui.small_button(again).on_hover_text(help).clicked().then(|| LearnCommand::Reopen.into());
+        }
+    }
+    let begins = if restart { "Start again and run" } else { "Run" };
+    let text = match (ticks, done) {
+        (0, _) => "Prepare it".to_owned(),
+        (_, true) => "Run it again".to_owned(),
+        (1, false) => format!("{begins} 1 tick"),
+        (ticks, false) => format!("{begins} {ticks} ticks"),
+    };
+    ui.button(format!("{} {text}", icon::PLAY)).clicked().then(|| LearnCommand::Run.into())
+}
+
+/// A run that has begun: how far it is, and how it goes on where it was paused.
+fn under_way_ui(ui: &mut Ui, state: &PanelState<'_>, until: u64) -> Option<Command> {
+    let text = format!("tick {} of {until}", state.live.ticks());
+    if state.transport.playing {
+        ui.horizontal(|ui| {
+            ui.spinner();
+            ui.label(format!("Running: {text}"));
+        });
+        return None;
+    }
+    ui.label(format!("Paused: {text}"));
+    ui.button(format!("{} Go on", icon::PLAY)).clicked().then(|| RunCommand::TogglePlay.into())
+}
+
+/// A reading beside what the program measured and what was predicted.
+fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
+    mark_ui(ui, task.agrees(read, found), "Well read.", "That is not what the program measures. Read once more.");
+    egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: f64| {
+            ui.label(name);
+            ui.label(RichText::new(format!("{} {unit}", told(value))).monospace());
+            ui.end_row();
+        };
+        row("You read", read);
+        row("The program measures", found);
+        if let Some(Answer::Number(number)) = guess.and_then(|key| attempt.answers.get(key)) {
+            row("You predicted", *number);
+        }
+    });
+    if let Some(key) = guess.filter(|key| matches!(attempt.answers.get(*key), Some(Answer::Chosen(_)))) {
+        chosen_ui(ui, attempt, key);
+    }
+}
+
+/// What was chosen, beside what is right.
+fn chosen_ui(ui: &mut Ui, attempt: &Attempt, key: &str) {
+    if let Some(Task::Draw { .. }) = attempt.task(key) {
+        ui.label("Your drawing lies over the profile in the panel \"Section\".");
+    }
+    if let (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) =
+        (attempt.task(key), attempt.answers.get(key))
+    {
+        let (yes, no) = ("Your prediction was right.", "Your prediction was another one.");
+        mark_ui(ui, chosen == right, yes, no);
+        if chosen != right {
+            ui.label(format!("You chose: {}", options[*chosen]));
+        }
+        ui.label(RichText::new(format!("Right: {}", options[*right])).strong());
+    }
+}
+
+/// Says whether something is right, by a sign and words.
+fn mark_ui(ui: &mut Ui, right: bool, yes: &str, no: &str) {
+    let (sign, text, color) =
+        if right { (icon::CHECK_CIRCLE, yes, style::ACCENT) } else { (icon::X_CIRCLE, no, style::WARNING) };
+    ui.add(egui::Label::new(RichText::new(format!("{sign} {text}")).color(color)).wrap());
+}
+
+/// The end of a lesson: the report.
+fn end_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command> {
+    let mut asked = Vec::new();
+    ui.separator();
+    let open = (0..attempt.lesson.steps.len()).filter(|step| !attempt.done(*step)).count();
+    let text = match open {
+        0 => "This is the end of the lesson.".to_owned(),
+        1 => "This is the end of the lesson. One step is not done yet.".to_owned(),
+        open => format!("This is the end of the lesson. {open} steps are not done yet."),
+    };
+    ui.label(RichText::new(text).strong());
+    let id = ui.make_persistent_id("student");
+    let known = &state.course.progress.name;
+    let mut name: String = ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(|| known.clone());
+    ui.horizontal(|ui| {
+        let label = ui.label("Your name");
+        let field = ui.text_edit_singleline(&mut name).labelled_by(label.id);
+        if field.lost_focus() && name != *known {
+            asked.push(LearnCommand::Name(name.clone()).into());
+        }
+    });
+    ui.data_mut(|data| data.insert_temp(id, name));
+    ui.horizontal_wrapped(|ui| {
+        if ui.button(format!("{} Save report…", icon::FILE_TEXT)).clicked() {
+            asked.push(WindowCommand::Ask(Dialog::SaveReport).into());
+        }
+        if ui.button("Begin again").on_hover_text("Forgets your answers to this lesson").clicked() {
+            asked.push(LearnCommand::Again.into());
+        }
+    });
+    ui.add(egui::Label::new(RichText::new(&attempt.lesson.head.source).weak().small()).wrap());
+    asked
+}

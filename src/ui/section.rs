@@ -1,0 +1,282 @@
+//! The section: a line that is dragged over the land, and the layers along it.
+
+use bevy_egui::egui::{self, CursorIcon, RichText, Ui};
+use egui_phosphor::regular as icon;
+use egui_plot::{Corner, FilledArea, Legend, Line, LineStyle, PlotPoint, PlotPoints};
+
+use super::{
+    Kept, PanelState, access,
+    number::units,
+    panel::{EVERYWHERE, Panel},
+    statistics::plot,
+    style,
+};
+use crate::{
+    model::lesson::{Answer, Task},
+    runtime::{BrushCommand, Command, DRAWN, LearnCommand, ShowCommand, Workspace, amount::told_in},
+    sim::measure::Layers,
+};
+
+pub const PANEL: Panel =
+    Panel { key: "section", title: "Section", workspaces: EVERYWHERE, unfolded: &[Workspace::Learn], draw };
+
+/// What the hand does with the line of the section.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drawing {
+    /// Whether the next drag over the land, or the next two clicks on it, draw it.
+    wanted: bool,
+    /// Its first end, as shares of the map's sides.
+    from: Option<[f32; 2]>,
+    /// Whether the button was let go at the first end: then a click sets the other one.
+    clicked: bool,
+    /// The line that was there before.
+    before: Option<[[f32; 2]; 2]>,
+}
+
+impl Drawing {
+    /// The line is drawn anew, in the place of this one.
+    pub(super) fn want(&mut self, before: Option<[[f32; 2]; 2]>) {
+        *self = Self { wanted: true, before, ..Self::default() };
+    }
+
+    /// Whether it is drawn now.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+}
+
+fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
+    let (section, mut asked) = (&state.section, Vec::new());
+    ui.horizontal_wrapped(|ui| {
+        let help = "Then drag over the land, from one end of the line to the other, or click on both ends (X).";
+        let (text, on) = (format!("{} Draw a line", icon::LINE_SEGMENT), memory.section.wanted);
+        if access::choice(ui, on, text).on_hover_text(help).clicked() {
+            memory.empty_the_hand();
+            if !on {
+                memory.section.want(section.ends);
+            }
+            asked.push(BrushCommand::Hold(None).into());
+        }
+        if section.ends.is_some() && ui.button("Remove").on_hover_text("Removes the line").clicked() {
+            asked.push(ShowCommand::Section(None).into());
+        }
+    });
+    if section.now.len() < 2 {
+        ui.label(RichText::new("A section shows rock, sand and water along a line.").weak());
+        return asked;
+    }
+    asked.extend(plot_ui(ui, state));
+    asked
+}
+
+/// The profile, in which a student may have to draw.
+fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+    let section = &state.section;
+    let (unit, times) = told_in(units(ui), "m");
+    let length = section.now[section.now.len() - 1].distance;
+    let (far, of_far) = if length < 2000.0 { (unit, times) } else { told_in(units(ui), "km") };
+    let of_far = if length < 2000.0 { of_far } else { 1e-3 * of_far };
+    let along: Vec<f64> = section.now.iter().map(|layers| of_far * layers.distance).collect();
+    let heights = |height: &dyn Fn(&Layers) -> f32| -> Vec<f64> {
+        section.now.iter().map(|layers| times * f64::from(height(layers))).collect()
+    };
+    let (rock, ground) = (heights(&|layers| layers.bedrock), heights(&Layers::ground));
+    let surface = heights(&|layers| layers.ground() + layers.water);
+    let line = |ground: &[f32]| -> PlotPoints<'static> {
+        along.iter().zip(ground).map(|(along, height)| [*along, times * f64::from(*height)]).collect()
+    };
+    let all =
+        ground.iter().chain(&surface).copied().chain(section.start.iter().map(|height| times * f64::from(*height)));
+    let (low, high) = all.fold((f64::MAX, f64::MIN), |(low, high), height| (low.min(height), high.max(height)));
+    let bottom = low - 0.12 * (high - low).max(1e-3 * times);
+    let key = drawing_key(state);
+    let of = (state.live.work(), &key, section.ends.map(|ends| ends.map(|end| end.map(f32::to_bits))));
+    let (id, width) = (ui.make_persistent_id(("drawing", of)), length * of_far);
+    // Higher and lower than this nothing is drawn: a plot that grew with the drawing would run away.
+    let room = (bottom, high + 0.35 * (high - low).max(1e-3 * times));
+    let mut drawn: Option<Vec<f32>> = key.is_some().then(|| {
+        let start = || (0..DRAWN).map(|place| section.start[place * (section.start.len() - 1) / (DRAWN - 1)]).collect();
+        ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(start)
+    });
+    let predicted = predicted(state);
+    let legend = Legend::default().position(Corner::RightTop).text_style(egui::TextStyle::Small);
+    let mut shown = plot("section", far, unit).height(style::SECTION_HEIGHT).legend(legend).include_y(bottom);
+    if drawn.is_some() {
+        shown = shown.sense(egui::Sense::drag()).include_y(room.1);
+    }
+    let touched = shown.show(ui, |plot| {
+        let floor = vec![bottom; along.len()];
+        plot.add(FilledArea::new("rock", &along, &floor, &rock).fill_color(style::ROCK));
+        plot.add(FilledArea::new("sand", &along, &rock, &ground).fill_color(style::SAND));
+        if surface != ground {
+            plot.add(FilledArea::new("water", &along, &ground, &surface).fill_color(style::SPRING));
+        }
+        let count = section.earlier.len().max(1) as f32;
+        for (number, earlier) in section.earlier.iter().enumerate() {
+            let faint = style::FAINT.gamma_multiply(0.35 + 0.5 * number as f32 / count);
+            plot.line(Line::new(format!("tick {}", earlier.tick), line(&earlier.ground)).color(faint).width(1.0));
+        }
+        plot.line(Line::new("start", line(&section.start)).color(style::WARNING).style(LineStyle::dashed_loose()));
+        let own: PlotPoints<'_> = along.iter().zip(&ground).map(|(along, height)| [*along, *height]).collect();
+        plot.line(Line::new("now", own).color(style::ACCENT).width(2.0));
+        let sketch = |heights: &[f32]| -> PlotPoints<'static> {
+            let step = width / (heights.len().max(2) - 1) as f64;
+            heights
+                .iter()
+                .enumerate()
+                .map(|(place, height)| [step * place as f64, times * f64::from(*height)])
+                .collect()
+        };
+        if let Some(heights) = drawn.as_ref().or(predicted.as_ref()) {
+            plot.line(Line::new("your prediction", sketch(heights)).color(style::ERROR).width(2.5));
+        }
+        let dragged = plot.response().dragged();
+        plot.pointer_coordinate().filter(|_| dragged)
+    });
+    let mut asked = Vec::new();
+    if let (Some(key), Some(heights)) = (key, &mut drawn) {
+        let before = id.with("before");
+        if let Some(point) = touched.inner {
+            let last: Option<PlotPoint> = ui.data_mut(|data| data.get_temp(before));
+            let point = PlotPoint::new(point.x, point.y.clamp(room.0, room.1));
+            pull(heights, last.unwrap_or(point), point, (width, times));
+            ui.data_mut(|data| data.insert_temp(id, heights.clone()));
+            ui.data_mut(|data| data.insert_temp(before, point));
+        } else {
+            ui.data_mut(|data| data.remove::<PlotPoint>(before));
+        }
+        ui.label("Drag in the plot to draw the profile that you expect.");
+        if ui.button(format!("{} Keep my drawing", icon::CHECK)).clicked() {
+            asked.push(LearnCommand::Answer(key, Answer::Line(heights.clone())).into());
+            ui.data_mut(|data| data.remove::<Vec<f32>>(id));
+        }
+    }
+    let times = exaggeration(touched.transform.dpos_dvalue(), of_far / times);
+    ui.label(RichText::new(format!("Heights are drawn {times} as large as lengths.")).weak().small());
+    asked
+}
+
+/// How many times as high as it is the plot draws the land, as words.
+fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
+    let ratio = (up / (across * far)).abs();
+    if ratio >= 10.0 { format!("{ratio:.0} times") } else { format!("{ratio:.1} times") }
+}
+
+/// The key of the drawing that the lesson asks for now.
+fn drawing_key(state: &PanelState<'_>) -> Option<String> {
+    let attempt = state.course.attempt.as_ref()?;
+    match &attempt.now().task {
+        Some(Task::Draw { key }) if !attempt.answers.contains_key(key) => Some(key.clone()),
+        _ => None,
+    }
+}
+
+/// The profile that the student drew last.
+fn predicted(state: &PanelState<'_>) -> Option<Vec<f32>> {
+    let attempt = state.course.attempt.as_ref()?;
+    let before = attempt.lesson.steps[..=attempt.step].iter().rev().filter_map(|step| step.task.as_ref());
+    let mut drawn = before.filter_map(|task| match (task, attempt.answers.get(task.key()?)) {
+        (Task::Draw { .. }, Some(Answer::Line(drawn) | Answer::Profile { drawn, .. })) => Some(drawn.clone()),
+        _ => None,
+    });
+    drawn.next()
+}
+
+/// Pulls the heights between two places of the pointer to the line between them.
+fn pull(heights: &mut [f32], from: PlotPoint, to: PlotPoint, (width, times): (f64, f64)) {
+    let last = heights.len() - 1;
+    let place = |point: PlotPoint| (point.x / width * last as f64).round().clamp(0.0, last as f64) as usize;
+    let (first, end) = (place(from), place(to));
+    for (number, height) in heights.iter_mut().enumerate().take(first.max(end) + 1).skip(first.min(end)) {
+        let share = if first == end { 1.0 } else { (number as f64 - first as f64) / (end as f64 - first as f64) };
+        *height = ((from.y + share * (to.y - from.y)) / times) as f32;
+    }
+}
+
+/// The line over the picture, and the drag that draws it.
+pub fn line_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, drawing: &mut Drawing) -> Option<Command> {
+    let painter = root.painter().with_clip_rect(view);
+    let places: Vec<egui::Pos2> = state
+        .section_trace
+        .0
+        .iter()
+        .flatten()
+        .map(|share| view.min + egui::vec2(share.x, share.y) * view.size())
+        .collect();
+    painter.line(places.clone(), egui::Stroke::new(4.0, style::SHADE));
+    painter.line(places.clone(), egui::Stroke::new(2.0, style::WARNING));
+    for (place, name) in places.first().zip(Some("A")).into_iter().chain(places.last().zip(Some("B"))) {
+        style::shaded_text(&painter, *place, egui::Align2::CENTER_BOTTOM, name, 12.0, style::SHADE);
+    }
+    if !drawing.wanted {
+        return None;
+    }
+    let text = "Drag over the land, or click on both ends. Esc cancels.";
+    style::shaded_text(
+        &painter,
+        view.center_top() + egui::vec2(0.0, 40.0),
+        egui::Align2::CENTER_CENTER,
+        text,
+        13.0,
+        style::SHADE,
+    );
+    root.interact(view, root.id().with("section"), egui::Sense::hover()).on_hover_cursor(CursorIcon::Crosshair);
+    let (pressed, down, cancelled) = root.input(|input| {
+        let pointer = &input.pointer;
+        let over = pointer.interact_pos().is_some_and(|place| view.contains(place));
+        (pointer.primary_pressed() && over, pointer.primary_down(), input.key_pressed(egui::Key::Escape))
+    });
+    if cancelled {
+        let before = std::mem::take(drawing).before;
+        return (state.section.ends != before).then(|| ShowCommand::Section(before).into());
+    }
+    let pointed = state.pointed.0?;
+    match drawing.from {
+        // The other end of two clicks.
+        Some(from) if drawing.clicked && access::clicks_land(root, view) => {
+            *drawing = Drawing::default();
+            return line(state, from, pointed);
+        }
+        None if pressed => drawing.from = Some(pointed),
+        // The keyboard presses and lets go at once.
+        None if access::clicks_land(root, view) => (drawing.from, drawing.clicked) = (Some(pointed), true),
+        _ => {}
+    }
+    let from = drawing.from?;
+    if !down && !drawing.clicked {
+        // A click sets an end, a drag both.
+        if line(state, from, pointed).is_none() && state.section.ends.is_none_or(|ends| ends[0] != from) {
+            drawing.clicked = true;
+        } else {
+            *drawing = Drawing::default();
+        }
+        return None;
+    }
+    line(state, from, pointed)
+}
+
+/// Another line between two places, if they are two.
+fn line(state: &PanelState<'_>, from: [f32; 2], to: [f32; 2]) -> Option<Command> {
+    let ends = Some([from, to]);
+    (from != to && state.section.ends != ends).then(|| ShowCommand::Section(ends).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drag_pulls_the_heights_that_it_passes_and_no_others() {
+        let mut heights = vec![0.0; 11];
+        pull(&mut heights, PlotPoint::new(2.0, 10.0), PlotPoint::new(6.0, 30.0), (10.0, 1.0));
+        assert_eq!(heights, [0.0, 0.0, 10.0, 15.0, 20.0, 25.0, 30.0, 0.0, 0.0, 0.0, 0.0]);
+        pull(&mut heights, PlotPoint::new(99.0, 7.0), PlotPoint::new(99.0, 8.0), (10.0, 2.0));
+        assert_eq!(heights[10], 4.0);
+    }
+
+    #[test]
+    fn exaggeration_is_told_in_words() {
+        assert_eq!(exaggeration([1.0, -4.0], 1.0), "4.0 times");
+        assert_eq!(exaggeration([100.0, -1.2], 1e-3), "12 times");
+    }
+}

@@ -1,0 +1,150 @@
+//! Lessons, sections, probes and checks in their panels.
+
+use std::collections::BTreeMap;
+
+use thalweg::{
+    io::lesson::{built_in, open},
+    model::lesson::{Answer, Attempt, Task},
+    runtime::LearnCommand,
+};
+
+use super::*;
+
+/// A window on a lesson at one of its steps.
+fn at(name: &str, step: usize, answers: BTreeMap<String, Answer>) -> Shelf {
+    let (lesson, session) = open(name).unwrap_or_else(|error| panic!("{error}"));
+    let mut attempt = Attempt::new(lesson, answers);
+    attempt.step = step;
+    let live = Live::new(vec![session]);
+    let mut course = Course::default();
+    course.open(attempt, live.work());
+    Shelf::new(live).with(Workspace::Learn).with(course)
+}
+
+#[test]
+fn every_step_of_every_lesson_is_drawn_within_its_panel_and_asks_for_nothing() {
+    for (name, lesson) in built_in() {
+        for (number, step) in lesson.steps.iter().enumerate() {
+            let (shelf, asked) = (at(name, number, BTreeMap::new()), RefCell::default());
+            let mut harness = Harness::builder().with_size([1280.0, 3000.0]).build_ui(shelf.window(&asked));
+            harness.run_steps(3);
+            let column = column(&harness);
+            let next = harness.get_by_label_contains("Back").rect();
+            assert!(column.contains_rect(next), "{name}, {}: {next:?} is not in {column:?}", step.title);
+            assert!(number == 0 || harness.query_by_label(&step.title).is_some(), "{name}, {}", step.title);
+            assert!(asked.borrow().is_empty(), "{name}, {}: {:?}", step.title, asked.borrow());
+        }
+    }
+}
+
+/// The first step of the lessons whose task is of a kind.
+fn first(wanted: impl Fn(&Task) -> bool) -> (&'static str, usize, Task) {
+    let steps = |(name, lesson): &'static (&'static str, thalweg::model::lesson::Lesson)| {
+        lesson.steps.iter().enumerate().filter_map(move |(number, step)| Some((*name, number, step.task.clone()?)))
+    };
+    built_in().iter().flat_map(steps).find(|(.., task)| wanted(task)).expect("there is one")
+}
+
+#[test]
+fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
+    let (name, step, task) = first(|task| matches!(task, Task::Choose { .. }));
+    let Task::Choose { key, options, .. } = task else { unreachable!("it was looked for") };
+    let (shelf, asked) = (at(name, step, BTreeMap::new()), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    harness.get_by_label(&options[1]).click();
+    harness.run_steps(2);
+    assert_eq!(asked.take(), [LearnCommand::Answer(key, Answer::Chosen(1))]);
+    let (name, step, _) = first(|task| matches!(task, Task::Run { .. }));
+    let (shelf, asked) = (at(name, step, BTreeMap::new()), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    harness.get_by_label_contains("ticks").focus();
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    harness.run_steps(2);
+    assert!(asked.take().contains(&LearnCommand::Run.into()));
+    let (name, step, task) = first(|task| matches!(task, Task::Measure { .. }));
+    let (shelf, asked) = (at(name, step, BTreeMap::new()), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    harness.get_by_label("What you read").focus();
+    harness.run_steps(2);
+    harness.event(egui::Event::Text("33,5".to_owned()));
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    harness.run_steps(2);
+    assert_eq!(asked.take(), [LearnCommand::Read(33.5)], "a comma is taken for a point");
+    // With the answer, the step shows what was measured.
+    let key = task.key().expect("a measurement has one").to_owned();
+    let answers = BTreeMap::from([(key, Answer::Measured { read: 33.5, found: 1000.0 })]);
+    let (shelf, asked) = (at(name, step, answers), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 2000.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    assert!(harness.query_by_label("The program measures").is_some());
+    assert!(harness.query_by_label_contains("Read once more").is_some());
+    harness.get_by_label_contains("Next").click();
+    harness.run_steps(2);
+    assert_eq!(asked.take(), [LearnCommand::Next]);
+}
+
+#[test]
+fn a_profile_is_drawn_into_the_section_with_the_pointer() {
+    let (name, step, task) = first(|task| matches!(task, Task::Draw { .. }));
+    let shelf = at(name, step, BTreeMap::new());
+    let ends = shelf.show(|state| state.live.chosen().simulation.terrain.start.clone());
+    let mut section = Section::default();
+    section.ends = Some([[0.0, 0.5], [1.0, 0.5]]);
+    section.now = shelf.show(|state| {
+        thalweg::sim::measure::section(&state.live.chosen().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]])
+    });
+    section.start = section.now.iter().map(thalweg::sim::measure::Layers::ground).collect();
+    assert!(ends.len() > section.now.len());
+    let (shelf, asked) = (shelf.with(section), RefCell::default());
+    let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(4);
+    let keep = harness.get_by_label_contains("Keep my drawing").rect();
+    // The plot stands above the button.
+    let middle = egui::pos2(keep.left() + 150.0, keep.top() - 110.0);
+    harness.drag_at(middle);
+    harness.run_steps(2);
+    harness.hover_at(middle + egui::vec2(40.0, -20.0));
+    harness.run_steps(2);
+    harness.drop_at(middle + egui::vec2(40.0, -20.0));
+    harness.run_steps(2);
+    harness.get_by_label_contains("Keep my drawing").click();
+    harness.run_steps(2);
+    let asked = asked.take();
+    let Some(Command::Learn(LearnCommand::Answer(key, Answer::Line(heights)))) = asked.last() else {
+        panic!("it was not kept: {asked:?}");
+    };
+    assert_eq!(Some(&**key), task.key());
+    let start = shelf.show(|state| {
+        let terrain = &state.live.chosen().simulation.terrain;
+        (0..heights.len())
+            .map(|place| {
+                let share = place as f32 / (heights.len() - 1) as f32;
+                terrain.ground_between(share * terrain.width() as f32 - 0.5, 0.5 * terrain.height() as f32 - 0.5)
+            })
+            .collect::<Vec<_>>()
+    });
+    let moved = heights.iter().zip(&start).filter(|(drawn, start)| (**drawn - **start).abs() > 2.0).count();
+    assert!((2..heights.len() / 2).contains(&moved), "{moved} of {} heights were drawn", heights.len());
+}
+
+#[test]
+fn the_checks_are_listed_before_they_are_made() {
+    let shelf = Shelf::of("round-hill");
+    let (windows, asked) = (RefCell::new(Windows::default()), RefCell::new(Vec::new()));
+    windows.borrow_mut().toggle(Pane::Checks);
+    let mut harness = Harness::builder().with_size([900.0, 600.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
+    });
+    harness.run_steps(3);
+    for check in thalweg::sim::check::CHECKS {
+        assert!(harness.query_by_label(check.title).is_some(), "{}", check.title);
+    }
+    harness.get_by_label("Check now").click();
+    harness.run_steps(2);
+    assert_eq!(asked.take(), [LearnCommand::Check]);
+}
