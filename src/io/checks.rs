@@ -41,7 +41,7 @@ mod tests {
         let text = table(&[good, bad]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].contains(env!("CARGO_PKG_VERSION")) && lines.len() == 4);
-        assert!(lines[2].ends_with("1.000e-7           0    4.000e-6   holds: Still."), "{text}");
+        assert!(lines[2].ends_with("1e-7           0        4e-6   holds: Still."), "{text}");
         assert!(lines[3].contains(" 0.5 ") && lines[3].contains("DOES NOT HOLD"), "{text}");
     }
 }

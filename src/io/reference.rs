@@ -22,23 +22,6 @@ use crate::{
 /// The name of the page in its folder.
 pub const PAGE: &str = "index.html";
 
-macro_rules! heads {
-    ($($key:literal: $($file:literal)*;)*) => {
-        /// The files of each process whose heads state what it computes.
-        const HEADS: [(&str, &[&str]); [$($key),*].len()] =
-            [$(($key, &[$(include_str!(concat!("../sim/process/", $key, "/", $file, ".rs"))),*])),*];
-    };
-}
-
-heads! {
-    "droplets": "mod" "streams" "cured" "published";
-    "runoff": "mod";
-    "water": "mod" "friction/mod" "pipes/mod";
-    "thermal": "mod" "sliding";
-    "wind": "mod" "drift" "air" "law2020" "boundary";
-    "fluvial": "mod";
-}
-
 const STYLE: &str = "body{font:16px/1.55 system-ui,sans-serif;margin:0;color:#1d2226;background:#fff;display:grid;\
 grid-template-columns:15em minmax(0,1fr)}nav{position:sticky;top:0;height:100vh;overflow:auto;padding:1em;background:#f3f4f3;\
 box-sizing:border-box}nav a{display:block;color:#22543d;text-decoration:none;padding:.1em 0}nav a:hover{text-decoration:underline}\
@@ -75,7 +58,14 @@ pub fn page() -> String {
         let _ = write!(links, "<a href=\"#{key}\">{}</a>", escaped(title));
         let _ = writeln!(body, "<section id=\"{key}\"><h2>{}</h2>\n{text}</section>", escaped(title));
     };
-    for (group, fields) in fresh.groups() {
+    let mut groups = fresh.groups();
+    // The land, then what happens to it, then how it looks.
+    groups.sort_by_key(|(group, _)| match *group {
+        "terrain" => 0,
+        "look" | "water-look" | "rivers" => 2,
+        _ => 1,
+    });
+    for (group, fields) in groups {
         let info = infos.iter().find(|info| info.key == group);
         if infos.iter().any(|info| info.masked_key == group) {
             continue;
@@ -102,8 +92,7 @@ fn process(info: &Info) -> String {
         let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(stage.name)), escaped(stage.about));
     }
     text.push_str("</ol>\n");
-    let heads = HEADS.iter().find(|(key, _)| *key == info.key).map_or(&[][..], |(_, heads)| heads);
-    heads.iter().for_each(|head| html::push_html(&mut text, Parser::new(&stated(head))));
+    info.heads.iter().for_each(|head| html::push_html(&mut text, Parser::new(&stated(head))));
     if !info.guards.is_empty() {
         text.push_str("<h3>Limits</h3>\n<ul>");
         for guard in info.guards {
@@ -140,6 +129,10 @@ fn parameters(all: &[Parameter]) -> String {
             Value::Switch(_) => "on, off".to_owned(),
             Value::Choice(_) => parameter.choices.join(", "),
         };
+        let default = match parameter.value {
+            Value::Switch(on) => if on { "on" } else { "off" }.to_owned(),
+            _ => parameter.value.to_string(),
+        };
         let unit = if knob.unit.is_empty() { String::new() } else { format!(" {}", knob.unit) };
         let symbol = if knob.symbol.is_empty() { String::new() } else { format!(" <em>{}</em>", escaped(knob.symbol)) };
         let source = if knob.source.is_empty() { String::new() } else { format!(" ({})", knob.source) };
@@ -152,7 +145,7 @@ fn parameters(all: &[Parameter]) -> String {
             escaped(&parameter.title()),
             escaped(&range),
             escaped(&unit),
-            escaped(&parameter.value.to_string()),
+            escaped(&default),
             escaped(&doc),
             escaped(&source)
         );
@@ -208,8 +201,7 @@ mod tests {
         for process in catalogue() {
             let info = process.info();
             assert!(page.contains(&format!("<section id=\"{}\"", info.key)), "{}", info.key);
-            let (_, heads) = HEADS.iter().find(|(key, _)| *key == info.key).expect("its files are listed");
-            let stated: String = heads.iter().map(|head| stated(head)).collect();
+            let stated: String = info.heads.iter().map(|head| stated(head)).collect();
             assert!(stated.contains("```text") || info.key == "thermal", "{} states no equation", info.key);
             assert!(!stated.contains("[`") && !stated.contains("//!"), "{stated}");
         }

@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 use bevy::{ecs::schedule::ScheduleLabel, prelude::*};
 
 use super::{
-    Ahead, Course, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Revision, RunCommand, SimSystems,
-    TICKS_PER_SECOND, Timing, Transport, smoothed,
+    Ahead, Course, Deadline, FrameBudget, FreeView, History, Level, Live, Notices, Overlay, Revision, RunCommand,
+    SimSystems, TICKS_PER_SECOND, Timing, Transport, Workspace, smoothed,
 };
-use crate::{model::session::Session, sim::process::catalogue};
+use crate::{
+    model::session::Session,
+    sim::{process::catalogue, quantity::Quantity},
+};
 
 /// A tick that takes longer is shown while it runs.
 const LONG: Duration = Duration::from_millis(100);
@@ -122,8 +125,9 @@ pub(super) fn run_due(world: &mut World) {
         if finished && world.resource::<Course>().ends_at(world.resource::<Live>()) {
             transport = Transport { playing: false, due: 0.0, ..transport };
         }
-        // Once, when the total is reached: a run that goes on is not stopped again.
-        let reached = finished && complete && transport.complete == Some(false);
+        // Once, when the total is reached: a run that goes on is not stopped again, nor is one that a lesson wants.
+        let taught = world.resource::<Course>().runs_to().is_some();
+        let reached = finished && complete && transport.complete == Some(false) && !taught;
         transport.complete = Some(complete);
         if reached && transport.playing {
             transport = Transport { playing: false, due: 0.0, ..transport };
@@ -162,6 +166,7 @@ pub(super) fn run_due_stage(
     mut live: ResMut<Live>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
+    (workspace, mut overlay): (Res<Workspace>, ResMut<Overlay>),
 ) {
     if !std::mem::take(&mut transport.bypass_change_detection().stage) {
         return;
@@ -171,4 +176,8 @@ pub(super) fn run_due_stage(
     });
     live.halted = !live.between_ticks();
     revision.goes_on();
+    // A student sees which cells a stage has changed.
+    if *workspace == Workspace::Learn && overlay.shown.is_none() {
+        overlay.show(Some(Quantity::StageChange));
+    }
 }

@@ -31,6 +31,7 @@ pub mod ray;
 pub mod real;
 pub mod resample;
 pub mod rng;
+pub mod staged;
 pub mod statistics;
 pub mod stencil;
 pub mod strip;
@@ -54,6 +55,7 @@ use grid::Grid;
 use ledger::Ledger;
 use memory::Memory;
 use process::{AnyProcess, Context, Counts, Progress, catalogue};
+use staged::{Before, Staged};
 use terrain::{Layer, Terrain};
 
 /// A process with its switch and the time it has taken.
@@ -124,6 +126,8 @@ pub struct Simulation {
     pub watched: bool,
     /// Whether the run stops between the stages of a process. The result does not depend on it.
     stepwise: bool,
+    /// What the last stage has changed, if it was run alone.
+    staged: Option<Arc<Staged>>,
     seed: u64,
     tick: u64,
     /// Simulated time of the finished ticks, and what the present one covers, in seconds.
@@ -154,6 +158,7 @@ impl Simulation {
             ledger,
             watched: false,
             stepwise: false,
+            staged: None,
             seed,
             tick: 0,
             seconds: 0.0,
@@ -288,6 +293,7 @@ impl Simulation {
         self.begin_tick();
         self.skip_idle();
         let ran = self.next_stage();
+        let before = Before::of(self);
         self.stepwise = true;
         if let Some(cursor) = self.cursor {
             // It may stop so that a frame can be drawn.
@@ -296,9 +302,15 @@ impl Simulation {
             }
         }
         self.stepwise = false;
+        self.staged = ran.map(|ran| Arc::new(before.since(self, ran)));
         self.skip_idle();
         self.end_tick();
         ran
+    }
+
+    /// What the last stage has changed, if it was run alone by [`Self::stage`].
+    pub fn staged(&self) -> Option<&Staged> {
+        self.staged.as_deref()
     }
 
     /// Goes on to the next process that is on.
@@ -320,6 +332,7 @@ impl Simulation {
         if self.cursor.is_none() && self.fault.is_none() {
             self.cursor = Some(Cursor::default());
             self.covered = None;
+            self.staged = None;
             for slot in &mut self.slots {
                 slot.begun = false;
                 slot.process.begin_tick();

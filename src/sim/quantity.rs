@@ -29,6 +29,8 @@ pub enum Quantity {
     Basin,
     /// How much higher the ground lies than at the start.
     Change,
+    /// How much the last stage of a tick has changed, where it was run alone: the ground, or else the water or what it carries.
+    StageChange,
     /// Slope, as a multiple of the slope at which the ground would slide or crumble.
     Steepness,
     /// How often the wind's grains touch the ground.
@@ -67,6 +69,7 @@ impl Quantity {
             Self::DrainageArea,
             Self::Basin,
             Self::Change,
+            Self::StageChange,
             Self::Steepness,
             Self::WindPath,
             Self::WindFlux,
@@ -85,6 +88,7 @@ impl Quantity {
             Quantity::DrainageArea => "drainage-area",
             Quantity::Basin => "basin",
             Quantity::Change => "change",
+            Quantity::StageChange => "stage-change",
             Quantity::Steepness => "steepness",
             Quantity::WindPath => "wind-path",
             Quantity::WindFlux => "wind-flux",
@@ -117,7 +121,7 @@ impl Quantity {
     pub fn scale(self) -> Scale {
         match self {
             Quantity::Layer(layer) => layer.row().overlay.unwrap_or(Scale::FromZero),
-            Quantity::Change => Scale::AroundZero,
+            Quantity::Change | Quantity::StageChange => Scale::AroundZero,
             Quantity::Steepness => Scale::UpTo(2.0),
             Quantity::Basin => Scale::Classes,
             Quantity::Wetness => Scale::UpTo(1.0),
@@ -150,6 +154,11 @@ impl Quantity {
             Quantity::Change => {
                 ("Change since the start", "m", "How much higher or lower the ground lies than at the start.")
             }
+            Quantity::StageChange => (
+                "Changed by the last stage",
+                "m",
+                "What the last stage of a tick has changed: the ground, or else the water or what it carries. Shown where you go stage by stage.",
+            ),
             Quantity::Steepness => (
                 "Slope against talus",
                 "",
@@ -236,6 +245,9 @@ impl Simulation {
             }
             Quantity::Change => {
                 terrain.ground().iter().zip(terrain.start.iter()).map(|(now, start)| now - start).collect()
+            }
+            Quantity::StageChange => {
+                return self.staged().map_or_else(|| Grid::filled(width, height, 0.0), |staged| staged.change.clone());
             }
             Quantity::Steepness => {
                 let ground = terrain.ground();

@@ -16,7 +16,7 @@ pub(super) fn checks_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<
     let checkup = &state.checkup;
     ui.label("Each check is a case whose outcome is known exactly. It is computed here and now, on this machine.");
     ui.add_space(4.0);
-    egui::Grid::new("checks").num_columns(5).spacing([14.0, 4.0]).striped(true).show(ui, |ui| {
+    egui::Grid::new("checks").num_columns(5).min_col_width(0.0).spacing([14.0, 4.0]).striped(true).show(ui, |ui| {
         for title in ["", "Check", "Measured", "Expected", "Within"] {
             ui.label(RichText::new(title).weak());
         }

@@ -3,12 +3,13 @@
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{Kept, PanelState, access, lesson::lesson_ui, panel::Panel, style};
+use super::{Kept, PanelState, access, lesson::lesson_ui, number::units, panel::Panel, process::grouped, style};
 use crate::{
     io::lesson,
     model::origin::Options,
     params,
-    runtime::{Command, FileCommand, Workspace},
+    runtime::{Command, FileCommand, Workspace, amount::volume},
+    sim::staged::Staged,
 };
 
 pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], draw };
@@ -32,6 +33,9 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
             }
             ui.label(RichText::new(info.source).weak().small());
         }
+        if let Some(staged) = state.live.chosen().simulation.staged() {
+            staged_ui(ui, staged);
+        }
         ui.label(
             RichText::new(
                 "Press the right arrow to run one tick, or the comma key to run one stage. Hold B to see the start.",
@@ -41,6 +45,25 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     });
     ui.add_space(4.0);
     asked
+}
+
+/// What the last stage has changed.
+fn staged_ui(ui: &mut Ui, staged: &Staged) {
+    let (process, stage) = staged.stage;
+    ui.label(RichText::new(format!("{process}, {}: what it changed", params::title(stage))).strong());
+    let text = match staged.layer {
+        Some(layer) => format!("The {layer}, in {} cells.", grouped(staged.cells as u64)),
+        None => "No layer: it only prepares what comes next.".to_owned(),
+    };
+    ui.label(text);
+    let units = units(ui);
+    egui::Grid::new("staged").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        for (title, rows) in ["Solids", "Water"].iter().zip(&staged.booked) {
+            for (name, change) in rows {
+                style::value_row(ui, &format!("{title}: {name}"), volume(units, *change), "Booked by this stage.");
+            }
+        }
+    });
 }
 
 /// The lessons that come with the program.

@@ -2,7 +2,7 @@
 
 use bevy_egui::egui::{self, CursorIcon, RichText, Ui};
 use egui_phosphor::regular as icon;
-use egui_plot::{Corner, FilledArea, Legend, Line, LineStyle, PlotPoint, PlotPoints};
+use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
 
 use super::{
     Kept, PanelState, access,
@@ -99,8 +99,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(start)
     });
     let predicted = predicted(state);
-    let legend = Legend::default().position(Corner::RightTop).text_style(egui::TextStyle::Small);
-    let mut shown = plot("section", far, unit).height(style::SECTION_HEIGHT).legend(legend).include_y(bottom);
+    let mut shown = plot("section", far, unit).height(style::SECTION_HEIGHT).include_y(bottom);
     if drawn.is_some() {
         shown = shown.sense(egui::Sense::drag()).include_y(room.1);
     }
@@ -133,6 +132,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         let dragged = plot.response().dragged();
         plot.pointer_coordinate().filter(|_| dragged)
     });
+    legend_ui(ui, state, drawn.is_some() || predicted.is_some());
     let mut asked = Vec::new();
     if let (Some(key), Some(heights)) = (key, &mut drawn) {
         let before = id.with("before");
@@ -154,6 +154,32 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let times = exaggeration(touched.transform.dpos_dvalue(), of_far / times);
     ui.label(RichText::new(format!("Heights are drawn {times} as large as lengths.")).weak().small());
     asked
+}
+
+/// What the lines and areas are, below the plot: they fill it.
+fn legend_ui(ui: &mut Ui, state: &PanelState<'_>, predicted: bool) {
+    let section = &state.section;
+    let mut names = vec![("now".to_owned(), style::ACCENT), ("start, dashed".to_owned(), style::WARNING)];
+    if !section.earlier.is_empty() {
+        let ticks: Vec<String> = section.earlier.iter().map(|profile| profile.tick.to_string()).collect();
+        names.push((format!("ticks {}", ticks.join(", ")), style::FAINT));
+    }
+    if predicted {
+        names.push(("your prediction".to_owned(), style::ERROR));
+    }
+    names.push(("rock".to_owned(), style::ROCK));
+    names.push(("sand".to_owned(), style::SAND));
+    if section.now.iter().any(|layers| layers.water > 0.0) {
+        names.push(("water".to_owned(), style::SPRING));
+    }
+    ui.horizontal_wrapped(|ui| {
+        for (name, color) in names {
+            ui.spacing_mut().item_spacing.x = 3.0;
+            ui.label(RichText::new(icon::SQUARE).color(color).background_color(color).small());
+            ui.label(RichText::new(name).small());
+            ui.add_space(6.0);
+        }
+    });
 }
 
 /// How many times as high as it is the plot draws the land, as words.

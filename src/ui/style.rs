@@ -53,7 +53,7 @@ pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
 pub const LIST_HEIGHT: f32 = 220.0;
 pub const PLOT_HEIGHT: f32 = 130.0;
 /// The plot of a section.
-pub const SECTION_HEIGHT: f32 = 170.0;
+pub const SECTION_HEIGHT: f32 = 210.0;
 pub const LEGEND_BAR: egui::Vec2 = egui::vec2(220.0, 12.0);
 /// The dial of the wind.
 pub const DIAL_RADIUS: f32 = 34.0;

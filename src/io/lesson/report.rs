@@ -76,9 +76,11 @@ fn answer(attempt: &Attempt, step: &Step, number: usize) -> String {
                     let class = if chosen == right { "right" } else { "wrong" };
                     (class, format!("Chosen: {}. Right: {}.", escaped(&options[*chosen]), escaped(&options[*right])))
                 }
+                (Some(Task::Draw { .. }), Some(_)) => ("", "The drawing stands above, beside the ground.".to_owned()),
                 _ => ("", "Not answered yet.".to_owned()),
             }
         }
+        (Task::Reveal { .. }, _) => ("", "Not looked at yet.".to_owned()),
         (Task::Choose { options, .. }, Some(Answer::Chosen(chosen))) => {
             ("", format!("Chosen: {}", escaped(&options[*chosen])))
         }
@@ -123,7 +125,11 @@ pub fn told(number: f64) -> String {
             let text = format!("{number:.decimals$}");
             if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
         }
-        _ => format!("{number:.3e}"),
+        _ => {
+            let text = format!("{number:.3e}");
+            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
     }
 }
 
@@ -229,9 +235,15 @@ mod tests {
 
     #[test]
     fn numbers_have_four_digits_that_count() {
-        for (number, text) in
-            [(0.0, "0"), (33.5, "33.5"), (0.01234, "0.01234"), (123_456.0, "123456"), (1.5e9, "1.500e9"), (-2.0, "-2")]
-        {
+        for (number, text) in [
+            (0.0, "0"),
+            (33.5, "33.5"),
+            (0.01234, "0.01234"),
+            (123_456.0, "123456"),
+            (1.5e9, "1.5e9"),
+            (4e-6, "4e-6"),
+            (-2.0, "-2"),
+        ] {
             assert_eq!(told(number), text);
         }
     }

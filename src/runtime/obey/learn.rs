@@ -72,6 +72,7 @@ impl Runtime<'_> {
             LearnCommand::Reopen => self.reopen(),
             LearnCommand::Again => {
                 let path = attempt.lesson.path.clone();
+                self.course.keep(&mut self.notices);
                 self.reopen();
                 self.course.attempt = None;
                 let answers = self.course.progress.forget(&path);

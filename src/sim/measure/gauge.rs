@@ -352,7 +352,7 @@ mod tests {
             ("slope.median", "there are most, least"),
             ("height at 2 0", "two shares of the sides"),
             ("height at 0.5", "two shares of the sides"),
-            ("ledger.solid.rain.eroded", "there are start, now, residual, fluvial"),
+            ("ledger.solid.rain.eroded", "there are start, now, residual, droplets"),
             ("ledger.air.start", "there are solid, water"),
             ("ledger.solid.droplets.gone", "there are eroded"),
             ("rivers.depth", "there are concavity"),

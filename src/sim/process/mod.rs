@@ -85,6 +85,8 @@ pub struct Info {
     pub about: &'static str,
     /// The paper or article it is made from.
     pub source: &'static str,
+    /// Its files whose heads state what it computes: the reference is made from them.
+    pub heads: &'static [&'static str],
     /// Memory that it takes for each cell when it is on, in bytes, under the hungriest of its laws and modes. Measured by
     /// `tests/memory.rs`.
     pub bytes_per_cell: usize,
@@ -122,6 +124,7 @@ impl Info {
         title: "",
         about: "",
         source: "",
+        heads: &[],
         bytes_per_cell: 0,
         bytes_per_cell_and_thread: 0,
         reads: &[],

@@ -59,6 +59,12 @@ const INFO: Info = Info {
     about: "Drops of rain run downhill, dig where they can carry more and lay down where they carry too much.",
     source: "McDonald 2020 and 2023 (streams); SimpleErosion (McDonald 2020) and its sign-correct form of 2025; Chiba 1998 as in \
              UIUC CS 418",
+    heads: &[
+        include_str!("mod.rs"),
+        include_str!("streams.rs"),
+        include_str!("cured.rs"),
+        include_str!("published.rs"),
+    ],
     bytes_per_cell: 66,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start, Layer::Rain],

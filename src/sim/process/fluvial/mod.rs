@@ -52,6 +52,7 @@ const INFO: Info = Info {
     title: "Uplift and rivers",
     about: "Mountains rise, rivers cut valleys into them, and their debris is laid down below.",
     source: "Braun & Willett 2013; Yuan et al. 2019 after Davy & Lague 2009; Hergarten 2020",
+    heads: &[include_str!("mod.rs")],
     bytes_per_cell: 120,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Softness, Layer::Rain, Layer::Uplift],

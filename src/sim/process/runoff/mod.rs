@@ -100,6 +100,7 @@ const INFO: Info = Info {
     title: "Runoff (1989)",
     about: "Rain runs off to lower neighbours and takes sediment along: the first grid method, an alternative to the water.",
     source: "Musgrave, Kolb & Mace 1989",
+    heads: &[include_str!("mod.rs")],
     bytes_per_cell: 8,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],

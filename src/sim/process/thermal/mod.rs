@@ -88,6 +88,7 @@ const INFO: Info = Info {
     title: "Slumping",
     about: "Slopes that are too steep come down: sand slides, bare rock crumbles into sand.",
     source: "Jákó & Tóth 2011 after Beneš & Forsbach 2001",
+    heads: &[include_str!("mod.rs"), include_str!("sliding.rs")],
     bytes_per_cell: 8,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness, Layer::Start],

@@ -38,6 +38,7 @@ const INFO: Info = Info {
     title: "Water",
     about: "Rain and springs flow downhill as rivers and lakes, cut their beds and lay down what they carry.",
     source: "Stelling & Duinmeijer 2003 (shallow water) with friction as in Bates et al. 2010; Jákó & Tóth 2011 (virtual pipes)",
+    heads: &[include_str!("mod.rs"), include_str!("friction/mod.rs"), include_str!("pipes/mod.rs")],
     bytes_per_cell: 28,
     bytes_per_cell_and_thread: 0,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Suspended, Layer::Softness, Layer::Start, Layer::Rain],

@@ -56,6 +56,13 @@ const INFO: Info = Info {
     title: "Wind",
     about: "Wind lifts sand, carries it over crests and drops it behind them; it wears rock with what it carries.",
     source: "McDonald 2020 and 2023; Jackson & Hunt 1975, Sauermann et al. 2001, Kroy et al. 2002",
+    heads: &[
+        include_str!("mod.rs"),
+        include_str!("drift.rs"),
+        include_str!("air.rs"),
+        include_str!("law2020.rs"),
+        include_str!("boundary.rs"),
+    ],
     bytes_per_cell: 88,
     bytes_per_cell_and_thread: 25,
     reads: &[Layer::Bedrock, Layer::Sand, Layer::Water, Layer::Softness],
