@@ -47,6 +47,20 @@ pub fn slope_at(terrain: &Terrain, x: usize, y: usize) -> f32 {
     angle(along_x, along_y)
 }
 
+/// How much lower than a cell its neighbours lie at most, in metres by the length of a cell; 0 in a pit.
+pub fn steepest_fall(terrain: &Terrain, x: usize, y: usize) -> f32 {
+    let ground = |x: usize, y: usize| terrain.bedrock.at(x, y) + terrain.sand.at(x, y);
+    let here = ground(x, y);
+    let mut most = 0.0_f32;
+    for row in y.saturating_sub(1)..(y + 2).min(terrain.height()) {
+        for column in x.saturating_sub(1)..(x + 2).min(terrain.width()) {
+            let farther = if row != y && column != x { std::f32::consts::SQRT_2 } else { 1.0 };
+            most = most.max((here - ground(column, row)) / farther);
+        }
+    }
+    most
+}
+
 fn angle(along_x: f32, along_y: f32) -> f32 {
     libm::atanf(libm::hypotf(along_x, along_y)).to_degrees()
 }

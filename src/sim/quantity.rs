@@ -2,6 +2,7 @@
 
 use super::{
     Simulation,
+    analysis::steepest_fall,
     drainage::Drainage,
     grid::Grid,
     measure::{Channels, basins},
@@ -250,31 +251,17 @@ impl Simulation {
                 return self.staged().map_or_else(|| Grid::filled(width, height, 0.0), |staged| staged.change.clone());
             }
             Quantity::Steepness => {
-                let ground = terrain.ground();
                 let talus = self.slots.iter().find_map(|slot| slot.process.talus(terrain));
                 let stands = |index: usize| talus.as_ref().map_or(1.0, |talus| talus[index]).max(1e-3);
                 let cells = (0..width * height).map(|index| {
                     let (x, y) = (index % width, index / width);
-                    steepest_fall(&ground, x, y) / (terrain.cell_size * stands(index))
+                    steepest_fall(terrain, x, y) / (terrain.cell_size * stands(index))
                 });
                 cells.collect()
             }
         };
         Grid::from_cells(width, height, cells)
     }
-}
-
-/// How much lower than a cell its neighbours lie at most, by the length of a cell.
-fn steepest_fall(ground: &Grid, x: usize, y: usize) -> f32 {
-    let here = ground.at(x, y);
-    let mut most = 0.0_f32;
-    for row in y.saturating_sub(1)..(y + 2).min(ground.height()) {
-        for column in x.saturating_sub(1)..(x + 2).min(ground.width()) {
-            let farther = if row != y && column != x { std::f32::consts::SQRT_2 } else { 1.0 };
-            most = most.max((here - ground.at(column, row)) / farther);
-        }
-    }
-    most
 }
 
 #[cfg(test)]

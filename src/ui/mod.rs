@@ -5,6 +5,7 @@ mod brush;
 mod checks;
 mod chooser;
 mod commands;
+mod explain;
 mod export;
 mod files;
 pub mod group;
@@ -148,6 +149,8 @@ pub struct Kept {
     springs: Springs,
     section: section::Drawing,
     pinning: probes::Pinning,
+    /// The probe whose cell is explained, if not the newest.
+    explained: Option<usize>,
     /// The number of the brush that follows the pointer.
     drag: Option<brush::Drag>,
     statistics_seen: bool,
@@ -171,6 +174,7 @@ impl Default for Kept {
             springs: Springs::default(),
             section: section::Drawing::default(),
             pinning: probes::Pinning::default(),
+            explained: None,
             drag: None,
             statistics_seen: false,
             rivers_seen: false,

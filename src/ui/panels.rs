@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState, access, brush, history, learn, ledger, look, mask,
+    Kept, PanelState, access, brush, explain, history, learn, ledger, look, mask,
     menu::menu_ui,
     overlay,
     panel::Panel,
@@ -15,7 +15,7 @@ use super::{
 use crate::runtime::{Command, Workspace};
 
 /// All panels, from the top.
-pub const PANELS: [Panel; 16] = [
+pub const PANELS: [Panel; 17] = [
     run::PANEL,
     learn::PANEL,
     brush::PANEL,
@@ -26,6 +26,7 @@ pub const PANELS: [Panel; 16] = [
     overlay::PANEL,
     section::PANEL,
     probes::PANEL,
+    explain::PANEL,
     rivers::PANEL,
     look::LIGHT,
     look::WATER,

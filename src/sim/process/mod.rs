@@ -10,6 +10,7 @@ mod contract;
 #[cfg(test)]
 mod coupling;
 pub mod droplets;
+pub mod explain;
 pub mod fluvial;
 pub mod guard;
 #[cfg(test)]
@@ -27,7 +28,10 @@ pub mod wind;
 
 use bevy_reflect::{Reflect, structs::Struct};
 
-use self::guard::{Acted, Guard};
+use self::{
+    explain::Explanation,
+    guard::{Acted, Guard},
+};
 use super::{
     bounds::Unfit,
     grid::Grid,
@@ -323,6 +327,11 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
         None
     }
 
+    /// Its equation with the numbers of a cell (column and row), and what comes of it there, if its law has an equation for one.
+    fn explain(&self, _: &Terrain, _place: [usize; 2]) -> Option<Explanation> {
+        None
+    }
+
     /// The wind that it lets blow.
     fn wind(&self) -> Option<wind::Weather> {
         None
@@ -385,6 +394,8 @@ pub trait AnyProcess: Send + Sync {
     fn momentum(&self) -> Option<[Grid; 2]>;
     /// See [`Process::talus`].
     fn talus(&self, terrain: &Terrain) -> Option<Grid>;
+    /// See [`Process::explain`]; none of a cell beyond the map.
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation>;
     /// See [`Process::wind`].
     fn wind(&self) -> Option<wind::Weather>;
     /// See [`Process::wetness`].
@@ -471,6 +482,10 @@ impl<P: Process> AnyProcess for P {
 
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
         Process::talus(self, terrain)
+    }
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        explain::explain(self, terrain, place)
     }
 
     fn wind(&self) -> Option<wind::Weather> {

@@ -306,6 +306,12 @@ impl Discharge {
         kept
     }
 
+    /// The water that passes a cell, in square metres of rained-on land; none before droplets have run on this terrain.
+    pub(super) fn water_at(&self, terrain: &Terrain, [x, y]: [usize; 2]) -> Option<f32> {
+        self.maps.as_ref().filter(|maps| maps.fit(terrain))?;
+        self.water_in(&[x..x + 1, y..y + 1]).first().copied()
+    }
+
     /// The three maps as they are now.
     pub(super) fn maps(&self) -> Option<[Grid; MAPS]> {
         let mut maps = self.maps.clone()?;

@@ -9,6 +9,7 @@ pub mod bundle;
 mod constants;
 mod cured;
 mod discharge;
+mod explain;
 mod ground;
 mod params;
 mod peak;
@@ -41,7 +42,7 @@ pub use self::{
     params::{DropletLaw, Factors, Params},
     rain::HEAVY_RAIN,
 };
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
 use crate::sim::{
     grid::Grid,
     memory::Memories,
@@ -208,6 +209,10 @@ impl Process for Droplets {
         let mut kept = self.setup.counts.memories();
         kept.extend(self.discharge.memories(terrain));
         kept
+    }
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        explain::explain(self, terrain, place)
     }
 
     fn momentum(&self) -> Option<[Grid; 2]> {

@@ -55,7 +55,7 @@ const SHEET: f32 = 0.1;
 pub(super) const SINKING: f32 = 0.3;
 pub(super) const SWIMMING: f32 = 16.0;
 /// The land to which the entrainment refers, in square metres.
-const HECTARE: f32 = 1e4;
+pub(super) const HECTARE: f32 = 1e4;
 /// As published, what the discharge is multiplied by before it saturates, and what leaving the map counts as a fall, as a share of
 /// the height above the lowest ground.
 const SATURATION: f32 = 0.4;
@@ -112,7 +112,7 @@ impl StreamLaw {
             most_steps: if published { params.max_age } else { 4 * (terrain.width() + terrain.height()) as u32 },
             steepness: 1.0 / terrain.cell_size,
             steep: params.stands().sand * terrain.cell_size,
-            sheet: SHEET * params.headwater,
+            sheet: sheet(params),
             land,
             pace: pace_of(params, terrain),
             lowest: if published { lowest(terrain) } else { 0.0 },
@@ -120,10 +120,15 @@ impl StreamLaw {
     }
 }
 
+/// Land whose rain runs in every cell, as a sheet, in square metres.
+pub(super) fn sheet(params: &Params) -> f32 {
+    SHEET * params.headwater
+}
+
 /// What a fresh droplet can carry down a slope, in metres times cells, in a stream one cell wide that gathers the rain of so much `land`,
 /// in square metres. A steady stream of this load neither digs nor lays down there.
 pub(super) fn graded_load(params: &Params, land: f32, slope: f32) -> f32 {
-    let land = (land + SHEET * params.headwater) / HECTARE;
+    let land = (land + sheet(params)) / HECTARE;
     params.entrainment * power(Lanes([land; LANES]), params.concavity).0[0] * slope
 }
 

@@ -20,6 +20,7 @@
 //! scales the erodibility, each cell has its own.
 
 mod creep;
+mod explain;
 pub mod grow;
 mod lakes;
 mod layers;
@@ -34,7 +35,7 @@ use std::{ops::Range, sync::Arc};
 
 pub use self::params::{Factors, Params};
 use self::{pieces::Pieces, solve::Rivers};
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation};
 use crate::sim::{
     drainage::{Diagonal, Drainage},
     grid::Grid,
@@ -291,6 +292,10 @@ impl Process for Fluvial {
         ]);
         memories.extend(areas.as_mut().map(|areas| ("drainage-area", Memory::Cells(&mut areas[..]))));
         memories
+    }
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        explain::explain(self, terrain, place)
     }
 
     fn years(&self) -> Option<f64> {

@@ -12,6 +12,7 @@
 //! difference of the published form turns a lake into a checkerboard; the default moves at most what levels the pair and
 //! its other N − 1 neighbours.
 
+mod explain;
 mod flow;
 mod law;
 pub mod plain;
@@ -21,7 +22,7 @@ mod tests;
 use bevy_reflect::Reflect;
 
 use self::{flow::Run, law::Musgrave};
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation, guard::Guard};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -135,6 +136,10 @@ impl Process for Runoff {
     type Factors = Factors;
     const INFO: Info = INFO;
     super::setup_in!(setup);
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        Some(explain::explain(self, terrain, place))
+    }
 
     fn step(&mut self, stage: usize, context: &mut Context<'_>) -> Progress {
         let terrain = &mut *context.terrain;

@@ -6,6 +6,7 @@
 //!
 //! It covers as much time in a tick as the water does, unless it is set apart.
 
+mod explain;
 mod published;
 mod sliding;
 #[cfg(test)]
@@ -17,7 +18,7 @@ use self::{
     published::Fall,
     sliding::{Slopes, flatter, slide, talus},
 };
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation, guard::Guard};
 use crate::{
     params::{choice, knob},
     sim::{
@@ -30,6 +31,9 @@ use crate::{
         terrain::{Layer, Terrain},
     },
 };
+
+/// Sand thinner than this, in metres, does not make loose ground.
+const DUSTING: f32 = 0.01;
 
 const P1: &str = "Jákó & Tóth 2011, table 2";
 const TALUS: &str = "Jákó & Tóth 2011, table 2; the values are ours";
@@ -162,21 +166,35 @@ impl Process for Thermal {
         Progress::Done
     }
 
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        Some(explain::explain(self, terrain, place))
+    }
+
     fn talus(&self, terrain: &Terrain) -> Option<Grid> {
-        let cured = self.setup.params.mode == Mode::Default;
         let covered = self.setup.covered(terrain, self.setup.params.mode);
         let slopes = slopes(&self.setup.params, covered.as_ref(), 1.0, 0.0);
-        Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| {
-            let [dry, _, per_hardness, bias, _, wet] = slopes.at(x, y);
-            let lies = dry * flatter(wet, terrain.water.at(x, y));
-            let stands = talus(terrain.softness.at(x, y), per_hardness, bias);
-            match (cured, terrain.sand.at(x, y) > 0.01) {
-                (false, _) => stands,
-                // A dusting does not count as loose ground.
-                (true, false) => stands.max(lies),
-                (true, true) => lies,
-            }
-        }))
+        Some(Grid::from_fn(terrain.width(), terrain.height(), |x, y| self.stands(terrain, [x, y], &slopes)))
+    }
+}
+
+impl Thermal {
+    /// The slope at which the ground of a cell stands, as a tangent. A dusting does not count as loose ground.
+    fn stands(&self, terrain: &Terrain, [x, y]: [usize; 2], slopes: &Slopes<'_>) -> f32 {
+        let cured = self.setup.params.mode == Mode::Default;
+        let [dry, _, per_hardness, bias, _, wet] = slopes.at(x, y);
+        let lies = dry * flatter(wet, terrain.water.at(x, y));
+        let stands = talus(terrain.softness.at(x, y), per_hardness, bias);
+        match (cured, terrain.sand.at(x, y) > DUSTING) {
+            (false, _) => stands,
+            (true, false) => stands.max(lies),
+            (true, true) => lies,
+        }
+    }
+
+    /// The same of a single cell.
+    fn stands_at(&self, terrain: &Terrain, place: [usize; 2]) -> f32 {
+        let covered = self.setup.covered(terrain, self.setup.params.mode);
+        self.stands(terrain, place, &slopes(&self.setup.params, covered.as_ref(), 1.0, 0.0))
     }
 }
 

@@ -7,6 +7,7 @@
 mod balance;
 #[cfg(test)]
 mod directions;
+mod explain;
 pub mod friction;
 mod params;
 pub mod pipes;
@@ -21,7 +22,9 @@ pub use self::{
     balance::{BYTES_PER_CELL as BYTES_TO_FILL, Balance},
     params::{Capacity, Factors, Params},
 };
-use super::{Balanced, Context, Counts, GoOn, Info, Mode, Process, Progress, Setup, Stage, guard::Guard};
+use super::{
+    Balanced, Context, Counts, GoOn, Info, Mode, Process, Progress, Setup, Stage, explain::Explanation, guard::Guard,
+};
 use crate::sim::{
     cells::Cells,
     grid::Grid,
@@ -296,6 +299,10 @@ impl Process for Water {
             let flow = if params.mode == Mode::Default { Scheme::Friction(faces) } else { Scheme::Still };
             (Self { setup: self.setup.clone(), flow, ..*self }, water)
         }))
+    }
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        Some(explain::explain(self, terrain, place))
     }
 
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {

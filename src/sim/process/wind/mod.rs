@@ -10,6 +10,7 @@ mod boundary;
 mod drift;
 #[cfg(test)]
 mod dunes;
+mod explain;
 mod field;
 mod flight;
 pub mod law2020;
@@ -38,7 +39,7 @@ pub use self::{
     params::{Params, Spawn, WindLaw},
     weather::Weather,
 };
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, guard::Guard};
+use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
 use crate::sim::{
     grid::Grid,
     masked::{Scaled, factors},
@@ -267,6 +268,10 @@ impl Process for Wind {
 
     fn wetness(&self) -> Option<&Grid> {
         self.spare.as_ref().map(|maps| &maps.wet).filter(|_| !self.has_grains())
+    }
+
+    fn explain(&self, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+        explain::explain(self, terrain, place)
     }
 
     fn map(&self, quantity: Quantity) -> Option<Grid> {

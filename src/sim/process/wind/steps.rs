@@ -48,7 +48,7 @@ const STREAK: usize = 128;
 const GRAZES: f32 = 0.02;
 
 /// Shear of a wind over a plain.
-fn shear(strength: f32) -> f32 {
+pub(super) fn shear(strength: f32) -> f32 {
     (strength / STATED) * (strength / STATED)
 }
 

@@ -1,0 +1,40 @@
+//! What a droplet can carry through a cell.
+
+use super::{
+    super::{
+        Mode, Process,
+        explain::{Cell, Explanation, Term},
+    },
+    DropletLaw, Droplets, streams,
+};
+use crate::sim::terrain::Terrain;
+
+/// What droplets do in a cell; none under laws that are about the speed of single droplets, and before the first tick.
+pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
+    let (setup, params) = (droplets.setup(), &droplets.setup().params);
+    if params.mode != Mode::Default || params.law != DropletLaw::Streams {
+        return None;
+    }
+    let cell = Cell { terrain, place, mode: params.mode };
+    let land = f64::from(droplets.discharge.water_at(terrain, place)?) + f64::from(streams::sheet(params));
+    let (slope, entrainment) = (cell.slope(), cell.number(setup, |params| params.entrainment));
+    let concavity = f64::from(params.concavity);
+    let carries = entrainment * libm::pow(land / f64::from(streams::HECTARE), concavity) * slope;
+    let outcome = if slope == 0.0 {
+        "It lies lower than all its neighbours: a droplet can carry nothing on, and lays its load down until it gets over the rim."
+            .to_owned()
+    } else {
+        "A droplet that carries less than C digs here, one that carries more lays sand down; each goes a share of the way in a step. It \
+         digs a part of its own fall at most, so it makes no pit."
+            .to_owned()
+    };
+    let terms = vec![
+        Term::new("k", "entrainment", entrainment, "m"),
+        Term::new("V", "water of a fresh droplet", 1.0, ""),
+        Term::new("A", "land whose rain passes here", land, "m²"),
+        Term::new("θ", "concavity", concavity, ""),
+        Term::new("S", "steepest fall to a neighbour, as a slope", slope, ""),
+        Term::new("C", "what a fresh droplet can carry", carries, "m"),
+    ];
+    Some(Explanation { equation: "C = k·V·(A/ha)^θ·S", terms, outcome })
+}
