@@ -129,7 +129,8 @@ fn unknown(name: &str) -> Error {
 pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
     let bad = |wrong: String| Error::input(path, wrong, RIGHT);
     let text = text.replace("\r\n", "\n");
-    let parts = text.trim_start().strip_prefix(RULE).and_then(|rest| rest.split_once("\n---\n"));
+    let parts =
+        text.trim_start_matches('\u{feff}').trim_start().strip_prefix(RULE).and_then(|rest| rest.split_once("\n---\n"));
     let (head, body) = parts.ok_or_else(|| bad("it has no head between two lines \"---\"".to_owned()))?;
     let head: Head = ron(head).map_err(|error| bad(format!("its head cannot be read ({error})")))?;
     let (mut steps, mut teacher) = (vec![Step { title: head.title.clone(), ..Step::default() }], None);
@@ -278,7 +279,10 @@ impl Progress {
 
     /// Takes answers to a lesson back that were forgotten.
     pub fn bring_back(&mut self, lesson: &Path, answers: BTreeMap<String, Answer>) {
-        self.answers.entry(name(lesson)).or_default().extend(answers);
+        let now = self.answers.entry(name(lesson)).or_default();
+        for (key, answer) in answers {
+            now.entry(key).or_insert(answer);
+        }
     }
 
     /// Whether a lesson was gone through to its end.

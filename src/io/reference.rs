@@ -35,8 +35,10 @@ code,pre{background:#f3f4f3;font-size:.93em}pre{padding:.6em .8em;overflow:auto}
 const SCRIPT: &str = "const field=document.querySelector('input');field.addEventListener('input',()=>{\
 const words=field.value.toLowerCase().split(/\\s+/).filter(word=>word);\
 for(const row of document.querySelectorAll('[data-find]'))row.hidden=!words.every(word=>row.textContent.toLowerCase().includes(word));\
-for(const part of document.querySelectorAll('section')){const rows=[...part.querySelectorAll('[data-find]')];\
-part.hidden=words.length>0&&rows.length>0&&rows.every(row=>row.hidden)}});";
+for(const part of document.querySelectorAll('section')){\
+const prose=[...part.children].filter(child=>child.tagName!=='TABLE').map(child=>child.textContent).join(' ').toLowerCase();\
+const rows=[...part.querySelectorAll('[data-find]')];\
+part.hidden=!words.every(word=>prose.includes(word))&&rows.every(row=>row.hidden)}});";
 
 /// Writes the page into a folder, which is made if there is none.
 ///

@@ -105,6 +105,12 @@ pub(super) fn follow(
     mut course: ResMut<Course>,
     mut notices: ResMut<Notices>,
 ) {
+    let quiet = course.bypass_change_detection();
+    if quiet.is_of(&live)
+        && quiet.attempt.as_mut().is_some_and(|attempt| attempt.goes_back(revision.start, live.ticks()))
+    {
+        course.set_changed();
+    }
     let Some(run) = &mut course.bypass_change_detection().run else { return };
     let goes_on = run.of == (live.work(), revision.start) && live.ticks() >= run.ticks;
     run.ticks = live.ticks();
@@ -116,7 +122,7 @@ pub(super) fn follow(
     course.run = None;
     match &mut course.attempt {
         Some(attempt) if done => {
-            attempt.has_run(step);
+            attempt.has_run(step, revision.start, live.ticks());
             course.keep(&mut notices);
         }
         Some(_) => {

@@ -58,6 +58,8 @@ pub struct Overlay {
     before: Option<Quantity>,
     /// What a brush that paints a map brought up, and what was shown instead of it.
     brought: Option<(Quantity, Option<Quantity>)>,
+    /// Whether what a stage has changed is shown because a student goes stage by stage.
+    pub(super) by_stages: bool,
     seen: Option<(Revision, Option<Quantity>, bool, f32)>,
     /// Ticks that the averages have seen.
     ticks: u64,
@@ -183,6 +185,12 @@ pub(super) fn follow_brush(brushes: Res<Brushes>, mut overlay: ResMut<Overlay>, 
 /// Follows the last finished tick.
 pub(super) fn follow_ticks(live: Res<Live>, revision: Res<Revision>, mut overlay: ResMut<Overlay>) {
     let from_cells = live.chosen().rivers.from_cells;
+    if overlay.by_stages && live.between_ticks() && live.chosen().simulation.staged().is_none() {
+        overlay.by_stages = false;
+        if overlay.shown == Some(Quantity::StageChange) {
+            overlay.put(None);
+        }
+    }
     let now = (*revision, overlay.shown, overlay.arrows, from_cells);
     // A slider or a switch changes values between ticks as well.
     if (overlay.seen == Some(now) && !live.is_changed()) || !live.rests() {

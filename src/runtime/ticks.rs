@@ -179,5 +179,6 @@ pub(super) fn run_due_stage(
     // A student sees which cells a stage has changed.
     if *workspace == Workspace::Learn && overlay.shown.is_none() {
         overlay.show(Some(Quantity::StageChange));
+        overlay.by_stages = true;
     }
 }

@@ -50,11 +50,12 @@ pub fn slope_at(terrain: &Terrain, x: usize, y: usize) -> f32 {
 /// How much lower than a cell its neighbours lie at most, in metres by the length of a cell; 0 in a pit.
 pub fn steepest_fall(terrain: &Terrain, x: usize, y: usize) -> f32 {
     let ground = |x: usize, y: usize| terrain.bedrock.at(x, y) + terrain.sand.at(x, y);
-    let here = ground(x, y);
-    let mut most = 0.0_f32;
-    for row in y.saturating_sub(1)..(y + 2).min(terrain.height()) {
-        for column in x.saturating_sub(1)..(x + 2).min(terrain.width()) {
-            let farther = if row != y && column != x { std::f32::consts::SQRT_2 } else { 1.0 };
+    let (here, mut most) = (ground(x, y), 0.0_f32);
+    for (down, right) in (-1..=1).flat_map(|down| (-1..=1).map(move |right| (down, right))) {
+        let row = terrain.edge.index(y as isize + down, terrain.height());
+        let column = terrain.edge.index(x as isize + right, terrain.width());
+        if let (Some(row), Some(column)) = (row, column) {
+            let farther = if down != 0 && right != 0 { std::f32::consts::SQRT_2 } else { 1.0 };
             most = most.max((here - ground(column, row)) / farther);
         }
     }

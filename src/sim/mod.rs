@@ -353,6 +353,9 @@ impl Simulation {
             self.cursor = Some(Cursor { process: process + 1, stage: 0 });
             return true;
         }
+        if !self.stepwise {
+            self.staged = None;
+        }
         let started = Instant::now();
         slot.begun = true;
         if slot.limited && slot.before.is_none() && self.terrain.mask.is_some() {

@@ -117,7 +117,9 @@ mod tests {
         for (sum, (now, before)) in ground.iter().zip(run.terrain.ground().iter().zip(before.iter())) {
             assert!((sum - (now - before)).abs() < 1e-4, "{sum} instead of {}", now - before);
         }
+        run.stage();
+        assert!(run.staged().is_some());
         run.tick();
-        assert!(run.staged().is_none(), "a whole tick has no stage to show");
+        assert!(run.staged().is_none(), "the rest of a tick, and a whole one, have no stage to show");
     }
 }

@@ -7,52 +7,73 @@ use super::{
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::{io::lesson::report::told, runtime::Command, sim::process::explain::Explanation};
+use crate::{
+    io::lesson::report::told,
+    runtime::Command,
+    sim::{Slot, process::explain::Explanation},
+};
 
 pub const PANEL: Panel =
     Panel { key: "explain", title: "Explain this cell", workspaces: EVERYWHERE, unfolded: &[], draw };
 
+/// Seconds after which the numbers are found anew: some take a pass over the map.
+const FRESH: f64 = 0.25;
+
+/// What each process that is on says of a cell, and since when, in seconds.
+type Said = (f64, Vec<(&'static str, &'static str, Option<Explanation>)>);
+
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let probes = &state.probes.pinned;
-    let Some(last) = probes.len().checked_sub(1) else {
-        ui.label(
-            RichText::new("Pin a probe (P) on the land: here stands why something happens there, or why nothing does.")
-                .weak(),
-        );
+    let Some(last) = probes.last() else {
+        let text = "Pin a probe (P) on the land: here stands why something happens there, or why nothing does.";
+        ui.label(RichText::new(text).weak());
         return Vec::new();
     };
-    let mut chosen = memory.explained.filter(|chosen| *chosen <= last).unwrap_or(last);
-    if last > 0 {
+    // The newest, unless another one was chosen.
+    let place = memory.explained.filter(|place| probes.iter().any(|probe| probe.place == *place)).unwrap_or(last.place);
+    if probes.len() > 1 {
         ui.horizontal(|ui| {
             ui.label("Probe");
-            for number in 0..=last {
-                if access::choice(ui, chosen == number, format!("{}", number + 1)).clicked() {
-                    chosen = number;
-                    memory.explained = Some(number);
+            for (number, probe) in probes.iter().enumerate() {
+                if access::choice(ui, probe.place == place, format!("{}", number + 1)).clicked() {
+                    memory.explained = Some(probe.place);
                 }
             }
         });
     }
     let simulation = &state.live.chosen().simulation;
-    let (x, y) = simulation.terrain.bedrock.cell_at(probes[chosen].place);
+    let (x, y) = simulation.terrain.bedrock.cell_at(place);
     ui.label(RichText::new(format!("Column {x}, row {y}, after tick {}", simulation.ticks())).weak().small());
-    let mut any = false;
-    for slot in simulation.slots.iter().filter(|slot| slot.enabled) {
-        any = true;
-        let info = slot.process.info();
+    let id = ui.id().with((state.live.work(), x, y));
+    let now = ui.input(|input| input.time);
+    let known: Option<Said> = ui.data_mut(|data| data.get_temp(id));
+    let known = known.filter(|(since, _)| now - since < FRESH);
+    let (since, said) = known.unwrap_or_else(|| {
+        let on = simulation.slots.iter().filter(|slot| slot.enabled);
+        let said = |slot: &Slot| {
+            let info = slot.process.info();
+            (info.key, info.title, slot.process.explain(&simulation.terrain, [x, y]))
+        };
+        (now, on.map(said).collect())
+    });
+    if since != now {
+        ui.ctx().request_repaint_after_secs((FRESH - (now - since)) as f32);
+    }
+    for (key, title, explanation) in &said {
         ui.add_space(4.0);
-        ui.label(RichText::new(info.title).strong());
-        match slot.process.explain(&simulation.terrain, [x, y]) {
-            Some(explanation) => explanation_ui(ui, info.key, &explanation),
+        ui.label(RichText::new(*title).strong());
+        match explanation {
+            Some(explanation) => explanation_ui(ui, key, explanation),
             None => {
                 let text = "It has no numbers for this cell: no tick has run yet, or the law that is chosen is about single particles.";
                 ui.label(RichText::new(text).weak());
             }
         }
     }
-    if !any {
+    if said.is_empty() {
         ui.label("No process is on: nothing happens.");
     }
+    ui.data_mut(|data| data.insert_temp(id, (since, said)));
     Vec::new()
 }
 

@@ -15,10 +15,22 @@ use crate::{
 pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
-    if let Some(attempt) = &state.course.attempt {
-        return lesson_ui(ui, state, attempt);
+    let live = &state.live;
+    let asked = match &state.course.attempt {
+        Some(attempt) => lesson_ui(ui, state, attempt),
+        None => lessons_ui(ui, state),
+    };
+    // In a lesson, when the student goes stage by stage.
+    let by_stages = live.next_stage().is_some() || live.chosen().simulation.staged().is_some();
+    if state.course.attempt.is_none() || by_stages {
+        tick_ui(ui, state);
     }
-    let asked = lessons_ui(ui, state);
+    ui.add_space(4.0);
+    asked
+}
+
+/// What happens in a tick, and what the last stage of it has changed.
+fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) {
     let next = state.live.next_stage();
     let slots = &state.live.chosen().simulation.slots;
     egui::Frame::group(ui.style()).show(ui, |ui| {
@@ -36,15 +48,9 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
         if let Some(staged) = state.live.chosen().simulation.staged() {
             staged_ui(ui, staged);
         }
-        ui.label(
-            RichText::new(
-                "Press the right arrow to run one tick, or the comma key to run one stage. Hold B to see the start.",
-            )
-            .weak(),
-        );
+        let keys = "Press the right arrow to run one tick, or the comma key to run one stage. Hold B to see the start.";
+        ui.label(RichText::new(keys).weak());
     });
-    ui.add_space(4.0);
-    asked
 }
 
 /// What the last stage has changed.

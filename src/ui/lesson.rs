@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -123,7 +124,9 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
         Task::Choose { key, options, .. } => {
             for (number, option) in options.iter().enumerate() {
                 let chosen = matches!(answer, Some(Answer::Chosen(chosen)) if *chosen == number);
-                if ui.radio(chosen, option).clicked() && !chosen {
+                let open = attempt.is_open(key);
+                let choice = ui.add_enabled(open || chosen, egui::RadioButton::new(chosen, option));
+                if choice.clicked() && !chosen && open {
                     asked.push(LearnCommand::Answer(key.clone(), Answer::Chosen(number)).into());
                 }
             }
@@ -134,7 +137,9 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
                 Some(Answer::Number(number)) => Some(*number),
                 _ => None,
             };
-            if let Some(number) = number_ui(ui, (key, of), unit, "Keep it") {
+            if attempt.is_open(key)
+                && let Some(number) = number_ui(ui, (&attempt.lesson.path, key, of), unit, "Keep it")
+            {
                 asked.push(LearnCommand::Answer(key.clone(), Answer::Number(number)).into());
             }
             if let Some(number) = known {
@@ -148,7 +153,7 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
             asked.extend(run_ui(ui, state, attempt, (*ticks, *restart, set, enable)));
         }
         Task::Measure { key, unit, guess, .. } => {
-            if let Some(read) = number_ui(ui, (key, "What you read"), unit, "Check") {
+            if let Some(read) = number_ui(ui, (&attempt.lesson.path, key, "What you read"), unit, "Check") {
                 asked.push(LearnCommand::Read(read).into());
             }
             if let Some(Answer::Measured { read, found }) = answer {
@@ -167,8 +172,8 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
 }
 
 /// A field for a number. Returns it when it is given.
-fn number_ui(ui: &mut Ui, (key, name): (&str, &str), unit: &str, button: &str) -> Option<f64> {
-    let id = ui.make_persistent_id(("lesson", key));
+fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, button: &str) -> Option<f64> {
+    let id = ui.make_persistent_id((lesson, key));
     let mut text: String = ui.data_mut(|data| data.get_temp(id).unwrap_or_default());
     let given = ui.horizontal(|ui| {
         let field = ui.add(egui::TextEdit::singleline(&mut text).id(id.with("field")).desired_width(style::NAME_WIDTH));
@@ -177,13 +182,27 @@ fn number_ui(ui: &mut Ui, (key, name): (&str, &str), unit: &str, button: &str) -
             ui.label(unit);
         }
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        let number = text.trim().replace(',', ".").replace(['\u{202f}', '\u{a0}', ' '], "").parse::<f64>().ok();
-        let number = number.filter(|number| number.is_finite());
-        let clicked = ui.add_enabled(number.is_some(), egui::Button::new(button)).clicked();
+        let number = number(&text);
+        let help = "Type a number, such as 12500 or 12.5";
+        let button = ui.add_enabled(number.is_some(), egui::Button::new(button)).on_disabled_hover_text(help);
+        let clicked = button.clicked();
         number.filter(|_| clicked || entered)
     });
     ui.data_mut(|data| data.insert_temp(id, text));
     given.inner
+}
+
+/// A number as a person types it: with a point or a comma, and blanks between groups of digits. What may be a comma between groups, as in
+/// 12,500, is none.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.trim().replace(['\u{202f}', '\u{a0}', ' '], "");
+    if let Some((whole, rest)) = plain.split_once(',') {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if rest.contains([',', '.']) || rest.len() == 3 && digits(rest) && whole.trim_start_matches(['-', '+']) != "0" {
+            return None;
+        }
+    }
+    plain.replace(',', ".").parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
 /// The run of a step: what it sets, how far it is.
@@ -275,7 +294,7 @@ fn chosen_ui(ui: &mut Ui, attempt: &Attempt, key: &str) {
     if let (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) =
         (attempt.task(key), attempt.answers.get(key))
     {
-        let (yes, no) = ("Your prediction was right.", "Your prediction was another one.");
+        let (yes, no) = ("Your prediction was right.", "Your prediction was not right.");
         mark_ui(ui, chosen == right, yes, no);
         if chosen != right {
             ui.label(format!("You chose: {}", options[*chosen]));
@@ -323,4 +342,25 @@ fn end_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) -> Vec<Command
     });
     ui.add(egui::Label::new(RichText::new(&attempt.lesson.head.source).weak().small()).wrap());
     asked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_read_as_people_type_them_and_what_may_mean_two_is_not() {
+        for (text, read) in [
+            ("33,5", Some(33.5)),
+            (" 12 500 ", Some(12_500.0)),
+            ("0,125", Some(0.125)),
+            ("-1.5e3", Some(-1500.0)),
+            ("12,500", None),
+            ("1,234.5", None),
+            ("inf", None),
+            ("", None),
+        ] {
+            assert_eq!(number(text), read, "{text}");
+        }
+    }
 }

@@ -149,8 +149,8 @@ pub struct Kept {
     springs: Springs,
     section: section::Drawing,
     pinning: probes::Pinning,
-    /// The probe whose cell is explained, if not the newest.
-    explained: Option<usize>,
+    /// The place of the probe whose cell is explained, if not the newest.
+    explained: Option<[f32; 2]>,
     /// The number of the brush that follows the pointer.
     drag: Option<brush::Drag>,
     statistics_seen: bool,
@@ -288,7 +288,11 @@ fn draw(
         if panels {
             asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));
             asked.extend(section::line_ui(&mut root, seen, &state, &mut opened.memory.section));
-            asked.extend(probes::pins_ui(&mut root, seen, &state, &mut opened.memory.pinning));
+            let pinned = probes::pins_ui(&mut root, seen, &state, &mut opened.memory.pinning);
+            if pinned.is_some() {
+                opened.memory.explained = None;
+            }
+            asked.extend(pinned);
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
             if let Some(name) = drags {

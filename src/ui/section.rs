@@ -12,7 +12,7 @@ use super::{
     style,
 };
 use crate::{
-    model::lesson::{Answer, Task},
+    model::lesson::{Answer, Attempt, Task},
     runtime::{BrushCommand, Command, DRAWN, LearnCommand, ShowCommand, Workspace, amount::told_in},
     sim::measure::Layers,
 };
@@ -96,7 +96,8 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let room = (bottom, high + 0.35 * (high - low).max(1e-3 * times));
     let mut drawn: Option<Vec<f32>> = key.is_some().then(|| {
         let start = || (0..DRAWN).map(|place| section.start[place * (section.start.len() - 1) / (DRAWN - 1)]).collect();
-        ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(start)
+        let kept = || predicted(state).unwrap_or_else(start);
+        ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(kept)
     });
     let predicted = predicted(state);
     let mut shown = plot("section", far, unit).height(style::SECTION_HEIGHT).include_y(bottom);
@@ -188,18 +189,26 @@ fn exaggeration([across, up]: [f64; 2], far: f64) -> String {
     if ratio >= 10.0 { format!("{ratio:.0} times") } else { format!("{ratio:.1} times") }
 }
 
-/// The key of the drawing that the lesson asks for now.
+/// The lesson that is open, if the line is the one that it draws on.
+fn attempt<'a>(state: &'a PanelState<'_>) -> Option<&'a Attempt> {
+    let attempt = state.course.attempt.as_ref().filter(|_| state.course.is_of(&state.live))?;
+    (state.section.ends == attempt.lesson.head.section).then_some(attempt)
+}
+
+/// The key of the drawing that the lesson asks for now. It can be drawn anew until it is shown beside the ground.
 fn drawing_key(state: &PanelState<'_>) -> Option<String> {
-    let attempt = state.course.attempt.as_ref()?;
+    let attempt = attempt(state)?;
     match &attempt.now().task {
-        Some(Task::Draw { key }) if !attempt.answers.contains_key(key) => Some(key.clone()),
+        Some(Task::Draw { key }) if !matches!(attempt.answers.get(key), Some(Answer::Profile { .. })) => {
+            Some(key.clone())
+        }
         _ => None,
     }
 }
 
 /// The profile that the student drew last.
 fn predicted(state: &PanelState<'_>) -> Option<Vec<f32>> {
-    let attempt = state.course.attempt.as_ref()?;
+    let attempt = attempt(state)?;
     let before = attempt.lesson.steps[..=attempt.step].iter().rev().filter_map(|step| step.task.as_ref());
     let mut drawn = before.filter_map(|task| match (task, attempt.answers.get(task.key()?)) {
         (Task::Draw { .. }, Some(Answer::Line(drawn) | Answer::Profile { drawn, .. })) => Some(drawn.clone()),
@@ -271,12 +280,11 @@ pub fn line_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, drawing:
     let from = drawing.from?;
     if !down && !drawing.clicked {
         // A click sets an end, a drag both.
-        if line(state, from, pointed).is_none() && state.section.ends.is_none_or(|ends| ends[0] != from) {
+        if root.input(|input| input.pointer.primary_clicked()) {
             drawing.clicked = true;
-        } else {
-            *drawing = Drawing::default();
+            return None;
         }
-        return None;
+        *drawing = Drawing::default();
     }
     line(state, from, pointed)
 }

@@ -13,8 +13,11 @@ pub struct Attempt {
     pub answers: BTreeMap<String, Answer>,
     /// The step that is shown.
     pub step: usize,
-    /// Steps whose run has been made. A lesson that is opened again begins from its start.
-    ran: Vec<bool>,
+    /// The farthest step that was shown.
+    reached: usize,
+    /// Steps whose run has been made: the start of which run, and the tick with which it ended. A lesson that is opened again begins
+    /// from its start.
+    ran: Vec<Option<(u64, u64)>>,
     /// Steps whose answer was looked at.
     seen: Vec<bool>,
 }
@@ -23,7 +26,7 @@ impl Attempt {
     /// A lesson at its first step, with what was answered at another time.
     pub fn new(lesson: Lesson, answers: BTreeMap<String, Answer>) -> Self {
         let steps = lesson.steps.len();
-        Self { lesson, answers, step: 0, ran: vec![false; steps], seen: vec![false; steps] }
+        Self { lesson, answers, step: 0, reached: 0, ran: vec![None; steps], seen: vec![false; steps] }
     }
 
     /// The step that is shown.
@@ -35,15 +38,32 @@ impl Attempt {
     pub fn done(&self, step: usize) -> bool {
         match &self.lesson.steps[step].task {
             None => true,
-            Some(Task::Run { .. }) => self.ran[step],
+            Some(Task::Run { .. }) => self.ran[step].is_some(),
             Some(Task::Reveal { .. }) => self.seen[step],
             Some(task) => task.key().is_some_and(|key| self.answers.contains_key(key)),
         }
     }
 
-    /// The run of a step has been made.
-    pub fn has_run(&mut self, step: usize) {
-        self.ran[step] = true;
+    /// The run of a step has been made, after this start and up to this tick.
+    pub fn has_run(&mut self, step: usize, start: u64, tick: u64) {
+        self.ran[step] = Some((start, tick));
+    }
+
+    /// The land went back to this tick of a start: what was run after it is to be run again. Returns whether there was any.
+    pub fn goes_back(&mut self, start: u64, tick: u64) -> bool {
+        let mut undone = false;
+        for ran in &mut self.ran {
+            if ran.is_some_and(|(own, end)| own == start && end > tick) {
+                (*ran, undone) = (None, true);
+            }
+        }
+        undone
+    }
+
+    /// Whether the answer with this key may still be changed: what comes after it has not been shown.
+    pub fn is_open(&self, key: &str) -> bool {
+        let step = self.lesson.steps.iter().position(|step| step.task.as_ref().and_then(Task::key) == Some(key));
+        step.is_some_and(|step| step >= self.reached)
     }
 
     /// The answer of the step that is shown was looked at.
@@ -65,6 +85,7 @@ impl Attempt {
     pub fn next(&mut self) {
         if self.done(self.step) && self.goes_on() {
             self.step += 1;
+            self.reached = self.reached.max(self.step);
         }
     }
 
@@ -99,7 +120,11 @@ mod tests {
         attempt.next();
         attempt.next();
         assert_eq!(attempt.step, 1, "the run has not been made");
-        attempt.has_run(1);
+        assert!(!attempt.is_open("where") && attempt.is_open("a"), "what was predicted stays");
+        attempt.has_run(1, 7, 3);
+        assert!(!attempt.goes_back(8, 0) && !attempt.goes_back(7, 3) && attempt.done(1));
+        assert!(attempt.goes_back(7, 2) && !attempt.done(1), "it was undone");
+        attempt.has_run(1, 7, 3);
         attempt.next();
         attempt.answers.insert("a".into(), Answer::Measured { read: 3.0, found: 3.0 });
         attempt.next();

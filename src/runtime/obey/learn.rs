@@ -60,7 +60,7 @@ impl Runtime<'_> {
         };
         match command {
             LearnCommand::Answer(key, answer) => {
-                if attempt.task(key).is_some_and(|task| task.takes(answer)) {
+                if attempt.is_open(key) && attempt.task(key).is_some_and(|task| task.takes(answer)) {
                     attempt.answers.insert(key.clone(), answer.clone());
                 }
             }
@@ -109,7 +109,13 @@ impl Runtime<'_> {
     fn bring_back(&mut self) {
         let Some((path, answers)) = self.course.forgotten.take() else { return };
         match &mut self.course.attempt {
-            Some(attempt) if attempt.lesson.path == path => attempt.answers.extend(answers),
+            Some(attempt) if attempt.lesson.path == path => {
+                for (key, answer) in answers {
+                    if attempt.task(&key).is_some_and(|task| task.takes(&answer)) {
+                        attempt.answers.entry(key).or_insert(answer);
+                    }
+                }
+            }
             _ => self.course.progress.bring_back(&path, answers),
         }
         self.course.keep(&mut self.notices);

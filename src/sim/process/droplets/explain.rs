@@ -7,7 +7,10 @@ use super::{
     },
     DropletLaw, Droplets, streams,
 };
-use crate::sim::terrain::Terrain;
+use crate::sim::terrain::{Edge, Terrain};
+
+/// Water that is less deep, in metres, stands nowhere.
+const SHALLOW: f64 = 1e-3;
 
 /// What droplets do in a cell; none under laws that are about the speed of single droplets, and before the first tick.
 pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2]) -> Option<Explanation> {
@@ -20,13 +23,16 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     let (slope, entrainment) = (cell.slope(), cell.number(setup, |params| params.entrainment));
     let concavity = f64::from(params.concavity);
     let carries = entrainment * libm::pow(land / f64::from(streams::HECTARE), concavity) * slope;
-    let outcome = if slope == 0.0 {
+    let at_border = place[0].min(place[1]) == 0 || place[0] + 1 == terrain.width() || place[1] + 1 == terrain.height();
+    let outcome = if at_border && terrain.edge == Edge::Open {
+        "It lies at the border: droplets leave the map here, and neither dig nor lay sand down."
+    } else if cell.of(&terrain.water) > SHALLOW {
+        "Water lies here: where it stands, a droplet swims on for a little, digs nothing and lays its load down."
+    } else if slope == 0.0 {
         "It lies lower than all its neighbours: a droplet can carry nothing on, and lays its load down until it gets over the rim."
-            .to_owned()
     } else {
         "A droplet that carries less than C digs here, one that carries more lays sand down; each goes a share of the way in a step. It \
          digs a part of its own fall at most, so it makes no pit."
-            .to_owned()
     };
     let terms = vec![
         Term::new("k", "entrainment", entrainment, "m"),
@@ -36,5 +42,5 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
         Term::new("S", "steepest fall to a neighbour, as a slope", slope, ""),
         Term::new("C", "what a fresh droplet can carry", carries, "m"),
     ];
-    Some(Explanation { equation: "C = k·V·(A/ha)^θ·S", terms, outcome })
+    Some(Explanation { equation: "C = k·V·(A/ha)^θ·S", terms, outcome: outcome.to_owned() })
 }

@@ -5,7 +5,7 @@ use super::{
         Mode, Process,
         explain::{Cell, Explanation, Term},
     },
-    Runoff,
+    Neighbours, Runoff,
 };
 use crate::sim::terrain::Terrain;
 
@@ -17,13 +17,22 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
         f64::from(terrain.bedrock.at(x, y)) + f64::from(terrain.sand.at(x, y)) + f64::from(terrain.water.at(x, y))
     };
     let [x, y] = place;
-    let rows = y.saturating_sub(1)..(y + 2).min(terrain.height());
-    let around =
-        rows.flat_map(|row| (x.saturating_sub(1)..(x + 2).min(terrain.width())).map(move |column| (column, row)));
-    let lower = around.map(|(column, row)| level(x, y) - level(column, row)).fold(0.0, f64::max);
+    let along = |place: usize, step: isize, side: usize| terrain.edge.index(place as isize + step, side);
+    let steps = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down))).filter(|step| *step != (0, 0));
+    let counts = |(right, down): &(isize, isize)| params.neighbours == Neighbours::Eight || right * down == 0;
+    let falls: Vec<f64> = steps
+        .filter(counts)
+        .filter_map(|(right, down)| Some((along(x, right, terrain.width())?, along(y, down, terrain.height())?)))
+        .map(|(column, row)| (level(x, y) - level(column, row)).max(0.0))
+        .collect();
+    let (lower, sum) = (falls.iter().copied().fold(0.0, f64::max), falls.iter().sum::<f64>());
+    let neighbours = if params.neighbours == Neighbours::Four { 4.0 } else { 8.0 };
     let (water, carried) = (cell.of(&terrain.water), cell.of(&terrain.suspended));
     let capacity = cell.number(setup, |params| params.capacity);
-    let goes = water.min(lower);
+    let goes = match params.mode {
+        Mode::Published => water.min(lower),
+        Mode::Default => water.min(sum / (neighbours + 1.0)),
+    };
     let could = capacity * goes;
     let outcome = if water == 0.0 {
         "It is dry: nothing runs off."
@@ -36,14 +45,17 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     };
     let terms = vec![
         Term::new("w", "depth of the water", water, "m"),
-        Term::new("D", "how much lower the water of the lowest neighbour stands", lower, "m"),
+        Term::new("Dmax", "how much lower the water of the lowest neighbour stands", lower, "m"),
+        Term::new("ΣD", "the same of all lower neighbours together", sum, "m"),
+        Term::new("N", "neighbours", neighbours, ""),
+        Term::new("water", "water that goes to them", goes, "m"),
         Term::new("Kc", "capacity", capacity, ""),
         Term::new("c", "sediment that the water takes along at most", could, "m"),
         Term::new("s", "sediment in the water", carried, "m"),
     ];
     let equation = match params.mode {
-        Mode::Published => "water = min(w, Dmax)·D/ΣD,   c = Kc·water",
-        Mode::Default => "water = D·min(1/(N + 1), w/ΣD),   c = Kc·water",
+        Mode::Published => "water = min(w, Dmax),   c = Kc·water",
+        Mode::Default => "water = min(w, ΣD/(N + 1)),   c = Kc·water",
     };
     Explanation { equation, terms, outcome: outcome.to_owned() }
 }

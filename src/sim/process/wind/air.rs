@@ -80,6 +80,12 @@ impl Air {
         [cells.re[x % MOST], cells.im[x % MOST]]
     }
 
+    /// The shear alone; none before the air was found.
+    pub fn shear_at(&self, x: usize, y: usize) -> Option<f32> {
+        let (.., size) = self.of?;
+        (x < size[0] && y < size[1]).then(|| self.at(x, y)[0])
+    }
+
     /// The same for a row.
     #[inline(always)]
     pub fn row(&self, y: usize, shear: &mut [f32], lean: &mut [f32]) {

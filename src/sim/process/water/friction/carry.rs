@@ -15,7 +15,7 @@ use crate::sim::{
 };
 
 /// Greatest share of the water that sediment makes up.
-const MOST_LOAD: f32 = 0.5;
+pub(in crate::sim::process::water) const MOST_LOAD: f32 = 0.5;
 /// How far below its lowest neighbour a step digs, as a share of the depth of the water, and the depth from which on it is no more.
 const POOL: f32 = 0.02;
 const DEEP: f32 = 1.0;

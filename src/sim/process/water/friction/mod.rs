@@ -22,7 +22,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-pub(super) use self::flow::{CARRIES, DEEPER};
+pub(super) use self::{
+    carry::MOST_LOAD,
+    flow::{CARRIES, DEEPER},
+};
 use self::{
     carry::{Bed, Carry},
     flow::{Drive, Flow, Sides},
