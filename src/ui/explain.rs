@@ -20,7 +20,7 @@ pub const PANEL: Panel =
 const FRESH: f64 = 0.25;
 
 /// What each process that is on says of a cell, and since when, in seconds.
-type Said = (f64, Vec<(&'static str, &'static str, Option<Explanation>)>);
+type Said = (f64, Vec<(&'static str, Option<Explanation>)>);
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let probes = &state.probes.pinned;
@@ -50,20 +50,17 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     let known = known.filter(|(since, _)| now - since < FRESH);
     let (since, said) = known.unwrap_or_else(|| {
         let on = simulation.slots.iter().filter(|slot| slot.enabled);
-        let said = |slot: &Slot| {
-            let info = slot.process.info();
-            (info.key, info.title, slot.process.explain(&simulation.terrain, [x, y]))
-        };
+        let said = |slot: &Slot| (slot.process.info().title, slot.process.explain(&simulation.terrain, [x, y]));
         (now, on.map(said).collect())
     });
     if since != now {
         ui.ctx().request_repaint_after_secs((FRESH - (now - since)) as f32);
     }
-    for (key, title, explanation) in &said {
+    for (title, explanation) in &said {
         ui.add_space(4.0);
         ui.label(RichText::new(*title).strong());
         match explanation {
-            Some(explanation) => explanation_ui(ui, key, explanation),
+            Some(explanation) => explanation_ui(ui, explanation),
             None => {
                 let text = "It has no numbers for this cell: no tick has run yet, or the law that is chosen is about single particles.";
                 ui.label(RichText::new(text).weak());
@@ -78,15 +75,14 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
 }
 
 /// An equation, its numbers, and what comes of it.
-fn explanation_ui(ui: &mut Ui, key: &str, explanation: &Explanation) {
+fn explanation_ui(ui: &mut Ui, explanation: &Explanation) {
     ui.add(egui::Label::new(RichText::new(explanation.equation).monospace().color(style::ACCENT)).wrap());
-    egui::Grid::new(("explain", key)).num_columns(2).spacing([10.0, 2.0]).striped(true).show(ui, |ui| {
-        for term in &explanation.terms {
-            ui.label(RichText::new(term.symbol).monospace()).on_hover_text(term.about);
-            let value = format!("{} {}", told(term.value), term.unit);
-            ui.label(RichText::new(value.trim_end()).monospace()).on_hover_text(term.about);
-            ui.end_row();
-        }
-    });
+    for term in &explanation.terms {
+        ui.horizontal_wrapped(|ui| {
+            let value = format!("{} = {} {}", term.symbol, told(term.value), term.unit);
+            ui.label(RichText::new(value.trim_end()).monospace());
+            ui.label(RichText::new(term.about).weak().small());
+        });
+    }
     ui.add(egui::Label::new(&explanation.outcome).wrap());
 }
