@@ -225,11 +225,17 @@ fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
         }
         Dialog::SaveProbes => save("Save the numbers of the probes", "probes", "Table", "csv"),
         Dialog::SaveChecks => save("Save the checks", "checks", "Text", "txt"),
-        Dialog::SaveReport => save("Save the report", &session.title, "Page", "html"),
+        Dialog::SaveReport => save("Save the report", &file_name(&session.title), "Page", "html"),
         Dialog::SaveScene => save("Save the scene", &session.name, "Scene", "ron"),
         Dialog::SaveProject => save("Save the project", &session.name, "Project", ENDING),
     };
     Question { title, folder, wanted }
+}
+
+/// A title as the name of a file: small letters and digits, with dashes between. Other signs are not allowed in names everywhere.
+fn file_name(title: &str) -> String {
+    let plain: String = title.chars().map(|letter| if letter.is_alphanumeric() { letter } else { ' ' }).collect();
+    plain.to_lowercase().split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 /// Asks how to read a map. `Some(true)` to import it, `Some(false)` to leave it.
@@ -395,6 +401,12 @@ mod tests {
         app.update();
         let told = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
         (app.world_mut().resource_mut::<Messages<Command>>().drain().collect(), told)
+    }
+
+    #[test]
+    fn a_title_becomes_a_name_that_every_system_allows() {
+        assert_eq!(file_name("Talus: how steep can a heap stand?"), "talus-how-steep-can-a-heap-stand");
+        assert_eq!(file_name("Über 100 m/s"), "über-100-m-s");
     }
 
     #[test]
