@@ -18,6 +18,12 @@ pub(super) struct Learn {
     /// Play it without a window, and say of each measurement what it is and what the lesson expects; the exit code is 1 if one is not as expected
     #[arg(long, requires = "lesson")]
     check: bool,
+    /// Print the teacher's page: right answers, bounds of the measurements, and advice
+    #[arg(long, requires = "lesson", conflicts_with = "check")]
+    teacher: bool,
+    /// Write a copy of the lesson's file, to change it
+    #[arg(long, requires = "lesson", value_name = "FILE.md", conflicts_with_all = ["check", "teacher"])]
+    copy: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -26,6 +32,12 @@ pub(super) struct Learn {
 impl Learn {
     pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
         let Some(named) = &self.lesson else { return self.list() };
+        if let Some(to) = &self.copy {
+            return Ok(lesson::copy(named, to)?);
+        }
+        if self.teacher {
+            return print(&lesson::teachers_page(&lesson::read(named)?));
+        }
         let (lesson, mut session) = lesson::open(named)?;
         if !self.check {
             let opened = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };

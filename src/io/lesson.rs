@@ -28,10 +28,11 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag};
 use ron::extensions::Extensions;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use self::report::told;
 use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
     model::{
-        lesson::{Answer, Attempt, Head, Lesson, Step},
+        lesson::{Answer, Attempt, Head, Lesson, Step, Task},
         origin::Options,
         session::Session,
     },
@@ -83,14 +84,48 @@ fn path(named: &str) -> PathBuf {
 /// # Errors
 /// One sentence, if there is no such lesson or it cannot be taught.
 pub fn read(named: &str) -> Result<Lesson, Error> {
+    parse(&path(named), &text(named)?)
+}
+
+/// The text of a lesson's file, to be copied and changed.
+///
+/// # Errors
+/// One sentence, if there is no such lesson or file.
+pub fn text(named: &str) -> Result<String, Error> {
     let path = path(named);
     match path.strip_prefix(FOLDER) {
         Ok(file) => {
             let known = BUILT_IN.iter().find(|(known, _)| Path::new(known) == file.with_extension(""));
-            parse(&path, known.ok_or_else(|| unknown(named))?.1)
+            Ok(known.ok_or_else(|| unknown(named))?.1.to_owned())
         }
-        Err(_) => parse(&path, &input::text(&path)?),
+        Err(_) => input::text(&path),
     }
+}
+
+/// Writes a copy of a lesson's file.
+///
+/// # Errors
+/// There is no such lesson, or the copy cannot be written.
+pub fn copy(named: &str, to: &Path) -> Result<(), Error> {
+    let text = text(named)?;
+    output::replace(to, |file| output::write(file, text))
+}
+
+/// The teacher's page: right answers, bounds of the measurements, and what the file says to teachers, as Markdown.
+pub fn teachers_page(lesson: &Lesson) -> String {
+    let head = &lesson.head;
+    let mut page = format!("# {}\n\n{} · {} minutes · {}\n\n", head.title, head.level, head.minutes, head.source);
+    for step in &lesson.steps {
+        let expected = match &step.task {
+            Some(Task::Choose { options, right, .. }) => options[*right].clone(),
+            Some(Task::Measure { expect: (low, high), unit, .. }) => {
+                format!("{} to {} {unit}", told(*low), told(*high))
+            }
+            _ => continue,
+        };
+        page += &format!("- {}: {}\n", step.title, expected.trim_end());
+    }
+    page + "\n" + &lesson.teacher + "\n"
 }
 
 /// The lessons that come with the program, by their names.
@@ -315,7 +350,6 @@ fn name(lesson: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::lesson::Task;
 
     const TEXT: &str = "---\r\n(title: \"Heaps\", about: \"a\", level: \"l\", minutes: 5, source: \"s\", scene: \"round-hill\", \
         size: 64)\r\n---\r\n\r\nHello.\n\n* one\n* two\n\n## Predict\n\nHow *steep*?\n\n```ask\nChoose(key: \"a\",\n  options: [\"x\", \"y\"], \
@@ -363,6 +397,19 @@ mod tests {
             "{missing}"
         );
         assert!(open("no/such.md").is_err_and(|error| error.to_string().contains("there is no such file")));
+    }
+
+    #[test]
+    fn a_lesson_is_copied_as_it_is_and_its_teachers_page_has_the_answers() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let to = folder.path().join("mine.md");
+        for (name, text) in BUILT_IN {
+            copy(name, &to).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(std::fs::read_to_string(&to).expect("it was written"), text);
+        }
+        assert!(copy("no-such", &to).is_err());
+        let page = teachers_page(&read("talus-and-slumping").unwrap_or_else(|error| panic!("{error}")));
+        assert!(page.contains(": About 33°\n") && page.contains(" m\n") && page.contains("misconceptions"), "{page}");
     }
 
     #[test]

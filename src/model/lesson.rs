@@ -10,10 +10,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use self::{attempt::Attempt, play::Played};
-use super::session::Session;
+use super::{SPEEDS, session::Session};
 use crate::{
-    params::{self, Parameter},
-    sim::{measure::Gauge, quantity::Quantity},
+    params::{self, Knob, Parameter},
+    sim::{generate::TerrainParams, measure::Gauge, quantity::Quantity},
 };
 
 /// Less than this share of its bounds is a number near zero.
@@ -239,8 +239,11 @@ impl Lesson {
         if head.section.is_some_and(|ends| !ends.iter().all(of_map)) {
             return Err("its section leaves the map; name shares of the sides from 0 to 1".to_owned());
         }
-        if head.size.is_some_and(|size| !(16..=4096).contains(&size)) {
-            return Err("its size is out of range; name 16 to 4096 cells".to_owned());
+        let fresh = TerrainParams::default();
+        let Knob { min, max, .. } =
+            params::get(&[("terrain", &fresh)], "terrain.width").map_err(|error| error.to_string())?.knob;
+        if head.size.is_some_and(|size| !(min..=max).contains(&size.into())) {
+            return Err(format!("its size is out of range; name {min} to {max} cells"));
         }
         if let Some(key) = head.overlay.as_ref().filter(|key| Quantity::of_key(key).is_none()) {
             let keys: Vec<&str> = Quantity::all().map(Quantity::key).collect();
@@ -271,8 +274,8 @@ impl Lesson {
             Task::Draw { .. } if self.head.section.is_none() => {
                 Err("a profile is drawn; the head needs a section for it".to_owned())
             }
-            Task::Run { speed, .. } if !(0.25..=16.0).contains(speed) => {
-                Err(format!("the speed is {speed}; 0.25 to 16 would be right"))
+            Task::Run { speed, .. } if !SPEEDS.contains(speed) => {
+                Err(format!("the speed is {speed}; {} to {} would be right", SPEEDS.start(), SPEEDS.end()))
             }
             Task::Measure { of, expect, within, times, guess, since, over, .. } => {
                 Gauge::parse(of)?;
@@ -426,6 +429,9 @@ mod tests {
             assert!(error.starts_with("in the step \"step ") && error.contains(said), "{error}");
         }
         assert_eq!(lesson(&[measure]).check(), Ok(()));
+        let mut small = lesson(&[measure]);
+        small.head.size = Some(16);
+        assert!(small.check().is_err_and(|error| error.contains("name 32 to 4096 cells")));
     }
 
     #[test]

@@ -36,7 +36,10 @@ pub fn told_in(units: Units, unit: &str) -> (&str, f64) {
 /// A number of metres, with so many decimals.
 pub fn length(units: Units, metres: f64, decimals: usize) -> String {
     let (unit, times) = told_in(units, "m");
-    format!("{:.decimals$} {unit}", times * metres)
+    let (value, last) = (times * metres, 10_f64.powi(-(decimals as i32)));
+    // What rounds to nothing has no sign.
+    let value = if value.abs() < 0.5 * last { 0.0 } else { value };
+    format!("{value:.decimals$} {unit}")
 }
 
 /// A volume, from cubic metres.
@@ -72,6 +75,7 @@ mod tests {
     fn amounts_have_a_unit_that_fits() {
         let texts = [-0.0, 3e-7, 12.5, 2.5e6, 3.2e11].map(|value| volume(Units::Metric, value));
         assert_eq!(texts, ["0.00 m³", "3.0e-7 m³", "12.50 m³", "2.50 million m³", "320.00 km³"]);
+        assert_eq!([-0.04, -0.06].map(|metres| length(Units::Metric, metres, 1)), ["0.0 m", "-0.1 m"]);
         let texts = [900.0, 1.2e5, 8.14e6].map(|value| area(Units::Metric, value));
         assert_eq!(texts, ["900 m²", "0.12 km²", "8.14 km²"]);
     }

@@ -263,6 +263,8 @@ pub enum LearnCommand {
     Name(String),
     /// Writes the report.
     SaveReport(PathBuf),
+    /// Writes a copy of the lesson's file.
+    SaveCopy(PathBuf),
 }
 
 /// The brush in the hand.
@@ -383,6 +385,8 @@ pub enum Dialog {
     SaveProbes,
     /// Where to save what the checks of this machine found.
     SaveChecks,
+    /// Where to save a copy of the lesson.
+    SaveLesson,
     /// Where to save the report of the lesson.
     SaveReport,
     /// Where to save the scene.

@@ -126,7 +126,7 @@ pub(super) fn follow(
             course.keep(&mut notices);
         }
         Some(_) => {
-            let text = "The run of the lesson was given up, as the land is another one now. Start its runs again.";
+            let text = "The run of this step ended, because the land was changed. Start the runs of the lesson again.";
             notices.tell(Level::Info, text);
         }
         None => {}

@@ -53,6 +53,7 @@ pub use self::{
     rivers::{RiverTrace, Rivers},
     section::{DRAWN, Profile, Section, SectionTrace},
 };
+pub use crate::model::SPEEDS;
 use crate::{
     model::session::Session,
     sim::{Simulation, fault::Fault},
@@ -60,8 +61,6 @@ use crate::{
 
 /// Ticks per second at speed 1.
 pub const TICKS_PER_SECOND: f64 = 20.0;
-/// Slowest and fastest speed.
-pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=16.0;
 
 /// The sessions that all systems share: terrain, processes, parameters. Usually one; several stand side by side.
 #[derive(Resource, Clone)]

@@ -162,7 +162,7 @@ fn file(table: &mut MenuPart<'_>) {
     let new = "Begins on land of your own: size, kind of ground, what runs on it.";
     let toggle = WindowCommand::Toggle(Pane::NewLand);
     table.add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle);
-    let open = "Opens a project, a scene file or a heightmap.";
+    let open = "Opens a project, a scene file, a lesson or a heightmap.";
     table.add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], WindowCommand::Ask(Dialog::Open));
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
         let title = match layer {
@@ -319,9 +319,9 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::GRADIENT, "Overlay", overlay, &[(NONE, Key::O)], ShowCommand::ToggleOverlay);
     let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
     table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
-    let probe = "Then click on the land: the panel Probes shows height, sand and water of that place over time.";
+    let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
     table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], WindowCommand::PinProbe);
-    let section = "Then drag over the land: the panel Section shows rock, sand and water along the line.";
+    let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
     table.add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], WindowCommand::DrawSection);
     let map = "Shows a small map of the paths of the wind beside a map of the sand.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
@@ -355,6 +355,8 @@ fn learn(table: &mut MenuPart<'_>) {
     table.add(icon::ARROW_COUNTER_CLOCKWISE, "-Begin the lesson again", again, &[], LearnCommand::Again);
     let report = "Writes a page with your answers and plots, to hand in.";
     table.add(icon::FILE_TEXT, "Save report…", report, &[], WindowCommand::Ask(Dialog::SaveReport));
+    let copy = "Writes a copy of the lesson's file, to change it; the teacher's page stands at its end.";
+    table.add(icon::COPY, "Save a copy of the lesson…", copy, &[], WindowCommand::Ask(Dialog::SaveLesson));
     table.add(icon::X, "Close the lesson", "Leaves the lesson; your answers are kept.", &[], LearnCommand::Close);
 }
 

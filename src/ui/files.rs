@@ -18,7 +18,7 @@ use super::{
 use crate::{
     io::{
         export,
-        lesson::is_lesson,
+        lesson::{self, is_lesson},
         preset::{self, Preset},
         project::{ENDING, is_project},
     },
@@ -91,6 +91,10 @@ impl Files {
             Dialog::SaveMap(map) => FileCommand::SaveMap(map, with_ending(path, endings(purpose))),
             Dialog::SaveProject => FileCommand::SaveProject(with_ending(path, endings(purpose))),
             Dialog::SaveScene => FileCommand::SaveScene(with_ending(path, endings(purpose))),
+            Dialog::SaveLesson => {
+                let path = with_ending(path, endings(purpose));
+                return Some(LearnCommand::SaveCopy(path).into());
+            }
             Dialog::SaveProbes => {
                 let path = with_ending(path, endings(purpose));
                 return Some(LearnCommand::SaveProbes(path).into());
@@ -202,7 +206,7 @@ fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
     };
     let (title, wanted) = match purpose {
         Dialog::Open => {
-            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron", "md"]].concat();
+            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron", lesson::ENDING]].concat();
             open(
                 "Open a project, a scene, a lesson or a heightmap",
                 "Projects, scenes, lessons and heightmaps",
@@ -223,6 +227,7 @@ fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
             let kinds = export::formats(map).iter().map(|&ending| (format_title(ending), ending)).collect();
             (format!("Save {map}"), Wanted::Place(format!("{}-{map}", session.name), kinds))
         }
+        Dialog::SaveLesson => save("Save a copy of the lesson", &file_name(&session.title), "Lesson", lesson::ENDING),
         Dialog::SaveProbes => save("Save the numbers of the probes", "probes", "Table", "csv"),
         Dialog::SaveChecks => save("Save the checks", "checks", "Text", "txt"),
         Dialog::SaveReport => save("Save the report", &file_name(&session.title), "Page", "html"),
@@ -319,6 +324,7 @@ fn endings(purpose: Dialog) -> &'static [&'static str] {
         Dialog::SavePreset(_) => &[preset::ENDING],
         Dialog::SaveMap(map) => export::formats(map),
         Dialog::SaveProject => &[ENDING],
+        Dialog::SaveLesson => &[lesson::ENDING],
         Dialog::SaveProbes => &["csv"],
         Dialog::SaveChecks => &["txt"],
         Dialog::SaveReport => &["html"],

@@ -268,7 +268,12 @@ fn under_way_ui(ui: &mut Ui, state: &PanelState<'_>, until: u64) -> Option<Comma
 
 /// A reading beside what the program measured and what was predicted.
 fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
-    mark_ui(ui, task.agrees(read, found), "Well read.", "That is not what the program measures. Read once more.");
+    mark_ui(
+        ui,
+        task.agrees(read, found),
+        "Your reading is right.",
+        "That is not what the program measures. Read once more.",
+    );
     egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64| {
             ui.label(name);

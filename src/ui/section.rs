@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     model::lesson::{Answer, Attempt, Task},
-    runtime::{BrushCommand, Command, DRAWN, LearnCommand, ShowCommand, Workspace, amount::told_in},
+    runtime::{BrushCommand, Command, DRAWN, LearnCommand, Section, ShowCommand, Workspace, amount::told_in},
     sim::measure::Layers,
 };
 
@@ -82,6 +82,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     };
     let (rock, ground) = (heights(&|layers| layers.bedrock), heights(&Layers::ground));
     let surface = heights(&|layers| layers.ground() + layers.water);
+    let load = heights(&|layers| layers.ground() + layers.suspended);
     let line = |ground: &[f32]| -> PlotPoints<'static> {
         along.iter().zip(ground).map(|(along, height)| [*along, times * f64::from(*height)]).collect()
     };
@@ -110,6 +111,9 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         plot.add(FilledArea::new("sand", &along, &rock, &ground).fill_color(style::SAND));
         if surface != ground {
             plot.add(FilledArea::new("water", &along, &ground, &surface).fill_color(style::SPRING));
+        }
+        if carries(section) {
+            plot.add(FilledArea::new("sediment", &along, &ground, &load).fill_color(style::SEDIMENT));
         }
         let count = section.earlier.len().max(1) as f32;
         for (number, earlier) in section.earlier.iter().enumerate() {
@@ -157,6 +161,11 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     asked
 }
 
+/// Whether the water carries sediment somewhere along it.
+fn carries(section: &Section) -> bool {
+    section.now.iter().any(|layers| layers.suspended > 0.0)
+}
+
 /// What the lines and areas are, below the plot: they fill it.
 fn legend_ui(ui: &mut Ui, state: &PanelState<'_>, predicted: bool) {
     let section = &state.section;
@@ -172,6 +181,9 @@ fn legend_ui(ui: &mut Ui, state: &PanelState<'_>, predicted: bool) {
     names.push(("sand".to_owned(), style::SAND));
     if section.now.iter().any(|layers| layers.water > 0.0) {
         names.push(("water".to_owned(), style::SPRING));
+    }
+    if carries(section) {
+        names.push(("sediment in the water, as a layer".to_owned(), style::SEDIMENT));
     }
     ui.horizontal_wrapped(|ui| {
         for (name, color) in names {

@@ -70,6 +70,7 @@ pub const WARNING: Color32 = Color32::from_rgb(222, 170, 70);
 pub const ERROR: Color32 = Color32::from_rgb(224, 96, 84);
 /// Layers of a section.
 pub const ROCK: Color32 = Color32::from_rgb(104, 98, 94);
+pub const SEDIMENT: Color32 = Color32::from_rgb(150, 96, 60);
 pub const SAND: Color32 = Color32::from_rgb(214, 186, 122);
 /// Behind words and numbers on the picture, on which all is white.
 pub const SHADE: Color32 = Color32::from_black_alpha(120);

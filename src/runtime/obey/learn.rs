@@ -6,7 +6,10 @@ use super::Runtime;
 use crate::{
     io::{
         checks,
-        lesson::report::{self, Plot},
+        lesson::{
+            self,
+            report::{self, Plot},
+        },
         output,
     },
     model::{
@@ -20,11 +23,14 @@ use crate::{
     },
 };
 
+const NO_LESSON: &str = "No lesson is open: the workspace Learn lists them.";
+
 impl Runtime<'_> {
     pub(super) fn learn(&mut self, command: &LearnCommand) {
         match command {
             LearnCommand::Teach(lesson) => self.teach((**lesson).clone()),
             LearnCommand::SaveReport(path) => self.save_report(path),
+            LearnCommand::SaveCopy(path) => self.save_copy(path),
             LearnCommand::Check => self.checkup.begin(&mut self.notices),
             LearnCommand::SaveChecks(path) => {
                 let table = checks::table(&self.checkup.found);
@@ -55,7 +61,7 @@ impl Runtime<'_> {
     /// What is done in the lesson that is open.
     fn go_through(&mut self, command: &LearnCommand) {
         let Some(attempt) = &mut self.course.attempt else {
-            self.notices.tell(Level::Info, "No lesson is open: the workspace Learn lists them.");
+            self.notices.tell(Level::Info, NO_LESSON);
             return;
         };
         match command {
@@ -199,9 +205,18 @@ impl Runtime<'_> {
         (self.transport.playing, self.transport.speed) = (*ticks > 0, *speed);
     }
 
+    fn save_copy(&mut self, to: &Path) {
+        let Some(attempt) = &self.course.attempt else {
+            self.notices.tell(Level::Info, NO_LESSON);
+            return;
+        };
+        let saved = lesson::copy(&attempt.lesson.path.to_string_lossy(), to);
+        self.tell(saved, format!("Saved {}.", to.display()));
+    }
+
     fn save_report(&mut self, path: &Path) {
         let Some(attempt) = &self.course.attempt else {
-            self.notices.tell(Level::Info, "No lesson is open: the workspace Learn lists them.");
+            self.notices.tell(Level::Info, NO_LESSON);
             return;
         };
         let page = report::page(attempt, &self.course.progress.name, &self.plots());

@@ -27,12 +27,12 @@ pub(super) fn explain(droplets: &Droplets, terrain: &Terrain, place: [usize; 2])
     let outcome = if at_border && terrain.edge == Edge::Open {
         "It lies at the border: droplets leave the map here, and neither dig nor lay sand down."
     } else if cell.of(&terrain.water) > SHALLOW {
-        "Water lies here: where it stands, a droplet swims on for a little, digs nothing and lays its load down."
+        "Water lies here: where it stands, a droplet goes on for a few cells, digs nothing and lays its load down."
     } else if slope == 0.0 {
-        "It lies lower than all its neighbours: a droplet can carry nothing on, and lays its load down until it gets over the rim."
+        "No neighbour lies lower: a droplet can carry no load here, and lays it down until it gets over the rim."
     } else {
-        "A droplet that carries less than C digs here, one that carries more lays sand down; each goes a share of the way in a step. It \
-         digs a part of its own fall at most, so it makes no pit."
+        "A droplet that carries less than C digs here, one that carries more lays sand down. In each step its load comes nearer to C by a \
+         share. It never digs deeper than a part of the height that it falls in the step, so it makes no pit."
     };
     let terms = vec![
         Term::new("k", "entrainment", entrainment, "m"),

@@ -43,11 +43,11 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
     } else if at_border && terrain.edge == Edge::Open {
         "It lies at the border, where land keeps its height: what comes here leaves the map."
     } else if slope == 0.0 {
-        "It lies lower than all its neighbours: water stands here up to its pass, and debris is laid down."
+        "No neighbour lies lower: a lake fills this hollow up to its lowest outlet, and debris is laid down."
     } else if !even {
         "Whether it gets higher depends on the debris that comes from above too: this law lays a part of it down again."
     } else if cuts > 1.05 * needed {
-        "The river takes more than comes: the ground gets lower."
+        "The river cuts faster than the land rises: the ground gets lower."
     } else if cuts < 0.95 * needed {
         "The land rises faster than the river cuts: the ground gets higher."
     } else {

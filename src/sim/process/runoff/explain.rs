@@ -41,7 +41,7 @@ pub(super) fn explain(runoff: &Runoff, terrain: &Terrain, place: [usize; 2]) -> 
     } else if carried > could {
         "The water carries more than it can take along: a part settles."
     } else {
-        "The water runs to the lower neighbours, in parts as they lie lower, and digs until it carries what it can."
+        "The water runs to the lower neighbours, in proportion to how much lower they lie, and digs until it carries what it can."
     };
     let terms = vec![
         Term::new("w", "depth of the water", water, "m"),

@@ -35,8 +35,11 @@ pub(super) fn explain(thermal: &Thermal, terrain: &Terrain, place: [usize; 2]) -
             }
             false => "Nothing moves: no neighbour lies lower than the talus slope allows.",
         };
-        let terms = [slope].into_iter().chain(of_rock).collect();
-        let equation = "S > Ka·(1 − R) + Ki:   ΔS = Δt·Kt·R·H/2";
+        let rate = Term::new("Δt·Kt", "time of a tick times the rate", setup.covered * f64::from(params.rate), "");
+        let height =
+            Term::new("H", "how much lower the lowest neighbour lies", fall * f64::from(terrain.cell_size), "m");
+        let terms = [slope].into_iter().chain(of_rock).chain([rate, height]).collect();
+        let equation = "where  S > Ka·(1 − R) + Ki  it gives  Δt·Kt·R·H/2";
         return Explanation { equation, terms, outcome: outcome.to_owned() };
     }
     if sand > f64::from(DUSTING) {

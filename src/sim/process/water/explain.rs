@@ -33,7 +33,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
         Term::new("v", "speed of the water", speed, "m/s"),
         Term::new(
             "Fr",
-            "speed over that of a long wave; above 1 the flow shoots",
+            "speed over that of a long wave; above 1 no wave can run upstream",
             speed / (gravity * depth.max(DRY)).sqrt(),
             "",
         ),
@@ -72,7 +72,7 @@ pub(super) fn explain(water: &Water, terrain: &Terrain, place: [usize; 2]) -> Ex
             }
             Some(could) if could <= carried => "The water carries more than it can: a part settles.",
             Some(_) if params.mode == Mode::Default && cell.slope() == 0.0 => {
-                "It lies lower than its neighbours: the water digs next to nothing here, and what rolls along the bed stays."
+                "No neighbour lies lower: the water digs next to nothing here, and what rolls along the bed stays."
             }
             Some(_) => "The water could carry more than it does: it digs, sand first.",
         }

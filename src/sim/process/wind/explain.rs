@@ -32,7 +32,7 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     let outcome = if water > f64::from(SHELTERS) {
         "Water covers the ground and shelters it: what the wind carries falls into it."
     } else if excess == 0.0 && times == 0.0 {
-        "The air is still here, behind a brink: all sand that comes falls."
+        "The air is still here, behind a sharp crest: all sand that comes falls."
     } else if excess == 0.0 && shear > dry {
         "Water binds the grains: the wind is too weak for sand that is so wet."
     } else if excess == 0.0 {
@@ -44,7 +44,7 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     };
     let terms = vec![
         Term::new("τ", "shear of the wind here, without gusts; 1 over a plain at the usual strength", shear, ""),
-        Term::new("τ/τ₀", "how much of it the shape of the land makes", times, ""),
+        Term::new("τ/τ₀", "how many times as large as over a plain the land makes it", times, ""),
         Term::new("w", "wetness of the sand", wet, ""),
         Term::new("τt(dry)", "shear below which no dry sand moves", dry, ""),
         Term::new("τt", "shear below which this sand does not move", threshold, ""),
