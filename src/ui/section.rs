@@ -172,7 +172,8 @@ fn legend_ui(ui: &mut Ui, state: &PanelState<'_>, predicted: bool) {
     let mut names = vec![("now".to_owned(), style::ACCENT), ("start, dashed".to_owned(), style::WARNING)];
     if !section.earlier.is_empty() {
         let ticks: Vec<String> = section.earlier.iter().map(|profile| profile.tick.to_string()).collect();
-        names.push((format!("ticks {}", ticks.join(", ")), style::FAINT));
+        let title = if ticks.len() == 1 { "tick" } else { "ticks" };
+        names.push((format!("{title} {}", ticks.join(", ")), style::FAINT));
     }
     if predicted {
         names.push(("your prediction".to_owned(), style::ERROR));
@@ -187,10 +188,13 @@ fn legend_ui(ui: &mut Ui, state: &PanelState<'_>, predicted: bool) {
     }
     ui.horizontal_wrapped(|ui| {
         for (name, color) in names {
-            ui.spacing_mut().item_spacing.x = 3.0;
-            ui.label(RichText::new(icon::SQUARE).color(color).background_color(color).small());
-            ui.label(RichText::new(name).small());
-            ui.add_space(6.0);
+            // A patch of the colour and its name, never on two lines.
+            let mut words = egui::text::LayoutJob::default();
+            let patch = RichText::new(icon::SQUARE).color(color).background_color(color).small();
+            for part in [patch, RichText::new(format!(" {name}")).small()] {
+                part.append_to(&mut words, ui.style(), egui::FontSelection::Default, egui::Align::Center);
+            }
+            ui.add(egui::Label::new(words).extend());
         }
     });
 }
