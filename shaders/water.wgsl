@@ -8,6 +8,9 @@
 #ifdef RING
 #import thalweg::map::with_ring
 #endif
+#ifdef CUT
+#import thalweg::map::is_cut_away
+#endif
 
 struct Water {
     // Colour of deep water; a: metres of clear water that swallow most of the red light.
@@ -79,6 +82,9 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
 #endif
     let place = in.place;
+#ifdef CUT
+    if is_cut_away(place.xz) { discard; }
+#endif
     let cell = cell_at(place.xz);
 #ifdef RING
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);

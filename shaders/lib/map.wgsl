@@ -159,3 +159,13 @@ fn with_ring(color: vec3<f32>, cell: vec2<f32>, pixel: f32) -> vec3<f32> {
     let cross = max(min(source.x, source.y), max(source.x, source.y) - 10.0);
     return with_line(out, paint * 1.5, cross);
 }
+
+// The side of the cut on which the eye is: 1 along its normal, -1 against it.
+fn cut_side() -> f32 {
+    return select(-1.0, 1.0, dot(view.eye.xz, scene.cut.xy) > scene.cut.z);
+}
+
+// Whether a place of the block was taken away, so that the cut is seen.
+fn is_cut_away(xz: vec2<f32>) -> bool {
+    return (dot(xz, scene.cut.xy) - scene.cut.z) * cut_side() > 0.0;
+}

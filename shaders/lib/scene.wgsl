@@ -45,6 +45,8 @@ struct Scene {
     ramp_by: vec4<f32>,
     // Its colours from the least to the most of the first quantity, and then those of the other side.
     ramp: array<vec4<f32>, 10>,
+    // Where the block is cut open: the normal of the cut along x and z, and how far the cut lies along it.
+    cut: vec4<f32>,
 }
 
 // Light of the sun: yellow when high, orange when low.

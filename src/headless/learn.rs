@@ -6,9 +6,12 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{Failure, Window, print};
-use crate::io::{
-    lesson::{self, BUILT_IN, report::told},
-    project::{Keyframes, Project},
+use crate::{
+    io::{
+        lesson::{self, BUILT_IN},
+        project::{Keyframes, Project},
+    },
+    model::chart::told,
 };
 
 #[derive(Args)]

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use super::lesson::report::told;
-use crate::sim::{check::Checked, vector_unit::VectorUnit};
+use crate::{
+    model::chart::told,
+    sim::{check::Checked, vector_unit::VectorUnit},
+};
 
 /// What the checks found, with the machine on which they were made.
 pub fn table(found: &[Checked]) -> String {

@@ -28,10 +28,10 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag};
 use ron::extensions::Extensions;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use self::report::told;
 use super::{Budget, Error, embedded::FOLDER, input, output};
 use crate::{
     model::{
+        chart::told,
         lesson::{Answer, Attempt, Head, Lesson, Step, Task},
         origin::Options,
         session::Session,

@@ -7,6 +7,7 @@
 
 mod asc;
 mod budget;
+pub mod chart;
 pub mod checks;
 mod embedded;
 pub mod export;
@@ -18,6 +19,7 @@ pub mod keep;
 mod land;
 pub mod lesson;
 pub mod output;
+pub mod page;
 mod png;
 pub mod preset;
 mod progress;

@@ -1,7 +1,10 @@
 //! The reference: processes with their equations, parameters, quantities and lessons, as one page that needs no other. It is made from
 //! what the program declares, so that it cannot say anything else than the program does.
 
-use std::{fmt::Write, path::Path};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 use pulldown_cmark::{Parser, html};
 
@@ -48,6 +51,18 @@ pub fn write(folder: &Path) -> Result<(), Error> {
     let output = Output::new(folder)?;
     output.write(PAGE, |file| output::write(file, page()))?;
     output.publish(Some(PAGE.as_ref())).map(drop)
+}
+
+/// Writes a page that leads to a parameter or a process in the other one, in the same folder: a browser that is asked for a file does
+/// not always take a place in it along.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_way(folder: &Path, at: &str) -> Result<PathBuf, Error> {
+    let page = folder.join("at.html");
+    let text = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={PAGE}#{}\">", escaped(at));
+    output::replace(&page, |file| output::write(file, text))?;
+    Ok(page)
 }
 
 /// The page.

@@ -56,6 +56,9 @@ pub struct Head {
     /// Ends of the line of the section, as shares of the map's sides.
     #[serde(default)]
     pub section: Option<[[f32; 2]; 2]>,
+    /// From where the land is seen at first: degrees from the south through the east, and degrees above the table.
+    #[serde(default)]
+    pub seen_from: Option<[f32; 2]>,
 }
 
 /// What a student does in a step.
@@ -102,6 +105,9 @@ pub enum Task {
         /// From the start.
         #[serde(default)]
         restart: bool,
+        /// From where the land is seen then, as in the head.
+        #[serde(default)]
+        seen_from: Option<[f32; 2]>,
     },
     /// Reads a number with a tool.
     Measure {

@@ -2,6 +2,7 @@
 //!
 //! It knows nothing of files: [`io`](crate::io) reads what a session is made of, and writes it down.
 
+pub mod chart;
 pub mod command_line;
 pub mod lesson;
 pub mod origin;

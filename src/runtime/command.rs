@@ -14,8 +14,9 @@ use crate::{
         project::Camera,
     },
     model::{
+        chart::Chart,
         lesson::{Answer, Lesson},
-        origin::Options,
+        origin::{Options, Tile},
     },
     params::Value,
     sim::{
@@ -101,6 +102,8 @@ pub enum RunCommand {
     Step(u32),
     /// Pause, and run the next stage of a tick.
     Stage,
+    /// Play stage by stage, so many in a second, or tick by tick.
+    SlowMotion(Option<f32>),
     /// A multiple of the usual speed.
     SetSpeed(f32),
     /// From the start with the same seed, as it was shaped by hand.
@@ -115,6 +118,9 @@ pub enum RunCommand {
     SetSize(u32),
     /// Grows a range in the place of the ground, beside the frames, and starts again from it.
     Grow,
+    /// Begins so many runs side by side, each with the chosen one's parameters but for those of its tile; without tiles, the chosen one
+    /// goes on alone.
+    SideBySide(Vec<Tile>),
     /// Shows the numbers of another of the runs side by side.
     Choose(usize),
     /// Goes to a place of the history.
@@ -181,8 +187,8 @@ pub enum FileCommand {
     UsePreset(&'static str),
     /// Writes results of the chosen session into a folder, with a word before each name.
     Export(PathBuf, String, Vec<Export>, Dimensions),
-    /// Shows the reference in the system's browser.
-    OpenReference,
+    /// Shows the reference in the system's browser, at the parameter or the process of this name, or its beginning.
+    OpenReference(Option<String>),
     /// Shows a folder in the system's file manager.
     OpenFolder(PathBuf),
     /// Gives up the work that a message tells of.
@@ -216,8 +222,14 @@ pub enum ShowCommand {
     Pin([f32; 2]),
     /// Takes the probe of this number away, from 0.
     Unpin(usize),
+    /// Releases a particle at a place, as shares of the map's sides, and follows it.
+    Release([f32; 2]),
+    /// Follows none any more.
+    Unfollow,
     /// The line of the section, as shares of the map's sides, or none.
     Section(Option<[[f32; 2]; 2]>),
+    /// Cuts the block open along the line of the section, or closes it.
+    CutAway,
     /// Arrows along the flow of the water, or none.
     ToggleArrows,
     /// The water, or the bed without it.
@@ -253,10 +265,16 @@ pub enum LearnCommand {
     BringBack,
     /// Closes the lesson.
     Close,
+    /// Begins two runs that differ in one parameter, and asks which.
+    Riddle,
+    /// Answers that, with the number of an option.
+    Guess(usize),
     /// Checks this machine against what is known exactly.
     Check,
     /// Writes the numbers of the probes as a table.
     SaveProbes(PathBuf),
+    /// Writes a chart as the file's ending says.
+    SaveChart(Box<Chart>, PathBuf),
     /// Writes down what the checks found.
     SaveChecks(PathBuf),
     /// The student's name, for the report.
@@ -321,18 +339,24 @@ pub enum WindowCommand {
     ToggleUi,
     /// Opens or closes a window over the view.
     Toggle(Pane),
+    /// Asks for values of a parameter, by its path, for runs side by side.
+    Vary(String),
     /// Shows where a parameter is set, by its path.
     Seek(String),
     /// Asks for a file or a folder.
     Ask(Dialog),
     /// Asks how a file that was chosen or dropped is to be imported.
     AskHow(Layer, PathBuf),
+    /// Asks where to save a chart.
+    AskChart(Box<Chart>),
     /// Asks what to export.
     AskExport,
     /// Writes the work where it was last saved; asks where, if it never was.
     Save,
     /// The next click on the land pins a probe.
     PinProbe,
+    /// The next click on the land releases a particle.
+    Release,
     /// The next drag over the land draws the line of the section.
     DrawSection,
     /// Sets a number of the brush by moving the pointer.
@@ -354,6 +378,8 @@ pub enum Pane {
     Scenes,
     /// What a new land is to be made of.
     NewLand,
+    /// Which parameters differ in runs side by side.
+    Vary,
     /// Keys and mouse.
     Help,
     /// What the program is and where it keeps things.
@@ -383,6 +409,8 @@ pub enum Dialog {
     SaveMap(&'static str),
     /// Where to save the numbers of the probes.
     SaveProbes,
+    /// Where to save a chart.
+    SaveChart,
     /// Where to save what the checks of this machine found.
     SaveChecks,
     /// Where to save a copy of the lesson.
@@ -415,7 +443,7 @@ impl Command {
                 CancelJob(_)
                     | Dismiss(_)
                     | OpenFolder(_)
-                    | OpenReference
+                    | OpenReference(_)
                     | Quit
                     | QuitUnsaved
                     | QuitWhenSaved

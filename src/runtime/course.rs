@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use bevy::prelude::*;
 
-use super::{Level, Live, Notices, Revision};
+use super::{CameraStep, Command, Level, Live, Notices, Revision, ViewCommand};
 use crate::{
     io::lesson::Progress,
     model::lesson::{Answer, Attempt},
@@ -36,6 +36,8 @@ pub struct Course {
     /// The work on which the lesson plays.
     work: u64,
     run: Option<Run>,
+    /// From where the lesson wants the land to be seen now.
+    pub(super) seen_from: Option<[f32; 2]>,
     /// Answers that were forgotten last, and the file of their lesson.
     pub(super) forgotten: Option<(PathBuf, BTreeMap<String, Answer>)>,
 }
@@ -95,6 +97,13 @@ impl Course {
     /// Whether a run of a step ends with what stands there now.
     pub(super) fn ends_at(&self, live: &Live) -> bool {
         self.run.is_some_and(|run| run.of.0 == live.work() && live.ticks() >= run.until)
+    }
+}
+
+/// Turns the camera to where the lesson wants it.
+pub(super) fn turn_camera(mut course: ResMut<Course>, mut commands: MessageWriter<Command>) {
+    if let Some([round, up]) = course.bypass_change_detection().seen_from.take() {
+        commands.write(ViewCommand::Move(CameraStep::From(round, up)).into());
     }
 }
 

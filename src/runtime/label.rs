@@ -49,6 +49,8 @@ pub enum Label {
     Restart,
     /// From the start as it was before it was shaped by hand.
     RestartUnshaped,
+    /// Several runs side by side, so many, or one alone.
+    SideBySide(usize),
     /// From the start with the next seed.
     NewSeed,
     /// From the start with a chosen seed.
@@ -129,6 +131,8 @@ impl fmt::Display for Label {
             Self::Grown => f.write_str("range grown"),
             Self::Restart => f.write_str("restart"),
             Self::RestartUnshaped => f.write_str("restart unshaped"),
+            Self::SideBySide(1) => f.write_str("one run alone"),
+            Self::SideBySide(count) => write!(f, "{count} runs side by side"),
             Self::NewSeed => f.write_str("new seed"),
             Self::Seed => f.write_str("seed"),
             Self::Size => f.write_str("size"),

@@ -5,11 +5,13 @@ mod ahead;
 pub mod amount;
 mod brush;
 mod channels;
+pub mod charts;
 mod checkup;
 mod command;
 mod course;
 mod document;
 mod fault;
+mod followed;
 mod history;
 mod jobs;
 mod label;
@@ -19,6 +21,7 @@ mod overlay;
 mod preferences;
 mod probes;
 mod record;
+mod riddle;
 mod rivers;
 mod section;
 mod ticks;
@@ -42,6 +45,7 @@ pub use self::{
     },
     course::Course,
     document::{Document, Eye},
+    followed::{Followed, FollowedTrace, Way},
     history::{History, HistoryPicture, HistoryRow, Mark},
     jobs::Jobs,
     label::Label,
@@ -49,7 +53,8 @@ pub use self::{
     overlay::Overlay,
     preferences::Preferences,
     probes::{MOST_PROBES, Probe, ProbeMarks, Probes, Sample},
-    record::{LedgerSample, Record},
+    record::{DuneSample, LedgerSample, Record},
+    riddle::{Riddle, Riddles},
     rivers::{RiverTrace, Rivers},
     section::{DRAWN, Profile, Section, SectionTrace},
 };
@@ -61,6 +66,8 @@ use crate::{
 
 /// Ticks per second at speed 1.
 pub const TICKS_PER_SECOND: f64 = 20.0;
+/// Runs side by side, at most: more could not be told apart.
+pub const MOST_RUNS: usize = 16;
 
 /// The sessions that all systems share: terrain, processes, parameters. Usually one; several stand side by side.
 #[derive(Resource, Clone)]
@@ -196,6 +203,8 @@ pub struct Transport {
     due: f64,
     /// Whether a stage is due.
     stage: bool,
+    /// Stages that follow each other in a second while it plays; without, ticks do.
+    pub slow: Option<f32>,
     /// Whether the chosen total of particles had run when it was last looked at.
     complete: Option<bool>,
     /// Whether the brush waits for the end of the present tick: then no other begins.
@@ -357,7 +366,7 @@ pub enum SimSystems {
 
 impl Default for Transport {
     fn default() -> Self {
-        Self { playing: true, speed: 1.0, due: 0.0, stage: false, complete: None, brush_waits: false }
+        Self { playing: true, speed: 1.0, due: 0.0, stage: false, slow: None, complete: None, brush_waits: false }
     }
 }
 
@@ -401,6 +410,9 @@ pub fn plugin(app: &mut App) {
         .init_resource::<ProbeMarks>()
         .init_resource::<Section>()
         .init_resource::<SectionTrace>()
+        .init_resource::<Riddles>()
+        .init_resource::<Followed>()
+        .init_resource::<FollowedTrace>()
         .init_resource::<Channels>()
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
@@ -438,8 +450,9 @@ pub fn plugin(app: &mut App) {
                         .chain()
                         .run_if(works_in_place),
                     history::draw_wanted,
-                    course::follow,
+                    (course::follow, course::turn_camera),
                     section::follow,
+                    followed::forget,
                     rivers::study,
                     channels::follow,
                     overlay::follow_ticks,

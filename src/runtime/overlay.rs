@@ -10,7 +10,7 @@ use crate::{
     sim::{
         edit::Tool,
         grid::Grid,
-        quantity::{Quantity, Scale},
+        quantity::{Difference, Quantity, Scale},
         terrain::Layer,
     },
 };
@@ -52,6 +52,8 @@ pub struct Overlay {
     pub fastest: f32,
     /// Values of the quantity in every session, or their decimal logarithms; nothing while none is shown.
     pub values: Vec<Grid>,
+    /// How much each run differs from the first, where that is shown; none where their maps differ in size.
+    pub differences: Vec<Option<Difference>>,
     /// Velocities of the water in every session where it moves.
     pub flows: Vec<Option<[Grid; 2]>>,
     /// The one that was shown before, which the key brings back.
@@ -120,7 +122,18 @@ impl Overlay {
     /// Finds the values of every session. Those of the discharge are averaged with what they were.
     fn measure(&mut self, live: &Live, from_cells: f32, goes_on: bool) {
         let Some(quantity) = self.shown else { return };
-        let now = live.all().iter().map(|session| session.simulation.quantity(quantity));
+        let first = &live.all()[0].simulation;
+        self.differences.clear();
+        let differences = &mut self.differences;
+        let now = live.all().iter().map(|session| {
+            let simulation = &session.simulation;
+            if quantity != Quantity::Difference {
+                return simulation.quantity(quantity);
+            }
+            let (difference, numbers) = simulation.difference_to(first).unzip();
+            differences.push(numbers);
+            difference.unwrap_or_else(|| simulation.quantity(quantity))
+        });
         let ticks = live.ticks().saturating_sub(std::mem::replace(&mut self.ticks, live.ticks()));
         if quantity == Quantity::Discharge && goes_on && self.values.len() == live.all().len() {
             let weight = 1.0 - (1.0 - NEWEST).powi(ticks.min(1000) as i32);
@@ -151,8 +164,11 @@ impl Overlay {
                 (least, most)
             }
             scale => {
-                let sizes = self.values.iter().flat_map(|grid| grid.iter().step_by((grid.len() / SAMPLE).max(1)));
-                let most = follow(self.range.1, largest(sizes.map(|value| value.abs()).collect(), ABOVE));
+                // What is nothing has no part in it: a single droplet changes few cells.
+                let sizes = || self.values.iter().flat_map(|grid| grid.iter()).filter(|value| **value != 0.0);
+                let step = (sizes().count() / SAMPLE).max(1);
+                let most =
+                    follow(self.range.1, largest(sizes().step_by(step).map(|value| value.abs()).collect(), ABOVE));
                 (if scale == Scale::AroundZero { -most } else { 0.0 }, most)
             }
         };

@@ -53,6 +53,11 @@ pub struct Probes {
 pub struct ProbeMarks(pub Vec<Option<Vec2>>);
 
 impl Probes {
+    /// Takes all away.
+    pub(super) fn clear(&mut self) {
+        self.pinned.clear();
+    }
+
     /// Pins one more, and takes the oldest away if there were too many.
     pub(super) fn pin(&mut self, place: [f32; 2]) {
         if self.pinned.len() == MOST_PROBES {

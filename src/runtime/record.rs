@@ -9,7 +9,9 @@ use bevy::prelude::*;
 
 use super::{Live, Revision};
 use crate::sim::{
+    Simulation,
     ledger::Ledger,
+    measure::Dunes,
     statistics::Statistics,
     terrain::{Layer, Matter, Terrain},
     totals::Totals,
@@ -17,6 +19,9 @@ use crate::sim::{
 
 /// More samples than this are thinned out to half.
 const MOST_SAMPLES: usize = 1024;
+/// Cells that dunes have come when their celerity can be told, and ticks after which they are as good as still.
+const WELL_TOLD: f64 = 1.5;
+const LONG: u64 = 400;
 
 /// The ledger at a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,6 +34,27 @@ pub struct LedgerSample {
     pub deposited: f64,
     /// Gone over the border so far, in cubic metres.
     pub outflow: f64,
+    /// Simulated seconds so far.
+    pub seconds: f64,
+    /// Water that came from springs, rain and the sea so far, in cubic metres.
+    pub water_in: f64,
+    /// Water that went over the border and into drains so far, in cubic metres.
+    pub water_out: f64,
+}
+
+/// The dunes at a tick. Lengths are in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DuneSample {
+    /// Finished ticks.
+    pub tick: u64,
+    /// Mean height of crests over the troughs beside them.
+    pub height: f64,
+    /// The same of the highest crest.
+    pub highest: f64,
+    /// Mean way from crest to crest along the wind, if there are two.
+    pub wavelength: Option<f64>,
+    /// Metres in a tick that they have come along the wind, if they have come far enough to tell.
+    pub celerity: Option<f64>,
 }
 
 /// What is known of the chosen run so far.
@@ -38,6 +64,10 @@ pub struct Record {
     pub statistics: Statistics,
     /// The ledger over time, the oldest first.
     pub samples: Vec<LedgerSample>,
+    /// The dunes over time, the oldest first; none where no wind blows.
+    pub dunes: Vec<DuneSample>,
+    /// The dunes from which a celerity is measured, and their tick.
+    dunes_before: Option<(u64, Dunes)>,
     /// Whether the statistics are seen: only then they are measured.
     pub wanted: bool,
     /// Solid and water on the map after the last finished tick, in cubic metres.
@@ -66,13 +96,49 @@ impl Record {
         if self.samples.last().is_none_or(|last| last.tick < sample.tick) {
             self.samples.push(sample);
         }
-        if self.samples.len() > MOST_SAMPLES {
-            let mut index = 0;
-            self.samples.retain(|_| {
-                index += 1;
-                index % 2 == 1
-            });
-        }
+        thin_out(&mut self.samples);
+    }
+
+    /// Measures the dunes, and how far they have come since they were last measured for that.
+    fn add_dunes(&mut self, simulation: &Simulation) {
+        let tick = simulation.ticks();
+        self.dunes.retain(|sample| sample.tick < tick);
+        let Some(wind) = simulation.wind() else {
+            self.dunes_before = None;
+            return;
+        };
+        let now = Dunes::of(&simulation.terrain, wind);
+        let cell = f64::from(simulation.terrain.cell_size);
+        let way = self.dunes_before.as_ref().filter(|(before, _)| *before < tick).map(|(before, dunes)| {
+            let way = now.way_since(dunes);
+            (way, way.map(|way| way / (tick - before) as f64), tick - before)
+        });
+        // Less than a cell and a half cannot be told well; what has come too far is measured from now on.
+        let celerity = match way {
+            Some((Some(way), celerity, ticks)) if way >= WELL_TOLD * cell || ticks >= LONG => {
+                self.dunes_before = Some((tick, now.clone()));
+                celerity
+            }
+            Some((Some(_), ..)) => None,
+            _ => {
+                self.dunes_before = Some((tick, now.clone()));
+                None
+            }
+        };
+        let Dunes { height, highest, wavelength, .. } = now;
+        self.dunes.push(DuneSample { tick, height, highest, wavelength, celerity });
+        thin_out(&mut self.dunes);
+    }
+}
+
+/// Leaves every second one out, if there are too many.
+fn thin_out<T>(samples: &mut Vec<T>) {
+    if samples.len() > MOST_SAMPLES {
+        let mut index = 0;
+        samples.retain(|_| {
+            index += 1;
+            index % 2 == 1
+        });
     }
 }
 
@@ -88,6 +154,8 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
     // Curves of another run don't go on.
     if record.seen.is_none_or(|(seen, index)| (seen.start, index) != run) {
         record.samples.clear();
+        record.dunes.clear();
+        record.dunes_before = None;
         record.rest = None;
     }
     if fresh {
@@ -100,12 +168,16 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
             eroded: solid.sum(|row| row.eroded),
             deposited: solid.sum(|row| row.deposited),
             outflow: solid.sum(|row| row.outflow),
+            seconds: simulation.simulated_seconds(),
+            water_in: simulation.ledger.water.sum(|row| row.inflow),
+            water_out: simulation.ledger.water.sum(|row| row.outflow),
         });
     }
     // A large map takes long to measure, and is measured less often.
     if due && record.rest.is_none_or(|until| Instant::now() > until) {
         let begun = Instant::now();
         record.statistics = Statistics::of(&simulation.terrain);
+        record.add_dunes(simulation);
         record.measured = Some((*revision, live.index()));
         record.rest = Some(Instant::now() + Duration::from_millis(400).max(begun.elapsed() * 20));
     }

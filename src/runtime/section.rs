@@ -33,12 +33,19 @@ pub struct Section {
     pub start: Vec<f32>,
     /// The ground at earlier ticks, the oldest first, evenly spaced.
     pub earlier: Vec<Profile>,
+    /// Whether the block is cut open along the line.
+    pub opens: bool,
     /// Ticks from one earlier profile to the next.
     step: u64,
     of: Option<(Line, u64)>,
 }
 
 impl Section {
+    /// Ends of the line along which the block is cut open, if it is.
+    pub fn cut(&self) -> Option<[[f32; 2]; 2]> {
+        self.ends.filter(|[from, to]| self.opens && from != to)
+    }
+
     /// The ground along the line at as many places as a student draws.
     pub(super) fn spread(&self) -> Vec<f32> {
         let Some(last) = self.now.len().checked_sub(1) else { return Vec::new() };

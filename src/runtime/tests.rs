@@ -487,6 +487,7 @@ fn work_that_comes_back_by_undo_belongs_to_its_own_file_and_a_breakdown_keeps_wh
 }
 
 mod growth;
+mod lab;
 mod layers;
 mod lesson;
 mod opening;

@@ -91,7 +91,7 @@ pub(super) fn run_due(world: &mut World) {
     let elapsed = world.resource::<Time>().delta_secs_f64();
     let real = world.resource::<Time<Real>>().delta_secs_f64();
     let mut transport = *world.resource::<Transport>();
-    if transport.playing {
+    if transport.playing && transport.slow.is_none() {
         let rate = TICKS_PER_SECOND * f64::from(transport.speed);
         // What the machine cannot keep up with is let go, not made up for later.
         transport.due = (transport.due + elapsed * rate).min((rate * 0.1).max(1.0));
@@ -162,14 +162,24 @@ pub(super) fn run_due(world: &mut World) {
 
 /// Runs a stage, whole, if one is due.
 pub(super) fn run_due_stage(
+    time: Res<Time>,
     mut transport: ResMut<Transport>,
     mut live: ResMut<Live>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
     (workspace, mut overlay): (Res<Workspace>, ResMut<Overlay>),
 ) {
-    if !std::mem::take(&mut transport.bypass_change_detection().stage) {
+    let quiet = transport.bypass_change_detection();
+    if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
+        // Never more than one in a frame: each is to be seen.
+        quiet.due = (quiet.due + time.delta_secs_f64() * f64::from(rate)).min(1.0);
+        quiet.stage |= quiet.due >= 1.0;
+    }
+    if !std::mem::take(&mut quiet.stage) {
         return;
+    }
+    if quiet.slow.is_some() {
+        quiet.due = 0.0;
     }
     ready(&mut live, &mut history).for_each(|session| {
         session.simulation.stage();

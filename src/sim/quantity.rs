@@ -32,6 +32,8 @@ pub enum Quantity {
     Change,
     /// How much the last stage of a tick has changed, where it was run alone: the ground, or else the water or what it carries.
     StageChange,
+    /// How much higher the ground lies than in the first of the runs side by side; of one run alone it is nothing.
+    Difference,
     /// Slope, as a multiple of the slope at which the ground would slide or crumble.
     Steepness,
     /// How often the wind's grains touch the ground.
@@ -71,6 +73,7 @@ impl Quantity {
             Self::Basin,
             Self::Change,
             Self::StageChange,
+            Self::Difference,
             Self::Steepness,
             Self::WindPath,
             Self::WindFlux,
@@ -90,6 +93,7 @@ impl Quantity {
             Quantity::Basin => "basin",
             Quantity::Change => "change",
             Quantity::StageChange => "stage-change",
+            Quantity::Difference => "difference",
             Quantity::Steepness => "steepness",
             Quantity::WindPath => "wind-path",
             Quantity::WindFlux => "wind-flux",
@@ -122,7 +126,7 @@ impl Quantity {
     pub fn scale(self) -> Scale {
         match self {
             Quantity::Layer(layer) => layer.row().overlay.unwrap_or(Scale::FromZero),
-            Quantity::Change | Quantity::StageChange => Scale::AroundZero,
+            Quantity::Change | Quantity::StageChange | Quantity::Difference => Scale::AroundZero,
             Quantity::Steepness => Scale::UpTo(2.0),
             Quantity::Basin => Scale::Classes,
             Quantity::Wetness => Scale::UpTo(1.0),
@@ -160,6 +164,11 @@ impl Quantity {
                 "m",
                 "What the last stage of a tick has changed: the ground, or else the water or what it carries. Shown where you go stage by stage.",
             ),
+            Quantity::Difference => (
+                "Difference to the first run",
+                "m",
+                "How much higher or lower the ground lies than in the first of the runs side by side.",
+            ),
             Quantity::Steepness => (
                 "Slope against talus",
                 "",
@@ -186,7 +195,45 @@ impl Quantity {
     }
 }
 
+/// How much the ground of two runs differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Mean of the differences, in metres.
+    pub mean: f64,
+    /// Root mean square, in metres.
+    pub size: f64,
+    /// Least and largest, in metres.
+    pub range: (f32, f32),
+    /// Correlation of the changes since the start of both; none if one has not changed.
+    pub alike: Option<f64>,
+}
+
 impl Simulation {
+    /// How much higher the ground lies than in another run, in each cell, and in numbers; nothing if their maps differ in size.
+    pub fn difference_to(&self, other: &Self) -> Option<(Grid, Difference)> {
+        let (ground, before) = (self.terrain.ground(), other.terrain.ground());
+        if (ground.width(), ground.height()) != (before.width(), before.height()) {
+            return None;
+        }
+        let cells = ground.iter().zip(before.iter()).map(|(now, other)| now - other);
+        let difference = Grid::from_values(ground.width(), ground.height(), cells);
+        let count = difference.len().max(1) as f64;
+        let squares = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>();
+        let size = (squares(&mut difference.iter().copied().map(f64::from)) / count).sqrt();
+        // Changes since the start, as sums of squares and products.
+        let [mut own, mut others, mut both] = [0.0_f64; 3];
+        let starts = self.terrain.start.iter().zip(other.terrain.start.iter());
+        for ((now, then), (start, first)) in ground.iter().zip(before.iter()).zip(starts) {
+            let [own_change, other_change] = [now - start, then - first].map(f64::from);
+            own += own_change * own_change;
+            others += other_change * other_change;
+            both += own_change * other_change;
+        }
+        let alike = (own > 0.0 && others > 0.0).then(|| both / (own * others).sqrt());
+        let numbers = Difference { mean: difference.total() / count, size, range: difference.min_max(), alike };
+        Some((difference, numbers))
+    }
+
     /// How wet the ground is, from 0 to 1, if a process that is on keeps account of it.
     pub fn wetness(&self) -> Option<&Grid> {
         self.slots.iter().filter(|slot| slot.enabled).find_map(|slot| slot.process.wetness())
@@ -250,6 +297,7 @@ impl Simulation {
             Quantity::StageChange => {
                 return self.staged().map_or_else(|| Grid::filled(width, height, 0.0), |staged| staged.change.clone());
             }
+            Quantity::Difference => return Grid::filled(width, height, 0.0),
             Quantity::Steepness => {
                 let talus = self.slots.iter().find_map(|slot| slot.process.talus(terrain));
                 let stands = |index: usize| talus.as_ref().map_or(1.0, |talus| talus[index]).max(1e-3);

@@ -14,6 +14,7 @@ use bevy_egui::{
 };
 
 use super::style;
+use crate::runtime::Command;
 
 /// Letters of fonts of icons.
 const ICONS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
@@ -38,6 +39,21 @@ fn pass_on(
             events.write(EguiInputEvent { context, event });
         }
     }
+}
+
+/// Commands that parts without a way to hand them on have asked for.
+fn asked_id() -> Id {
+    Id::new("commands that were asked for")
+}
+
+/// Asks for a command where there is no way to hand it on.
+pub fn ask(context: &egui::Context, command: Command) {
+    context.data_mut(|data| data.get_temp_mut_or_default::<Vec<Command>>(asked_id()).push(command));
+}
+
+/// Takes the commands that were asked for so.
+pub fn take_asked(context: &egui::Context) -> Vec<Command> {
+    context.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Vec<Command>>(asked_id())))
 }
 
 /// Mends the names that are read aloud: takes signs out, and gives a number beside a slider the name of that.

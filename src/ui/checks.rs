@@ -5,7 +5,7 @@ use egui_phosphor::regular as icon;
 
 use super::{PanelState, access, style};
 use crate::{
-    io::lesson::report::told,
+    model::chart::told,
     runtime::{Command, Dialog, LearnCommand, WindowCommand},
     sim::check::CHECKS,
 };

@@ -53,7 +53,7 @@ pub struct Entry {
 }
 
 /// What else people call a command: its title, and the words by which the palette finds it too.
-const OTHER_NAMES: [(&str, &str); 43] = [
+const OTHER_NAMES: [(&str, &str); 46] = [
     ("New…", "create own blank empty map generate terrain size"),
     ("Open…", "load file project scene heightmap dem"),
     ("Save", "store write keep project"),
@@ -65,8 +65,11 @@ const OTHER_NAMES: [(&str, &str); 43] = [
     ("Reference", "manual documentation equations glossary parameters"),
     ("Check this machine…", "self test verify validation benchmark"),
     ("Pin a probe", "measure inspect time series gauge"),
+    ("Release a particle", "follow droplet grain track step single drop"),
+    ("Runs side by side…", "vary compare parameter study sweep grid two runs a b"),
+    ("Cut the block open", "cutaway slice clip section inside layers"),
     ("Draw a section", "profile cross cut transect"),
-    ("Save report…", "hand in homework answers html"),
+    ("Save report…", "hand in homework answers html pdf"),
     ("Undo", "back revert"),
     ("Redo", "again forward"),
     ("Spread a metre of sand", "add cover dust"),
@@ -254,6 +257,8 @@ fn run(table: &mut MenuPart<'_>) {
     table.add(icon::STEPS, "One stage", stage, &[(NONE, Key::Comma)], RunCommand::Stage);
     let ten = [(SHIFT, Key::ArrowRight)];
     table.add(icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, RunCommand::Step(10));
+    let vary = "Lets the run begin several times side by side, with other values of one or two parameters.";
+    table.add(icon::GRID_FOUR, "Runs side by side…", vary, &[], WindowCommand::Toggle(Pane::Vary));
     let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";
     table.add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], RunCommand::Restart);
     let bare = "Begins again with the terrain as it was before you shaped it, under the painted rain and mask; undo brings back what was.";
@@ -322,6 +327,11 @@ fn view(table: &mut MenuPart<'_>) {
     let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
     table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], WindowCommand::PinProbe);
     let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
+    let cut = "Takes away the side of the block on which you are, along the line of the section, or closes it again.";
+    table.add(icon::KNIFE, "Cut the block open", cut, &[], ShowCommand::CutAway);
+    let release =
+        "The next click on the land lets a droplet or a grain of the wind run from there, to be followed step by step.";
+    table.add(icon::DROP, "Release a particle", release, &[], WindowCommand::Release);
     table.add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], WindowCommand::DrawSection);
     let map = "Shows a small map of the paths of the wind beside a map of the sand.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
@@ -351,8 +361,10 @@ fn learn(table: &mut MenuPart<'_>) {
         let open = FileCommand::Open(lesson::path_of(name).display().to_string(), Options::default());
         table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
     }
+    let riddle = "Lets two runs begin side by side that differ in one parameter: find out which.";
+    table.add(icon::QUESTION, "-Which parameter changed?", riddle, &[], LearnCommand::Riddle);
     let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
-    table.add(icon::ARROW_COUNTER_CLOCKWISE, "-Begin the lesson again", again, &[], LearnCommand::Again);
+    table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LearnCommand::Again);
     let report = "Writes a page with your answers and plots, to hand in.";
     table.add(icon::FILE_TEXT, "Save report…", report, &[], WindowCommand::Ask(Dialog::SaveReport));
     let copy = "Writes a copy of the lesson's file, to change it; the teacher's page stands at its end.";
@@ -366,7 +378,7 @@ fn help_menu(table: &mut MenuPart<'_>) {
     let palette = "Finds a command or a parameter by a part of its name.";
     table.add(icon::MAGNIFYING_GLASS, "Command palette", palette, &[(CTRL, Key::P)], pane(Pane::Palette));
     let reference = "Shows all processes with their equations, and all parameters, in your browser.";
-    table.add(icon::BOOK_OPEN, "Reference", reference, &[], FileCommand::OpenReference);
+    table.add(icon::BOOK_OPEN, "Reference", reference, &[], FileCommand::OpenReference(None));
     let check =
         "Checks the simulation on this machine against what is known exactly, and shows what was measured beside it.";
     table.add(icon::CHECK_SQUARE, "Check this machine…", check, &[], pane(Pane::Checks));

@@ -8,7 +8,7 @@ use super::{
     style,
 };
 use crate::{
-    io::lesson::report::told,
+    model::chart::told,
     runtime::Command,
     sim::{Slot, process::explain::Explanation},
 };

@@ -17,12 +17,12 @@ use super::{
 };
 use crate::{
     io::{
-        export,
-        lesson::{self, is_lesson},
+        chart, export,
+        lesson::{self, is_lesson, report},
         preset::{self, Preset},
         project::{ENDING, is_project},
     },
-    model::{origin::Options, session::Session},
+    model::{chart::Chart, origin::Options, session::Session},
     runtime::{Command, Dialog, FileCommand, LearnCommand, Level, Notices, Preferences, WindowCommand},
     settings::FileDialogs,
     sim::terrain::Layer,
@@ -49,6 +49,8 @@ pub struct Files {
     dialog: Option<(Dialog, Chooser)>,
     import: Option<ImportDialog>,
     export: Option<ExportDialog>,
+    /// What is to be saved as a chart.
+    chart: Option<Chart>,
 }
 
 impl Files {
@@ -64,13 +66,25 @@ impl Files {
         if self.dialog.is_some() {
             return;
         }
-        let question = question(purpose, session, first_folder(preferences));
+        let question = question(purpose, (session, self.chart.as_ref()), first_folder(preferences));
         let window = window.filter(|_| preferences.settings.file_dialogs == FileDialogs::System);
         self.dialog = Some((purpose, Chooser::new(question, window)));
     }
 
     pub fn ask_how(&mut self, layer: Layer, path: PathBuf, session: &Session) {
         self.import = Some(ImportDialog::new(layer, path, session));
+    }
+
+    /// Asks where to save a chart.
+    pub fn ask_chart(
+        &mut self,
+        chart: Chart,
+        session: &Session,
+        preferences: &Preferences,
+        window: Option<&RawHandleWrapper>,
+    ) {
+        self.chart = Some(chart);
+        self.ask(Dialog::SaveChart, session, preferences, window);
     }
 
     pub fn ask_what(&mut self, session: &Session, preferences: &Preferences) {
@@ -98,6 +112,10 @@ impl Files {
             Dialog::SaveProbes => {
                 let path = with_ending(path, endings(purpose));
                 return Some(LearnCommand::SaveProbes(path).into());
+            }
+            Dialog::SaveChart => {
+                let path = with_ending(path, endings(purpose));
+                return self.chart.take().map(|chart| LearnCommand::SaveChart(Box::new(chart), path).into());
             }
             Dialog::SaveChecks => {
                 let path = with_ending(path, endings(purpose));
@@ -197,12 +215,16 @@ impl ImportDialog {
     }
 }
 
-fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
+fn question(purpose: Dialog, (session, chart): (&Session, Option<&Chart>), folder: PathBuf) -> Question {
     let open = |title: &str, kind: &str, endings: &[&'static str]| {
         (title.to_owned(), Wanted::File(kind.to_owned(), endings.to_vec()))
     };
     let save = |title: &str, name: &str, kind: &str, ending| {
         (title.to_owned(), Wanted::Place(name.to_owned(), vec![(kind.to_owned(), ending)]))
+    };
+    let place = |title: &str, name: String, kinds: &[(&str, &'static str)]| {
+        let kinds = kinds.iter().map(|&(kind, ending)| (kind.to_owned(), ending)).collect();
+        (title.to_owned(), Wanted::Place(name, kinds))
     };
     let (title, wanted) = match purpose {
         Dialog::Open => {
@@ -230,7 +252,11 @@ fn question(purpose: Dialog, session: &Session, folder: PathBuf) -> Question {
         Dialog::SaveLesson => save("Save a copy of the lesson", &file_name(&session.title), "Lesson", lesson::ENDING),
         Dialog::SaveProbes => save("Save the numbers of the probes", "probes", "Table", "csv"),
         Dialog::SaveChecks => save("Save the checks", "checks", "Text", "txt"),
-        Dialog::SaveReport => save("Save the report", &file_name(&session.title), "Page", "html"),
+        Dialog::SaveChart => {
+            let name = format!("{}-{}", session.name, chart.map_or("chart", |chart| chart.key));
+            place("Save the chart", name, &chart::KINDS)
+        }
+        Dialog::SaveReport => place("Save the report", file_name(&session.title), &report::KINDS),
         Dialog::SaveScene => save("Save the scene", &session.name, "Scene", "ron"),
         Dialog::SaveProject => save("Save the project", &session.name, "Project", ENDING),
     };
@@ -327,7 +353,8 @@ fn endings(purpose: Dialog) -> &'static [&'static str] {
         Dialog::SaveLesson => &[lesson::ENDING],
         Dialog::SaveProbes => &["csv"],
         Dialog::SaveChecks => &["txt"],
-        Dialog::SaveReport => &["html"],
+        Dialog::SaveChart => &["png", "csv", "svg"],
+        Dialog::SaveReport => &["html", "pdf"],
         Dialog::SaveScene => &["ron"],
         Dialog::Open | Dialog::Import(_) | Dialog::Stamp | Dialog::LoadPreset | Dialog::ExportFolder => &[],
     }

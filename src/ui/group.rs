@@ -27,7 +27,7 @@ pub fn set(group: &str, changes: Changes) -> Vec<Command> {
 /// Shows a group; `defaults` is the same group untouched. Returns what was changed.
 ///
 /// Main parameters come first, the others under "Advanced", or not at all if `main_only`. Changed values are bold. A right click
-/// resets.
+/// opens the menu of a parameter.
 pub fn group_ui(ui: &mut Ui, group: Group<'_>, defaults: Group<'_>, main_only: bool) -> Changes {
     some_of_group_ui(ui, group, defaults, main_only, |_| true)
 }
@@ -125,12 +125,41 @@ fn parameter_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Optio
     // Anywhere in the row.
     let pressed = ui.input(|input| input.pointer.secondary_clicked()) && ui.rect_contains_pointer(row.response.rect);
     let focused = field.has_focus() && !ui.ctx().text_edit_focused();
-    if changed && (pressed || focused && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Delete))) {
+    let called = focused && ui.input_mut(|input| input.consume_key(Modifiers::SHIFT, Key::F10));
+    let resets = menu_ui(&row.response, pressed || called, (parameter, default));
+    let deleted = focused && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Delete));
+    if changed && (resets || deleted) {
         value = default.clone();
     }
     if value != parameter.value {
         changes.push((parameter.name, value));
     }
+}
+
+/// The menu of a parameter. Returns whether it is to be reset.
+fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter, &Value)) -> bool {
+    let mut resets = false;
+    let menu = egui::Popup::menu(row).open_memory(opens.then_some(egui::SetOpenCommand::Bool(true)));
+    menu.at_pointer_fixed().show(|ui| {
+        let changed = parameter.value != *default;
+        let shown = match default {
+            Value::Number(number) => Told(told_in(units(ui), parameter.knob.unit).1 * number).to_string(),
+            other => other.to_string(),
+        };
+        if ui.add_enabled(changed, egui::Button::new(format!("Reset to {shown}"))).clicked() {
+            resets = true;
+        }
+        let help = "Several runs side by side, each with another value";
+        // What belongs to the person or to the hand is no part of a run.
+        let varies = !matches!(parameter.value, Value::Color(_)) && !seek::is_of_the_person(&parameter.path);
+        if ui.add_enabled(varies, egui::Button::new("Vary…")).on_hover_text(help).clicked() {
+            access::ask(ui.ctx(), WindowCommand::Vary(parameter.path.clone()).into());
+        }
+        if ui.button("In the reference").on_hover_text("What it does in the equations, in your browser").clicked() {
+            access::ask(ui.ctx(), FileCommand::OpenReference(Some(parameter.path.clone())).into());
+        }
+    });
+    resets
 }
 
 fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Response {
@@ -178,7 +207,6 @@ fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Resp
 
 fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<Idle>) {
     ui.set_max_width(style::TOOLTIP_WIDTH);
-    let changed = parameter.value != *default;
     if let Some((name, wanted)) = idle {
         let named = |value: &str| if value == "true" { "on".to_owned() } else { choice_title(value) };
         let wanted: Vec<String> = wanted.into_iter().map(named).collect();
@@ -199,9 +227,7 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     let grows = if knob.grows { " on a map of this size, in proportion to its cells" } else { "" };
     ui.small(format!("{symbol}{range}default {default}{grows}"));
     ui.small(format!("{} · source: {}", parameter.path, knob.source));
-    if changed {
-        ui.small("Right-click, or Delete, to reset.");
-    }
+    ui.small("Right-click: reset, vary, look it up in the reference.");
 }
 
 /// The colours that a preset sets, in the order of their parameters: those of a ramp, where it has one.

@@ -3,34 +3,50 @@
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
-use super::{Kept, PanelState, access, lesson::lesson_ui, number::units, panel::Panel, process::grouped, style};
+use super::{
+    Kept, PanelState, access,
+    lesson::lesson_ui,
+    number::{Number, units},
+    panel::Panel,
+    process::grouped,
+    style,
+};
 use crate::{
     io::lesson,
     model::origin::Options,
     params,
-    runtime::{Command, FileCommand, Workspace, amount::volume},
-    sim::staged::Staged,
+    runtime::{Command, FileCommand, LearnCommand, RunCommand, ShowCommand, Workspace, amount::volume},
+    sim::{quantity::Quantity, staged::Staged},
 };
+
+/// Stages in a second in slow motion.
+const STAGES: std::ops::RangeInclusive<f32> = 1.0..=20.0;
 
 pub const PANEL: Panel = Panel { key: "lesson", title: "", workspaces: &[Workspace::Learn], unfolded: &[], draw };
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let live = &state.live;
-    let asked = match &state.course.attempt {
+    let mut asked = match &state.course.attempt {
         Some(attempt) => lesson_ui(ui, state, attempt),
-        None => lessons_ui(ui, state),
+        None => {
+            let mut asked = riddle_ui(ui, state);
+            asked.extend(lessons_ui(ui, state));
+            asked
+        }
     };
     // In a lesson, when the student goes stage by stage.
-    let by_stages = live.next_stage().is_some() || live.chosen().simulation.staged().is_some();
+    let by_stages =
+        live.next_stage().is_some() || state.transport.slow.is_some() || live.chosen().simulation.staged().is_some();
     if state.course.attempt.is_none() || by_stages {
-        tick_ui(ui, state);
+        asked.extend(tick_ui(ui, state));
     }
     ui.add_space(4.0);
     asked
 }
 
 /// What happens in a tick, and what the last stage of it has changed.
-fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) {
+fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
+    let mut asked = None;
     let next = state.live.next_stage();
     let slots = &state.live.chosen().simulation.slots;
     egui::Frame::group(ui.style()).show(ui, |ui| {
@@ -48,9 +64,31 @@ fn tick_ui(ui: &mut Ui, state: &PanelState<'_>) {
         if let Some(staged) = state.live.chosen().simulation.staged() {
             staged_ui(ui, staged);
         }
+        asked = slow_ui(ui, state);
         let keys = "Press the right arrow to run one tick, or the comma key to run one stage. Hold B to see the start.";
         ui.label(RichText::new(keys).weak());
     });
+    asked
+}
+
+/// Play stage by stage.
+fn slow_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
+    let (slow, mut asked) = (state.transport.slow, None);
+    ui.horizontal_wrapped(|ui| {
+        let mut on = slow.is_some();
+        let help = "Play goes through every tick stage by stage, and shows after each what it has changed.";
+        if ui.checkbox(&mut on, "Slow motion").on_hover_text(help).changed() {
+            asked = Some(RunCommand::SlowMotion(on.then_some(*STAGES.start())).into());
+        }
+        let Some(mut rate) = slow else { return };
+        let number = Number::new("Stages per second", "per second", STAGES);
+        let slider = number.slider_ui(ui, &mut rate, |slider| slider.suffix(" per second").max_decimals(0));
+        access::name(&slider, "Stages per second");
+        if slider.changed() {
+            asked = Some(RunCommand::SlowMotion(Some(rate)).into());
+        }
+    });
+    asked
 }
 
 /// What the last stage has changed.
@@ -70,6 +108,68 @@ fn staged_ui(ui: &mut Ui, staged: &Staged) {
             }
         }
     });
+}
+
+/// The game "Which parameter changed?".
+fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
+    let mut asked = Vec::new();
+    let riddles = &state.riddles;
+    let help =
+        "Lets two runs begin side by side from one seed. In one of them a parameter has another value: find out which.";
+    let start = state.revision.start;
+    let Some(riddle) = riddles.now.as_ref().filter(|riddle| riddle.is_of(state.live.work(), start)) else {
+        if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
+            asked.push(LearnCommand::Riddle.into());
+        }
+        return asked;
+    };
+    egui::Frame::group(ui.style()).show(ui, |ui| {
+        ui.label(RichText::new("Which parameter changed?").strong());
+        ui.label(
+            "A and B began alike. In B one parameter is four times as large, or a quarter. Watch them, or look at \
+            the difference between them.",
+        );
+        let answer = riddle.answer();
+        for (number, (path, title)) in riddle.options.iter().enumerate() {
+            let group = params::title(path.split('.').next().unwrap_or_default());
+            let text = format!("{group}: {title}");
+            match answer {
+                None => {
+                    if ui.button(text).clicked() {
+                        asked.push(LearnCommand::Guess(number).into());
+                    }
+                }
+                Some((guess, right)) => {
+                    let mark = if number == right {
+                        icon::CHECK
+                    } else if number == guess {
+                        icon::X
+                    } else {
+                        " "
+                    };
+                    let text = RichText::new(format!("{mark} {text}"));
+                    ui.label(if number == right { text.strong().color(style::ACCENT) } else { text });
+                }
+            }
+        }
+        if let Some([first, second]) = riddle.values() {
+            ui.label(format!("It is {first} in A and {second} in B."));
+            let [all, right] = riddles.score;
+            ui.label(RichText::new(format!("{right} of {all} guessed at once.")).weak());
+        }
+        ui.horizontal(|ui| {
+            if answer.is_some() && ui.button("Another one").clicked() {
+                asked.push(LearnCommand::Riddle.into());
+            }
+            if state.overlay.shown != Some(Quantity::Difference) && ui.button("Show the difference").clicked() {
+                asked.push(ShowCommand::Overlay(Some(Quantity::Difference)).into());
+            }
+            if ui.button("Leave it").on_hover_text("Run A goes on alone").clicked() {
+                asked.extend([RunCommand::Choose(0).into(), RunCommand::SideBySide(Vec::new()).into()]);
+            }
+        });
+    });
+    asked
 }
 
 /// The lessons that come with the program.

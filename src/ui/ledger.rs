@@ -18,19 +18,22 @@ pub const PANEL: Panel =
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let (ledger, [solid, water]) = (&state.record.ledger, state.record.volumes);
-    account_ui(ui, "Solids", &ledger.solid, solid);
+    let slots = state.live.chosen().simulation.slots.iter();
+    let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();
+    account_ui(ui, ("Solids", &titles), &ledger.solid, solid);
     if water > 0.0 || ledger.water.rows.values().any(|row| *row != Row::default()) {
-        account_ui(ui, "Water", &ledger.water, water);
+        account_ui(ui, ("Water", &titles), &ledger.water, water);
     }
     Vec::new()
 }
 
-fn account_ui(ui: &mut Ui, title: &str, account: &Account, now: f64) {
+fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &Account, now: f64) {
     let units = units(ui);
     egui::Grid::new(title).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64, help: &str| value_row(ui, name, volume(units, value), help);
         row(&format!("{title} at the start"), account.start, "What the layers held at the start.");
-        for (process, done) in &account.rows {
+        for (key, done) in &account.rows {
+            let process = titles.iter().find(|(known, _)| *known == key).map_or(&**key, |(_, title)| title);
             row(&format!("{process}: eroded"), -done.eroded, "Taken off the ground.");
             row(&format!("{process}: deposited"), done.deposited, "Laid on the ground.");
             if done.inflow != 0.0 {

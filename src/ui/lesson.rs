@@ -16,7 +16,7 @@ use super::{
     style,
 };
 use crate::{
-    io::lesson::report::told,
+    model::chart::told_with,
     model::lesson::{Answer, Attempt, Task},
     params::walk,
     runtime::{Command, Dialog, LearnCommand, RunCommand, WindowCommand},
@@ -143,7 +143,7 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
                 asked.push(LearnCommand::Answer(key.clone(), Answer::Number(number)).into());
             }
             if let Some(number) = known {
-                ui.label(format!("You predict {} {unit}.", told(number)));
+                ui.label(format!("You predict {}.", told_with(number, unit)));
             }
         }
         Task::Draw { .. } => {
@@ -178,6 +178,11 @@ fn number_ui(ui: &mut Ui, (lesson, key, name): (&Path, &str, &str), unit: &str, 
     let given = ui.horizontal(|ui| {
         let field = ui.add(egui::TextEdit::singleline(&mut text).id(id.with("field")).desired_width(style::NAME_WIDTH));
         access::name(&field, name);
+        // What is typed goes there from the first moment on.
+        if ui.data_mut(|data| data.get_temp::<bool>(id).is_none()) {
+            ui.data_mut(|data| data.insert_temp(id, true));
+            field.request_focus();
+        }
         if !unit.is_empty() {
             ui.label(unit);
         }
@@ -277,7 +282,7 @@ fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64;
     egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64| {
             ui.label(name);
-            ui.label(RichText::new(format!("{} {unit}", told(value))).monospace());
+            ui.label(RichText::new(told_with(value, unit)).monospace());
             ui.end_row();
         };
         row("You read", read);

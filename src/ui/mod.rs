@@ -2,12 +2,14 @@
 
 pub mod access;
 mod brush;
+mod chart;
 mod checks;
 mod chooser;
 mod commands;
 mod explain;
 mod export;
 mod files;
+mod follow;
 pub mod group;
 mod history;
 mod keys;
@@ -41,6 +43,7 @@ mod timeline;
 pub mod toasts;
 mod tool_bar;
 mod transport;
+mod vary;
 pub mod view;
 pub mod wind;
 pub mod windows;
@@ -56,10 +59,10 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 
 use crate::{
     runtime::{
-        BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, FreeView, Gait, History, Jobs,
-        KeyPointer, Level, Live, Notices, Overlay, Pane, Pointed, PointerOverView, Preferences, ProbeMarks, Probes,
-        Record, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport,
-        ViewCommand, WindowCommand, Workspace,
+        BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed, FollowedTrace,
+        FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane, Pointed, PointerOverView,
+        Preferences, ProbeMarks, Probes, Record, Revision, Riddles, RiverTrace, Rivers, Section, SectionTrace,
+        ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -115,6 +118,7 @@ impl Opened {
             || self.windows.has(Pane::Palette)
             || self.windows.has(Pane::Scenes)
             || self.windows.has(Pane::NewLand)
+            || self.windows.has(Pane::Vary)
             || self.memory.drag.is_some();
         if answers {
             Keyboard::Answering
@@ -149,6 +153,7 @@ pub struct Kept {
     springs: Springs,
     section: section::Drawing,
     pinning: probes::Pinning,
+    following: follow::Following,
     /// The place of the probe whose cell is explained, if not the newest.
     explained: Option<[f32; 2]>,
     /// The number of the brush that follows the pointer.
@@ -163,6 +168,7 @@ impl Kept {
         self.springs.placing = None;
         self.section = section::Drawing::default();
         self.pinning.leave();
+        self.following.leave();
     }
 }
 
@@ -174,6 +180,7 @@ impl Default for Kept {
             springs: Springs::default(),
             section: section::Drawing::default(),
             pinning: probes::Pinning::default(),
+            following: follow::Following::default(),
             explained: None,
             drag: None,
             statistics_seen: false,
@@ -206,6 +213,10 @@ pub struct PanelState<'w> {
     probes: Res<'w, Probes>,
     probe_marks: Res<'w, ProbeMarks>,
     section_trace: Res<'w, SectionTrace>,
+    followed: Res<'w, Followed>,
+    riddles: Res<'w, Riddles>,
+    revision: Res<'w, Revision>,
+    followed_trace: Res<'w, FollowedTrace>,
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
     gait: Res<'w, Gait>,
@@ -293,6 +304,7 @@ fn draw(
                 opened.memory.explained = None;
             }
             asked.extend(pinned);
+            asked.extend(follow::way_ui(&mut root, seen, &state, &mut opened.memory.following));
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
             if let Some(name) = drags {
@@ -308,6 +320,7 @@ fn draw(
     asked.extend(toasts::toasts_ui(&context, &state.notices, view));
     *keyboard = opened.keyboard(&context, &state, keys.0.is_some());
     access::end(&context, &mut opened.before);
+    asked.extend(access::take_asked(&context));
     commands.write_batch(asked);
     // Decided while no button is down, so that a drag stays with what it began on; a finger is nowhere before it is down.
     let (place, down) = context.input(|input| {
@@ -401,6 +414,12 @@ fn obey(
             }
             WindowCommand::ToggleUi => visible.0 = !visible.0,
             WindowCommand::Toggle(pane) => opened.windows.toggle(*pane),
+            WindowCommand::Vary(path) => {
+                opened.windows.vary.begin(session, path);
+                if !opened.windows.has(Pane::Vary) {
+                    opened.windows.toggle(Pane::Vary);
+                }
+            }
             WindowCommand::Seek(path) => {
                 visible.0 = true;
                 if path.starts_with("settings.") {
@@ -419,15 +438,33 @@ fn obey(
             WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
             WindowCommand::PinProbe => {
                 visible.0 = true;
+                if let Ok(context) = contexts.ctx_mut() {
+                    seek::unfold(context, "probes");
+                }
                 opened.memory.empty_the_hand();
                 opened.memory.pinning.want();
                 commands.write_message(Command::from(BrushCommand::Hold(None)));
             }
+            WindowCommand::Release => {
+                visible.0 = true;
+                if let Ok(context) = contexts.ctx_mut() {
+                    seek::unfold(context, "follow");
+                }
+                opened.memory.empty_the_hand();
+                opened.memory.following.want();
+                commands.write_message(Command::from(BrushCommand::Hold(None)));
+            }
             WindowCommand::DrawSection => {
                 visible.0 = true;
+                if let Ok(context) = contexts.ctx_mut() {
+                    seek::unfold(context, "section");
+                }
                 opened.memory.empty_the_hand();
                 opened.memory.section.want(drawn.ends);
                 commands.write_message(Command::from(BrushCommand::Hold(None)));
+            }
+            WindowCommand::AskChart(chart) => {
+                opened.files.ask_chart((**chart).clone(), session, &preferences, handle);
             }
             WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
             WindowCommand::Save => match &live.file {
@@ -449,6 +486,7 @@ fn obey(
                     && opened.memory.springs.placing.is_none()
                     && !opened.memory.section.is_wanted()
                     && !opened.memory.pinning.is_wanted()
+                    && !opened.memory.following.is_wanted()
                 {
                     WindowCommand::ToggleFullScreen.into()
                 } else {

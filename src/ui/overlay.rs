@@ -1,6 +1,6 @@
 //! Overlays: which quantity is shown over the ground, and the legend of its colours.
 
-use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, Ui};
+use bevy_egui::egui::{self, Align2, Color32, FontId, Mesh, Rect, RichText, Ui};
 
 use super::{
     Kept, PanelState, access,
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     runtime::{
         Command, Overlay, ShowCommand,
-        amount::{area, told_in},
+        amount::{area, length, told_in},
     },
     settings::Units,
     sim::quantity::{Quantity, Scale},
@@ -42,7 +42,47 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     if ui.checkbox(&mut arrows, "Flow arrows").on_hover_text(help).changed() {
         commands.push(ShowCommand::ToggleArrows.into());
     }
+    if overlay.shown == Some(Quantity::Difference) {
+        difference_ui(ui, state);
+    }
     commands
+}
+
+/// How much the chosen run differs from the first, in numbers.
+fn difference_ui(ui: &mut Ui, state: &PanelState<'_>) {
+    if state.live.all().len() < 2 {
+        let text = "There is one run alone. Run ▸ Runs side by side lets several run with other parameters.";
+        ui.label(RichText::new(text).weak());
+        return;
+    }
+    if state.live.index() == 0 {
+        ui.label(RichText::new("This is the first run. Click on the name of another one below its block.").weak());
+        return;
+    }
+    let Some(Some(found)) = state.overlay.differences.get(state.live.index()) else {
+        ui.label(RichText::new("The maps of the two runs differ in size.").weak());
+        return;
+    };
+    let metres = |value: f64| length(units(ui), value, 2);
+    let rows = [
+        ("Mean difference", metres(found.mean), "How much higher this run lies than the first, on average."),
+        ("Size of differences", metres(found.size), "Root mean square over all cells."),
+        (
+            "From … to",
+            format!("{} to {}", metres(found.range.0.into()), metres(found.range.1.into())),
+            "The least and the largest difference.",
+        ),
+        (
+            "Changes alike",
+            found.alike.map_or("none".to_owned(), |alike| format!("{alike:.3}")),
+            "Correlation of what both runs have changed since their starts: 1 if both changed the same places in the same way.",
+        ),
+    ];
+    egui::Grid::new("difference").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        for (name, value, help) in rows {
+            style::value_row(ui, name, value, help);
+        }
+    });
 }
 
 /// The legend at the lower left of the view: title, unit, colours and numbers.

@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState, access, brush, explain, history, learn, ledger, look, mask,
+    Kept, PanelState, access, brush, explain, follow, history, learn, ledger, look, mask,
     menu::menu_ui,
     overlay,
     panel::Panel,
@@ -15,7 +15,7 @@ use super::{
 use crate::runtime::{Command, Workspace};
 
 /// All panels, from the top.
-pub const PANELS: [Panel; 17] = [
+pub const PANELS: [Panel; 18] = [
     run::PANEL,
     learn::PANEL,
     brush::PANEL,
@@ -27,6 +27,7 @@ pub const PANELS: [Panel; 17] = [
     section::PANEL,
     probes::PANEL,
     explain::PANEL,
+    follow::PANEL,
     rivers::PANEL,
     look::LIGHT,
     look::WATER,
@@ -56,13 +57,18 @@ fn column_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Comm
                 continue;
             }
             let unfolded = panel.unfolded.contains(&state.workspace);
-            // Each workspace remembers what is folded in it.
-            egui::CollapsingHeader::new(RichText::new(panel.title).heading())
-                .id_salt((panel.key, unfolded))
+            // Each workspace and each lesson remembers what is folded in it.
+            let lesson = state.course.attempt.as_ref().filter(|_| *state.workspace == Workspace::Learn);
+            let unfolds = seek::unfolds(ui, panel.key);
+            let shown = egui::CollapsingHeader::new(RichText::new(panel.title).heading())
+                .id_salt((panel.key, unfolded, lesson.map(|attempt| &attempt.lesson.path)))
                 .default_open(unfolded)
                 // A panel of parameters is called like their group.
-                .open(seek::is_sought_in(ui, panel.key).then_some(true))
+                .open((unfolds || seek::is_sought_in(ui, panel.key)).then_some(true))
                 .show(ui, |ui| asked.extend((panel.draw)(ui, state, memory)));
+            if unfolds {
+                shown.header_response.scroll_to_me(Some(egui::Align::TOP));
+            }
         }
         ui.add_space(12.0);
         access::follow_focus(ui);

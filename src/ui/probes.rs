@@ -2,43 +2,21 @@
 
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, RichText, Ui};
 use egui_phosphor::regular as icon;
-use egui_plot::{Corner, Legend, Line, LineStyle, PlotPoints};
 
 use super::{
     Kept, PanelState, access,
+    chart::{chart_ui, curve_color},
     number::units,
     panel::{EVERYWHERE, Panel},
-    statistics::plot,
     style,
 };
-use crate::{
-    runtime::{
-        BrushCommand, Command, Dialog, Sample, ShowCommand, WindowCommand,
-        amount::{length, told_in},
-    },
-    sim::quantity::Quantity,
+use crate::runtime::{
+    BrushCommand, Command, Dialog, ShowCommand, WindowCommand,
+    amount::length,
+    charts::{self, Series},
 };
 
 pub const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[], draw };
-
-/// What a series is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Series {
-    #[default]
-    Change,
-    Height,
-    Sand,
-    Water,
-    Overlay,
-}
-
-const SERIES: [(Series, &str); 5] = [
-    (Series::Change, "Change of the ground"),
-    (Series::Height, "Height"),
-    (Series::Sand, "Sand"),
-    (Series::Water, "Water"),
-    (Series::Overlay, "Overlay"),
-];
 
 /// What the person does with probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,7 +66,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     let units = units(ui);
     for (number, probe) in probes.iter().enumerate() {
         ui.horizontal(|ui| {
-            ui.label(RichText::new(format!("{}", number + 1)).strong().color(color(number)));
+            ui.label(RichText::new(format!("{}", number + 1)).strong().color(curve_color(number)));
             if let Some(now) = probe.series.last() {
                 let metres = |value: f32, decimals| length(units, value.into(), decimals);
                 let text = format!(
@@ -107,61 +85,31 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         });
     }
     let pinning = &mut memory.pinning;
-    let title = SERIES.iter().find(|(series, _)| *series == pinning.series).map_or("", |(_, title)| title);
+    let shown = state.overlay.shown;
+    let offered = [Series::Change, Series::Height, Series::Sand, Series::Water];
+    let offered = offered.into_iter().chain(shown.map(Series::Overlay));
+    // What lay over the ground before is shown no more.
+    let now = match (pinning.series, shown) {
+        (Series::Overlay(_), Some(quantity)) => Series::Overlay(quantity),
+        (Series::Overlay(_), None) => Series::default(),
+        (series, _) => series,
+    };
+    pinning.series = now;
     let label = ui.label("Over time");
     egui::ComboBox::from_id_salt("series")
-        .selected_text(title)
+        .selected_text(now.title())
         .width(style::WIDE_CHOICE_WIDTH)
         .show_ui(ui, |ui| {
             access::begin_list(ui);
-            for (series, title) in SERIES {
-                access::list_choice(ui, &mut pinning.series, series, title);
+            for series in offered {
+                access::list_choice(ui, &mut pinning.series, series, series.title());
             }
         })
         .response
+        .on_hover_text("An overlay that is shown can be chosen too: its numbers are kept from then on.")
         .labelled_by(label.id);
-    let shown = state.overlay.shown;
-    let (unit, times) = match (pinning.series, shown) {
-        (Series::Overlay, Some(quantity)) => told_in(units, quantity.unit()),
-        (Series::Overlay, None) => {
-            ui.label(RichText::new("Choose an overlay first: its numbers are kept from then on.").weak());
-            return asked;
-        }
-        _ => told_in(units, "m"),
-    };
-    let legend = Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small);
-    plot("probes", "tick", unit).legend(legend).show(ui, |plot| {
-        for (number, probe) in probes.iter().enumerate() {
-            let first = probe.series.first().copied().unwrap_or_default();
-            let value = |sample: &Sample| value(pinning.series, sample, &first, shown);
-            let points = probe.series.iter().filter_map(|sample| {
-                let value = value(sample)?;
-                Some([sample.tick as f64, times * f64::from(value)])
-            });
-            let line = Line::new(format!("{}", number + 1), points.collect::<PlotPoints<'_>>());
-            // They differ by more than their colour.
-            let dashed =
-                [LineStyle::Solid, LineStyle::dashed_loose(), LineStyle::dotted_loose(), LineStyle::dashed_dense()];
-            plot.line(line.color(color(number)).width(2.0).style(dashed[number % dashed.len()]));
-        }
-    });
+    asked.extend(chart_ui(ui, charts::probes(&state.probes, pinning.series, units), ""));
     asked
-}
-
-/// The number of a sample that a series is of.
-fn value(series: Series, sample: &Sample, first: &Sample, shown: Option<Quantity>) -> Option<f32> {
-    match series {
-        Series::Change => Some(sample.ground - first.ground),
-        Series::Height => Some(sample.ground),
-        Series::Sand => Some(sample.sand),
-        Series::Water => Some(sample.water),
-        Series::Overlay => sample.overlay.filter(|(quantity, _)| Some(*quantity) == shown).map(|(_, value)| value),
-    }
-}
-
-/// The colour of a probe and of its curve.
-fn color(number: usize) -> Color32 {
-    [style::SPRING, style::DRAIN, style::ACCENT, style::WARNING][number % 4]
 }
 
 /// The probes over the picture, and the click that pins one.
@@ -172,7 +120,7 @@ pub fn pins_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, pinning:
         let place = view.min + egui::vec2(share.x, share.y) * view.size();
         let head = place - egui::vec2(0.0, 2.2 * style::MARK_RADIUS);
         painter.line_segment([place, head], egui::Stroke::new(2.0, Color32::WHITE));
-        painter.circle(head, style::MARK_RADIUS, color(number), egui::Stroke::new(1.5, Color32::WHITE));
+        painter.circle(head, style::MARK_RADIUS, curve_color(number), egui::Stroke::new(1.5, Color32::WHITE));
         let font = FontId::proportional(12.0);
         painter.text(head, Align2::CENTER_CENTER, format!("{}", number + 1), font, Color32::WHITE);
     }

@@ -2,23 +2,23 @@
 
 use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
-use egui_plot::{Corner, Legend, Line, PlotPoints, Points};
 
 use super::{
     Kept, PanelState, access,
+    chart::chart_ui,
     group::{group_ui, set},
     number::units,
     panel::{EVERYWHERE, Panel},
-    statistics::{hypsometry_ui, plot},
     style,
 };
 use crate::{
     runtime::{
         Command, ShowCommand,
         amount::{area, told_in},
+        charts,
     },
     sim::{
-        measure::{Fit, Reading, Study, score},
+        measure::{Reading, Study, score},
         process::fluvial,
         quantity::Quantity,
     },
@@ -46,11 +46,18 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         ui.label(RichText::new("Finding the rivers …").weak());
         return asked;
     };
-    river_ui(ui, study, rivers.chosen.is_some());
-    slopes_ui(ui, study, balance(state, study.softness));
-    chi_ui(ui, study);
+    let units = units(ui);
+    asked.extend(river_ui(ui, study, rivers.chosen.is_some()));
+    ui.add_space(4.0);
+    let help = "Median slope of rivers against the area that they drain. Where the land is in balance with its uplift, they lie on a \
+        line; how fast it falls is the concavity.";
+    asked.extend(chart_ui(ui, charts::slope_area(study, balance(state, study.softness), units), help));
+    ui.add_space(4.0);
+    let help = "χ is the way upstream, counted shorter where more water runs. Rivers in balance with an even uplift lie on one line; \
+        one that lies above its neighbours loses land to them.";
+    asked.extend(chart_ui(ui, charts::chi(study, units), help));
     memory.statistics_seen = true;
-    hypsometry_ui(ui, state);
+    asked.extend(chart_ui(ui, charts::hypsometry(&state.record.statistics, units), ""));
     real_ui(ui, &study.readings);
     asked
 }
@@ -71,6 +78,7 @@ pub fn choose_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, memory
     if state.brushes.held.is_some()
         || memory.springs.placing.is_some()
         || memory.pinning.is_wanted()
+        || memory.following.is_wanted()
         || memory.section.is_wanted()
     {
         return None;
@@ -91,27 +99,19 @@ fn balance(state: &PanelState<'_>, softness: f64) -> Option<(f64, f64)> {
 }
 
 /// The long profile of the chosen river.
-fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) {
+fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) -> Option<Command> {
     ui.add_space(4.0);
     let (Some(source), Some(mouth)) = (study.river.first(), study.river.last()) else {
         ui.label(RichText::new("No river is large enough. Lower \"From cells\" to find smaller ones.").weak());
-        return;
+        return None;
     };
     let name = if chosen { "The chosen river" } else { "The largest river" };
     let help = "From its source at the left to its mouth at the right. Places that are at least twice as steep as usual for their \
         drained area are knickpoints. They climb from the mouth when the land rises faster or the sea falls.";
-    ui.label(format!("{name}, from source to mouth")).on_hover_text(help);
     let length = source.distance;
     let units = units(ui);
+    let asked = chart_ui(ui, charts::profile(study, &format!("{name}, from source to mouth"), units), help);
     let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units, unit));
-    let at =
-        |place: usize| [1e-3 * of_far * (length - study.river[place].distance), of_high * study.river[place].height];
-    let line: PlotPoints<'_> = (0..study.river.len()).map(at).collect();
-    let steps: PlotPoints<'_> = study.knickpoints.iter().map(|step| at(step.place)).collect();
-    plot("profile", far, high).legend(legend(Corner::RightTop)).show(ui, |plot| {
-        plot.line(Line::new("bed", line).color(style::SPRING).width(2.0));
-        plot.points(Points::new("knickpoints", steps).color(style::WARNING).radius(4.0).filled(true));
-    });
     egui::Grid::new("river").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         row("Length", format!("{:.2} {far}", 1e-3 * of_far * length), "Way of the water from the source to the mouth.");
@@ -138,62 +138,7 @@ fn river_ui(ui: &mut Ui, study: &Study, chosen: bool) {
         );
     });
     ui.label(RichText::new("Click the land, without a brush, to choose another river.").weak());
-}
-
-/// Slope against area, on logarithmic axes.
-fn slopes_ui(ui: &mut Ui, study: &Study, balance: Option<(f64, f64)>) {
-    let (unit, times) = told_in(units(ui), "km²");
-    // What of this unit a square metre is, as a power of ten.
-    let square_metre = (1e-6 * times).log10();
-    let measured: Vec<[f64; 2]> = study
-        .slopes
-        .iter()
-        .filter(|(_, slope)| *slope > 0.0)
-        .map(|(area, slope)| [square_metre + area.log10(), slope.log10()])
-        .collect();
-    ui.add_space(4.0);
-    let help = "Median slope of rivers against the area that they drain, both as powers of ten. Where the land is in balance with its \
-        uplift, they lie on a line; how fast it falls is the concavity.";
-    ui.label("Slope against area").on_hover_text(help);
-    let ends = [measured.first(), measured.last()].map(|end| end.map_or(0.0, |end| end[0]));
-    let fitted = study.slope_area.map(|Fit { value, r2 }| {
-        let mean = |axis: usize| measured.iter().map(|point| point[axis]).sum::<f64>() / measured.len() as f64;
-        let (x, y) = (mean(0), mean(1));
-        let line: PlotPoints<'_> = ends.iter().map(|end| [*end, y + value * (end - x)]).collect();
-        (format!("fit: exponent {value:.2}, R² {r2:.2}"), line)
-    });
-    let balance = balance.map(|(steepness, exponent)| {
-        let slope = |end: f64| steepness.log10() - exponent * (end - square_metre);
-        let line: PlotPoints<'_> = ends.iter().map(|end| [*end, slope(*end)]).collect();
-        line
-    });
-    plot("slope-area", &format!("log₁₀ {unit}"), "log₁₀ slope").legend(legend(Corner::RightTop)).show(ui, |plot| {
-        plot.points(Points::new("measured", PlotPoints::from(measured)).color(style::SPRING).radius(3.0));
-        if let Some((name, line)) = fitted {
-            plot.line(Line::new(name, line).color(style::WARNING));
-        }
-        if let Some(line) = balance {
-            plot.line(Line::new("in balance with the uplift", line).color(style::ACCENT));
-        }
-    });
-}
-
-/// Heights over χ.
-fn chi_ui(ui: &mut Ui, study: &Study) {
-    ui.add_space(4.0);
-    let help = "χ is the way upstream, counted shorter where more water runs. Rivers in balance with an even uplift lie on one line; \
-        one that lies above its neighbours loses land to them.";
-    let theta = study.concavity.map_or(String::new(), |fit| format!(", concavity {:.2}, R² {:.2}", fit.value, fit.r2));
-    ui.label(format!("Height over χ{theta}")).on_hover_text(help);
-    let [(far, of_far), (high, of_high)] = ["km", "m"].map(|unit| told_in(units(ui), unit));
-    let at = |chi: f64, height: f64| [1e-3 * of_far * chi, of_high * height];
-    let all: PlotPoints<'_> = study.chi.iter().map(|&(chi, height)| at(chi, height)).collect();
-    let mouth = study.river.last().map_or(0.0, |mouth| mouth.height);
-    let river: PlotPoints<'_> = study.river.iter().map(|point| at(point.chi, point.height - mouth)).collect();
-    plot("chi", &format!("χ, {far}"), high).legend(legend(Corner::RightBottom)).show(ui, |plot| {
-        plot.points(Points::new("all rivers", all).color(style::FAINT).radius(1.0));
-        plot.line(Line::new("the river", river).color(style::SPRING).width(2.0));
-    });
+    asked
 }
 
 /// Measures beside the range of real mountains.
@@ -224,8 +169,4 @@ fn real_ui(ui: &mut Ui, readings: &[Reading]) {
             ui.end_row();
         }
     });
-}
-
-fn legend(corner: Corner) -> Legend {
-    Legend::default().position(corner).text_style(egui::TextStyle::Small)
 }

@@ -6,14 +6,14 @@ use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
 
 use super::{
     Kept, PanelState, access,
+    chart::{head_ui, plot},
     number::units,
     panel::{EVERYWHERE, Panel},
-    statistics::plot,
     style,
 };
 use crate::{
     model::lesson::{Answer, Attempt, Task},
-    runtime::{BrushCommand, Command, DRAWN, LearnCommand, Section, ShowCommand, Workspace, amount::told_in},
+    runtime::{BrushCommand, Command, DRAWN, LearnCommand, Section, ShowCommand, Workspace, amount::told_in, charts},
     sim::measure::Layers,
 };
 
@@ -56,6 +56,13 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
                 memory.section.want(section.ends);
             }
             asked.push(BrushCommand::Hold(None).into());
+        }
+        if section.ends.is_some() {
+            let mut opens = section.opens;
+            let help = "Takes away the side of the block on which you are, so that the section is seen in the land.";
+            if ui.checkbox(&mut opens, "Cut open").on_hover_text(help).changed() {
+                asked.push(ShowCommand::CutAway.into());
+            }
         }
         if section.ends.is_some() && ui.button("Remove").on_hover_text("Removes the line").clicked() {
             asked.push(ShowCommand::Section(None).into());
@@ -101,7 +108,10 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(kept)
     });
     let predicted = predicted(state);
-    let mut shown = plot("section", far, unit).height(style::SECTION_HEIGHT).include_y(bottom);
+    let mut asked = Vec::new();
+    let mut chart = charts::section(section, state.preferences.settings.units);
+    asked.extend(head_ui(ui, &mut chart, ""));
+    let mut shown = plot(ui, "section", [far, unit], [false; 2]).height(style::SECTION_HEIGHT).include_y(bottom);
     if drawn.is_some() {
         shown = shown.sense(egui::Sense::drag()).include_y(room.1);
     }
@@ -138,7 +148,6 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         plot.pointer_coordinate().filter(|_| dragged)
     });
     legend_ui(ui, state, drawn.is_some() || predicted.is_some());
-    let mut asked = Vec::new();
     if let (Some(key), Some(heights)) = (key, &mut drawn) {
         let before = id.with("before");
         if let Some(point) = touched.inner {

@@ -31,6 +31,30 @@ fn now(context: &egui::Context) -> f64 {
     context.input(|input| input.time)
 }
 
+/// Unfolds a panel by its key, and brings it into sight.
+pub fn unfold(context: &egui::Context, panel: &str) {
+    context.data_mut(|data| data.insert_temp(unfolded_id(), panel.to_owned()));
+    context.request_repaint();
+}
+
+fn unfolded_id() -> Id {
+    Id::new("the panel that unfolds")
+}
+
+/// Whether this panel unfolds now; it is said once.
+pub fn unfolds(ui: &Ui, panel: &str) -> bool {
+    let own = ui.data(|data| data.get_temp::<String>(unfolded_id()).is_some_and(|wanted| wanted == panel));
+    if own {
+        ui.data_mut(|data| data.remove::<String>(unfolded_id()));
+    }
+    own
+}
+
+/// Whether a parameter belongs to the person or to the hand, and not to a run.
+pub fn is_of_the_person(path: &str) -> bool {
+    ["settings.", "brush.", "selection."].iter().any(|group| path.starts_with(group))
+}
+
 /// Looks for a parameter by its path.
 pub fn seek(context: &egui::Context, path: &str) {
     let sought = Sought { path: path.to_owned(), since: now(context), found: None };

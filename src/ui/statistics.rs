@@ -1,20 +1,18 @@
 //! Numbers and curves of the terrain, and of how the run has gone.
 
 use bevy_egui::egui::{self, Ui};
-use egui_plot::{Corner, Legend, Line, Plot, PlotPoints};
 
 use super::{
     Kept, PanelState,
+    chart::chart_ui,
     number::units,
     panel::{EVERYWHERE, Panel},
     style,
 };
-use crate::{
-    runtime::{
-        Command, LedgerSample, Workspace,
-        amount::{length, told_in, volume},
-    },
-    sim::statistics::BINS,
+use crate::runtime::{
+    Command, DuneSample, Workspace,
+    amount::{length, told_in, volume},
+    charts,
 };
 
 pub const PANEL: Panel =
@@ -37,50 +35,44 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         row("Fill", volume(units, found.cut_and_fill.1), "Volume that lies higher than at the start.");
         row("Sandy", format!("{:.1} %", 100.0 * found.sandy), "Share of the map under loose sand.");
     });
-    let samples = &state.record.samples;
-    let (millions, of_volume) = told_in(units, "million m³");
-    let series = |value: &dyn Fn(&LedgerSample) -> f64| -> PlotPoints<'static> {
-        samples.iter().map(|sample| [sample.tick as f64, 1e-6 * of_volume * value(sample)]).collect()
-    };
     ui.add_space(6.0);
-    ui.label("Volume over time");
-    let (eroded, deposited, outflow) = (series(&|s| s.eroded), series(&|s| s.deposited), series(&|s| s.outflow));
-    let legend = Legend::default().position(Corner::LeftTop).text_style(egui::TextStyle::Small);
-    plot("volume", "tick", millions).legend(legend).show(ui, |plot| {
-        plot.line(Line::new("eroded", eroded));
-        plot.line(Line::new("deposited", deposited));
-        plot.line(Line::new("over the border", outflow));
+    let record = &state.record;
+    let mut asked = Vec::new();
+    asked.extend(chart_ui(ui, charts::volume(record, units), ""));
+    if let Some(chart) = charts::discharge(record, units) {
+        let help = "In a second, by the clock of the water. In balance both are the same.";
+        asked.extend(chart_ui(ui, chart, help));
+    }
+    if let Some(dunes) = record.dunes.last() {
+        asked.extend(dunes_ui(ui, state, dunes));
+    }
+    asked.extend(chart_ui(ui, charts::hypsometry(found, units), ""));
+    asked.extend(chart_ui(ui, charts::slopes(found), ""));
+    asked
+}
+
+/// The dunes of a wind.
+fn dunes_ui(ui: &mut Ui, state: &PanelState<'_>, dunes: &DuneSample) -> Vec<Command> {
+    let units = units(ui);
+    let metres = |value: Option<f64>, decimals| value.map_or("none".to_owned(), |value| length(units, value, decimals));
+    let celerity = state.record.dunes.iter().rev().find_map(|dune| dune.celerity);
+    egui::Grid::new("dunes").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
+        let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
+        let help = "Mean height of crests over the troughs beside them, on 96 lines along the wind.";
+        row("Dunes, height", metres(Some(dunes.height), 1), help);
+        row("The highest", metres(Some(dunes.highest), 1), "The highest crest on those lines.");
+        row("Wavelength", metres(dunes.wavelength, 0), "Mean way from one crest to the next along the wind.");
+        let help =
+            "How far the dunes come along the wind in a tick: the shift for which the sand fits best what it was.";
+        row(
+            "Celerity",
+            celerity.map_or("none yet".to_owned(), |way| format!("{} per tick", length(units, way, 3))),
+            help,
+        );
     });
-    hypsometry_ui(ui, state);
-    ui.label("Slopes");
-    let width = 90.0 / BINS as f64;
-    let slopes: PlotPoints<'_> =
-        found.slopes.iter().enumerate().map(|(bin, share)| [(bin as f64 + 0.5) * width, 100.0 * share]).collect();
-    plot("slopes", "°", "%").show(ui, |plot| plot.line(Line::new("share of the map", slopes)));
-    Vec::new()
-}
-
-/// The hypsometric curve of the terrain as it was when last measured.
-pub fn hypsometry_ui(ui: &mut Ui, state: &PanelState<'_>) {
-    let found = &state.record.statistics;
-    ui.label("Hypsometric curve: share of the map above a height");
-    let (unit, times) = told_in(units(ui), "m");
-    let span = f64::from(found.range.1 - found.range.0);
-    let height = |bin: usize| times * (f64::from(found.range.0) + span * bin as f64 / BINS as f64);
-    let curve: PlotPoints<'_> =
-        found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]).collect();
-    plot("hypsometry", "%", unit).show(ui, |plot| plot.line(Line::new("ground", curve)));
-}
-
-/// A plot of a panel's height that stays where it is, with the names of its axes.
-pub fn plot<'a>(name: &'a str, x: &str, y: &str) -> Plot<'a> {
-    Plot::new(name)
-        .height(style::PLOT_HEIGHT)
-        .allow_scroll(false)
-        .allow_drag(false)
-        .allow_zoom(false)
-        // Nothing is done in it, so that Tab passes it by.
-        .sense(egui::Sense::hover())
-        .x_axis_label(x.to_owned())
-        .y_axis_label(y.to_owned())
+    let record = &state.record;
+    let mut asked = Vec::new();
+    asked.extend(chart_ui(ui, charts::dune_sizes(record, units), ""));
+    asked.extend(chart_ui(ui, charts::celerity(record, units), ""));
+    asked
 }

@@ -12,6 +12,7 @@ use super::{
     palette::{Palette, palette_ui},
     scenes::{Scenes, scenes_ui},
     style,
+    vary::{VaryDialog, vary_ui},
     wind::{WindMap, map_ui},
 };
 use crate::{
@@ -27,6 +28,7 @@ pub struct Windows {
     palette: Palette,
     scenes: Scenes,
     land: LandDialog,
+    pub(super) vary: VaryDialog,
     map: WindMap,
 }
 
@@ -53,7 +55,7 @@ impl Windows {
             Pane::Scenes => self.scenes = Scenes::default(),
             Pane::WindMap => self.map = WindMap::default(),
             // What was set last is there the next time.
-            Pane::Help | Pane::About | Pane::Settings | Pane::NewLand | Pane::Checks => {}
+            Pane::Help | Pane::About | Pane::Settings | Pane::NewLand | Pane::Vary | Pane::Checks => {}
         }
     }
 }
@@ -79,6 +81,11 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             }
             Pane::NewLand => {
                 let chosen = land_ui(context, &mut windows.land, &mut open);
+                open &= chosen.is_none();
+                commands.extend(chosen);
+            }
+            Pane::Vary => {
+                let chosen = vary_ui(context, state, &mut windows.vary, &mut open);
                 open &= chosen.is_none();
                 commands.extend(chosen);
             }
@@ -184,7 +191,10 @@ const MOUSE: [(&str, &str); 10] = [
     ("Middle drag", "shifts the view"),
     ("Wheel", "moves nearer or farther"),
     ("B, held", "shows how the run began"),
-    ("Right click on a parameter", "resets it; so does Delete on its field"),
+    (
+        "Right click on a parameter",
+        "resets it, varies it in runs side by side, or looks it up; Delete on its field resets it",
+    ),
     ("Click on a number", "lets you type it; drag it to change it"),
     ("Tab, Shift+Tab", "go to the next field and back; arrows change it, Space and Enter press it"),
     ("F6, Shift+F6", "go to the next part of the window and back: menus, transport, timeline, tools, panels, land"),

@@ -22,7 +22,9 @@ use super::{
     upload::{Patch, Patches},
 };
 use crate::{
-    runtime::{Before, BrushCursor, Brushes, Channels, FreeView, Live, Revision, Shown, Timing, Transport, smoothed},
+    runtime::{
+        Before, BrushCursor, Brushes, Channels, FreeView, Live, Revision, Section, Shown, Timing, Transport, smoothed,
+    },
     sim::{
         Simulation,
         grid::{Edition, Grid},
@@ -66,6 +68,7 @@ impl From<&GroundMaterial> for Variant {
             ("ARROWS", overlay.has_arrows()),
             ("RIVERS", river.are_drawn()),
             ("RING", scene.has_ring()),
+            ("CUT", scene.is_cut()),
         ])
     }
 }
@@ -391,7 +394,7 @@ pub(super) fn show_heights(
 fn show_numbers(
     live: Res<Live>,
     shown: Res<Shown>,
-    (brushes, cursor, view): (Res<Brushes>, Res<BrushCursor>, Res<FreeView>),
+    (brushes, cursor, view, section): (Res<Brushes>, Res<BrushCursor>, Res<FreeView>, Res<Section>),
     mut blocks: ResMut<Blocks>,
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut commands: Commands,
@@ -411,6 +414,7 @@ fn show_numbers(
             let wind = session.simulation.wind();
             let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), foot);
             let numbers = SceneNumbers::new(terrain, look, &layout, layout.centre(index), heights, wind);
+            let numbers = section.cut().map_or(numbers, |ends| numbers.cut_along(ends));
             match cursor.0 {
                 // In pictures that are saved there is none.
                 Some(ring) if shown.0 != Before::Alone && !view.taking => {

@@ -3,6 +3,7 @@
 pub mod camera;
 mod channels;
 mod contours;
+mod cut;
 mod framing;
 mod ground;
 mod hand;
@@ -46,12 +47,14 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 9] = [
+const SHADERS: [(&str, &[u8]); 11] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),
+    ("lib/rock.wgsl", include_bytes!("../../shaders/lib/rock.wgsl")),
     ("lib/screen.wgsl", include_bytes!("../../shaders/lib/screen.wgsl")),
     ("lib/view.wgsl", include_bytes!("../../shaders/lib/view.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
+    ("cut.wgsl", include_bytes!("../../shaders/cut.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
     ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),
     ("sky.wgsl", include_bytes!("../../shaders/sky.wgsl")),
@@ -73,7 +76,7 @@ pub(super) fn plugin(app: &mut App) {
         surroundings::plugin,
         overlay::plugin,
         channels::plugin,
-        contours::plugin,
+        (contours::plugin, cut::plugin),
         pick::plugin,
         tracks::plugin,
         water::plugin,

@@ -49,6 +49,7 @@ pub(super) struct SceneNumbers {
     life: Vec4,
     ramp_by: Vec4,
     ramp: [Vec4; 10],
+    cut: Vec4,
 }
 
 /// Where blocks stand: together they fill a circle of the same size, however many there are.
@@ -166,6 +167,7 @@ impl SceneNumbers {
                 1.0 / ((highest - level).max(1e-3) * up),
             ),
             ramp: look.ramp().map(color),
+            cut: Vec4::ZERO,
         }
     }
 
@@ -216,6 +218,41 @@ impl SceneNumbers {
     pub(super) fn beside(mut self, side: f32, share: f32) -> Self {
         (self.place.z, self.place.w) = (side, share);
         self
+    }
+
+    /// Cut open along a line, given as shares of the map's sides.
+    pub(super) fn cut_along(mut self, ends: [[f32; 2]; 2]) -> Self {
+        let [from, to] = ends.map(|[x, y]| self.world(x * self.grid.x - 0.5, y * self.grid.y - 0.5, 0.0).xz());
+        if let Some(along) = (to - from).try_normalize() {
+            let normal = along.perp();
+            self.cut = Vec4::new(normal.x, normal.y, normal.dot(from), 1.0);
+        }
+        self
+    }
+
+    /// Whether it is cut open.
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut.w > 0.0
+    }
+
+    /// Column and row where the line of the cut enters the map, and where it leaves it; nothing if it misses the map.
+    pub(super) fn cut_line(&self, ends: [[f32; 2]; 2]) -> Option<Vec4> {
+        let last = self.grid.xy() - 1.0;
+        let [from, to] = ends.map(|end| Vec2::from_array(end) * self.grid.xy() - 0.5);
+        let way = to - from;
+        let (mut first, mut end) = (f32::NEG_INFINITY, f32::INFINITY);
+        for axis in 0..2 {
+            if way[axis] == 0.0 {
+                if from[axis] < 0.0 || from[axis] > last[axis] {
+                    return None;
+                }
+                continue;
+            }
+            let [one, other] = [0.0, last[axis]].map(|border| (border - from[axis]) / way[axis]);
+            (first, end) = (first.max(one.min(other)), end.min(one.max(other)));
+        }
+        let [begin, stop] = [first, end].map(|share| from + share * way);
+        (first < end && end.is_finite()).then(|| Vec4::new(begin.x, begin.y, stop.x, stop.y))
     }
 
     /// A place in the world: column and row counted between cell centres, height in metres.

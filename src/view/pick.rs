@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     runtime::{
-        Brushes, FreeView, KeyPointer, Live, Pointed, PointerOverView, ProbeMarks, Probes, RiverTrace, Rivers, Section,
-        SectionTrace, SimSystems, SourceMarks, Touch,
+        Brushes, Followed, FollowedTrace, FreeView, KeyPointer, Live, Pointed, PointerOverView, ProbeMarks, Probes,
+        RiverTrace, Rivers, Section, SectionTrace, SimSystems, SourceMarks, Touch,
     },
     sim::{measure::Study, ray, terrain::Terrain},
 };
@@ -27,7 +27,10 @@ pub(super) fn plugin(app: &mut App) {
     // What the hand does on the ground is done and shown in the same frame.
     app.add_systems(
         Update,
-        (point.before(SimSystems::Edit), (mark, mark_probes, trace, trace_section).after(ViewSystems::Show)),
+        (
+            point.before(SimSystems::Edit),
+            (mark, mark_probes, trace, trace_section, trace_followed).after(ViewSystems::Show),
+        ),
     );
 }
 
@@ -146,6 +149,23 @@ fn trace_section(
         })
     });
     let found: Vec<Option<Vec2>> = line.map(|place| on_picture(*camera, numbers, terrain, place)).collect();
+    if trace.0 != found {
+        trace.0 = found;
+    }
+}
+
+/// Finds where in the picture the way of the followed particle lies.
+fn trace_followed(
+    live: Res<Live>,
+    blocks: Res<Blocks>,
+    followed: Res<Followed>,
+    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
+    mut trace: ResMut<FollowedTrace>,
+) {
+    let terrain = &live.chosen().simulation.terrain;
+    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
+    let places = followed.0.iter().flat_map(|way| way.places());
+    let found: Vec<Option<Vec2>> = places.map(|place| on_picture(*camera, numbers, terrain, place)).collect();
     if trace.0 != found {
         trace.0 = found;
     }

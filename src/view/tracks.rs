@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     model::session::Session,
-    runtime::{Before, Live, Revision, Shown, Transport},
+    runtime::{Before, Live, Revision, Section, Shown, Transport},
     sim::{Slot, process::Track},
 };
 
@@ -98,7 +98,7 @@ fn draw(
     live: Res<Live>,
     revision: Res<Revision>,
     transport: Res<Transport>,
-    shown: Res<Shown>,
+    (shown, section): (Res<Shown>, Res<Section>),
     blocks: Res<Blocks>,
     time: Res<Time>,
     mut streaks: ResMut<Streaks>,
@@ -117,7 +117,9 @@ fn draw(
     };
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
     update(&mut materials, &streaks.material, |material| material.ink.column = column);
-    if streaks.start != revision.start || shown.0 == Before::Alone {
+    // Where the block is cut open, they would hang in the air.
+    let hidden = shown.0 == Before::Alone || section.cut().is_some();
+    if streaks.start != revision.start || hidden {
         // Drops of another terrain, or none: the start has no drops yet.
         streaks.start = revision.start;
         let shows = !streaks.running.is_empty() || streaks.still.is_some();
@@ -125,7 +127,7 @@ fn draw(
         if shows {
             show(&[]);
         }
-        if shown.0 == Before::Alone {
+        if hidden {
             return;
         }
     }

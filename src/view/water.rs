@@ -59,7 +59,12 @@ struct WaterMaterial {
 
 impl From<&WaterMaterial> for Variant {
     fn from(WaterMaterial { scene, .. }: &WaterMaterial) -> Self {
-        Self::with(&[("SPLIT", scene.is_split()), ("CLOUDS", scene.has_clouds()), ("RING", scene.has_ring())])
+        Self::with(&[
+            ("SPLIT", scene.is_split()),
+            ("CLOUDS", scene.has_clouds()),
+            ("RING", scene.has_ring()),
+            ("CUT", scene.is_cut()),
+        ])
     }
 }
 

@@ -30,9 +30,9 @@ use thalweg::{
     params::{Value, walk},
     runtime::{
         Before, BrushCommand, Brushes, CameraStep, Checkup, Command, Course, Document, EditCommand, FileCommand,
-        FreeView, Gait, Held, History, Jobs, Live, Notices, Overlay, Pane, Pointed, Preferences, ProbeMarks, Probes,
-        Record, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch,
-        Transport, ViewCommand, WindowCommand, Workspace,
+        Followed, FollowedTrace, FreeView, Gait, Held, History, Jobs, Live, Notices, Overlay, Pane, Pointed,
+        Preferences, ProbeMarks, Probes, Record, Revision, Riddles, RiverTrace, Rivers, RunCommand, Section,
+        SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -76,8 +76,8 @@ impl Shelf {
         macro_rules! init {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
-        init!(Transport Timing Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices Course Checkup Probes ProbeMarks Section SectionTrace Rivers RiverTrace Jobs Gait);
+        init!(Transport Timing Revision Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
+        init!(Shown Notices Course Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait);
         Self(RefCell::new(world))
     }
 

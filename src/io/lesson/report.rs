@@ -1,32 +1,136 @@
-//! The page that a student hands in: answers beside what was right, readings beside measurements, and plots, as one HTML file that needs
-//! no other.
+//! What a student hands in: answers beside what was right, readings beside measurements, and plots. It is one page of HTML that needs no
+//! other file, or a document in PDF.
 
-use std::{cmp::Ordering, fmt::Write};
+use std::{fmt::Write, path::Path};
 
-use pulldown_cmark::{Parser, html};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd, html};
 
 use crate::{
-    io::reference::escaped,
-    model::lesson::{Answer, Attempt, Step, Task},
+    io::{
+        Error, chart, output,
+        page::{self, wrapped},
+        reference::escaped,
+    },
+    model::{
+        chart::{Chart, Curve, told_with},
+        lesson::{Answer, Attempt, Step, Task},
+    },
 };
 
-/// Curves of a run in one frame.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plot {
-    /// What is shown.
-    pub title: String,
-    /// What lies along the axes, with units.
-    pub axes: [String; 2],
-    /// Names and points of the curves.
-    pub curves: Vec<(String, Vec<[f64; 2]>)>,
+/// Endings of the files that hold a report, and what they are called.
+pub const KINDS: [(&str, &str); 2] = [("Page (HTML)", "html"), ("Document (PDF)", "pdf")];
+
+/// How an answer is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Right,
+    Wrong,
+    /// It is a prediction, or not answered.
+    Open,
 }
 
-/// Width and height of a plot, and the room for its numbers, in pixels.
-const SIZE: [f64; 2] = [520.0, 220.0];
-const ROOM: [f64; 2] = [64.0, 34.0];
-/// Colours that colour-blind eyes tell apart (Okabe & Ito 2008).
-const COLORS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
-const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
+/// A part of a report.
+#[derive(Clone, Debug, PartialEq)]
+enum Block {
+    Title(String),
+    /// Small and grey.
+    Note(String),
+    Heading(String),
+    /// Markdown.
+    Text(String),
+    Answer(Verdict, String),
+    Chart(Chart),
+}
+
+/// Writes the report of a lesson as far as the student has come, as the file's ending says; without one that is known, as HTML.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn save(attempt: &Attempt, student: &str, charts: &[Chart], path: &Path) -> Result<(), Error> {
+    let blocks = blocks(attempt, student, charts);
+    let bytes = if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pdf")) {
+        page::pdf(&pages(&blocks)).map_err(|wrong| Error::output(path, wrong, "save it as HTML"))?
+    } else {
+        html_page(&attempt.lesson.head.title, &blocks).into_bytes()
+    };
+    output::replace(path, |file| output::write(file, bytes))
+}
+
+fn blocks(attempt: &Attempt, student: &str, charts: &[Chart]) -> Vec<Block> {
+    let head = &attempt.lesson.head;
+    let name = if student.trim().is_empty() { "No name was given" } else { student.trim() };
+    let version = env!("CARGO_PKG_VERSION");
+    let mut blocks = vec![
+        Block::Title(head.title.clone()),
+        Block::Note(format!("{name} · Thalweg {version} · scene {}", head.scene)),
+    ];
+    for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| step.task.is_some()) {
+        blocks.push(Block::Heading(step.title.clone()));
+        blocks.push(Block::Text(step.text.clone()));
+        blocks.extend(answer(attempt, step, number));
+    }
+    if !charts.is_empty() {
+        blocks.push(Block::Heading("My plots".to_owned()));
+        blocks.extend(charts.iter().cloned().map(Block::Chart));
+    }
+    blocks.push(Block::Note(head.source.clone()));
+    blocks
+}
+
+/// What was answered in a step, and what was right.
+fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
+    let task = step.task.as_ref()?;
+    let said = task.key().and_then(|key| attempt.answers.get(key));
+    let verdict = |right| if right { Verdict::Right } else { Verdict::Wrong };
+    let (verdict, text) = match (task, said) {
+        (Task::Run { .. }, _) => return None,
+        (Task::Reveal { guess }, _) if attempt.done(number) => {
+            match (attempt.task(guess), attempt.answers.get(guess)) {
+                (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) => {
+                    (verdict(chosen == right), format!("Chosen: {}. Right: {}.", options[*chosen], options[*right]))
+                }
+                (Some(Task::Draw { .. }), Some(_)) => {
+                    (Verdict::Open, "The drawing stands above, beside the ground.".to_owned())
+                }
+                _ => (Verdict::Open, "Not answered yet.".to_owned()),
+            }
+        }
+        (Task::Reveal { .. }, _) => (Verdict::Open, "Not looked at yet.".to_owned()),
+        (Task::Choose { options, .. }, Some(Answer::Chosen(chosen))) => {
+            (Verdict::Open, format!("Chosen: {}", options[*chosen]))
+        }
+        (Task::Estimate { of, unit, .. }, Some(Answer::Number(number))) => {
+            (Verdict::Open, format!("Predicted, {of}: {}", told_with(*number, unit)))
+        }
+        (Task::Draw { key }, Some(Answer::Line(drawn))) => {
+            return Some(Block::Chart(profiles(key, &[("drawn", drawn)])));
+        }
+        (Task::Draw { key }, Some(Answer::Profile { drawn, found })) => {
+            return Some(Block::Chart(profiles(key, &[("drawn", drawn), ("the ground", found)])));
+        }
+        (Task::Measure { unit, guess, .. }, Some(Answer::Measured { read, found })) => {
+            let mut text =
+                format!("Read: {}. Measured by the program: {}.", told_with(*read, unit), told_with(*found, unit));
+            if let Some(Answer::Number(number)) = guess.as_ref().and_then(|key| attempt.answers.get(key)) {
+                let _ = write!(text, " Predicted: {}.", told_with(*number, unit));
+            }
+            (verdict(task.agrees(*read, *found)), text)
+        }
+        _ => (Verdict::Open, "Not answered yet.".to_owned()),
+    };
+    Some(Block::Answer(verdict, text))
+}
+
+/// Profiles along the section, as shares of its length.
+fn profiles(key: &str, heights: &[(&str, &Vec<f32>)]) -> Chart {
+    let curve = |(name, heights): &(&str, &Vec<f32>)| {
+        let last = heights.len().saturating_sub(1).max(1) as f64;
+        let place = |(place, height): (usize, &f32)| [100.0 * place as f64 / last, f64::from(*height)];
+        Curve::line(*name, heights.iter().enumerate().map(place))
+    };
+    let chart = Chart::new("profile", format!("Profile: {key}"), ["% of the section", "m"]);
+    heights.iter().map(curve).fold(chart, Chart::and)
+}
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222}\
 h1{font-size:1.6em;margin-bottom:.2em}h2{font-size:1.1em;margin:1.6em 0 .3em}code,pre{background:#f3f3f3}\
@@ -34,217 +138,221 @@ h1{font-size:1.6em;margin-bottom:.2em}h2{font-size:1.1em;margin:1.6em 0 .3em}cod
 .answer{background:#f6f8fa;border-left:3px solid #bbb;padding:.4em .8em;margin:.4em 0}svg{display:block;margin:.6em 0}\
 @media print{h2{break-after:avoid}.answer,svg{break-inside:avoid}}";
 
-/// The page of a lesson as far as the student has come.
-pub fn page(attempt: &Attempt, student: &str, plots: &[Plot]) -> String {
-    let head = &attempt.lesson.head;
+fn html_page(title: &str, blocks: &[Block]) -> String {
     let mut page = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-    let name = if student.trim().is_empty() { "No name was given" } else { student.trim() };
-    let _ = write!(
-        page,
-        "<title>{0}</title><style>{STYLE}</style></head>\n<body><h1>{0}</h1><p class=\"of\">{1} · Thalweg {2} · scene {3}</p>\n",
-        escaped(&head.title),
-        escaped(name),
-        env!("CARGO_PKG_VERSION"),
-        escaped(&head.scene)
-    );
-    for (number, step) in attempt.lesson.steps.iter().enumerate() {
-        if step.task.is_none() {
-            continue;
-        }
-        let _ = writeln!(page, "<h2>{}</h2>", escaped(&step.title));
-        page.push_str(&markdown(&step.text));
-        page.push_str(&answer(attempt, step, number));
+    let _ = writeln!(page, "<title>{}</title><style>{STYLE}</style></head>\n<body>", escaped(title));
+    for block in blocks {
+        let _ = match block {
+            Block::Title(text) => write!(page, "<h1>{}</h1>", escaped(text)),
+            Block::Note(text) => writeln!(page, "<p class=\"of\">{}</p>", escaped(text)),
+            Block::Heading(text) => writeln!(page, "<h2>{}</h2>", escaped(text)),
+            Block::Text(text) => {
+                html::push_html(&mut page, Parser::new(text));
+                Ok(())
+            }
+            Block::Answer(verdict, text) => {
+                let class = match verdict {
+                    Verdict::Right => " right",
+                    Verdict::Wrong => " wrong",
+                    Verdict::Open => "",
+                };
+                writeln!(page, "<p class=\"answer{class}\">{}</p>", escaped(text))
+            }
+            Block::Chart(chart) => writeln!(page, "{}", chart::svg(chart)),
+        };
     }
-    if !plots.is_empty() {
-        page.push_str("<h2>My plots</h2>\n");
-        plots.iter().for_each(|plot| page.push_str(&svg(plot)));
-    }
-    let _ = writeln!(page, "<p class=\"of\">{}</p></body></html>", escaped(&head.source));
+    page.push_str("</body></html>\n");
     page
 }
 
-/// What was answered in a step, and what was right.
-fn answer(attempt: &Attempt, step: &Step, number: usize) -> String {
-    let Some(task) = &step.task else { return String::new() };
-    let said = task.key().and_then(|key| attempt.answers.get(key));
-    let line = |class: &str, text: &str| format!("<p class=\"answer {class}\">{text}</p>\n");
-    let (class, text) = match (task, said) {
-        (Task::Run { .. }, _) => return String::new(),
-        (Task::Reveal { guess }, _) if attempt.done(number) => {
-            match (attempt.task(guess), attempt.answers.get(guess)) {
-                (Some(Task::Choose { options, right, .. }), Some(Answer::Chosen(chosen))) => {
-                    let class = if chosen == right { "right" } else { "wrong" };
-                    (class, format!("Chosen: {}. Right: {}.", escaped(&options[*chosen]), escaped(&options[*right])))
+/// Width and height of a page of A4 and its margin, in points.
+const PAPER: [f64; 2] = [595.0, 842.0];
+const MARGIN: f64 = 52.0;
+
+/// Pages that are being written.
+struct Pages {
+    done: Vec<String>,
+    now: String,
+    /// How far down the page is full.
+    down: f64,
+}
+
+impl Pages {
+    /// Makes room that is not cut by the end of a page, and says where it begins.
+    fn room(&mut self, height: f64) -> f64 {
+        if self.down + height > PAPER[1] - MARGIN && self.down > MARGIN {
+            self.turn();
+        }
+        let top = self.down;
+        self.down += height;
+        top
+    }
+
+    fn turn(&mut self) {
+        let [width, height] = PAPER;
+        let drawn = std::mem::take(&mut self.now);
+        let number = self.done.len() + 1;
+        self.done.push(format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"{}\">{drawn}\
+             <text x=\"{}\" y=\"{}\" font-size=\"9\" fill=\"#666666\" text-anchor=\"end\">{number}</text></svg>",
+            page::FAMILY,
+            width - MARGIN,
+            height - 28.0
+        ));
+        self.down = MARGIN;
+    }
+
+    /// Text in lines of a size, so far from the margin.
+    fn text(&mut self, text: &str, size: f64, (color, inset): (&str, f64)) {
+        for line in wrapped(text, size, PAPER[0] - 2.0 * MARGIN - inset) {
+            let base = self.room(1.4 * size) + size;
+            let _ = write!(
+                self.now,
+                "<text x=\"{}\" y=\"{base:.1}\" font-size=\"{size}\" fill=\"{color}\">{}</text>",
+                MARGIN + inset,
+                escaped(&line)
+            );
+        }
+    }
+}
+
+/// The pages of a document, each as a drawing.
+fn pages(blocks: &[Block]) -> Vec<String> {
+    const INK: &str = "#222222";
+    let mut pages = Pages { done: Vec::new(), now: String::new(), down: MARGIN };
+    for block in blocks {
+        match block {
+            Block::Title(text) => pages.text(text, 20.0, (INK, 0.0)),
+            Block::Note(text) => {
+                pages.down += 4.0;
+                pages.text(text, 9.5, ("#666666", 0.0));
+            }
+            Block::Heading(text) => {
+                pages.down += 12.0;
+                // A heading does not stand alone at the end of a page.
+                if pages.down + 60.0 > PAPER[1] - MARGIN {
+                    pages.turn();
                 }
-                (Some(Task::Draw { .. }), Some(_)) => ("", "The drawing stands above, beside the ground.".to_owned()),
-                _ => ("", "Not answered yet.".to_owned()),
+                pages.text(text, 13.0, (INK, 0.0));
+                pages.down += 2.0;
+            }
+            Block::Text(text) => {
+                for (mark, line) in paragraphs(text) {
+                    pages.text(&format!("{mark}{line}"), 10.5, (INK, if mark.is_empty() { 0.0 } else { 10.0 }));
+                    pages.down += 4.0;
+                }
+            }
+            Block::Answer(verdict, text) => {
+                let (mark, color) = match verdict {
+                    Verdict::Right => ("✔ ", "#007a55"),
+                    Verdict::Wrong => ("✖ ", "#b3400a"),
+                    Verdict::Open => ("", "#444444"),
+                };
+                let (page, top) = (pages.done.len(), pages.down);
+                pages.text(&format!("{mark}{text}"), 10.5, (color, 10.0));
+                let top = if pages.done.len() > page { MARGIN } else { top };
+                let height = pages.down - top;
+                let _ = write!(
+                    pages.now,
+                    "<rect x=\"{MARGIN}\" y=\"{top:.1}\" width=\"3\" height=\"{height:.1}\" fill=\"{color}\"/>"
+                );
+                pages.down += 4.0;
+            }
+            Block::Chart(chart) => {
+                let [width, height] = chart::SIZE;
+                let scale = (PAPER[0] - 2.0 * MARGIN) / width;
+                let top = pages.room(scale * height + 8.0);
+                let _ = write!(
+                    pages.now,
+                    "<g transform=\"translate({MARGIN} {top:.1}) scale({scale:.4})\">{}</g>",
+                    chart::svg(chart)
+                );
             }
         }
-        (Task::Reveal { .. }, _) => ("", "Not looked at yet.".to_owned()),
-        (Task::Choose { options, .. }, Some(Answer::Chosen(chosen))) => {
-            ("", format!("Chosen: {}", escaped(&options[*chosen])))
-        }
-        (Task::Estimate { of, unit, .. }, Some(Answer::Number(number))) => {
-            ("", format!("Predicted, {}: {} {}", escaped(of), told(*number), escaped(unit)))
-        }
-        (Task::Draw { .. }, Some(Answer::Line(drawn))) => return svg(&profiles(&[("drawn", drawn)])),
-        (Task::Draw { .. }, Some(Answer::Profile { drawn, found })) => {
-            return svg(&profiles(&[("drawn", drawn), ("the ground", found)]));
-        }
-        (Task::Measure { unit, guess, .. }, Some(Answer::Measured { read, found })) => {
-            let class = if task.agrees(*read, *found) { "right" } else { "wrong" };
-            let unit = escaped(unit);
-            let mut text = format!("Read: {} {unit}. Measured by the program: {} {unit}.", told(*read), told(*found));
-            if let Some(Answer::Number(number)) = guess.as_ref().and_then(|key| attempt.answers.get(key)) {
-                let _ = write!(text, " Predicted: {} {unit}.", told(*number));
+    }
+    pages.turn();
+    pages.done
+}
+
+/// Paragraphs of a Markdown text without their styles, each with what stands before it.
+fn paragraphs(text: &str) -> Vec<(&'static str, String)> {
+    let (mut found, mut now, mut mark) = (Vec::new(), String::new(), "");
+    for event in Parser::new(text) {
+        match event {
+            Event::Text(text) | Event::Code(text) => now.push_str(&text),
+            Event::SoftBreak | Event::HardBreak => now.push(' '),
+            Event::Start(Tag::Item) => mark = "• ",
+            Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::Heading(_))
+                if !now.trim().is_empty() =>
+            {
+                found.push((std::mem::take(&mut mark), std::mem::take(&mut now)));
             }
-            (class, text)
-        }
-        _ => ("", "Not answered yet.".to_owned()),
-    };
-    line(class, &text)
-}
-
-/// Profiles along the section, as shares of its length.
-fn profiles(heights: &[(&str, &Vec<f32>)]) -> Plot {
-    let curve = |(name, heights): &(&str, &Vec<f32>)| {
-        let last = heights.len().saturating_sub(1).max(1) as f64;
-        let place = |(place, height): (usize, &f32)| [100.0 * place as f64 / last, f64::from(*height)];
-        ((*name).to_owned(), heights.iter().enumerate().map(place).collect())
-    };
-    let axes = ["% of the section".to_owned(), "m".to_owned()];
-    Plot { title: "Profile".to_owned(), axes, curves: heights.iter().map(curve).collect() }
-}
-
-/// A number with four digits that count.
-pub fn told(number: f64) -> String {
-    let size = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
-    match size {
-        -4..=5 => {
-            let decimals = (3 - size).clamp(0, 6) as usize;
-            let text = format!("{number:.decimals$}");
-            if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
-        }
-        _ => {
-            let text = format!("{number:.3e}");
-            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+            _ => {}
         }
     }
-}
-
-fn markdown(text: &str) -> String {
-    let mut page = String::new();
-    html::push_html(&mut page, Parser::new(text));
-    page
-}
-
-/// A plot as a picture within the page. Curves differ by colour and by dashes.
-fn svg(plot: &Plot) -> String {
-    let points =
-        || plot.curves.iter().flat_map(|(_, points)| points).filter(|point| point.iter().all(|at| at.is_finite()));
-    let span = |axis: usize| {
-        let (low, high) =
-            points().fold((f64::MAX, f64::MIN), |(low, high), point| (low.min(point[axis]), high.max(point[axis])));
-        match low.total_cmp(&high) {
-            Ordering::Less => (low, high),
-            Ordering::Equal => (low - 1.0, high + 1.0),
-            // There are no points.
-            Ordering::Greater => (0.0, 1.0),
-        }
-    };
-    let spans = [span(0), span(1)];
-    let inner = [SIZE[0] - ROOM[0] - 12.0, SIZE[1] - 2.0 * ROOM[1]];
-    let at = |point: &[f64; 2]| {
-        let share = [0, 1].map(|axis| (point[axis] - spans[axis].0) / (spans[axis].1 - spans[axis].0));
-        [ROOM[0] + share[0] * inner[0], ROOM[1] + (1.0 - share[1]) * inner[1]]
-    };
-    let [width, height] = SIZE;
-    let mut picture = format!(
-        "<figure><figcaption>{}</figcaption><svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\" aria-label=\"{0}\" \
-         font-size=\"11\">",
-        escaped(&plot.title)
-    );
-    let [left, top] = ROOM;
-    let (right, bottom) = (left + inner[0], top + inner[1]);
-    let _ = write!(picture, "<path d=\"M{left} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"#888\"/>");
-    let mut write_at = |x: f64, y: f64, anchor: &str, text: &str| {
-        let _ = write!(picture, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", escaped(text));
-    };
-    write_at(left, bottom + 14.0, "middle", &told(spans[0].0));
-    write_at(right, bottom + 14.0, "end", &told(spans[0].1));
-    write_at(0.5 * (left + right), bottom + 28.0, "middle", &plot.axes[0]);
-    write_at(left - 5.0, bottom, "end", &told(spans[1].0));
-    write_at(left - 5.0, top + 8.0, "end", &told(spans[1].1));
-    write_at(left - 5.0, top - 8.0, "end", &plot.axes[1]);
-    for (number, (name, _)) in plot.curves.iter().enumerate() {
-        write_at(left + 30.0 + 150.0 * number as f64, top - 8.0, "start", name);
-    }
-    for (number, (_, points)) in plot.curves.iter().enumerate() {
-        let (color, dash) = (COLORS[number % COLORS.len()], DASHES[number % DASHES.len()]);
-        let stroke = format!("fill=\"none\" stroke=\"{color}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"");
-        let x = left + 8.0 + 150.0 * number as f64;
-        let _ = write!(picture, "<path d=\"M{x} {0}h18\" {stroke}/>", top - 12.0);
-        let mut path = String::new();
-        for point in points.iter().filter(|point| point.iter().all(|at| at.is_finite())).map(at) {
-            let _ = write!(path, "{}{:.1} {:.1}", if path.is_empty() { "M" } else { "L" }, point[0], point[1]);
-        }
-        let _ = write!(picture, "<path d=\"{path}\" {stroke}/>");
-    }
-    picture.push_str("</svg></figure>\n");
-    picture
+    found
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
-    use crate::io::lesson::parse;
+    use crate::{io::lesson::parse, model::chart::Chart};
 
-    #[test]
-    fn the_page_has_name_answers_marks_and_plots_and_no_markup_of_the_student() {
+    fn attempt() -> Attempt {
         let text = "---\n(title: \"Heaps & <b>\", about: \"a\", level: \"l\", minutes: 5, source: \"s\", scene: \"round-hill\")\n---\n\
-            ## Q\n\nHow *steep*?\n\n```ask\nChoose(key: \"q\", options: [\"x\", \"y\"], right: 0)\n```\n\n\
+            ## Q\n\nHow *steep*?\n\n- one\n- two\n\n```ask\nChoose(key: \"q\", options: [\"x\", \"y\"], right: 0)\n```\n\n\
             ## E\n\n```ask\nEstimate(key: \"e\", of: \"slope\", unit: \"°\")\n```\n\n\
             ## M\n\n```ask\nMeasure(key: \"m\", of: \"slope.mean\", unit: \"°\", expect: (0, 90), guess: \"e\")\n```\n\n\
             ## R\n\n```ask\nReveal(guess: \"q\")\n```\n";
         let lesson = parse(Path::new("x.md"), text).unwrap_or_else(|error| panic!("{error}"));
-        let mut attempt = Attempt::new(lesson, Default::default());
-        assert_eq!(page(&attempt, "", &[]).matches("Not answered yet.").count(), 3);
+        Attempt::new(lesson, Default::default())
+    }
+
+    fn answered() -> Attempt {
+        let mut attempt = attempt();
         attempt.answers.insert("q".into(), Answer::Chosen(1));
         attempt.answers.insert("e".into(), Answer::Number(30.0));
         attempt.answers.insert("m".into(), Answer::Measured { read: 31.0, found: 33.25 });
         attempt.step = 4;
         attempt.reveal();
-        let curve = ("eroded".to_owned(), vec![[0.0, 1.0], [10.0, f64::NAN], [20.0, 5.0]]);
-        let axes = ["tick".to_owned(), "m³".to_owned()];
-        let plot = Plot { title: "Volume".to_owned(), axes, curves: vec![curve] };
-        let page = page(&attempt, "<script>Ada</script>", &[plot]);
+        attempt
+    }
+
+    fn volume() -> Chart {
+        let curve = Curve::line("eroded", [[0.0, 1.0], [20.0, 5.0]]);
+        Chart::new("volume", "Volume", ["tick", "m³"]).and(curve)
+    }
+
+    #[test]
+    fn the_page_has_name_answers_marks_and_plots_and_no_markup_of_the_student() {
+        let open = html_page("t", &blocks(&attempt(), "", &[]));
+        assert_eq!(open.matches("Not answered yet.").count(), 3);
+        let page = html_page("Heaps & <b>", &blocks(&answered(), "<script>Ada</script>", &[volume()]));
         for part in [
             "<h1>Heaps &amp; &lt;b&gt;</h1>",
             "&lt;script&gt;Ada&lt;/script&gt; · Thalweg",
             "<em>steep</em>",
             "<p class=\"answer wrong\">Chosen: y. Right: x.</p>",
-            "<p class=\"answer right\">Read: 31 °. Measured by the program: 33.25 °. Predicted: 30 °.</p>",
-            "M64.0 186.0L508.0 34.0",
+            "<p class=\"answer right\">Read: 31°. Measured by the program: 33.25°. Predicted: 30°.</p>",
+            "d=\"M64.0 204.0L506.0 44.0\"",
         ] {
             assert!(page.contains(part), "{part} is not in {page}");
         }
     }
 
     #[test]
-    fn numbers_have_four_digits_that_count() {
-        for (number, text) in [
-            (0.0, "0"),
-            (33.5, "33.5"),
-            (0.01234, "0.01234"),
-            (123_456.0, "123456"),
-            (1.5e9, "1.5e9"),
-            (4e-6, "4e-6"),
-            (-2.0, "-2"),
-        ] {
-            assert_eq!(told(number), text);
+    fn the_document_has_the_same_on_pages_that_nothing_runs_over() {
+        let many = vec![volume(); 7];
+        let pages = pages(&blocks(&answered(), "Ada <3", &many));
+        assert!(pages.len() > 2, "{} pages", pages.len());
+        assert_eq!(pages.iter().map(|page| page.matches("aria-label=\"Volume\"").count()).sum::<usize>(), 7);
+        for part in ["Ada &lt;3 · Thalweg", "How steep?", "• two", "✖ Chosen: y. Right: x."] {
+            assert!(pages[0].contains(part), "{part} is not in {}", pages[0]);
         }
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let path = folder.path().join("report.pdf");
+        save(&answered(), "李雷 Ада", &many, &path).unwrap_or_else(|error| panic!("{error}"));
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        assert_eq!(String::from_utf8_lossy(&bytes).matches("/MediaBox").count(), pages.len());
     }
 }

@@ -51,10 +51,13 @@ impl Runtime<'_> {
                 let session = Box::new(self.live.chosen().clone());
                 self.start(Task::Export(folder.clone(), before.clone(), exports.clone(), *settings, session));
             }
-            FileCommand::OpenReference => {
+            FileCommand::OpenReference(at) => {
                 let folder = reference_folder();
                 let opened = reference::write(&folder).and_then(|()| {
-                    let page = folder.join(reference::PAGE);
+                    let page = match at {
+                        Some(at) => reference::write_way(&folder, at)?,
+                        None => folder.join(reference::PAGE),
+                    };
                     open::that_detached(&page).map_err(|error| {
                         Error::output(&page, format!("no browser opens it ({error})"), "open it yourself")
                     })

@@ -1,26 +1,28 @@
 //! The lesson, the checks of this machine, and what was measured.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use super::Runtime;
 use crate::{
     io::{
-        checks,
-        lesson::{
-            self,
-            report::{self, Plot},
-        },
+        chart, checks,
+        lesson::{self, report},
         output,
     },
     model::{
+        chart::Chart,
         lesson::{Answer, Lesson, Task},
         origin::Options,
     },
-    runtime::{EditCommand, Label, LearnCommand, LedgerSample, Level, SPEEDS, Workspace, amount::told_in, jobs},
-    sim::{
-        quantity::Quantity,
-        statistics::{BINS, Statistics},
+    runtime::{
+        EditCommand, Label, LearnCommand, Level, SPEEDS, Workspace,
+        charts::{self, Series},
+        jobs,
     },
+    sim::{quantity::Quantity, statistics::Statistics},
 };
 
 const NO_LESSON: &str = "No lesson is open: the workspace Learn lists them.";
@@ -41,10 +43,16 @@ impl Runtime<'_> {
                 let saved = output::replace(path, |file| output::write(file, self.probes.csv()));
                 self.tell(saved, format!("Saved {}.", path.display()));
             }
+            LearnCommand::SaveChart(chart, path) => {
+                let saved = chart::save(chart, path);
+                self.tell(saved, format!("Saved {}.", path.display()));
+            }
             LearnCommand::Name(name) => {
                 self.course.progress.name.clone_from(name);
                 self.course.keep(&mut self.notices);
             }
+            LearnCommand::Riddle => self.ask_riddle(),
+            LearnCommand::Guess(option) => self.riddles.guess(*option),
             LearnCommand::BringBack => self.bring_back(),
             LearnCommand::Answer(..)
             | LearnCommand::Read(_)
@@ -95,12 +103,32 @@ impl Runtime<'_> {
         self.show_section();
     }
 
+    /// Begins two runs that differ in one parameter.
+    fn ask_riddle(&mut self) {
+        self.live.finish_tick();
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        let Some((riddle, tiles)) = self.riddles.think(self.live.chosen(), clock) else {
+            let text =
+                "No parameter of what runs here shows within a few ticks. Open another scene, or switch a process on.";
+            self.notices.tell(Level::Info, text);
+            return;
+        };
+        self.side_by_side(&tiles);
+        if self.live.all().len() == tiles.len() {
+            self.riddles.ask(riddle, self.live.work(), self.revision.start);
+        }
+    }
+
     /// Opens a lesson on the session that stands there.
     pub(super) fn teach(&mut self, lesson: Lesson) {
         self.transport.pause();
         *self.workspace = Workspace::Learn;
         self.overlay.show(lesson.head.overlay.as_deref().and_then(Quantity::of_key));
         self.section.ends = lesson.head.section;
+        self.section.opens = false;
+        self.course.seen_from = lesson.head.seen_from;
+        // Those of the lesson before mean nothing here.
+        self.probes.clear();
         let attempt = self.course.progress.attempt(lesson);
         self.course.open(attempt, self.live.work());
     }
@@ -175,7 +203,7 @@ impl Runtime<'_> {
     fn run_step(&mut self) {
         let Some(attempt) = &self.course.attempt else { return };
         let task = attempt.now().task.clone();
-        let Some(task @ Task::Run { ticks, speed, set, enable, restart }) = &task else { return };
+        let Some(task @ Task::Run { ticks, speed, set, enable, restart, seen_from }) = &task else { return };
         if !self.course.is_of(&self.live) {
             return self.reopen();
         }
@@ -199,6 +227,7 @@ impl Runtime<'_> {
                 self.revision.goes_on();
             }
         }
+        self.course.seen_from = *seen_from;
         let until = self.live.ticks() + ticks;
         self.course.runs_until(until, &self.live, *self.revision);
         self.transport.pause();
@@ -219,54 +248,24 @@ impl Runtime<'_> {
             self.notices.tell(Level::Info, NO_LESSON);
             return;
         };
-        let page = report::page(attempt, &self.course.progress.name, &self.plots());
-        let saved = output::replace(path, |file| output::write(file, page));
+        let saved = report::save(attempt, &self.course.progress.name, &self.charts(), path);
         self.tell(saved, format!("Saved {}.", path.display()));
     }
 
-    /// The run as it is now, in curves.
-    fn plots(&self) -> Vec<Plot> {
+    /// The run as it is now.
+    fn charts(&self) -> Vec<Chart> {
         let (units, found) = (self.preferences.settings.units, Statistics::of(&self.live.chosen().simulation.terrain));
-        let (millions, of_volume) = told_in(units, "million m³");
-        let series = |value: &dyn Fn(&LedgerSample) -> f64| {
-            let samples = self.record.samples.iter();
-            samples.map(|sample| [sample.tick as f64, 1e-6 * of_volume * value(sample)]).collect::<Vec<_>>()
-        };
-        let (metres, of_length) = told_in(units, "m");
-        let (low, high) = (f64::from(found.range.0), f64::from(found.range.1));
-        let height = |bin: usize| of_length * (low + (high - low) * bin as f64 / BINS as f64);
-        let curve = found.hypsometry.iter().enumerate().map(|(bin, share)| [100.0 * share, height(bin)]).collect();
-        let mut plots = vec![
-            Plot {
-                title: "Volume over time".to_owned(),
-                axes: ["tick".to_owned(), millions.to_owned()],
-                curves: vec![
-                    ("eroded".to_owned(), series(&|sample| sample.eroded)),
-                    ("deposited".to_owned(), series(&|sample| sample.deposited)),
-                    ("over the border".to_owned(), series(&|sample| sample.outflow)),
-                ],
-            },
-            Plot {
-                title: "Hypsometric curve: share of the map above a height".to_owned(),
-                axes: ["%".to_owned(), metres.to_owned()],
-                curves: vec![("ground".to_owned(), curve)],
-            },
-        ];
-        let section = &self.section;
-        if section.now.len() > 1 {
-            let along = |heights: &mut dyn Iterator<Item = f32>| {
-                let places = section.now.iter().zip(heights);
-                places.map(|(layers, height)| [of_length * layers.distance, of_length * f64::from(height)]).collect()
-            };
-            plots.push(Plot {
-                title: "Section from A to B".to_owned(),
-                axes: [metres.to_owned(), metres.to_owned()],
-                curves: vec![
-                    ("start".to_owned(), along(&mut section.start.iter().copied())),
-                    ("now".to_owned(), along(&mut section.now.iter().map(|layers| layers.ground()))),
-                ],
-            });
+        let mut shown = vec![charts::volume(&self.record, units), charts::hypsometry(&found, units)];
+        shown.extend(charts::discharge(&self.record, units));
+        if !self.record.dunes.is_empty() {
+            shown.extend([charts::dune_sizes(&self.record, units), charts::celerity(&self.record, units)]);
         }
-        plots
+        if self.section.now.len() > 1 {
+            shown.push(charts::section(&self.section, units));
+        }
+        if !self.probes.pinned.is_empty() {
+            shown.push(charts::probes(&self.probes, Series::Change, units));
+        }
+        shown
     }
 }

@@ -10,8 +10,8 @@ mod show;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    Ahead, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, History, Jobs, Level, Live, Notices, Overlay,
-    Preferences, Probes, Record, Revision, Rivers, Section, Shown, Transport, Workspace,
+    Ahead, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, Followed, History, Jobs, Level, Live,
+    Notices, Overlay, Preferences, Probes, Record, Revision, Riddles, Rivers, Section, Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -30,6 +30,8 @@ pub(super) struct Runtime<'w> {
     pub overlay: ResMut<'w, Overlay>,
     pub rivers: ResMut<'w, Rivers>,
     pub section: ResMut<'w, Section>,
+    pub followed: ResMut<'w, Followed>,
+    pub riddles: ResMut<'w, Riddles>,
     pub probes: ResMut<'w, Probes>,
     pub checkup: ResMut<'w, Checkup>,
     pub course: ResMut<'w, Course>,

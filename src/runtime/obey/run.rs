@@ -8,7 +8,8 @@ use std::{
 use super::Runtime;
 use crate::{
     io::Budget,
-    model::session::Session,
+    model::{origin::Tile, session::Session},
+    params::set,
     runtime::{
         EditCommand, Label, Level, Live, RunCommand, SPEEDS,
         jobs::{Held, Sheets, Task},
@@ -34,6 +35,10 @@ impl Runtime<'_> {
                 // Where a stage takes longer than a key repeats, no queue builds up.
                 self.transport.stage = true;
             }
+            RunCommand::SlowMotion(stages) => {
+                self.transport.slow = *stages;
+                self.transport.due = 0.0;
+            }
             RunCommand::SetSpeed(speed) => self.transport.speed = speed.clamp(*SPEEDS.start(), *SPEEDS.end()),
             RunCommand::Restart => self.start_again(Label::Restart, |_, seed| seed),
             RunCommand::RestartUnshaped => self.start_again(Label::RestartUnshaped, |session, seed| {
@@ -54,7 +59,14 @@ impl Runtime<'_> {
                 seed
             }),
             RunCommand::Grow => self.grow(),
-            RunCommand::Choose(index) => self.live.choose(*index),
+            RunCommand::SideBySide(tiles) => self.side_by_side(tiles),
+            RunCommand::Choose(index) => {
+                if *index > 0 && self.riddles.keeps_secret(&self.live, self.revision.start) {
+                    self.notices.tell(Level::Info, "The numbers of the other run are a secret until you have guessed.");
+                } else {
+                    self.live.choose(*index);
+                }
+            }
             RunCommand::GoTo(keyframe) => self.history.wanted = Some(*keyframe),
         }
     }
@@ -80,6 +92,49 @@ impl Runtime<'_> {
             self.offer_undo(format!("Started again. The {ticks} ticks before are kept."));
         }
         self.begins();
+    }
+
+    /// Begins runs side by side that differ in what their tiles set; without tiles, the chosen run goes on alone.
+    pub(super) fn side_by_side(&mut self, tiles: &[Tile]) {
+        self.notices.retract(EditCommand::Undo);
+        let (chosen, ticks) = (self.live.chosen(), self.live.ticks());
+        for tile in tiles {
+            let mut outline = chosen.outline();
+            let wrong = tile.set.iter().find_map(|(path, text)| set(&mut outline.groups_mut(), path, text).err());
+            if let Some(wrong) = wrong {
+                self.notices.tell(Level::Error, format!("{wrong}."));
+                return;
+            }
+        }
+        let one = chosen.bytes() + chosen.bytes_of_maps(chosen.maps.len());
+        if !self.has_room(one * tiles.len() as u64) {
+            return;
+        }
+        let label = Label::SideBySide(tiles.len().max(1));
+        self.history.replace(&mut self.live, label, |live| {
+            let mut chosen = live.sessions.swap_remove(live.chosen);
+            chosen.tile = None;
+            chosen.note_shape();
+            live.chosen = 0;
+            let begin = |tile: &Tile| {
+                let mut session = chosen.clone();
+                session.tile = Some(tile.clone());
+                for (path, text) in &tile.set {
+                    // They have been checked.
+                    let _ = set(&mut session.groups_mut(), path, text);
+                }
+                session.restart(session.simulation.seed());
+                session
+            };
+            live.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
+        });
+        if ticks > 0 && !tiles.is_empty() {
+            self.offer_undo(format!("Started again, side by side. The {ticks} ticks before are kept."));
+        }
+        self.begins();
+        if !tiles.is_empty() {
+            self.transport.playing = true;
+        }
     }
 
     /// Lets a range grow beside the frames. Meanwhile it is shown, and the work is put away.

@@ -3,7 +3,7 @@
 use super::Runtime;
 use crate::{
     params::Value,
-    runtime::{SPEEDS, ShowCommand, Workspace},
+    runtime::{Level, SPEEDS, ShowCommand, Way, Workspace},
 };
 
 impl Runtime<'_> {
@@ -19,7 +19,10 @@ impl Runtime<'_> {
                     self.probes.pinned.remove(*number);
                 }
             }
+            ShowCommand::Release(place) => self.release(*place),
+            ShowCommand::Unfollow => self.followed.0 = None,
             ShowCommand::Section(ends) => self.section.ends = *ends,
+            ShowCommand::CutAway => self.section.opens = !self.section.opens,
             ShowCommand::ToggleArrows => self.overlay.arrows = !self.overlay.arrows,
             ShowCommand::ToggleWater => {
                 let shown = Value::Switch(!self.live.chosen().water_look.shown);
@@ -39,6 +42,28 @@ impl Runtime<'_> {
                 }
                 *self.workspace = *wanted;
             }
+        }
+    }
+
+    /// Lets a particle run from a place on a copy of the land.
+    fn release(&mut self, place: [f32; 2]) {
+        self.transport.pause();
+        if !self.live.between_ticks() {
+            self.live.finish_tick();
+            self.revision.goes_on();
+        }
+        let of = (self.revision.start, self.live.index());
+        let simulation = &self.live.chosen().simulation;
+        let has_particles =
+            simulation.slots.iter().any(|slot| slot.enabled && matches!(slot.key(), "droplets" | "wind"));
+        self.followed.0 = Way::of(simulation, place, of);
+        if self.followed.0.is_none() {
+            let text = if has_particles {
+                "No particle runs from there: it ends where it begins, or the wind's law has no grains. The law 2020 has some."
+            } else {
+                "Nothing that is on has particles: switch on Droplets, or Wind with its law 2020."
+            };
+            self.notices.tell(Level::Info, text);
         }
     }
 }

@@ -17,6 +17,7 @@
 //! [`CHANNEL`] cells passes. Lakes count as ground: heights are bedrock and sand.
 
 mod channels;
+mod dunes;
 mod gauge;
 mod readings;
 mod river;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use self::{
     channels::{Channels, Fit},
+    dunes::Dunes,
     gauge::Gauge,
     readings::{Reading, score},
     river::{Basin, Knickpoint, RiverPoint, basins, knickpoints, long_profile, sinuosity},

@@ -312,6 +312,12 @@ pub trait Process: Clone + Default + Send + Sync + 'static {
         &[]
     }
 
+    /// The way of one particle that begins at a place, in cells, step by step, as it would run in the tick of this seed and number. The
+    /// land stays as it is. None where the process has no particles.
+    fn follow(&self, _: &Terrain, _when: (u64, u64), _place: [f32; 2]) -> Option<Vec<Moment>> {
+        None
+    }
+
     /// Velocity of the water that it moves, along columns and rows, in metres per second.
     fn velocity(&self, _: &Terrain) -> Option<[Grid; 2]> {
         None
@@ -388,6 +394,8 @@ pub trait AnyProcess: Send + Sync {
     fn balance(&self, terrain: &Terrain, tick: u64, go_on: &GoOn<'_>) -> Option<Balanced<Box<dyn AnyProcess>>>;
     /// See [`Process::tracks`].
     fn tracks(&self) -> &[Track];
+    /// See [`Process::follow`]; none of a place beyond the map.
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>>;
     /// See [`Process::velocity`].
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]>;
     /// See [`Process::momentum`].
@@ -472,6 +480,12 @@ impl<P: Process> AnyProcess for P {
         Process::tracks(self)
     }
 
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
+        let size = [terrain.width() as f32, terrain.height() as f32];
+        let inside = (0..2).all(|axis| place[axis] >= 0.0 && place[axis] < size[axis]);
+        inside.then(|| Process::follow(self, terrain, when, place)).flatten()
+    }
+
     fn velocity(&self, terrain: &Terrain) -> Option<[Grid; 2]> {
         Process::velocity(self, terrain)
     }
@@ -511,6 +525,21 @@ impl<P: Process> AnyProcess for P {
     fn fresh(&self) -> Box<dyn AnyProcess> {
         Box::new(P::default())
     }
+}
+
+/// A particle after a step of its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moment {
+    /// Column and row in cells, the first cell reaching from 0 to 1.
+    pub place: [f32; 2],
+    /// Its speed, in the unit of its law; where a step goes to a neighbour whatever the speed, its length in cells.
+    pub speed: f32,
+    /// Its water, as a share of a fresh droplet's, if it has any.
+    pub water: Option<f32>,
+    /// What it carries, in metres times cells.
+    pub load: f32,
+    /// What it could carry in this step, in metres times cells, where its law knows.
+    pub capacity: Option<f32>,
 }
 
 /// The way of a particle: places in cells, the first cell reaching from 0 to 1.

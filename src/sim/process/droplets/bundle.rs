@@ -2,6 +2,7 @@
 
 use super::{ground::Ground, tracks::Tracks};
 use crate::sim::{
+    process::Moment,
     real::{LANES, LaneMask, Lanes, Real},
     swarm::{self, Block, Swarm},
     terrain::Edge,
@@ -61,7 +62,7 @@ impl<L: Law> Swarm for Wave<'_, L> {
         bundle.given = bundle.given + given;
         bundle.exchanged = bundle.exchanged + given.max(-given);
         if let Some(tracks) = self.tracks {
-            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, bundle.x, bundle.y);
+            tracks.note(&bundle.watched, |lane| ran.0[lane] & bundle.runs.0[lane] != 0, |lane| bundle.moment(lane));
         }
         let mut stopped = LaneMask::default();
         for lane in 0..LANES {
@@ -195,6 +196,8 @@ pub(super) struct Bundle {
     pub lowest: Lanes,
     pub waited: Lanes,
     pub behind: Lanes,
+    /// What they could carry in the last step, in metres times cells.
+    pub capacity: Lanes,
     pub steps: [u32; LANES],
     pub watched: [u32; LANES],
     /// How often their steps were limited, as in [`Outcome::limited`].
@@ -222,6 +225,7 @@ impl Bundle {
             lowest: zero,
             waited: zero,
             behind: zero,
+            capacity: zero,
             steps: [0; LANES],
             watched: [0; LANES],
             limited: [[0; LANES]; 3],
@@ -247,6 +251,18 @@ impl Bundle {
         self.steps[lane] = droplet.steps;
         self.watched[lane] = droplet.watched;
         (self.runs.0[lane], self.left.0[lane]) = (u32::MAX, 0);
+    }
+
+    /// How a droplet is after a step.
+    fn moment(&self, lane: usize) -> Moment {
+        let speed = libm::hypotf(self.vx.0[lane], self.vy.0[lane]);
+        Moment {
+            place: [self.x.0[lane], self.y.0[lane]],
+            speed,
+            water: Some(self.volume.0[lane]),
+            load: self.mass.0[lane],
+            capacity: Some(self.capacity.0[lane]),
+        }
     }
 
     pub fn droplet(&self, lane: usize) -> Droplet {

@@ -174,7 +174,8 @@ impl Cured<'_> {
         let (columns, rows) = unsafe { (from[0].truncated(), from[1].truncated()) };
         let depth = ground.standing_water(columns, rows, here);
         let swims = depth.above(zero);
-        let lacking = swims.choose(zero, capacity) - bundle.mass;
+        bundle.capacity = swims.choose(zero, capacity);
+        let lacking = bundle.capacity - bundle.mass;
         let kept_lacking = decay(lifting * time);
         let kept_excess = if self.settles_alike { kept_lacking } else { decay(settling * time) };
         let (digs, cut) = ((one - kept_lacking) * lacking, fall.max(zero) * all(GREATEST_CUT));

@@ -10,6 +10,7 @@ mod constants;
 mod cured;
 mod discharge;
 mod explain;
+mod follow;
 mod ground;
 mod params;
 mod peak;
@@ -42,7 +43,7 @@ pub use self::{
     params::{DropletLaw, Factors, Params},
     rain::HEAVY_RAIN,
 };
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
+use super::{Context, Info, Mode, Moment, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
 use crate::sim::{
     grid::Grid,
     memory::Memories,
@@ -129,6 +130,8 @@ pub struct Droplets {
     peak: Peak,
     tracks: Vec<Track>,
     watches: bool,
+    /// The way of the only droplet, where one is followed.
+    way: Option<Vec<Moment>>,
 }
 
 impl Process for Droplets {
@@ -229,6 +232,10 @@ impl Process for Droplets {
     fn tracks(&self) -> &[Track] {
         &self.tracks
     }
+
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
+        Some(self.follow_one(terrain, when, place))
+    }
 }
 
 impl Droplets {
@@ -246,10 +253,21 @@ impl Droplets {
 
     /// Room for a wave's part of the tick's tracks.
     fn new_tracks(&self, wave: usize) -> Option<Tracks> {
+        if self.way.is_some() {
+            return Some(Tracks::of_one());
+        }
         let until = |ran: usize| self.setup.params.tracks as usize * ran / self.fallen.max(1);
         let ran = self.fallen - self.waiting.len();
         let part = until(ran) - until(ran - wave);
         (self.watches && part > 0).then(|| Tracks::new(part))
+    }
+
+    /// Keeps the tracks of a wave.
+    fn keep(&mut self, tracks: Tracks) {
+        match &mut self.way {
+            Some(way) => way.extend(tracks.into_ways().flatten()),
+            None => self.tracks.extend(tracks.into_tracks()),
+        }
     }
 
     fn run_on_copies(&mut self, context: &mut Context<'_>, starts: &[Start]) {
@@ -285,7 +303,7 @@ impl Droplets {
         let changed = ground::write_back(terrain, &mut self.copies);
         self.peak.follow(terrain, Tiling::new(terrain.width(), terrain.height()), &changed);
         if let Some(tracks) = tracks {
-            self.tracks.extend(tracks.into_tracks());
+            self.keep(tracks);
         }
         let [short, cut, risen] = outcome.limited;
         self.setup.note([short, cut, risen, fallen.cells, outcome.endless]);
@@ -325,7 +343,7 @@ impl Droplets {
         let highest = self.peak.height(terrain);
         let (outcome, visited) = wave::run(terrain, highest, law, droplets, &mut self.published, tracks.as_ref());
         if let Some(tracks) = tracks {
-            self.tracks.extend(tracks.into_tracks());
+            self.keep(tracks);
         }
         self.peak.follow(terrain, Tiling::new(width, height), &visited);
         let net = outcome.taken;

@@ -338,12 +338,14 @@ impl Streams<'_> {
         let mut most = all(f32::INFINITY);
         let amount = if law.published {
             let saturated = saturation(water * all(SATURATION / law.land));
-            exchange * ((one + entrainment * saturated) * downhill - bundle.mass)
+            bundle.capacity = (one + entrainment * saturated) * downhill;
+            exchange * (bundle.capacity - bundle.mass)
         } else {
             let land = (water + all(law.sheet)) * all(1.0 / HECTARE);
             let slope = downhill * all(law.steepness) * per_length;
             let capacity = entrainment * bundle.volume * power(land, law.exponent) * slope;
-            let lacking = swims.choose(zero, capacity) - bundle.mass;
+            bundle.capacity = swims.choose(zero, capacity);
+            let lacking = bundle.capacity - bundle.mass;
             let share = one - decay((exchange * distance).min(all(5.0)));
             let wanted = swims.choose(share.max(all(SINKING)), share) * lacking;
             let rise = zero.above(fall).choose(-fall, (bundle.behind - here).max(zero));

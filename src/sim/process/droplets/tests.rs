@@ -16,6 +16,7 @@ use crate::sim::{
     Simulation,
     generate::{TerrainParams, generate},
     grid::Grid,
+    ledger::Ledger,
     terrain::{Edge, Source},
 };
 
@@ -507,6 +508,41 @@ fn watched_droplets_leave_tracks_and_run_as_they_would_unwatched() {
             let step = (pair[1][0] - pair[0][0]).hypot(pair[1][1] - pair[0][1]);
             assert!(step <= longest_step, "{mode:?} {law:?}: a step of {step} cells");
         }
+    }
+}
+
+#[test]
+fn a_droplet_that_is_followed_goes_the_way_of_one_that_rains() {
+    for (mode, law) in [Mode::Default, Mode::Published].into_iter().flat_map(|mode| LAWS.map(|law| (mode, law))) {
+        let params = Params { mode, law, tracks: 1, per_tick: 1, ..Params::default() };
+        let land = erode(&perlin(128, 3), &Params { per_tick: 200, ..params.clone() }, 4, 5).terrain;
+        let mut process = Droplets::with(params);
+        let (seed, tick) = (5, 9);
+        let (mut terrain, mut ledger, mut covered) = (land.clone(), Ledger::default(), None);
+        let mut context = Context {
+            terrain: &mut terrain,
+            ledger: &mut ledger,
+            seed,
+            tick,
+            watched: true,
+            stepwise: false,
+            water_flows: false,
+            covered: &mut covered,
+        };
+        let fresh = process.clone();
+        process.step(0, &mut context);
+        let place = process.waiting[0].place;
+        process.step(1, &mut context);
+        let track = process.tracks.first().cloned().unwrap_or_default();
+        let way = fresh.follow_one(&land, (seed, tick), place);
+        let places: Vec<[f32; 2]> = way.iter().map(|moment| moment.place).collect();
+        assert_eq!(places[..track.len()], track, "{mode:?} {law:?}");
+        assert!(way.len() > 1, "{mode:?} {law:?}: {} steps", way.len());
+        assert!(way.iter().all(|moment| moment.water.is_some_and(|water| water > 0.0) && moment.load.is_finite()));
+        assert!(
+            mode == Mode::Published && law != DropletLaw::Streams
+                || way.iter().any(|moment| moment.capacity > Some(0.0))
+        );
     }
 }
 

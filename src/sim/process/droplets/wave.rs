@@ -13,6 +13,7 @@ use super::{
     tracks::Tracks,
 };
 use crate::sim::{
+    process::Moment,
     real::{Kernel, LANES, LaneMask, Lanes, Real, with_eight_lanes},
     swarm::{self, Block, Swarm},
     terrain::Terrain,
@@ -378,7 +379,14 @@ impl<S: DropletStep<Lanes>> PublishedWave<'_, S> {
         if let Some(tracks) = self.tracks {
             let remaining = self.law.remaining(&bundle.droplets);
             let running = |lane: usize| bundle.runs.0[lane] != 0 && remaining.0[lane] > 0.0;
-            tracks.note(&bundle.watched, running, bundle.droplets.x, bundle.droplets.y);
+            let (droplets, cargo) = (&bundle.droplets, self.law.cargo(&bundle.droplets));
+            tracks.note(&bundle.watched, running, |lane| Moment {
+                place: [droplets.x.0[lane], droplets.y.0[lane]],
+                speed: libm::hypotf(droplets.vx.0[lane], droplets.vy.0[lane]),
+                water: Some(droplets.volume.0[lane]),
+                load: cargo.0[lane],
+                capacity: None,
+            });
         }
     }
 

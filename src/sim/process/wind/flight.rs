@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::field::{BELOW, COUNT, Field, Tallies};
 use crate::sim::{
     cells::{Cells, MOST, Pass, Places, with_vector_unit},
-    process::Track,
+    process::{Moment, Track},
 };
 
 /// Steps between two looks for grains that have ended.
@@ -162,6 +162,26 @@ pub fn run<L: GrainLaw>(
     };
     let outcomes: Vec<FlightOutcome> = tallies.par_iter_mut().take(threads).with_max_len(1).map(run).collect();
     outcomes.into_iter().fold(FlightOutcome::default(), FlightOutcome::and)
+}
+
+/// The way of one grain, step by step. `offset` is what a cell's middle lies from its number, `quantum` the sand of a quantum, in metres.
+pub fn follow<L: GrainLaw>(law: &L, start: &Start, offset: f32, quantum: f32) -> Vec<Moment> {
+    let mut lane = GrainLanes::new();
+    lane.take(0, start);
+    let mut grains: Grains<f32> = lane.load();
+    let mut way = Vec::new();
+    while grains.runs > 0.0 {
+        law.step(&mut grains);
+        let [vx, vy, vz] = grains.velocity;
+        way.push(Moment {
+            place: [grains.x + offset, grains.y + offset],
+            speed: libm::hypotf(libm::hypotf(vx, vy), vz),
+            water: None,
+            load: grains.load as f32 * quantum,
+            capacity: None,
+        });
+    }
+    way
 }
 
 /// The ways of grains, run once more by themselves. `offset` is what a cell's middle lies from its number.

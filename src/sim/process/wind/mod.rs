@@ -39,7 +39,7 @@ pub use self::{
     params::{Params, Spawn, WindLaw},
     weather::Weather,
 };
-use super::{Context, Info, Mode, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
+use super::{Context, Info, Mode, Moment, Process, Progress, Setup, Stage, Track, explain::Explanation, guard::Guard};
 use crate::sim::{
     grid::Grid,
     masked::{Scaled, factors},
@@ -137,6 +137,8 @@ pub struct Wind {
     /// it after a wave is less than the last digit of one cell's sand.
     owed: f64,
     tracks: Vec<Track>,
+    /// The way of the grain that is followed.
+    followed: Vec<Moment>,
 }
 
 /// Random numbers from −1 to 1.
@@ -266,6 +268,10 @@ impl Process for Wind {
         &self.tracks
     }
 
+    fn follow(&self, terrain: &Terrain, when: (u64, u64), place: [f32; 2]) -> Option<Vec<Moment>> {
+        self.follow_one(terrain, when, place)
+    }
+
     fn wetness(&self) -> Option<&Grid> {
         self.spare.as_ref().map(|maps| &maps.wet).filter(|_| !self.has_grains())
     }
@@ -370,7 +376,7 @@ impl Wind {
         // Of a tick's waves, the first leaves tracks.
         let first_wave = self.waiting.len() + wave == self.started;
         let tracks = if context.watched && first_wave { self.setup.params.tracks as usize } else { 0 };
-        let flight = Flight { starts: &starts, tracks, watched: context.watched };
+        let flight = Flight { starts: &starts, tracks, watched: context.watched, follows: None };
         let mut attempt = 1;
         let outcome = loop {
             let (outcome, bite) = self.fly(terrain, weather, flight);

@@ -3,13 +3,13 @@
 use super::{
     MARGIN, Params, Weather, Wind, WindLaw,
     boundary::Boundary,
-    field::{self, BLOWS, Field, HEIGHT, LOOSE, Tallies, WEAR},
+    field::{self, BLOWS, Field, HEIGHT, LOOSE, QUANTA, Tallies, WEAR},
     flight::{self, FlightOutcome, Start},
     law2020::{Constants2020, Law2020, TALL},
 };
 use crate::sim::{
     masked::Covered,
-    process::{Mode, Track},
+    process::{Mode, Moment, Track},
     terrain::{Edge, Terrain},
 };
 
@@ -29,6 +29,8 @@ pub(super) struct Flight<'a> {
     pub tracks: usize,
     /// Whether the wind is shown.
     pub watched: bool,
+    /// What a quantum of sand is, in metres, where the first grain is followed.
+    pub follows: Option<f32>,
 }
 
 /// Lets a wave fly under a law. `offset` is what a cell's middle lies from its number there. Returns what the grains did and
@@ -38,8 +40,11 @@ fn fly<L: flight::GrainLaw>(
     flight: Flight<'_>,
     offset: f32,
     tallies: &mut Vec<Tallies>,
-    tracks: &mut Vec<Track>,
+    (tracks, way): (&mut Vec<Track>, &mut Vec<Moment>),
 ) -> (FlightOutcome, f32) {
+    if let (Some(quantum), Some(start)) = (flight.follows, flight.starts.first()) {
+        *way = flight::follow(law, start, offset, quantum);
+    }
     if flight.tracks > 0 {
         *tracks = flight::tracks(law, &sample(flight.starts, flight.tracks), offset);
     }
@@ -53,6 +58,31 @@ fn sample(starts: &[Start], count: usize) -> Vec<Start> {
 }
 
 impl Wind {
+    /// The way of one grain that begins at a place, in cells, with the wind's speed, over a copy of the land; none under a law without
+    /// grains.
+    pub(super) fn follow_one(
+        &self,
+        terrain: &Terrain,
+        (seed, tick): (u64, u64),
+        place: [f32; 2],
+    ) -> Option<Vec<Moment>> {
+        if !self.has_grains() {
+            return None;
+        }
+        let mut own = self.clone();
+        own.begin(terrain, seed, tick);
+        let weather = own.weather?;
+        own.see(terrain);
+        // A cell's value stands at its whole number.
+        let (width, height) = (terrain.width() as f32, terrain.height() as f32);
+        let place = [(place[0] - 0.5).clamp(0.0, width - 1.0), (place[1] - 0.5).clamp(0.0, height - 1.0)];
+        let velocity = weather.heading.map(|part| part * weather.strength);
+        let starts = [Start { place, velocity, load: 0, random: 0 }];
+        let quantum = terrain.cell_size / QUANTA;
+        own.fly(terrain, weather, Flight { starts: &starts, tracks: 0, watched: false, follows: Some(quantum) });
+        Some(own.followed)
+    }
+
     /// Fills the field with what grains see of the terrain.
     pub(super) fn see(&mut self, terrain: &Terrain) {
         self.field.resize(terrain.width(), terrain.height());
@@ -86,7 +116,7 @@ impl Wind {
             // On a periodic map grains never leave; published ones end when they do, but none may go on for ever.
             longest: (if cured { 4 } else { 64 } * (terrain.width() + terrain.height())) as f32,
         };
-        fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
+        fly(&law, flight, 0.5, &mut self.tallies, (&mut self.tracks, &mut self.followed))
     }
 
     fn fly_boundary(&mut self, weather: Weather, flight: Flight<'_>) -> (FlightOutcome, f32) {
@@ -100,7 +130,7 @@ impl Wind {
             table: &self.table.0,
             longest: self.setup.params.max_age as f32,
         };
-        fly(&law, flight, 0.5, &mut self.tallies, &mut self.tracks)
+        fly(&law, flight, 0.5, &mut self.tallies, (&mut self.tracks, &mut self.followed))
     }
 
     /// Fills the field with heights, sand and rock in units of 80 cells.

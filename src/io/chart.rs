@@ -1,0 +1,203 @@
+//! Charts as files: tables, drawings and pictures.
+
+use std::{fmt::Write, path::Path};
+
+use super::{Error, output, page, reference::escaped};
+use crate::model::chart::{Chart, Mark, ticks, told};
+
+/// Endings of the files that hold a chart, and what they are called.
+pub const KINDS: [(&str, &str); 3] = [("Picture (PNG)", "png"), ("Table (CSV)", "csv"), ("Drawing (SVG)", "svg")];
+
+/// Width and height of a chart, and the room for its numbers, in pixels of a page.
+pub const SIZE: [f64; 2] = [520.0, 240.0];
+const ROOM: [f64; 2] = [64.0, 44.0];
+/// Colours that colour-blind eyes tell apart (Okabe & Ito 2008).
+const COLORS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555"];
+const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
+/// Pixels of a picture for each of a page.
+const SHARPNESS: f32 = 3.0;
+
+/// All points as rows of text with commas between: the curve's name and both values.
+pub fn csv(chart: &Chart) -> String {
+    let cell = |text: &str| {
+        if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    };
+    let mut text = format!("curve,{},{}\n", cell(&chart.axes[0]), cell(&chart.axes[1]));
+    for curve in &chart.curves {
+        let name = cell(&curve.name);
+        curve.points.iter().for_each(|[x, y]| {
+            let _ = writeln!(text, "{name},{x},{y}");
+        });
+    }
+    text
+}
+
+/// Writes a chart as the file's ending says; without one that is known, as a picture.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn save(chart: &Chart, path: &Path) -> Result<(), Error> {
+    let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+    let bytes = match ending.to_str() {
+        Some("csv") => csv(chart).into_bytes(),
+        Some("svg") => svg(chart).into_bytes(),
+        _ => page::png(&svg(chart), SHARPNESS).map_err(|error| Error::output(path, error, "save it as CSV"))?,
+    };
+    output::replace(path, |file| output::write(file, bytes))
+}
+
+/// A chart as a drawing. Curves differ by colour and by dashes.
+pub fn svg(chart: &Chart) -> String {
+    let [width, height] = SIZE;
+    let title = escaped(&chart.title);
+    let range = chart.shown_range();
+    let [left, top] = ROOM;
+    let inner = [width - left - 14.0, height - top - 36.0];
+    let (right, bottom) = (left + inner[0], top + inner[1]);
+    let at = |place: [f64; 2]| {
+        let share = [0, 1].map(|axis| (place[axis] - range[axis][0]) / (range[axis][1] - range[axis][0]));
+        [left + share[0] * inner[0], top + (1.0 - share[1]) * inner[1]]
+    };
+    let mut drawing = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-label=\"{title}\" font-family=\"{}, sans-serif\" font-size=\"11\"><rect width=\"{width}\" height=\"{height}\" \
+         fill=\"#ffffff\"/>",
+        page::FAMILY
+    );
+    let write_at = |drawing: &mut String, [x, y]: [f64; 2], anchor: &str, text: &str| {
+        let _ = write!(drawing, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", escaped(text));
+    };
+    let mut line = |from: [f64; 2], to: [f64; 2], color: &str| {
+        let _ = write!(
+            drawing,
+            "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" fill=\"none\" stroke=\"{color}\"/>",
+            from[0], from[1], to[0], to[1]
+        );
+    };
+    let ticks = [(0, 8), (1, 5)].map(|(axis, most)| ticks(chart.logarithmic[axis], range[axis], most));
+    for x in ticks[0].iter().map(|tick| at([*tick, 0.0])[0]) {
+        line([x, top], [x, bottom], "#e4e4e4");
+    }
+    for y in ticks[1].iter().map(|tick| at([0.0, *tick])[1]) {
+        line([left, y], [right, y], "#e4e4e4");
+    }
+    line([left, top], [left, bottom], "#888888");
+    line([left, bottom], [right, bottom], "#888888");
+    for (axis, ticks) in ticks.iter().enumerate() {
+        // An axis shorter than a power of ten has its ends instead.
+        let ends = range[axis].to_vec();
+        for tick in if ticks.is_empty() { &ends } else { ticks } {
+            let text = chart.tick_text(axis, *tick);
+            if axis == 0 {
+                write_at(&mut drawing, [at([*tick, 0.0])[0], bottom + 14.0], "middle", &text);
+            } else {
+                write_at(&mut drawing, [left - 5.0, at([0.0, *tick])[1] + 4.0], "end", &text);
+            }
+        }
+    }
+    write_at(&mut drawing, [0.5 * (left + right), bottom + 29.0], "middle", &chart.axes[0]);
+    write_at(&mut drawing, [6.0, top - 9.0], "start", &chart.axes[1]);
+    let _ = write!(drawing, "<text x=\"6\" y=\"16\" font-size=\"13\">{title}</text>");
+    let strokes = |number: usize| {
+        let (color, dash) = (COLORS[number % COLORS.len()], DASHES[number % DASHES.len()]);
+        (color, format!("fill=\"none\" stroke=\"{color}\" stroke-width=\"1.6\" stroke-dasharray=\"{dash}\""))
+    };
+    // Right-aligned in the line above the frame, the last first.
+    let mut end = right;
+    for (number, curve) in chart.curves.iter().enumerate().rev() {
+        let (color, stroke) = strokes(number);
+        write_at(&mut drawing, [end, top - 9.0], "end", &curve.name);
+        let x = end - page::width(&curve.name, 11.0) - 24.0;
+        let _ = match curve.mark {
+            Mark::Line => write!(drawing, "<path d=\"M{x:.1} {0:.1}h18\" {stroke}/>", top - 13.0),
+            Mark::Dots | Mark::Cloud => {
+                write!(drawing, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\" fill=\"{color}\"/>", x + 11.0, top - 13.0)
+            }
+        };
+        end = x - 12.0;
+    }
+    let _ = write!(
+        drawing,
+        "<clipPath id=\"frame-{}\"><rect x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\"/></clipPath><g clip-path=\"url(#frame-{0})\">",
+        chart.key, inner[0], inner[1]
+    );
+    for (number, curve) in chart.curves.iter().enumerate().rev() {
+        let (color, stroke) = strokes(number);
+        let places = curve.points.iter().map(|point| chart.place(*point).map(at));
+        if curve.mark == Mark::Line {
+            let (mut path, mut goes_on) = (String::new(), false);
+            for place in places {
+                // A point that is missing is a gap.
+                if let Some([x, y]) = place {
+                    let _ = write!(path, "{}{x:.1} {y:.1}", if goes_on { "L" } else { "M" });
+                }
+                goes_on = place.is_some();
+            }
+            let _ = write!(drawing, "<path d=\"{path}\" {stroke}/>");
+        } else {
+            let (radius, opacity) = if curve.mark == Mark::Dots { (2.5, 1.0) } else { (1.0, 0.4) };
+            for [x, y] in places.flatten() {
+                let _ = write!(
+                    drawing,
+                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{color}\" fill-opacity=\"{opacity}\"/>"
+                );
+            }
+        }
+    }
+    drawing.push_str("</g></svg>");
+    drawing
+}
+
+/// The numbers at the ends of a chart's axes, for those who do not see it.
+pub fn said(chart: &Chart) -> String {
+    let range = chart.shown_range();
+    let ends = |axis: usize| {
+        let [low, high] = range[axis].map(|end| if chart.logarithmic[axis] { 10.0_f64.powf(end) } else { end });
+        format!("{} from {} to {}", chart.axes[axis], told(low), told(high))
+    };
+    let names: Vec<&str> = chart.curves.iter().map(|curve| curve.name.as_str()).collect();
+    format!("{}: {}, {}; {}", chart.title, ends(0), ends(1), names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::chart::Curve;
+
+    fn chart() -> Chart {
+        let gap = Curve::line("eroded, all", [[0.0, 1.0], [10.0, f64::NAN], [20.0, 5.0], [30.0, 4.0]]);
+        let dots = Curve::line("a \"place\"", [[5.0, 2.0]]).with(Mark::Dots);
+        Chart::new("volume", "Volume <over> time", ["tick", "million m³"]).and(gap).and(dots)
+    }
+
+    #[test]
+    fn a_table_has_every_point_and_its_names_are_quoted_where_they_must_be() {
+        let table = csv(&chart());
+        let rows: Vec<&str> = table.lines().collect();
+        assert_eq!(rows[0], "curve,tick,million m³");
+        assert_eq!(rows[1], "\"eroded, all\",0,1");
+        assert_eq!(rows[5], "\"a \"\"place\"\"\",5,2");
+        assert_eq!(rows.len(), 6);
+    }
+
+    #[test]
+    fn a_drawing_has_a_gap_where_a_point_is_missing_and_escapes_its_title() {
+        let drawing = svg(&chart());
+        assert!(drawing.contains("Volume &lt;over&gt; time"));
+        assert!(drawing.contains("d=\"M64.0 204.0M358.7 44.0L506.0 84.0\""), "{drawing}");
+        assert!(said(&chart()).starts_with("Volume <over> time: tick from 0 to 30, million m³ from 1 to 5; "));
+    }
+
+    #[test]
+    fn it_is_saved_as_its_ending_says() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        for (name, begin) in
+            [("a.png", &b"\x89PNG"[..]), ("a.csv", b"curve,"), ("a.SVG", b"<svg "), ("none", b"\x89PNG")]
+        {
+            let path = folder.path().join(name);
+            save(&chart(), &path).unwrap_or_else(|error| panic!("{error}"));
+            assert!(std::fs::read(&path).unwrap_or_default().starts_with(begin), "{name}");
+        }
+        assert!(save(&chart(), &folder.path().join("no/such/folder.png")).is_err());
+    }
+}

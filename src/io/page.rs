@@ -1,0 +1,165 @@
+//! Pictures that are described as SVG, drawn as PNG and as pages of PDF, with the fonts of the panels.
+
+use std::sync::{Arc, LazyLock};
+
+use krilla::{Document, geom::Size, page::PageSettings};
+use krilla_svg::{SurfaceExt, SvgSettings};
+use resvg::{
+    tiny_skia::{Pixmap, Transform},
+    usvg::{Options, Tree, fontdb::Database},
+};
+
+/// The family of the running text.
+pub const FAMILY: &str = "Ubuntu";
+
+/// The fonts that come with the program, and with those of the system, which know more scripts.
+static FONTS: LazyLock<[Arc<Database>; 2]> = LazyLock::new(|| {
+    let mut fonts = Database::new();
+    for font in [epaint_default_fonts::UBUNTU_LIGHT, epaint_default_fonts::NOTO_EMOJI_REGULAR] {
+        fonts.load_font_data(font.to_vec());
+    }
+    fonts.set_sans_serif_family(FAMILY);
+    let own = Arc::new(fonts.clone());
+    fonts.load_system_fonts();
+    [own, Arc::new(fonts)]
+});
+
+/// Whether the fonts that come with the program know all signs of a text.
+fn are_known(text: &str) -> bool {
+    let faces = [epaint_default_fonts::UBUNTU_LIGHT, epaint_default_fonts::NOTO_EMOJI_REGULAR]
+        .map(|font| ttf_parser::Face::parse(font, 0));
+    let known = |sign| faces.iter().flatten().any(|face| face.glyph_index(sign).is_some());
+    text.chars().all(|sign| sign.is_control() || known(sign))
+}
+
+/// # Errors
+/// If it is no SVG.
+fn tree(svg: &str) -> Result<Tree, String> {
+    // Pictures are the same on every machine, as long as its own fonts are not needed.
+    let fonts = &FONTS[usize::from(!are_known(svg))];
+    let options = Options { font_family: FAMILY.to_owned(), fontdb: fonts.clone(), ..Options::default() };
+    Tree::from_str(svg, &options).map_err(|error| error.to_string())
+}
+
+/// A picture, each of whose units becomes so many pixels, as the bytes of a PNG.
+///
+/// # Errors
+/// If it is no SVG, or too large for the memory.
+pub fn png(svg: &str, pixels: f32) -> Result<Vec<u8>, String> {
+    let tree = tree(svg)?;
+    let size = tree.size().to_int_size().scale_by(pixels).ok_or("a picture of no size")?;
+    let mut picture = Pixmap::new(size.width(), size.height()).ok_or("a picture of no size")?;
+    resvg::render(&tree, Transform::from_scale(pixels, pixels), &mut picture.as_mut());
+    picture.encode_png().map_err(|error| error.to_string())
+}
+
+/// Pages as one document in PDF; a unit is a point.
+///
+/// # Errors
+/// If a page is no SVG.
+pub fn pdf(pages: &[String]) -> Result<Vec<u8>, String> {
+    let mut document = Document::new();
+    for page in pages {
+        let tree = tree(page)?;
+        let (width, height) = (tree.size().width(), tree.size().height());
+        let settings = PageSettings::from_wh(width, height).ok_or("a page of no size")?;
+        let mut page = document.start_page_with(settings);
+        let mut surface = page.surface();
+        let size = Size::from_wh(width, height).ok_or("a page of no size")?;
+        surface.draw_svg(&tree, size, SvgSettings::default()).ok_or("a page that cannot be drawn")?;
+        surface.finish();
+        page.finish();
+    }
+    document.finish().map_err(|error| format!("{error:?}"))
+}
+
+/// How wide a line of text of this size is.
+pub fn width(text: &str, size: f64) -> f64 {
+    let Ok(face) = ttf_parser::Face::parse(epaint_default_fonts::UBUNTU_LIGHT, 0) else { return 0.0 };
+    let wide = |sign| {
+        let own = face.glyph_index(sign).and_then(|glyph| face.glyph_hor_advance(glyph));
+        // Signs of other fonts are as wide as high, at most.
+        own.map_or(1.0, |wide| f64::from(wide) / f64::from(face.units_per_em()))
+    };
+    size * text.chars().map(wide).sum::<f64>()
+}
+
+/// Text in lines that are no wider than this. A word that is wider is cut.
+pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut rest = word;
+        while !rest.is_empty() {
+            let line = lines.last_mut().expect("there is always one");
+            let space = if line.is_empty() { "" } else { " " };
+            if width(&format!("{line}{space}{rest}"), size) <= most {
+                line.push_str(space);
+                line.push_str(rest);
+                break;
+            }
+            if !line.is_empty() {
+                lines.push(String::new());
+                continue;
+            }
+            // At least one sign, or it would never end.
+            let fits =
+                rest.char_indices().skip(1).map(|(place, _)| place).find(|end| width(&rest[..*end], size) > most);
+            let end = fits.map_or(rest.len(), |over| {
+                rest[..over].char_indices().map(|(place, _)| place).skip(1).last().unwrap_or(over)
+            });
+            line.push_str(&rest[..end]);
+            rest = &rest[end..];
+            if !rest.is_empty() {
+                lines.push(String::new());
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SVG: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"20\"><rect width=\"20\" height=\"20\" \
+        fill=\"#ff0000\"/><text x=\"22\" y=\"15\" font-size=\"14\">χ²</text></svg>";
+
+    #[test]
+    fn a_picture_has_its_size_its_colours_and_its_text() {
+        let bytes = png(SVG, 2.0).unwrap_or_else(|error| panic!("{error}"));
+        let mut reader = png_reader(&bytes);
+        let mut pixels = vec![0; reader.output_buffer_size().expect("it is small")];
+        let info = reader.next_frame(&mut pixels).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((info.width, info.height), (80, 40));
+        assert_eq!(pixels[..4], [255, 0, 0, 255]);
+        let dark = |x: usize, y: usize| pixels[4 * (80 * y + x) + 3] > 128;
+        let inked = (0..40).flat_map(|y| (42..80).map(move |x| (x, y))).filter(|&(x, y)| dark(x, y)).count();
+        assert!(inked > 60, "{inked} pixels of text");
+    }
+
+    fn png_reader(bytes: &[u8]) -> png::Reader<std::io::Cursor<&[u8]>> {
+        png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn pages_become_one_document_and_what_is_no_picture_an_error() {
+        let bytes = pdf(&[SVG.to_owned(), SVG.to_owned()]).unwrap_or_else(|error| panic!("{error}"));
+        assert!(bytes.starts_with(b"%PDF-"));
+        let text = String::from_utf8_lossy(&bytes);
+        assert_eq!(text.matches("/MediaBox").count(), 2);
+        assert!(pdf(&["<svg".to_owned()]).is_err() && png("", 1.0).is_err());
+    }
+
+    #[test]
+    fn lines_are_no_wider_than_they_may_be_and_nothing_is_lost() {
+        let text = "Water runs downhill, and takes ground along where it is fast: \
+            Donaudampfschifffahrtsgesellschaftskapitän is one word.";
+        for most in [30.0, 100.0, 1000.0] {
+            let lines = wrapped(text, 12.0, most);
+            assert!(lines.iter().all(|line| width(line, 12.0) <= most && !line.is_empty()), "{lines:?}");
+            let signs = |text: &str| text.chars().filter(|sign| *sign != ' ').collect::<String>();
+            assert_eq!(signs(&lines.concat()), signs(text));
+        }
+        assert_eq!(wrapped("a", 12.0, 0.1), ["a"]);
+    }
+}

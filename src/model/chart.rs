@@ -1,0 +1,193 @@
+//! A chart as data: what a panel draws, a file keeps and a report repeats.
+
+use std::cmp::Ordering;
+
+/// How the points of a curve are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    /// Joined by a line.
+    #[default]
+    Line,
+    /// Each as a dot.
+    Dots,
+    /// Each as a small, faint dot: there are very many.
+    Cloud,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// What the legend calls it.
+    pub name: String,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Places along both axes. What is not finite is left out.
+    pub points: Vec<[f64; 2]>,
+}
+
+/// Least and largest value along both axes.
+pub type Range = [[f64; 2]; 2];
+
+/// Curves in one frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chart {
+    /// A short name, of which that of a file is made.
+    pub key: &'static str,
+    /// What is shown.
+    pub title: String,
+    /// What lies along the axes, with units.
+    pub axes: [String; 2],
+    /// Whether an axis is logarithmic: then what is not above zero is left out.
+    pub logarithmic: [bool; 2],
+    /// The range that is shown, if it is not that of the points.
+    pub range: Option<Range>,
+    /// The curves, the first in front.
+    pub curves: Vec<Curve>,
+}
+
+impl Curve {
+    /// A line through points.
+    pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = [f64; 2]>) -> Self {
+        Self { name: name.into(), mark: Mark::Line, points: points.into_iter().collect() }
+    }
+
+    /// The same points with another mark.
+    pub fn with(self, mark: Mark) -> Self {
+        Self { mark, ..self }
+    }
+}
+
+impl Chart {
+    /// An empty frame.
+    pub fn new(key: &'static str, title: impl Into<String>, axes: [&str; 2]) -> Self {
+        Self { key, title: title.into(), axes: axes.map(str::to_owned), ..Self::default() }
+    }
+
+    /// The same with one more curve behind the others.
+    pub fn and(mut self, curve: Curve) -> Self {
+        self.curves.push(curve);
+        self
+    }
+
+    /// A value as it lies along an axis: its decimal logarithm where the axis is logarithmic. Nothing if it does not lie there.
+    pub fn along(&self, axis: usize, value: f64) -> Option<f64> {
+        let along = if self.logarithmic[axis] { (value > 0.0).then(|| value.log10())? } else { value };
+        along.is_finite().then_some(along)
+    }
+
+    /// A point as it lies along both axes.
+    pub fn place(&self, point: [f64; 2]) -> Option<[f64; 2]> {
+        Some([self.along(0, point[0])?, self.along(1, point[1])?])
+    }
+
+    /// The range that is shown, along the axes: logarithms where they are logarithmic. It is never empty.
+    pub fn shown_range(&self) -> Range {
+        let points = || self.curves.iter().flat_map(|curve| &curve.points).filter_map(|point| self.place(*point));
+        [0, 1].map(|axis| {
+            let kept = self.range.map(|range| range[axis].map(|end| self.along(axis, end)));
+            let ends = match kept {
+                Some([Some(low), Some(high)]) => (low, high),
+                _ => points().fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at[axis]), high.max(at[axis]))),
+            };
+            match ends.0.total_cmp(&ends.1) {
+                Ordering::Less => [ends.0, ends.1],
+                Ordering::Equal => [ends.0 - 1.0, ends.1 + 1.0],
+                // There are no points.
+                Ordering::Greater => [0.0, 1.0],
+            }
+        })
+    }
+
+    /// What stands beside a tick of an axis.
+    pub fn tick_text(&self, axis: usize, along: f64) -> String {
+        told(if self.logarithmic[axis] { 10.0_f64.powf(along) } else { along })
+    }
+}
+
+/// Round values between the ends of an axis, at most so many or a few more, as they lie along it: logarithms where it is logarithmic.
+pub fn ticks(logarithmic: bool, [low, high]: [f64; 2], most: usize) -> Vec<f64> {
+    let rough = (high - low) / most.max(1) as f64;
+    let power = 10.0_f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+    let step = steps.into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    // Between powers of ten a logarithmic axis has none.
+    let step = if logarithmic { step.max(1.0).round() } else { step };
+    if !(step > 0.0 && step.is_finite()) {
+        return Vec::new();
+    }
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    // An axis that is shorter than the rounding of its numbers has none.
+    if last.saturating_sub(first) > 2 * most as i64 + 2 {
+        Vec::new()
+    } else {
+        (first..=last).map(|number| number as f64 * step).collect()
+    }
+}
+
+/// A number with four digits that count.
+pub fn told(number: f64) -> String {
+    let size = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
+    match size {
+        -4..=5 => {
+            let decimals = (3 - size).clamp(0, 6) as usize;
+            let text = format!("{number:.decimals$}");
+            if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+        }
+        _ => {
+            let text = format!("{number:.3e}");
+            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// The same with a unit behind it; a sign of degrees stands at the number.
+pub fn told_with(number: f64, unit: &str) -> String {
+    let blank = if unit.is_empty() || unit.starts_with('°') { "" } else { " " };
+    format!("{}{blank}{unit}", told(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits_that_count() {
+        for (number, text) in [
+            (0.0, "0"),
+            (33.5, "33.5"),
+            (0.01234, "0.01234"),
+            (123_456.0, "123456"),
+            (1.5e9, "1.5e9"),
+            (4e-6, "4e-6"),
+            (-2.0, "-2"),
+        ] {
+            assert_eq!(told(number), text);
+        }
+        assert_eq!([told_with(33.98, "°"), told_with(5.0, "m"), told_with(0.5, "")], ["33.98°", "5 m", "0.5"]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_leaves_out_what_has_no_logarithm_and_has_powers_of_ten() {
+        let mut chart = Chart::new("c", "c", ["km²", "slope"]);
+        chart.curves.push(Curve::line("a", [[0.0, 1.0], [0.01, 0.5], [100.0, -1.0], [1000.0, 0.002]]));
+        assert_eq!(chart.shown_range(), [[0.0, 1000.0], [-1.0, 1.0]]);
+        chart.logarithmic = [true, true];
+        let [x, y] = chart.shown_range();
+        assert_eq!(x, [-2.0, 3.0]);
+        assert!((y[0] - 0.002_f64.log10()).abs() < 1e-12 && (y[1] - 0.5_f64.log10()).abs() < 1e-12);
+        let ticks: Vec<String> = ticks(true, x, 6).iter().map(|tick| chart.tick_text(0, *tick)).collect();
+        assert_eq!(ticks, ["0.01", "0.1", "1", "10", "100", "1000"]);
+    }
+
+    #[test]
+    fn a_kept_range_holds_and_one_of_nothing_is_not_empty() {
+        let mut chart = Chart::new("c", "c", ["tick", "m"]);
+        assert_eq!(chart.shown_range(), [[0.0, 1.0], [0.0, 1.0]]);
+        chart.curves.push(Curve::line("a", [[5.0, 3.0], [f64::NAN, 99.0]]));
+        assert_eq!(chart.shown_range(), [[4.0, 6.0], [2.0, 4.0]]);
+        chart.range = Some([[0.0, 50.0], [-1.0, 1.0]]);
+        assert_eq!(chart.shown_range(), [[0.0, 50.0], [-1.0, 1.0]]);
+        assert_eq!(ticks(false, [0.0, 50.0], 5), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
+    }
+}

@@ -1,0 +1,97 @@
+//! A particle that was released on the land, to be followed step by step. It ran on a copy: the land stays as it is.
+
+use bevy::prelude::*;
+
+use super::{Live, Revision};
+use crate::sim::{Simulation, process::Moment};
+
+/// The way of a particle, from where it was released to where it ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    /// Title of its process.
+    pub process: &'static str,
+    /// The tick after which it was released.
+    pub tick: u64,
+    /// How it was after each step; the first is its start.
+    pub moments: Vec<Moment>,
+    /// Height of the ground below each, before it ran, in metres.
+    pub ground: Vec<f32>,
+    /// Side of a cell, in metres.
+    pub cell_size: f32,
+    /// Columns and rows of the map.
+    size: [f32; 2],
+    of: (u64, usize),
+}
+
+/// The particle that is followed.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct Followed(pub Option<Way>);
+
+/// Where in the picture its steps are, as shares of the view; nowhere behind the eye.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct FollowedTrace(pub Vec<Option<Vec2>>);
+
+impl Way {
+    /// Releases a particle of the first process that is on and has some, at shares of the map's sides. None if there is no such process,
+    /// or if the particle does not move at all.
+    pub(super) fn of(simulation: &Simulation, place: [f32; 2], of: (u64, usize)) -> Option<Self> {
+        let terrain = &simulation.terrain;
+        let size = [terrain.width() as f32, terrain.height() as f32];
+        let start = [0, 1].map(|axis| place[axis] * size[axis]);
+        let when = (simulation.seed(), simulation.ticks() + 1);
+        let on = simulation.slots.iter().filter(|slot| slot.enabled);
+        let (process, way) = on
+            .filter_map(|slot| Some((slot.process.info().title, slot.process.follow(terrain, when, start)?)))
+            .find(|(_, way)| !way.is_empty())?;
+        let water = way[0].water.map(|_| 1.0);
+        let moments: Vec<Moment> =
+            [Moment { place: start, water, ..Moment::default() }].into_iter().chain(way).collect();
+        let height = |moment: &Moment| terrain.ground_between(moment.place[0] - 0.5, moment.place[1] - 0.5);
+        let ground = moments.iter().map(height).collect();
+        Some(Self { process, tick: simulation.ticks(), moments, ground, cell_size: terrain.cell_size, size, of })
+    }
+
+    /// Its places as shares of the map's sides.
+    pub fn places(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
+        self.moments.iter().map(|moment| [0, 1].map(|axis| moment.place[axis] / self.size[axis]))
+    }
+
+    /// What it took up in a step, in cubic metres; what is negative was laid down.
+    pub fn taken(&self, step: usize) -> f64 {
+        let load = |step: usize| f64::from(self.moments[step].load);
+        if step == 0 { 0.0 } else { (load(step) - load(step - 1)) * self.cell_area() }
+    }
+
+    /// What it dug and what it laid down up to a step, in cubic metres.
+    pub fn dug_and_laid(&self, step: usize) -> [f64; 2] {
+        (1..=step)
+            .map(|step| self.taken(step))
+            .fold([0.0; 2], |[dug, laid], taken| [dug + taken.max(0.0), laid + (-taken).max(0.0)])
+    }
+
+    /// Area of a cell, in square metres.
+    pub fn cell_area(&self) -> f64 {
+        f64::from(self.cell_size) * f64::from(self.cell_size)
+    }
+
+    /// How far it came up to each step, in metres.
+    pub fn distances(&self) -> Vec<f64> {
+        let steps = self.moments.windows(2).map(|pair| {
+            let [x, y] = [0, 1].map(|axis| f64::from(pair[1].place[axis] - pair[0].place[axis]));
+            x.hypot(y) * f64::from(self.cell_size)
+        });
+        std::iter::once(0.0)
+            .chain(steps.scan(0.0, |way, step| {
+                *way += step;
+                Some(*way)
+            }))
+            .collect()
+    }
+}
+
+/// Forgets a particle of another run.
+pub(super) fn forget(live: Res<Live>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
+    if followed.0.as_ref().is_some_and(|way| way.of != (revision.start, live.index())) {
+        followed.0 = None;
+    }
+}

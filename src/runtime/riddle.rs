@@ -1,0 +1,189 @@
+//! "Which parameter changed?": two runs side by side from one seed, of which the second has one parameter with another value.
+
+use bevy::prelude::*;
+
+use super::Live;
+use crate::{
+    model::{origin::Tile, session::Session},
+    params::{self, Parameter, Value, walk},
+    sim::rng::Stream,
+};
+
+/// Cells along the shorter side of the small runs in which it is found out whether a parameter shows, and their ticks.
+const SMALL: u32 = 64;
+const TICKS: u64 = 30;
+/// A parameter shows if the ground differs by this share of what the run has changed.
+const SHOWS: f64 = 0.08;
+/// Answers to choose from.
+const OPTIONS: usize = 4;
+/// So many parameters are tried until one shows.
+const TRIES: usize = 12;
+
+/// A question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Riddle {
+    /// Paths and titles of the parameters to choose from.
+    pub options: Vec<(String, String)>,
+    /// Which one has changed.
+    right: usize,
+    /// Its values in both runs.
+    values: [String; 2],
+    /// What was chosen.
+    guess: Option<usize>,
+    /// The work and the start that it is about.
+    of: (u64, u64),
+}
+
+/// The question that is open, if one is, and how many there were.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Riddles {
+    /// The last one.
+    pub now: Option<Riddle>,
+    asked: u64,
+    /// How many were answered, and how many of them right at the first guess.
+    pub score: [u32; 2],
+}
+
+impl Riddle {
+    /// What was chosen, and what would have been right, if something was chosen.
+    pub fn answer(&self) -> Option<(usize, usize)> {
+        self.guess.map(|guess| (guess, self.right))
+    }
+
+    /// The values of the parameter in both runs, as soon as something was chosen.
+    pub fn values(&self) -> Option<&[String; 2]> {
+        self.guess.map(|_| &self.values)
+    }
+
+    /// Whether it is about what stands there now.
+    pub fn is_of(&self, work: u64, start: u64) -> bool {
+        self.of == (work, start)
+    }
+}
+
+impl Riddles {
+    /// Thinks of a parameter of a run, and says what both runs are. Nothing if none shows within a few ticks.
+    pub(super) fn think(&mut self, session: &Session, clock: u64) -> Option<(Riddle, [Tile; 2])> {
+        self.asked += 1;
+        let mut chance = Stream::new(clock ^ self.asked, "riddle", 1);
+        let mut all = candidates(session);
+        // In an order that nobody knows.
+        for last in (1..all.len()).rev() {
+            all.swap(last, chance.below(last + 1));
+        }
+        if all.len() < 2 {
+            return None;
+        }
+        let mut small = session.clone();
+        small.tile = None;
+        small.resize(SMALL);
+        small.restart(small.simulation.seed());
+        let usual = run(small.clone())?;
+        let shown = all.iter().take(TRIES).enumerate().find_map(|(number, parameter)| {
+            let value = other_value(parameter)?;
+            let mut other = small.clone();
+            other.set(&parameter.path, &value.to_string()).ok()?;
+            let (_, difference) = run(other)?.simulation.difference_to(&usual.simulation)?;
+            let changed = usual.simulation.terrain.ground();
+            let squares = changed.iter().zip(usual.simulation.terrain.start.iter());
+            let squares = squares.map(|(now, start)| f64::from(now - start) * f64::from(now - start)).sum::<f64>();
+            let change = (squares / changed.len().max(1) as f64).sqrt();
+            (difference.size.is_finite() && change > 0.0 && difference.size > SHOWS * change).then_some((number, value))
+        });
+        let (number, value) = shown?;
+        let chosen = all.swap_remove(number);
+        all.truncate(OPTIONS - 1);
+        let right = chance.below(all.len() + 1);
+        let (path, values) = (chosen.path.clone(), [chosen.value.to_string(), value.to_string()]);
+        all.insert(right, chosen);
+        let options = all.into_iter().map(|parameter| (parameter.path.clone(), parameter.title())).collect();
+        let set = [(path, values[1].clone())].into_iter().collect();
+        let tiles =
+            [Tile { title: "A".to_owned(), ..Tile::default() }, Tile { title: "B".to_owned(), set, ..Tile::default() }];
+        Some((Riddle { options, right, values, guess: None, of: (0, 0) }, tiles))
+    }
+
+    /// Asks it about what stands there now.
+    pub(super) fn ask(&mut self, riddle: Riddle, work: u64, start: u64) {
+        self.now = Some(Riddle { of: (work, start), ..riddle });
+    }
+
+    /// Takes the first guess.
+    pub(super) fn guess(&mut self, guess: usize) {
+        if let Some(riddle) = self.now.as_mut().filter(|riddle| riddle.guess.is_none()) {
+            riddle.guess = Some(guess);
+            self.score[0] += 1;
+            self.score[1] += u32::from(guess == riddle.right);
+        }
+    }
+
+    /// Whether the numbers of the second run are a secret now.
+    pub(super) fn keeps_secret(&self, live: &Live, start: u64) -> bool {
+        self.now.as_ref().is_some_and(|riddle| riddle.is_of(live.work(), start) && riddle.guess.is_none())
+    }
+}
+
+/// Main parameters of what runs, which have an effect now.
+fn candidates(session: &Session) -> Vec<Parameter> {
+    let slots = session.simulation.slots.iter().filter(|slot| slot.enabled);
+    let all = slots.flat_map(|slot| {
+        let declared = walk((slot.key(), slot.process.params()));
+        let acts = |parameter: &Parameter| {
+            let silent = slot.process.info().silent.iter().any(|(name, _)| *name == parameter.name);
+            parameter.knob.main && !silent && parameter.knob.idle(&declared).is_none()
+        };
+        declared.iter().filter(|parameter| acts(parameter)).cloned().collect::<Vec<_>>()
+    });
+    all.filter(|parameter| other_value(parameter).is_some()).collect()
+}
+
+/// Four times a number, or a quarter of it where that is too much.
+fn other_value(parameter: &Parameter) -> Option<Value> {
+    let Value::Number(now) = parameter.value else { return None };
+    let params::Knob { min, max, .. } = parameter.knob;
+    let larger = if now > 0.0 { 4.0 * now } else { min + 0.5 * (max - min) };
+    let wanted = if larger <= max { larger } else { 0.25 * now };
+    let wanted = wanted.clamp(min, max);
+    let wanted = if parameter.whole { wanted.round() } else { wanted };
+    (wanted != now).then_some(Value::Number(wanted))
+}
+
+/// A short run; nothing if it breaks.
+fn run(mut session: Session) -> Option<Session> {
+    for _ in 0..TICKS {
+        session.simulation.tick();
+        if session.simulation.fault().is_some() {
+            return None;
+        }
+    }
+    Some(session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::origin::Options;
+
+    #[test]
+    fn the_parameter_that_is_asked_for_shows_and_stands_among_the_answers() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        for scene in ["round-hill", "dam-break", "sand-sea"] {
+            let session = Session::open(scene, &options).expect("built in");
+            let mut riddles = Riddles::default();
+            for clock in 0..3 {
+                let (riddle, [first, second]) =
+                    riddles.think(&session, clock).unwrap_or_else(|| panic!("{scene}: nothing shows"));
+                assert!((2..=OPTIONS).contains(&riddle.options.len()));
+                assert!(first.set.is_empty() && second.set.len() == 1);
+                assert_eq!(second.set.keys().next(), Some(&riddle.options[riddle.right].0));
+                assert_eq!(riddle.answer(), None, "nothing is told before the guess");
+                let right = riddle.right;
+                riddles.ask(riddle, 7, 1);
+                riddles.guess(right);
+                riddles.guess(right + 1);
+                assert_eq!(riddles.now.as_ref().and_then(Riddle::answer), Some((right, right)));
+            }
+            assert_eq!(riddles.score, [3, 3]);
+        }
+    }
+}
