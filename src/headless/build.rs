@@ -16,7 +16,7 @@ use crate::{
         output::{self, Output, hash_of},
     },
     model::session::Session,
-    sim::ledger::Account,
+    sim::{ledger::Account, statistics::Statistics},
 };
 
 /// What is written unless `--save` says otherwise.
@@ -46,7 +46,7 @@ pub(super) struct Build {
 }
 
 /// Reads an entry of `--save`: a map, with or without the ending of a format.
-fn parse_export(text: &str) -> Result<Export, Failure> {
+pub(super) fn parse_export(text: &str) -> Result<Export, Failure> {
     let text = text.trim();
     Export::parse(text).map_err(|(wrong, right)| Failure::bad_input(format!("--save {text}: {wrong}; {right}")))
 }
@@ -122,7 +122,7 @@ impl Build {
     }
 }
 
-fn report(session: &Session, seconds: f64) -> Value {
+pub(super) fn report(session: &Session, seconds: f64) -> Value {
     let simulation = &session.simulation;
     let terrain = &simulation.terrain;
     let mut processes = Map::new();
@@ -158,7 +158,16 @@ fn report(session: &Session, seconds: f64) -> Value {
             "solid": account(&simulation.ledger.solid, terrain.solid_volume()),
             "water": account(&simulation.ledger.water, terrain.water_volume()),
         },
+        "statistics": statistics(&Statistics::of(terrain)),
         "layers": layers,
+    })
+}
+
+fn statistics(found: &Statistics) -> Value {
+    json!({
+        "min_m": found.range.0, "max_m": found.range.1, "mean_m": found.mean, "deviation_m": found.deviation,
+        "slope_deg": found.slope, "pits": found.pits, "sandy": found.sandy, "cut_m3": found.cut_and_fill.0,
+        "fill_m3": found.cut_and_fill.1,
     })
 }
 

@@ -10,6 +10,7 @@ mod measure;
 mod setup;
 mod shot;
 mod soak;
+mod sweep;
 
 use std::{
     io::{self, Write},
@@ -69,6 +70,8 @@ enum Action {
     Shot(shot::Shot),
     /// Play scenes for minutes or hours, and report ledger, memory and times as JSON
     Soak(soak::Soak),
+    /// Run a scene with many values of its parameters, here or on many machines, and collect what came of it
+    Sweep(sweep::Sweep),
     /// List the built-in scenes
     Scenes {
         /// As JSON
@@ -159,6 +162,7 @@ pub fn run(graphics: Graphics) -> ExitCode {
                     Some(Action::Learn(learn)) => learn.run(graphics.window),
                     Some(Action::Shot(shot)) => shot.run(graphics.picture),
                     Some(Action::Soak(soak)) => soak.run(graphics.frames),
+                    Some(Action::Sweep(sweep)) => sweep.run(),
                     Some(Action::Scenes { json }) => lists::scenes(json),
                     Some(Action::Params { markdown, json }) => lists::params(markdown, json),
                 }

@@ -53,6 +53,9 @@ pub(super) struct RunOptions {
     /// Threads to use; results don't depend on it
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Whether no bar shows how far it is.
+    #[arg(skip)]
+    quiet: bool,
 }
 
 /// How the input is read.
@@ -129,6 +132,27 @@ impl Args for LayerMaps {
 impl RunOptions {
     pub(super) fn of_scene(name: &str) -> Self {
         Self { input: Some(name.to_owned()), ..Self::default() }
+    }
+
+    /// A run of a sweep, on one thread and without a bar of its own: columns and rows, seed, ticks, and parameters as `--set` has them.
+    pub(super) fn of_plan(
+        input: &str,
+        (size, seed, ticks): (Option<usize>, Option<u64>, Option<u64>),
+        enable: Vec<String>,
+        set: Vec<String>,
+    ) -> Self {
+        let reading = Reading { size: size.map(|side| (side, side)), ..Reading::default() };
+        Self {
+            input: Some(input.to_owned()),
+            ticks,
+            seed,
+            reading,
+            set,
+            enable,
+            threads: Some(1),
+            quiet: true,
+            ..Self::default()
+        }
     }
 
     /// Opens the input and applies all options to each of its runs.
@@ -209,7 +233,7 @@ impl RunOptions {
             self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
         // A project runs no further, and neither does a grown range, unless ticks are asked for.
         let ticks = if self.resumes() || self.grow { self.ticks.unwrap_or(0) } else { ticks };
-        let terminal = io::stderr().is_terminal();
+        let terminal = io::stderr().is_terminal() && !self.quiet;
         let bar = if terminal { ProgressBar::new(ticks) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
             bar.set_style(style);

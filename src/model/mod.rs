@@ -11,6 +11,7 @@ mod relief;
 pub mod session;
 mod shaped;
 pub mod state;
+pub mod sweep;
 
 /// Slowest and fastest speed of a run that is watched, as multiples of the usual one.
 pub const SPEEDS: std::ops::RangeInclusive<f32> = 0.25..=16.0;

@@ -109,7 +109,6 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     steps_ui(ui, following, way.moments.len() - 1);
     let units = units(ui);
     numbers_ui(ui, way, step, units);
-    ui.label(RichText::new("On the land its way is thin where it digs, and wide where it lays down.").weak().small());
     for chart in charts::followed(way, units) {
         asked.extend(chart_ui(ui, chart, ""));
     }
@@ -178,10 +177,12 @@ fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
         row("Dug so far", cubic(dug), "Since it was released.");
         row("Laid down so far", cubic(laid), "Since it was released.");
     });
-    if step + 1 == way.moments.len() {
-        let text = "Here it ends: it has left the map, lies in a hollow, or has no water left. What it still carries is laid down here or leaves with it.";
-        ui.label(RichText::new(text).weak());
-    }
+    let text = if step + 1 == way.moments.len() {
+        "Here it ends: it has left the map, lies in a hollow, or has no water left. What it carries is laid down here or leaves with it."
+    } else {
+        "On the land its way is thin where it digs, and wide where it lays down."
+    };
+    ui.label(RichText::new(text).weak().small());
 }
 
 /// The way over the picture up to the step that is shown, and the click that releases a particle.

@@ -164,6 +164,8 @@ pub fn apply(context: &egui::Context, theme: Theme, first: bool) {
         fonts.families.entry(FontFamily::Proportional).or_default().push("Hack".to_owned());
         context.set_fonts(fonts);
         access::mend_names(context);
+        // Where a frame takes long, a click does too.
+        context.options_mut(|options| options.input_options.max_click_duration = 1.5);
     }
     let (theme, palette) = match theme {
         Theme::Dark => (egui::Theme::Dark, DARK),

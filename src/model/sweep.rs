@@ -1,0 +1,300 @@
+//! A plan of many runs: an input, and parameters with the values that they have in turn.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    params::{Group, Parameter, Value, get, parse},
+    sim::rng::Stream,
+};
+
+/// The name by which the seed of the runs is varied.
+pub const SEED: &str = "seed";
+
+/// What the file of a plan holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// A built-in scene, or a scene, project or heightmap beside the plan.
+    pub input: String,
+    /// Columns and rows, if not as many as the input has.
+    #[serde(default)]
+    pub size: Option<u32>,
+    /// Ticks of each run, if not as many as make the scene.
+    #[serde(default)]
+    pub ticks: Option<u64>,
+    /// Seed of all runs, if not that of the input.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Processes that run, if not those of the input.
+    #[serde(default)]
+    pub enabled: Vec<String>,
+    /// Parameters that are the same in all runs, by path.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+    /// Parameters that differ, by path, or `seed`.
+    pub vary: BTreeMap<String, Values>,
+    /// How the values are combined.
+    #[serde(default)]
+    pub sample: Sample,
+    /// Files to save of each run besides its report and thumbnail, as `--save` has them.
+    #[serde(default)]
+    pub save: Vec<String>,
+}
+
+/// Values that a parameter has in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Values {
+    /// These.
+    List(Vec<String>),
+    /// So many between two ends, evenly spaced. In a sample of the range, the count is not needed.
+    Range {
+        /// The first.
+        from: f64,
+        /// The last.
+        to: f64,
+        /// How many.
+        #[serde(default)]
+        count: Option<usize>,
+        /// In even ratios instead of even distances.
+        #[serde(default)]
+        ratios: bool,
+    },
+}
+
+/// How values of several parameters are combined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Sample {
+    /// Each with each.
+    #[default]
+    Grid,
+    /// So many runs, in which every parameter takes a value from each of as many equal parts of its range (McKay, Beckman & Conover 1979).
+    LatinHypercube {
+        /// How many.
+        count: usize,
+        /// Seed of the sample.
+        seed: u64,
+    },
+}
+
+/// One run of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its number, from 1.
+    pub number: usize,
+    /// The values of what is varied, by path.
+    pub values: BTreeMap<String, String>,
+}
+
+impl Plan {
+    /// How many runs there are; none if they are more than can be counted.
+    ///
+    /// # Errors
+    /// One sentence: which values are wrong, and what would be right.
+    pub fn count(&self) -> Result<Option<usize>, String> {
+        if self.vary.is_empty() {
+            return Err("nothing is varied; name parameters and their values in \"vary\"".to_owned());
+        }
+        for (path, values) in &self.vary {
+            if self.set.contains_key(path) {
+                return Err(format!("{path} is both set and varied; leave one of them out"));
+            }
+            let latin = matches!(self.sample, Sample::LatinHypercube { .. });
+            values.check(latin).map_err(|wrong| format!("{path}: {wrong}"))?;
+        }
+        match self.sample {
+            Sample::Grid => {
+                Ok(self.vary.values().try_fold(1_usize, |product, values| product.checked_mul(values.count())))
+            }
+            Sample::LatinHypercube { count: 0, .. } => Err("a sample of 0 runs is none; ask for 1 or more".to_owned()),
+            Sample::LatinHypercube { count, .. } => Ok(Some(count)),
+        }
+    }
+
+    /// The run of a number from 1. Its values are checked against what is declared.
+    ///
+    /// # Errors
+    /// One sentence: which value is wrong, and what would be right.
+    pub fn run(&self, number: usize, declared: &[Group<'_>]) -> Result<Run, String> {
+        let mut rest = number - 1;
+        let mut values = BTreeMap::new();
+        // The last parameter changes fastest.
+        for (axis, (path, choices)) in self.vary.iter().enumerate().rev() {
+            let parameter =
+                if path == SEED { None } else { Some(get(declared, path).map_err(|error| error.to_string())?) };
+            let text = match self.sample {
+                Sample::Grid => {
+                    let place = rest % choices.count();
+                    rest /= choices.count();
+                    choices.at(place as f64 / (choices.count().max(2) - 1) as f64, place)
+                }
+                Sample::LatinHypercube { count, seed } => {
+                    let share = latin(seed, axis, count, number - 1);
+                    choices.at(share, ((share * choices.count() as f64) as usize).min(choices.count() - 1))
+                }
+            };
+            let text = whole(text, parameter.as_ref());
+            check(path, &text, parameter.as_ref())?;
+            values.insert(path.clone(), text);
+        }
+        Ok(Run { number, values })
+    }
+}
+
+/// Where in its range the parameter of a number lies in a run of a sample: each run in another of as many parts.
+fn latin(seed: u64, axis: usize, count: usize, run: usize) -> f64 {
+    let mut stream = Stream::new(seed, "latin hypercube", axis as u64);
+    let mut parts: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        parts.swap(last, stream.below(last + 1));
+    }
+    let mut within = Stream::new(seed ^ 0x9e37_79b9_7f4a_7c15, "latin hypercube", ((axis as u64) << 32) | run as u64);
+    (parts[run] as f64 + within.fine_unit()) / count as f64
+}
+
+/// A number without a fraction, where the parameter is a count.
+fn whole(text: String, parameter: Option<&Parameter>) -> String {
+    let counts = parameter.is_none_or(|parameter| parameter.whole);
+    match text.parse::<f64>() {
+        Ok(number) if counts && number.fract() != 0.0 => format!("{:.0}", number.round()),
+        _ => text,
+    }
+}
+
+fn check(path: &str, text: &str, parameter: Option<&Parameter>) -> Result<(), String> {
+    match parameter {
+        Some(parameter) => match parse(parameter, text) {
+            Ok(Value::Number(_) | Value::Switch(_) | Value::Choice(_) | Value::Color(_)) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        },
+        None => match text.parse::<u64>() {
+            Ok(_) => Ok(()),
+            Err(_) => Err(format!("{path} cannot be \"{text}\": it takes a whole number from 0 on")),
+        },
+    }
+}
+
+impl Values {
+    fn check(&self, latin: bool) -> Result<(), String> {
+        match self {
+            Self::List(values) if values.is_empty() => Err("the list is empty; give it a value or more".to_owned()),
+            Self::List(_) => Ok(()),
+            Self::Range { from, to, .. } if !(from.is_finite() && to.is_finite()) => {
+                Err("a range needs two numbers as its ends".to_owned())
+            }
+            Self::Range { from, to, ratios: true, .. } if *from <= 0.0 || *to <= 0.0 => {
+                Err("a range of even ratios needs ends above 0".to_owned())
+            }
+            Self::Range { count: Some(0), .. } => Err("a range of 0 values is empty; ask for 1 or more".to_owned()),
+            Self::Range { count: None, .. } if !latin => {
+                Err("a range in a grid needs a count of values, such as count: Some(5)".to_owned())
+            }
+            Self::Range { .. } => Ok(()),
+        }
+    }
+
+    /// How many values there are; in a sample of a range, one.
+    fn count(&self) -> usize {
+        match self {
+            Self::List(values) => values.len(),
+            Self::Range { count, .. } => count.unwrap_or(1),
+        }
+    }
+
+    /// The value at a share of the range, or the one of this place in the list.
+    fn at(&self, share: f64, place: usize) -> String {
+        match self {
+            Self::List(values) => values[place].clone(),
+            Self::Range { from, to, ratios, .. } => {
+                let value = if *ratios { from * (to / from).powf(share) } else { from + share * (to - from) };
+                // Nine digits that count: rounding of the last ones would make odd names.
+                let text = format!("{value:.8e}");
+                text.parse::<f64>().unwrap_or(value).to_string()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::process::droplets;
+
+    fn plan(text: &str) -> Plan {
+        ron::Options::default()
+            .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
+            .from_str(text)
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_grid_has_every_value_with_every_other() {
+        let plan = plan(
+            "(input: \"round-hill\", vary: {\"droplets.per_tick\": Range(from: 100, to: 10000, count: 3, ratios: true), \
+             \"droplets.law\": List([\"Streams\", \"Capacity\"])})",
+        );
+        assert_eq!(plan.count(), Ok(Some(6)));
+        let params = droplets::Params::default();
+        let runs: Vec<Run> = (1..=6)
+            .map(|number| plan.run(number, &[("droplets", &params)]).unwrap_or_else(|wrong| panic!("{wrong}")))
+            .collect();
+        let per_tick: Vec<&str> = runs.iter().map(|run| run.values["droplets.per_tick"].as_str()).collect();
+        assert_eq!(per_tick, ["100", "1000", "10000", "100", "1000", "10000"]);
+        assert_eq!(runs[3].values["droplets.law"], "Capacity");
+    }
+
+    #[test]
+    fn a_latin_hypercube_has_one_run_in_each_part_of_every_range() {
+        let plan = plan(
+            "(input: \"round-hill\", sample: LatinHypercube(count: 20, seed: 4), vary: {\
+             \"droplets.entrainment\": Range(from: 2, to: 12), \"seed\": Range(from: 0, to: 1000), \
+             \"droplets.law\": List([\"Streams\", \"Capacity\"])})",
+        );
+        assert_eq!(plan.count(), Ok(Some(20)));
+        let params = droplets::Params::default();
+        let runs: Vec<Run> = (1..=20)
+            .map(|number| plan.run(number, &[("droplets", &params)]).unwrap_or_else(|wrong| panic!("{wrong}")))
+            .collect();
+        let mut parts: Vec<usize> = runs
+            .iter()
+            .map(|run| ((run.values["droplets.entrainment"].parse::<f64>().unwrap_or(f64::NAN) - 2.0) * 2.0) as usize)
+            .collect();
+        parts.sort_unstable();
+        assert_eq!(parts, (0..20).collect::<Vec<_>>());
+        assert_eq!(runs.iter().filter(|run| run.values["droplets.law"] == "Streams").count(), 10);
+        assert!(runs.iter().all(|run| run.values["seed"].parse::<u64>().is_ok()));
+        assert_eq!(plan.run(7, &[("droplets", &params)]), Ok(runs[6].clone()), "a sample is the same each time");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_said_in_one_sentence() {
+        let params = droplets::Params::default();
+        let wrong = |vary: &str| {
+            let plan =
+                plan(&format!("(input: \"round-hill\", set: {{\"droplets.friction\": \"1\"}}, vary: {{{vary}}})"));
+            plan.count().and_then(|_| plan.run(1, &[("droplets", &params)]).map(drop)).expect_err("it is wrong")
+        };
+        for (vary, words) in [
+            ("", "nothing is varied"),
+            ("\"droplets.per_tick\": List([])", "the list is empty"),
+            ("\"droplets.per_tick\": Range(from: 1, to: 9)", "needs a count"),
+            ("\"droplets.per_tick\": Range(from: 1, to: 9, count: 0)", "is empty"),
+            ("\"droplets.per_tick\": Range(from: 0, to: 9, count: 2, ratios: true)", "above 0"),
+            ("\"droplets.friction\": List([\"1\"])", "both set and varied"),
+            ("\"droplets.per_tik\": List([\"1\"])", "the nearest is \"droplets.per_tick\""),
+            ("\"droplets.per_tick\": List([\"lots\"])", "cannot be \"lots\""),
+            ("\"seed\": List([\"-1\"])", "a whole number"),
+        ] {
+            let said = wrong(vary);
+            assert!(said.contains(words) && !said.contains('\n'), "{vary}: {said}");
+        }
+        let many = plan(
+            "(input: \"x\", vary: {\"a.b\": Range(from: 0, to: 1, count: 4000000000), \
+            \"a.c\": Range(from: 0, to: 1, count: 4000000000), \"a.d\": Range(from: 0, to: 1, count: 4000000000)})",
+        );
+        assert_eq!(many.count(), Ok(None));
+    }
+}
