@@ -1,5 +1,6 @@
 //! The plugins and the order of their systems; nothing else. The program runs in a [`window`] or [`off_screen`].
 
+pub mod film;
 pub mod frames;
 pub mod graphics;
 pub mod loss;

@@ -11,6 +11,7 @@ fn main() -> ExitCode {
     headless::run(headless::Graphics {
         window: app::window::open,
         picture: app::off_screen::shot,
+        film: app::film::shoot,
         frames: app::off_screen::play,
         bench_frames: |file, say| app::frames::bench(file, say),
     })

@@ -575,3 +575,105 @@ fn programs_of_others_read_the_results() {
     let read = read.expect("python3 was there a moment ago");
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
 }
+
+const PLAN: &str = "(input: \"round-hill\", size: 48, ticks: 12, enabled: [\"droplets\"], vary: {\
+    \"droplets.per_tick\": Range(from: 100, to: 400, count: 3, ratios: true), \"seed\": List([\"3\", \"4\"])})";
+
+#[test]
+fn a_sweep_goes_on_where_it_stopped_and_each_of_its_runs_is_what_a_build_gives() {
+    let folder = folder();
+    let plan = put(&folder, "plan.ron", PLAN);
+    let sweep = |more: &[&str]| {
+        let arguments: Vec<&str> =
+            ["sweep", &plan, "--out", "runs-of-it", "--json"].iter().chain(more).copied().collect();
+        report(&succeeds(&[], &arguments, folder.path()))
+    };
+    // As a task of a cluster does.
+    assert_eq!(
+        (sweep(&["--only", "5"])["made"].as_u64(), sweep(&["--only", "2-3"])["made"].as_u64()),
+        (Some(1), Some(2))
+    );
+    let whole = sweep(&[]);
+    assert_eq!((whole["made"].as_u64(), whole["skipped"].as_u64()), (Some(3), Some(3)), "three were finished");
+    let out = folder.path().join("runs-of-it");
+    assert!(["table.csv", "table.parquet", "index.html", "plan.ron"].iter().all(|name| out.join(name).exists()));
+    let table = fs::read_to_string(out.join("table.csv")).expect("it was written");
+    assert_eq!(table.lines().count(), 7);
+    // The fifth run: the largest number of droplets, and the first seed.
+    let run: Value =
+        serde_json::from_slice(&fs::read(out.join("runs/0005/report.json")).expect("it was written")).expect("JSON");
+    assert_eq!(run["run"]["values"]["droplets.per_tick"], "400");
+    let set =
+        ["--set", "droplets.per_tick=400", "--seed", "3", "--size", "48", "--ticks", "12", "--enable", "droplets"];
+    let build: Vec<&str> = ["build", "round-hill", "--out", "one", "--json"].iter().chain(&set).copied().collect();
+    let built = report(&succeeds(&[], &build, folder.path()));
+    assert_eq!(built["layers"], run["layers"], "the same land, bit by bit");
+    // A damaged run is made again.
+    fs::write(out.join("runs/0001/report.json"), "{").expect("writable");
+    assert_eq!(sweep(&[])["made"].as_u64(), Some(1));
+    for kind in ["slurm", "snakemake"] {
+        let arguments = ["sweep", &plan, "--out", "runs-of-it", "--emit", kind];
+        succeeds(&[], &arguments, folder.path());
+    }
+    let job = fs::read_to_string(out.join("sweep.sbatch")).expect("it was written");
+    assert!(job.contains("--array=1-6\n") && job.contains("--only \"$first-$last\""), "{job}");
+    assert!(out.join("Snakefile").exists());
+}
+
+#[test]
+fn bad_plans_and_films_are_refused_in_one_sentence() {
+    let folder = folder();
+    let wrong = |name: &str, from: &str, to: &str| put(&folder, name, PLAN.replace(from, to));
+    let out = folder.path().join("out").to_string_lossy().into_owned();
+    let sweep = |plan: &str, words: &[&str]| refuses(&["sweep", plan, "--out", &out], words);
+    sweep(&wrong("a.ron", "droplets.per_tick", "droplets.per_tik"), &["droplets.per_tik", "nearest"]);
+    sweep(&wrong("b.ron", "count: 3", "count: 0"), &["per_tick", "empty"]);
+    sweep(&wrong("c.ron", "to: 400", "to: 1e12"), &["per_tick", "ranges from"]);
+    sweep(&wrong("d.ron", "\"round-hill\"", "\"ten-seeds\""), &["d.ron", "side by side"]);
+    sweep(&wrong("e.ron", "count: 3", "count: 1000000"), &["2000000 runs", "--yes"]);
+    sweep(&wrong("f.ron", "vary", "varies"), &["f.ron", "varies"]);
+    sweep("none.ron", &["none.ron"]);
+    let plan = put(&folder, "plan.ron", PLAN);
+    refuses(&["sweep", &plan, "--out", &out, "--only", "7"], &["--only 7", "6 runs"]);
+    fs::create_dir_all(folder.path().join("out")).expect("writable");
+    fs::write(folder.path().join("out/plan.ron"), "another").expect("writable");
+    sweep(&plan, &["out", "another plan"]);
+    refuses(&["sweep", "--collect", &data("")], &["plan.ron"]);
+    let film = |arguments: &[&str], words: &[&str]| {
+        let all: Vec<&str> = ["film", "round-hill", "--size", "32"].iter().chain(arguments).copied().collect();
+        refuses(&all, words);
+    };
+    let to = folder.path().join("a.mp4").to_string_lossy().into_owned();
+    film(&["--out", &to, "--camera", "behind"], &["behind", "default, front, high, low"]);
+    film(&["--out", &to, "--ticks", "9..3"], &["--ticks"]);
+    film(&["--out", "a.avi", "--ticks", "3"], &[".avi", ".mp4"]);
+    film(&["--out", &to, "--resolution", "9000x10"], &["--resolution"]);
+    let keys = put(&folder, "keys.ron", "(camera: [])");
+    film(&["--out", &to, "--camera", &keys], &["keys.ron", "no key"]);
+    refuses(&["build", "round-hill", "--ticks", "1..5"], &["--ticks A..B"]);
+}
+
+#[test]
+fn a_snakefile_makes_what_a_local_sweep_makes() {
+    if !Command::new("snakemake").arg("--version").output().is_ok_and(|found| found.status.success()) {
+        skipped("there is no snakemake", "THALWEG_REQUIRE_SNAKEMAKE");
+        return;
+    }
+    let folder = folder();
+    let plan = put(&folder, "plan.ron", PLAN);
+    for (out, more) in [("here", &[][..]), ("there", &["--emit", "snakemake"])] {
+        let arguments: Vec<&str> = ["sweep", &plan, "--out", out].iter().chain(more).copied().collect();
+        succeeds(&[], &arguments, folder.path());
+    }
+    let there = folder.path().join("there");
+    let made = Command::new("snakemake").args(["--cores", "2", "--quiet"]).current_dir(&there).output();
+    let made = made.expect("it was there a moment ago");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    // The columns of the layers' hashes.
+    let hashes = |out: &str| -> Vec<String> {
+        let table = fs::read_to_string(folder.path().join(out).join("table.csv")).expect("it was written");
+        table.lines().map(|line| line.rsplit(',').take(3).collect()).collect()
+    };
+    assert_eq!(hashes("here").len(), 7);
+    assert_eq!(hashes("here"), hashes("there"));
+}

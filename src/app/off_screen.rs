@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.
-const FRAMES_BEFORE_SHOT: u32 = 6;
+pub(super) const FRAMES_BEFORE_SHOT: u32 = 6;
 
 /// Draws one picture of sessions as they are, without a display.
 ///

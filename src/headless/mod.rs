@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod check;
 mod docs;
+mod film;
 mod learn;
 mod lists;
 mod measure;
@@ -29,7 +30,7 @@ use crate::{
         Budget, Error, SaidBy, escaped,
         project::{self, Keyframes, Project},
         scene::{self, DEFAULT, Picture},
-        watch::Watch,
+        watch::{Shooting, Watch},
     },
     model::{lesson::Lesson, origin::Options, session::Session},
     params::ParamError,
@@ -68,6 +69,8 @@ enum Action {
     Docs(docs::Docs),
     /// Render one picture off-screen
     Shot(shot::Shot),
+    /// Make a film of a run, off-screen
+    Film(film::MakeFilm),
     /// Play scenes for minutes or hours, and report ledger, memory and times as JSON
     Soak(soak::Soak),
     /// Run a scene with many values of its parameters, here or on many machines, and collect what came of it
@@ -133,6 +136,8 @@ pub struct Graphics {
     pub window: Window,
     /// Takes a picture of sessions.
     pub picture: fn(Vec<Session>, &Picture) -> Result<(), Error>,
+    /// Makes a film of sessions.
+    pub film: fn(Vec<Session>, &mut Shooting<'_>) -> Result<(), Error>,
     /// Plays sessions off-screen, frame by frame.
     pub frames: fn(Vec<Session>, &mut Watch<'_>) -> Result<(), String>,
     /// Measures frames, says the figures line by line and writes them to a file.
@@ -161,6 +166,7 @@ pub fn run(graphics: Graphics) -> ExitCode {
                     Some(Action::Docs(docs)) => docs.run(),
                     Some(Action::Learn(learn)) => learn.run(graphics.window),
                     Some(Action::Shot(shot)) => shot.run(graphics.picture),
+                    Some(Action::Film(film)) => film.run(graphics.film),
                     Some(Action::Soak(soak)) => soak.run(graphics.frames),
                     Some(Action::Sweep(sweep)) => sweep.run(),
                     Some(Action::Scenes { json }) => lists::scenes(json),

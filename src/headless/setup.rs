@@ -25,9 +25,9 @@ use crate::{
 pub(super) struct RunOptions {
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc)
     input: Option<String>,
-    /// Ticks to run; without it, as many as make the scene
-    #[arg(long)]
-    ticks: Option<u64>,
+    /// Ticks to run; without it, as many as make the scene. For a film, A..B are its first and last
+    #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
+    ticks: Option<Ticks>,
     /// Begin with a range that has grown to maturity, where and as fast as the land rises; then run no ticks unless --ticks says so
     #[arg(long)]
     grow: bool,
@@ -56,6 +56,23 @@ pub(super) struct RunOptions {
     /// Whether no bar shows how far it is.
     #[arg(skip)]
     quiet: bool,
+}
+
+/// So many ticks, or, for films, those from one to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticks {
+    pub from: Option<u64>,
+    pub to: u64,
+}
+
+fn parse_ticks(text: &str) -> Result<Ticks, String> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let found = match text.split_once("..") {
+        Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| Ticks { from: Some(from), to }),
+        None => number(text).map(|to| Ticks { from: None, to }),
+    };
+    let right = "write a number of ticks, or A..B for a film";
+    found.filter(|ticks| ticks.from.is_none_or(|from| from <= ticks.to)).ok_or_else(|| right.to_owned())
 }
 
 /// How the input is read.
@@ -144,7 +161,7 @@ impl RunOptions {
         let reading = Reading { size: size.map(|side| (side, side)), ..Reading::default() };
         Self {
             input: Some(input.to_owned()),
-            ticks,
+            ticks: ticks.map(|to| Ticks { from: None, to }),
             seed,
             reading,
             set,
@@ -177,6 +194,11 @@ impl RunOptions {
         Budget::present().ask(Path::new(input), sessions.iter().map(Session::wanted).sum())?;
         tell_warnings(&sessions);
         Ok(sessions)
+    }
+
+    /// Ticks that were asked for.
+    pub(super) fn asked_ticks(&self) -> Option<Ticks> {
+        self.ticks
     }
 
     /// Whether the input is a project. It continues where it stopped.
@@ -226,13 +248,16 @@ impl RunOptions {
 
     /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
     pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
+        if self.ticks.is_some_and(|ticks| ticks.from.is_some()) {
+            return Err(Failure::bad_input("--ticks A..B is for films; write one number"));
+        }
         if self.grow {
             sessions.iter_mut().try_for_each(grow)?;
         }
-        let ticks =
-            self.ticks.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
+        let asked = self.ticks.map(|ticks| ticks.to);
+        let ticks = asked.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
         // A project runs no further, and neither does a grown range, unless ticks are asked for.
-        let ticks = if self.resumes() || self.grow { self.ticks.unwrap_or(0) } else { ticks };
+        let ticks = if self.resumes() || self.grow { asked.unwrap_or(0) } else { ticks };
         let terminal = io::stderr().is_terminal() && !self.quiet;
         let bar = if terminal { ProgressBar::new(ticks) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} ticks, {eta} left") {
@@ -306,7 +331,7 @@ mod tests {
     fn a_run_that_breaks_ends_with_a_sentence() {
         let mut session = Session::open("round-hill", &Options::default()).expect("built in");
         session.simulation.terrain.bedrock[1000] = f32::NAN;
-        let start = RunOptions { ticks: Some(3), ..RunOptions::default() };
+        let start = RunOptions { ticks: Some(Ticks { from: None, to: 3 }), ..RunOptions::default() };
         let failure = start.simulate(std::slice::from_mut(&mut session)).expect_err("the run breaks");
         assert_eq!(failure.code, 1);
         for words in ["Droplets broke the run in tick ", ": the bedrock of the cell in column ", "nothing was written"]

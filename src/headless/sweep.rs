@@ -24,7 +24,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::{
     Failure,
@@ -133,7 +133,7 @@ impl Ready {
         let beside = folder.join(&plan.input);
         let input = if built_in { plan.input.clone() } else { beside.display().to_string() };
         // What the input holds is part of what makes a run.
-        let held = if built_in { 0 } else { xxh3_64(&fs::read(&beside).unwrap_or_default()) };
+        let held = if built_in { 0 } else { hash_of(&beside)? };
         let sessions = scene::open(&input, &Options::default())?;
         if sessions.len() != 1 {
             let wrong = format!("the input \"{}\" has {} runs side by side", plan.input, sessions.len());
@@ -166,6 +166,14 @@ impl Ready {
     }
 }
 
+/// The hash of what a file holds.
+fn hash_of(path: &Path) -> Result<u64, Failure> {
+    let mut hash = Xxh3Default::new();
+    io::copy(&mut input::open(path)?, &mut hash)
+        .map_err(|error| Failure::bad_input(format!("{}: it cannot be read ({error})", path.display())))?;
+    Ok(hash.digest())
+}
+
 /// The folder of a run.
 fn folder(out: &Path, number: usize) -> PathBuf {
     out.join(RUNS).join(format!("{number:04}"))
@@ -173,7 +181,7 @@ fn folder(out: &Path, number: usize) -> PathBuf {
 
 /// The report of a run, if it is finished.
 fn finished(out: &Path, number: usize, hash: &str) -> Option<Value> {
-    let text = fs::read_to_string(folder(out, number).join(REPORT)).ok()?;
+    let text = input::text_if_there(&folder(out, number).join(REPORT)).ok()??;
     let report: Value = serde_json::from_str(&text).ok()?;
     (report["run"]["hash"] == hash).then_some(report)
 }
@@ -312,18 +320,18 @@ fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
 /// Puts the plan into its folder. One that holds results of another plan is left as it is.
 fn claim(out: &Path, ready: &Ready) -> Result<(), Failure> {
     let copy = out.join(PLAN);
-    match fs::read_to_string(&copy) {
-        Ok(text) if text == ready.text => return Ok(()),
-        Ok(_) => {
+    match input::text_if_there(&copy)? {
+        Some(text) if text == ready.text => return Ok(()),
+        Some(_) => {
             let wrong =
                 Error::input(out, "it holds results of another plan", "choose another folder, or remove that one");
             return Err(wrong.into());
         }
-        Err(_) if out.join(RUNS).exists() => {
+        None if out.join(RUNS).exists() => {
             let wrong = Error::input(out, "it holds runs without their plan", "choose another folder");
             return Err(wrong.into());
         }
-        Err(_) => {}
+        None => {}
     }
     fs::create_dir_all(out).map_err(|error| {
         Failure::bad_input(format!("{}: it cannot be made ({error}); choose another folder", out.display()))
@@ -352,7 +360,7 @@ fn collect(out: &Path) -> Result<String, Failure> {
     let mut reports: BTreeMap<usize, (String, Value)> = BTreeMap::new();
     for entry in listed {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let text = fs::read_to_string(entry.path().join(REPORT)).unwrap_or_default();
+        let text = input::text_if_there(&entry.path().join(REPORT)).ok().flatten().unwrap_or_default();
         let Ok(report) = serde_json::from_str::<Value>(&text) else { continue };
         let Some(number) = report["run"]["number"].as_u64() else { continue };
         reports.insert(number as usize, (name, report));
@@ -362,7 +370,7 @@ fn collect(out: &Path) -> Result<String, Failure> {
     }
     let table = results::Table::of(&reports);
     output::replace(&out.join("table.csv"), |file| output::write(file, table.csv()))?;
-    output::replace(&out.join("table.parquet"), |file| table.write_parquet(file))?;
+    output::replace(&out.join("table.parquet"), |file| output::write(file, table.parquet(file)?))?;
     output::replace(&out.join("index.html"), |file| output::write(file, sheet::page(&table, &reports)))?;
     let last = reports.keys().last().copied().unwrap_or_default();
     let missing: Vec<String> =

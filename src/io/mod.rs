@@ -12,6 +12,7 @@ pub mod checks;
 mod embedded;
 pub mod export;
 mod exr;
+pub mod film;
 pub mod heightmap;
 mod holes;
 pub mod input;

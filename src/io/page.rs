@@ -46,11 +46,23 @@ fn tree(svg: &str) -> Result<Tree, String> {
 /// # Errors
 /// If it is no SVG, or too large for the memory.
 pub fn png(svg: &str, pixels: f32) -> Result<Vec<u8>, String> {
+    drawn(svg, pixels)?.encode_png().map_err(|error| error.to_string())
+}
+
+fn drawn(svg: &str, pixels: f32) -> Result<Pixmap, String> {
     let tree = tree(svg)?;
     let size = tree.size().to_int_size().scale_by(pixels).ok_or("a picture of no size")?;
     let mut picture = Pixmap::new(size.width(), size.height()).ok_or("a picture of no size")?;
     resvg::render(&tree, Transform::from_scale(pixels, pixels), &mut picture.as_mut());
-    picture.encode_png().map_err(|error| error.to_string())
+    Ok(picture)
+}
+
+/// A picture as red, green, blue and opacity of each pixel, the colours multiplied with the opacity.
+///
+/// # Errors
+/// If it is no SVG, or too large for the memory.
+pub fn pixels(svg: &str, scale: f32) -> Result<Vec<u8>, String> {
+    Ok(drawn(svg, scale)?.take())
 }
 
 /// Pages as one document in PDF; a unit is a point.

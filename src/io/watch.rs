@@ -1,6 +1,7 @@
 //! A run that is played frame by frame. After each frame a watcher says what comes next.
 
-use crate::model::{origin::Options, session::Session};
+use super::Error;
+use crate::model::{film::Script, origin::Options, session::Session};
 
 /// What a watcher sees after a frame.
 pub struct Watched<'a> {
@@ -24,3 +25,19 @@ pub enum Next {
 
 /// A watcher.
 pub type Watch<'a> = dyn FnMut(Watched<'_>) -> Next + 'a;
+
+/// A film that is being made of a run.
+pub struct Shooting<'a> {
+    /// Width and height in pixels.
+    pub size: (u32, u32),
+    /// Whether panels are seen.
+    pub ui: bool,
+    /// What the camera does, and what is written into the pictures.
+    pub script: Script,
+    /// Ticks from picture to picture.
+    pub every: u32,
+    /// How many pictures.
+    pub frames: u64,
+    /// Takes the pixels of each: red, green and blue, rows from top to bottom. Says whether more are wanted.
+    pub take: &'a mut dyn FnMut(&[u8]) -> Result<bool, Error>,
+}

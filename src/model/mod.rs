@@ -4,6 +4,7 @@
 
 pub mod chart;
 pub mod command_line;
+pub mod film;
 pub mod lesson;
 pub mod origin;
 pub mod packed;

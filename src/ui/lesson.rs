@@ -18,7 +18,7 @@ use super::{
 use crate::{
     model::chart::told_with,
     model::lesson::{Answer, Attempt, Task},
-    params::walk,
+    params::{capital, walk},
     runtime::{Command, Dialog, LearnCommand, RunCommand, WindowCommand},
 };
 
@@ -53,7 +53,7 @@ pub(super) fn lesson_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt) 
         for (count, hint) in step.hints.iter().enumerate() {
             let title = if step.hints.len() == 1 { "Hint".to_owned() } else { format!("Hint {}", count + 1) };
             let id = (&lesson.head.title, number, count);
-            egui::CollapsingHeader::new(title).id_salt(id).show(ui, |ui| markdown_ui(ui, hint));
+            egui::CollapsingHeader::new(title).id_salt(id).show(ui, |ui| markdown_ui(ui, &capital(hint)));
         }
         let done = attempt.done(number);
         if done && !step.after.is_empty() {
@@ -153,6 +153,15 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
             asked.extend(run_ui(ui, state, attempt, (*ticks, *restart, set, enable)));
         }
         Task::Measure { key, unit, guess, .. } => {
+            // A key that is pressed beside the field runs a tick.
+            if let Some(until) = attempt.ran_to().filter(|until| *until < state.live.ticks()) {
+                let text = format!(
+                    "The run has gone on: it is at tick {}, and the last step ended at tick {until}. The program measures what \
+                     stands there now. Edit ▸ Undo or the timeline goes back.",
+                    state.live.ticks()
+                );
+                ui.label(RichText::new(text).color(style::WARNING));
+            }
             if let Some(read) = number_ui(ui, (&attempt.lesson.path, key, "What you read"), unit, "Check") {
                 asked.push(LearnCommand::Read(read).into());
             }
@@ -273,12 +282,12 @@ fn under_way_ui(ui: &mut Ui, state: &PanelState<'_>, until: u64) -> Option<Comma
 
 /// A reading beside what the program measured and what was predicted.
 fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
-    mark_ui(
-        ui,
-        task.agrees(read, found),
-        "Your reading is right.",
-        "That is not what the program measures. Read once more.",
-    );
+    let wrong = if task.agrees(-read, found) {
+        "The number is right, but not its sign. Type it the other way round."
+    } else {
+        "That is not what the program measures. Read once more."
+    };
+    mark_ui(ui, task.agrees(read, found), "Your reading is right.", wrong);
     egui::Grid::new("measured").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64| {
             ui.label(name);

@@ -64,6 +64,11 @@ impl Viewpoint {
         Some(Self { turn: Turning::Still, ..Self::of(camera) })
     }
 
+    /// One from which the whole land fits into the picture however the camera goes round.
+    pub fn of_films() -> Self {
+        Self { turn: Turning::Table, ..Self::default() }
+    }
+
     fn of((_, yaw, pitch, near): (&str, f32, f32, f32)) -> Self {
         let (yaw, pitch) = (yaw.to_radians(), pitch.to_radians());
         Self { yaw, pitch, near, turn: Turning::Welcome, framed: None, wanted: Some(Going::AtOnce) }

@@ -19,14 +19,19 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use thalweg::{
-    app::{graphics, loss, off_screen},
+    app::{film, graphics, loss, off_screen},
     io::{
         JobProgress,
         preset::PRESETS,
         project,
         scene::{self, BUILT_IN},
+        watch::Shooting,
     },
-    model::{origin::Options, session::Session},
+    model::{
+        film::{Caption, Key as CameraKey, Script},
+        origin::Options,
+        session::Session,
+    },
     params::{Value, walk},
     runtime::{
         Before, BrushCommand, Brushes, CameraStep, Checkup, Command, Course, Document, EditCommand, FileCommand,

@@ -98,6 +98,49 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
     a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent();
     what_is_smaller_than_a_pixel_does_not_flicker();
     no_palette_is_cut_off_by_the_screen();
+    a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was();
+    a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time();
+}
+
+/// Along a section a side of the block is taken away; closed again, the picture is as before.
+fn a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was() {
+    let Some(mut app) = running("round-hill", 64, (320, 200)) else { return };
+    frames(&mut app, 30);
+    let whole = picture(&mut app);
+    app.world_mut().write_message(Command::from(ShowCommand::Section(Some([[0.1, 0.5], [0.9, 0.5]]))));
+    app.world_mut().write_message(Command::from(ShowCommand::CutAway));
+    frames(&mut app, 4);
+    let open = picture(&mut app);
+    assert!(changed(&whole, &open) > 0.1, "only {} of the picture", changed(&whole, &open));
+    let brown = |picture: &[[u8; 3]]| share(picture, |[r, g, b]| r > b + 8 && (r - g).abs() < 30 && r > 60);
+    assert!(brown(&open) > brown(&whole) + 0.03, "rock: {} and {} before", brown(&open), brown(&whole));
+    app.world_mut().write_message(Command::from(ShowCommand::CutAway));
+    frames(&mut app, 4);
+    assert_eq!(changed(&whole, &picture(&mut app)), 0.0);
+}
+
+fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
+    if graphics::find_adapter().is_err() {
+        return;
+    }
+    let film = || {
+        let mut script = Script::turning(CameraKey::still(28.0, 26.0, 1.0), 90.0, [0.0, 4.0]);
+        script.captions.push(Caption { from: 4.0, to: 9.0, text: "Rain 雨".to_owned() });
+        let mut seen: Vec<Vec<[u8; 3]>> = Vec::new();
+        let mut take = |pixels: &[u8]| {
+            seen.push(pixels.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect());
+            Ok(true)
+        };
+        let mut shooting = Shooting { size: (160, 96), ui: false, script, every: 2, frames: 3, take: &mut take };
+        film::shoot(sessions("round-hill", 48), &mut shooting).unwrap_or_else(|error| panic!("{error}"));
+        seen
+    };
+    let first = film();
+    assert_eq!(first.iter().map(Vec::len).collect::<Vec<_>>(), [160 * 96; 3]);
+    assert!(first.windows(2).all(|pair| changed(&pair[0], &pair[1]) > 0.1), "the camera stands still");
+    let foot = |picture: &[[u8; 3]]| share(&picture[160 * 80..], |[r, g, b]| r.min(g).min(b) > 235);
+    assert!(foot(&first[2]) > foot(&first[1]) + 0.005, "words: {} and {}", foot(&first[2]), foot(&first[1]));
+    assert!(first == film(), "the same film differs");
 }
 
 /// Few droplets send to the graphics card what they changed alone, and the picture is the one that the whole map makes.

@@ -26,12 +26,15 @@ pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<
                  #SBATCH --array=1-{tasks}\n\
                  #SBATCH --cpus-per-task=1\n\
                  #SBATCH --output=/dev/null\n\
-                 # {runs} runs, {each} to a task. A task that is killed can be started again: finished runs are kept.\n\
+                 # {runs} runs, {each} to a task. What is killed is tried again; the same job once more makes what is missing then.\n\
                  first=$(( (SLURM_ARRAY_TASK_ID - 1) * {each} + 1 ))\n\
                  last=$(( first + {each} - 1 ))\n\
                  [ \"$last\" -gt {runs} ] && last={runs}\n\
                  [ \"$first\" -gt {runs} ] && exit 0\n\
-                 exec {program} sweep {plan} --out {folder} --only \"$first-$last\" --jobs 1 --yes\n"
+                 for attempt in 1 2 3; do\n    \
+                 {program} sweep {plan} --out {folder} --only \"$first-$last\" --jobs 1 --yes && exit 0\n\
+                 done\n\
+                 exit 1\n"
             );
             let start = format!(
                 "job=$(sbatch --parsable --requeue {folder}/sweep.sbatch)\n\
@@ -47,7 +50,7 @@ pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<
             let text = format!(
                 "RUNS = [f\"{{number:04}}\" for number in range(1, {runs} + 1)]\n\n\
                  rule all:\n    input: \"table.csv\"\n\n\
-                 rule run:\n    output: \"runs/{{run}}/report.json\"\n    threads: 1\n    \
+                 rule run:\n    output: \"runs/{{run}}/report.json\"\n    threads: 1\n    retries: 2\n    \
                  shell: \"{program} sweep {plan} --out . --only {{wildcards.run}} --jobs 1\"\n\n\
                  rule collect:\n    input: expand(\"runs/{{run}}/report.json\", run=RUNS)\n    output: \"table.csv\"\n    \
                  shell: \"{program} sweep --collect .\"\n"

@@ -1,6 +1,6 @@
 //! The table of a sweep: a row for each run, with what was varied and what came of it.
 
-use std::{collections::BTreeMap, fs::File, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use parquet::{
     basic::{ConvertedType, Repetition, Type as PhysicalType},
@@ -103,8 +103,8 @@ impl Table {
         std::iter::once(head).chain(rows).collect()
     }
 
-    /// Writes it as Parquet: numbers as doubles, texts as UTF-8.
-    pub(super) fn write_parquet(&self, path: &Path) -> Result<(), Error> {
+    /// Its bytes as Parquet, which go into the file at a path: numbers as doubles, texts as UTF-8.
+    pub(super) fn parquet(&self, path: &Path) -> Result<Vec<u8>, Error> {
         let wrong = |error: &dyn std::fmt::Display| Error::output(path, error.to_string(), "write where there is room");
         let field = |(name, column): &(String, Column)| {
             let kind = match column {
@@ -116,10 +116,10 @@ impl Table {
         };
         let fields = self.columns.iter().map(field).collect::<Result<Vec<_>, _>>().map_err(|error| wrong(&error))?;
         let schema = Type::group_type_builder("runs").with_fields(fields).build().map_err(|error| wrong(&error))?;
-        let file = File::create(path).map_err(|error| wrong(&error))?;
         let properties = Arc::new(WriterProperties::builder().build());
-        let write = || -> Result<(), parquet::errors::ParquetError> {
-            let mut writer = SerializedFileWriter::new(file, Arc::new(schema), properties)?;
+        let mut bytes = Vec::new();
+        let write = |bytes: &mut Vec<u8>| -> Result<(), parquet::errors::ParquetError> {
+            let mut writer = SerializedFileWriter::new(bytes, Arc::new(schema), properties)?;
             let mut group = writer.next_row_group()?;
             for (_, values) in &self.columns {
                 let Some(mut column) = group.next_column()? else { break };
@@ -137,7 +137,8 @@ impl Table {
             group.close()?;
             writer.close().map(drop)
         };
-        write().map_err(|error| wrong(&error))
+        write(&mut bytes).map_err(|error| wrong(&error))?;
+        Ok(bytes)
     }
 }
 
@@ -175,8 +176,9 @@ mod tests {
         assert!(rows[2].starts_with("3,\"a, \"\"b\"\"\",300,5,"), "{}", rows[2]);
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let path = folder.path().join("table.parquet");
-        table.write_parquet(&path).unwrap_or_else(|error| panic!("{error}"));
-        let reader = SerializedFileReader::new(File::open(&path).unwrap_or_else(|error| panic!("{error}")))
+        let bytes = table.parquet(&path).unwrap_or_else(|error| panic!("{error}"));
+        std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("{error}"));
+        let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap_or_else(|error| panic!("{error}")))
             .unwrap_or_else(|error| panic!("{error}"));
         let found: Vec<String> = reader
             .get_row_iter(None)

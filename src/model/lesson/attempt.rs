@@ -49,6 +49,11 @@ impl Attempt {
         self.ran[step] = Some((start, tick));
     }
 
+    /// The tick with which the last run ended that was made up to the step that is shown.
+    pub fn ran_to(&self) -> Option<u64> {
+        self.ran[..=self.step].iter().rev().find_map(|ran| ran.map(|(_, tick)| tick))
+    }
+
     /// The land went back to this tick of a start: what was run after it is to be run again. Returns whether there was any.
     pub fn goes_back(&mut self, start: u64, tick: u64) -> bool {
         let mut undone = false;

@@ -64,9 +64,11 @@ enum Summary {
     Total,
     /// Mean place, weighted with the quantity, along columns or rows, in metres from the first border.
     Centre(usize),
+    /// Where there is most of it, along columns or rows, in metres from the first border.
+    Top(usize),
 }
 
-const SUMMARIES: [(&str, Summary); 8] = [
+const SUMMARIES: [(&str, Summary); 10] = [
     ("most", Summary::Most),
     ("least", Summary::Least),
     ("mean", Summary::Mean),
@@ -75,6 +77,8 @@ const SUMMARIES: [(&str, Summary); 8] = [
     ("total", Summary::Total),
     ("centre-x", Summary::Centre(0)),
     ("centre-y", Summary::Centre(1)),
+    ("most-x", Summary::Top(0)),
+    ("most-y", Summary::Top(1)),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -253,7 +257,7 @@ impl Booked {
 }
 
 impl Summary {
-    /// None for a centre of nothing.
+    /// None for a place of nothing.
     fn of(self, map: &Grid, cell_size: f64) -> Option<f64> {
         let count = map.len().max(1) as f64;
         let mean = map.total() / count;
@@ -267,6 +271,11 @@ impl Summary {
             }
             Self::Share => 100.0 * map.iter().filter(|value| **value > NONE).count() as f64 / count,
             Self::Total => map.total() * cell_size * cell_size,
+            Self::Top(axis) => {
+                let most = (0..map.len()).max_by(|a, b| map[*a].total_cmp(&map[*b]))?;
+                let place = [most % map.width(), most / map.width()][axis] as f64 + 0.5;
+                return (map[most] > 0.0).then_some(cell_size * place);
+            }
             Self::Centre(axis) => {
                 let (total, width) = (map.total(), map.width());
                 let place = |index: usize| [index % width, index / width][axis] as f64 + 0.5;
@@ -326,6 +335,8 @@ mod tests {
             ("sand.share", 0.25),
             ("sand.centre-x", 23.0),
             ("sand.centre-y", 7.0),
+            ("height.most-x", 79.0),
+            ("sand.most-y", 7.0),
             ("sand.mean", 4.0 / 800.0),
             ("slope at 0.8 0.8", 45.0),
             ("ground.relief", 78.0),

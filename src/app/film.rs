@@ -1,0 +1,139 @@
+//! A film of a run, drawn off-screen picture after picture.
+
+use std::path::Path;
+
+use bevy::prelude::*;
+use bevy_panorbit_camera::PanOrbitCamera;
+
+use super::{
+    graphics::find_adapter,
+    off_screen::{FRAMES_BEFORE_SHOT, app, capture},
+};
+use crate::{
+    io::{Error, page, project, watch::Shooting},
+    model::session::Session,
+    runtime::{Command, Live, Revision, Transport, ViewCommand},
+    ui::UiVisible,
+    view::{camera::Viewpoint, picture::rgb},
+};
+
+/// Makes a film of sessions: a picture, some ticks, and so on. The same sessions and script give the same pictures.
+///
+/// # Errors
+/// One sentence: there is no graphics driver, the run breaks, or a picture cannot be taken or written.
+pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Error> {
+    let failed = |wrong: String| Error::output(Path::new("film"), wrong, "another graphics driver may draw it");
+    find_adapter().map_err(failed)?;
+    let mut app = app(sessions, film.size, Viewpoint::of_films());
+    app.insert_resource(UiVisible(film.ui)).insert_resource(Transport::paused());
+    for _ in 0..FRAMES_BEFORE_SHOT {
+        app.update();
+    }
+    // Where the whole land fits into the picture from all sides.
+    let world = app.world_mut();
+    let mut cameras = world.query::<&PanOrbitCamera>();
+    let (focus, far) = cameras
+        .single(world)
+        .map(|camera| (camera.target_focus, camera.target_radius))
+        .map_err(|_| failed("there is no camera".to_owned()))?;
+    let mut written: Option<(String, Overlay)> = None;
+    for number in 0..film.frames {
+        let ticks = app.world().resource::<Live>().ticks();
+        let [round, above, near] = film.script.at(ticks as f64).map(|value| value as f32);
+        let camera = project::Camera {
+            focus: focus.to_array(),
+            yaw: round.to_radians(),
+            pitch: above.to_radians(),
+            distance: far / near,
+        };
+        app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
+        app.update();
+        let picture = capture(&mut app).map_err(failed)?;
+        let (size, mut pixels) = rgb(&picture);
+        if let Some(text) = film.script.caption(ticks as f64) {
+            if written.as_ref().is_none_or(|(before, _)| before != text) {
+                written = Some((text.to_owned(), Overlay::of(text, size).map_err(failed)?));
+            }
+            if let Some((_, overlay)) = &written {
+                overlay.lay_over(&mut pixels);
+            }
+        }
+        if !(film.take)(&pixels)? || number + 1 == film.frames {
+            return Ok(());
+        }
+        let world = app.world_mut();
+        let mut live = world.resource_mut::<Live>();
+        for session in live.all_mut() {
+            (0..film.every).for_each(|_| session.simulation.tick());
+        }
+        if let Some(fault) = live.fault() {
+            return Err(failed(format!("{fault}")));
+        }
+        world.resource_mut::<Revision>().goes_on();
+    }
+    Ok(())
+}
+
+/// Words at the foot of a picture: red, green, blue and opacity of each pixel.
+struct Overlay(Vec<u8>);
+
+impl Overlay {
+    fn of(text: &str, (width, height): (usize, usize)) -> Result<Self, String> {
+        let (wide, high) = (width as f64, height as f64);
+        let size = (high / 22.0).max(11.0);
+        let lines = page::wrapped(text, size, 0.86 * wide);
+        let room = 1.35 * size;
+        let top = high - 0.05 * high - room * lines.len() as f64;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-size=\"{size}\">"
+        );
+        let longest = lines.iter().map(|line| page::width(line, size)).fold(0.0, f64::max);
+        let (left, box_wide) = (0.5 * (wide - longest) - size, longest + 2.0 * size);
+        svg += &format!(
+            "<rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{box_wide:.1}\" height=\"{:.1}\" rx=\"{:.1}\" fill=\"#000000\" \
+             fill-opacity=\"0.5\"/>",
+            top - 0.35 * size,
+            room * lines.len() as f64 + 0.6 * size,
+            0.4 * size
+        );
+        for (number, line) in lines.iter().enumerate() {
+            svg += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#ffffff\">{}</text>",
+                0.5 * wide,
+                top + room * number as f64 + size,
+                crate::io::reference::escaped(line)
+            );
+        }
+        page::pixels(&(svg + "</svg>"), 1.0).map(Self)
+    }
+
+    fn lay_over(&self, pixels: &mut [u8]) {
+        for (pixel, over) in pixels.chunks_exact_mut(3).zip(self.0.chunks_exact(4)) {
+            let clear = 255 - u16::from(over[3]);
+            // Its colours are multiplied with their opacity already.
+            for (part, above) in pixel.iter_mut().zip(over) {
+                *part = (u16::from(*above) + (u16::from(*part) * clear + 127) / 255).min(255) as u8;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_lie_at_the_foot_of_the_picture_and_nowhere_else() {
+        let size = (320, 180);
+        let overlay = Overlay::of("Rivers <find> their ways & 河流", size).unwrap_or_else(|error| panic!("{error}"));
+        let mut pixels = vec![100; 3 * size.0 * size.1];
+        overlay.lay_over(&mut pixels);
+        let row = |y: usize| &pixels[3 * size.0 * y..3 * size.0 * (y + 1)];
+        assert!((0..120).all(|y| row(y).iter().all(|part| *part == 100)), "the upper part is as it was");
+        let foot = (150..175).flat_map(row);
+        assert!(
+            foot.clone().any(|part| *part > 220) && foot.clone().any(|part| *part < 60),
+            "white words on a dark ground"
+        );
+    }
+}

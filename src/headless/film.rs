@@ -1,0 +1,151 @@
+//! `thalweg film`: plays a run off-screen, and makes a film of it.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{
+    Failure, interrupted, print,
+    setup::{RunOptions, Ticks, parse_size, tick},
+};
+use crate::{
+    io::{Error, film::Film, input, watch::Shooting},
+    model::{
+        film::{Caption, Key, Script},
+        session::Session,
+    },
+};
+
+/// Round, above and near of the named cameras.
+const CAMERAS: [(&str, f64, f64, f64); 4] =
+    [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
+/// Most frames: an hour and a half of 60 frames in a second.
+const MOST_FRAMES: u64 = 324_000;
+
+#[derive(Args)]
+pub(super) struct MakeFilm {
+    #[command(flatten)]
+    start: RunOptions,
+    /// The film: .mp4, .gif or .webp, or a folder for single pictures
+    #[arg(long, value_name = "FILE|DIR")]
+    out: PathBuf,
+    /// Ticks from frame to frame
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    every: u32,
+    /// Frames in a second
+    #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = parse_fps)]
+    fps: f32,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    resolution: (usize, usize),
+    /// Name of a camera, or a file (.ron) with its keys and captions
+    #[arg(long, value_name = "NAME|FILE.ron", default_value = "default")]
+    camera: String,
+    /// Degrees by which a named camera goes round in the film
+    #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
+    turn: f64,
+    /// Words at the foot of every frame
+    #[arg(long, value_name = "TEXT")]
+    caption: Option<String>,
+    /// With the panels
+    #[arg(long)]
+    ui: bool,
+}
+
+fn parse_fps(text: &str) -> Result<f32, String> {
+    text.parse().ok().filter(|fps| (1.0..=120.0).contains(fps)).ok_or_else(|| "1 to 120 frames in a second".to_owned())
+}
+
+impl MakeFilm {
+    pub(super) fn run(
+        self,
+        shoot: impl FnOnce(Vec<Session>, &mut Shooting<'_>) -> Result<(), Error>,
+    ) -> Result<(), Failure> {
+        let (width, height) = self.resolution;
+        if !(16..=4096).contains(&width) || !(16..=4096).contains(&height) {
+            return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 4096 pixels"));
+        }
+        let mut sessions = self.start.sessions()?;
+        let ticks = sessions.iter().map(|session| session.ticks).max().unwrap_or_default();
+        let begun = sessions[0].simulation.ticks();
+        let (from, to) = match self.start.asked_ticks() {
+            Some(Ticks { from: Some(from), to }) => (from, to),
+            asked => (begun, begun + asked.map_or(ticks, |asked| asked.to)),
+        };
+        if from < begun {
+            return Err(Failure::bad_input(format!("--ticks {from}..{to}: the input is at tick {begun} already")));
+        }
+        let frames = (to - from) / u64::from(self.every) + 1;
+        if frames > MOST_FRAMES {
+            let sentence = format!("the film would have {frames} frames; {MOST_FRAMES} are possible: see --every");
+            return Err(Failure::bad_input(sentence));
+        }
+        let script = self.script([from as f64, to as f64])?;
+        let mut film = Film::begin(&self.out, self.resolution, self.fps)?;
+        while sessions[0].simulation.ticks() < from {
+            tick(&mut sessions)?;
+            if interrupted() {
+                return Err(Failure::stopped());
+            }
+        }
+        let bar = ProgressBar::new(frames);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {eta} left") {
+            bar.set_style(style);
+        }
+        let mut stopped = false;
+        let mut shooting = Shooting {
+            size: (width as u32, height as u32),
+            ui: self.ui,
+            script,
+            every: self.every,
+            frames,
+            take: &mut |pixels| {
+                film.add(pixels)?;
+                bar.inc(1);
+                stopped = interrupted();
+                Ok(!stopped)
+            },
+        };
+        let shot = shoot(sessions, &mut shooting);
+        let count = film.frames();
+        // What is finished is kept, whatever ended it.
+        let ended = if count > 0 { film.end() } else { Ok(()) };
+        bar.finish_and_clear();
+        shot?;
+        ended?;
+        if stopped {
+            let sentence = format!("stopped by Ctrl+C; {} has the first {count} frames", self.out.display());
+            return Err(Failure::while_running(sentence));
+        }
+        print(&format!("{}: {count} frames.\n", self.out.display()))
+    }
+
+    /// What the camera does.
+    fn script(&self, [from, to]: [f64; 2]) -> Result<Script, Failure> {
+        let mut script = if self.camera.to_lowercase().ends_with(".ron") {
+            let path = Path::new(&self.camera);
+            let text = input::text(path)?;
+            let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/films.md"));
+            if self.turn != 0.0 {
+                return Err(Failure::bad_input("--turn is for a named camera; a file has keys"));
+            }
+            let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+            let script: Script = options.from_str(&text).map_err(|error| bad(error.to_string()))?;
+            script.check().map_err(bad)?;
+            script
+        } else {
+            let named = CAMERAS.iter().find(|(name, ..)| *name == self.camera).ok_or_else(|| {
+                let names = CAMERAS.map(|(name, ..)| name).join(", ");
+                Failure::bad_input(format!("there is no camera \"{}\"; name {names}, or a file (.ron)", self.camera))
+            })?;
+            let (_, round, above, near) = *named;
+            // A film of one frame has no time to turn.
+            Script::turning(Key::still(round, above, near), self.turn, [from, to.max(from + 1.0)])
+        };
+        if let Some(text) = &self.caption {
+            script.captions.insert(0, Caption { from: f64::MIN, to: f64::MAX, text: text.clone() });
+        }
+        Ok(script)
+    }
+}
