@@ -12,7 +12,7 @@ use super::{
     style,
 };
 use crate::{
-    model::lesson::{Answer, Attempt, Task},
+    model::lesson::{Answer, Attempt, Step, Task},
     runtime::{BrushCommand, Command, DRAWN, LearnCommand, Section, ShowCommand, Workspace, amount::told_in, charts},
     sim::measure::Layers,
 };
@@ -108,6 +108,12 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         ui.data_mut(|data| data.get_temp(id)).unwrap_or_else(kept)
     });
     let predicted = predicted(state);
+    let mut kept = false;
+    if drawn.is_some() {
+        // Above the plot, where it is seen without scrolling.
+        ui.label("Drag in the plot to draw the profile that you expect.");
+        kept = ui.button(format!("{} Keep my drawing", icon::CHECK)).clicked();
+    }
     let mut asked = Vec::new();
     let mut chart = charts::section(section, state.preferences.settings.units);
     asked.extend(head_ui(ui, &mut chart, ""));
@@ -159,8 +165,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         } else {
             ui.data_mut(|data| data.remove::<PlotPoint>(before));
         }
-        ui.label("Drag in the plot to draw the profile that you expect.");
-        if ui.button(format!("{} Keep my drawing", icon::CHECK)).clicked() {
+        if kept {
             asked.push(LearnCommand::Answer(key, Answer::Line(heights.clone())).into());
             ui.data_mut(|data| data.remove::<Vec<f32>>(id));
         }
@@ -234,7 +239,11 @@ fn drawing_key(state: &PanelState<'_>) -> Option<String> {
 /// The profile that the student drew last.
 fn predicted(state: &PanelState<'_>) -> Option<Vec<f32>> {
     let attempt = attempt(state)?;
-    let before = attempt.lesson.steps[..=attempt.step].iter().rev().filter_map(|step| step.task.as_ref());
+    let steps = &attempt.lesson.steps[..=attempt.step];
+    // When it has been compared, it belongs to what is over.
+    let compared = |step: &&Step| matches!(&step.task, Some(Task::Reveal { guess }) if matches!(attempt.task(guess), Some(Task::Draw { .. })));
+    let over = steps[..attempt.step].iter().rposition(|step| compared(&step)).map_or(0, |step| step + 1);
+    let before = steps[over..].iter().rev().filter_map(|step| step.task.as_ref());
     let mut drawn = before.filter_map(|task| match (task, attempt.answers.get(task.key()?)) {
         (Task::Draw { .. }, Some(Answer::Line(drawn) | Answer::Profile { drawn, .. })) => Some(drawn.clone()),
         _ => None,

@@ -25,7 +25,8 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     egui::Grid::new("statistics").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         let [low, mean, deviation] =
-            [found.range.0.into(), found.mean, found.deviation].map(|metres: f64| times * metres);
+            // What rounds to nothing has no sign.
+            [found.range.0.into(), found.mean, found.deviation].map(|metres: f64| (10.0 * times * metres).round() / 10.0 + 0.0);
         let high = length(units, found.range.1.into(), 1);
         row("Heights", format!("{low:.1} to {high}"), "Lowest and highest ground.");
         row("Mean", format!("{mean:.1} ± {deviation:.1} {unit}"), "Mean height and standard deviation.");
