@@ -198,6 +198,6 @@ mod tests {
             save(&chart(), &path).unwrap_or_else(|error| panic!("{error}"));
             assert!(std::fs::read(&path).unwrap_or_default().starts_with(begin), "{name}");
         }
-        assert!(save(&chart(), &folder.path().join("no/such/folder.png")).is_err());
+        assert!(save(&chart(), &folder.path().join("a.csv/in-a-file.png")).is_err());
     }
 }

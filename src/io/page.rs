@@ -114,11 +114,9 @@ pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
                 continue;
             }
             // At least one sign, or it would never end.
-            let fits =
-                rest.char_indices().skip(1).map(|(place, _)| place).find(|end| width(&rest[..*end], size) > most);
-            let end = fits.map_or(rest.len(), |over| {
-                rest[..over].char_indices().map(|(place, _)| place).skip(1).last().unwrap_or(over)
-            });
+            let ends = || rest.char_indices().skip(1).map(|(place, _)| place).chain([rest.len()]);
+            let fits = ends().take_while(|end| width(&rest[..*end], size) <= most).last();
+            let end = fits.or_else(|| ends().next()).unwrap_or(rest.len());
             line.push_str(&rest[..end]);
             rest = &rest[end..];
             if !rest.is_empty() {

@@ -234,7 +234,7 @@ mod tests {
     fn a_grid_has_every_value_with_every_other() {
         let plan = plan(
             "(input: \"round-hill\", vary: {\"droplets.per_tick\": Range(from: 100, to: 10000, count: 3, ratios: true), \
-             \"droplets.law\": List([\"Streams\", \"Capacity\"])})",
+             \"droplets.law\": List([\"streams\", \"capacity\"])})",
         );
         assert_eq!(plan.count(), Ok(Some(6)));
         let params = droplets::Params::default();
@@ -243,7 +243,7 @@ mod tests {
             .collect();
         let per_tick: Vec<&str> = runs.iter().map(|run| run.values["droplets.per_tick"].as_str()).collect();
         assert_eq!(per_tick, ["100", "1000", "10000", "100", "1000", "10000"]);
-        assert_eq!(runs[3].values["droplets.law"], "Capacity");
+        assert_eq!(runs[3].values["droplets.law"], "capacity");
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
         let plan = plan(
             "(input: \"round-hill\", sample: LatinHypercube(count: 20, seed: 4), vary: {\
              \"droplets.entrainment\": Range(from: 2, to: 12), \"seed\": Range(from: 0, to: 1000), \
-             \"droplets.law\": List([\"Streams\", \"Capacity\"])})",
+             \"droplets.law\": List([\"streams\", \"capacity\"])})",
         );
         assert_eq!(plan.count(), Ok(Some(20)));
         let params = droplets::Params::default();
@@ -264,7 +264,7 @@ mod tests {
             .collect();
         parts.sort_unstable();
         assert_eq!(parts, (0..20).collect::<Vec<_>>());
-        assert_eq!(runs.iter().filter(|run| run.values["droplets.law"] == "Streams").count(), 10);
+        assert_eq!(runs.iter().filter(|run| run.values["droplets.law"] == "streams").count(), 10);
         assert!(runs.iter().all(|run| run.values["seed"].parse::<u64>().is_ok()));
         assert_eq!(plan.run(7, &[("droplets", &params)]), Ok(runs[6].clone()), "a sample is the same each time");
     }

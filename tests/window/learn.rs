@@ -106,8 +106,8 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(4);
     let keep = harness.get_by_label_contains("Keep my drawing").rect();
-    // The plot stands above the button.
-    let middle = egui::pos2(keep.left() + 150.0, keep.top() - 110.0);
+    // The plot stands below the button and the title.
+    let middle = egui::pos2(keep.left() + 150.0, keep.bottom() + 130.0);
     harness.drag_at(middle);
     harness.run_steps(2);
     harness.hover_at(middle + egui::vec2(40.0, -20.0));

@@ -64,7 +64,12 @@ fn blocks(attempt: &Attempt, student: &str, charts: &[Chart]) -> Vec<Block> {
         Block::Title(head.title.clone()),
         Block::Note(format!("{name} · Thalweg {version} · scene {}", head.scene)),
     ];
-    for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| step.task.is_some()) {
+    // A run of which nothing is said has nothing to report.
+    let told = |step: &Step| match &step.task {
+        Some(Task::Run { .. }) => !step.text.trim().is_empty(),
+        task => task.is_some(),
+    };
+    for (number, step) in attempt.lesson.steps.iter().enumerate().filter(|(_, step)| told(step)) {
         blocks.push(Block::Heading(step.title.clone()));
         blocks.push(Block::Text(step.text.clone()));
         blocks.extend(answer(attempt, step, number));
@@ -102,11 +107,11 @@ fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
         (Task::Estimate { of, unit, .. }, Some(Answer::Number(number))) => {
             (Verdict::Open, format!("Predicted, {of}: {}", told_with(*number, unit)))
         }
-        (Task::Draw { key }, Some(Answer::Line(drawn))) => {
-            return Some(Block::Chart(profiles(key, &[("drawn", drawn)])));
+        (Task::Draw { .. }, Some(Answer::Line(drawn))) => {
+            return Some(Block::Chart(profiles(&[("drawn", drawn)])));
         }
-        (Task::Draw { key }, Some(Answer::Profile { drawn, found })) => {
-            return Some(Block::Chart(profiles(key, &[("drawn", drawn), ("the ground", found)])));
+        (Task::Draw { .. }, Some(Answer::Profile { drawn, found })) => {
+            return Some(Block::Chart(profiles(&[("drawn", drawn), ("the ground", found)])));
         }
         (Task::Measure { unit, guess, .. }, Some(Answer::Measured { read, found })) => {
             let mut text =
@@ -122,13 +127,13 @@ fn answer(attempt: &Attempt, step: &Step, number: usize) -> Option<Block> {
 }
 
 /// Profiles along the section, as shares of its length.
-fn profiles(key: &str, heights: &[(&str, &Vec<f32>)]) -> Chart {
+fn profiles(heights: &[(&str, &Vec<f32>)]) -> Chart {
     let curve = |(name, heights): &(&str, &Vec<f32>)| {
         let last = heights.len().saturating_sub(1).max(1) as f64;
         let place = |(place, height): (usize, &f32)| [100.0 * place as f64 / last, f64::from(*height)];
         Curve::line(*name, heights.iter().enumerate().map(place))
     };
-    let chart = Chart::new("profile", format!("Profile: {key}"), ["% of the section", "m"]);
+    let chart = Chart::new("profile", "The profile that was drawn", ["% of the section", "m"]);
     heights.iter().map(curve).fold(chart, Chart::and)
 }
 

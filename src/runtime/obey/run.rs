@@ -115,7 +115,8 @@ impl Runtime<'_> {
             let mut chosen = live.sessions.swap_remove(live.chosen);
             chosen.tile = None;
             chosen.note_shape();
-            live.chosen = 0;
+            // With other runs it is another work.
+            (live.chosen, live.work) = (0, Live::next_work());
             let begin = |tile: &Tile| {
                 let mut session = chosen.clone();
                 session.tile = Some(tile.clone());
