@@ -28,8 +28,8 @@ use super::{
 use crate::{
     look::ToneCurve,
     runtime::{
-        BrushCursor, Brushes, Channels, FreeView, Live, Overlay, PointerOverView, Preferences, Revision, Shown,
-        Transport,
+        BrushCursor, Brushes, Channels, FreeView, Live, Overlay, PointerOverView, Preferences, Revision, Section,
+        Shown, Transport,
     },
     settings::{AntiAliasing, Quality},
     sim::quantity::Quantity,
@@ -212,6 +212,7 @@ struct Seen<'w> {
     preferences: ResMut<'w, Preferences>,
     overlay: Res<'w, Overlay>,
     channels: Res<'w, Channels>,
+    section: Res<'w, Section>,
     revision: Res<'w, Revision>,
     cursor: Res<'w, BrushCursor>,
     brushes: Res<'w, Brushes>,
@@ -227,6 +228,7 @@ impl Seen<'_> {
             overlay: (self.overlay.shown, self.overlay.arrows),
             flows: self.overlay.flows.iter().map(Option::is_some).collect(),
             rivers: self.channels.maps.iter().map(Option::is_some).collect(),
+            cut: self.section.cut(),
         }
     }
 
@@ -244,6 +246,8 @@ struct Kinds {
     overlay: (Option<Quantity>, bool),
     flows: Vec<bool>,
     rivers: Vec<bool>,
+    /// The line along which the block is cut open, if it is.
+    cut: Option<[[f32; 2]; 2]>,
 }
 
 /// When the picture was drawn last, and when the person last moved something.

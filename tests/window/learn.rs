@@ -105,7 +105,11 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     let (shelf, asked) = (shelf.with(section), RefCell::default());
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(4);
-    let keep = harness.get_by_label_contains("Keep my drawing").rect();
+    let keep = harness
+        .get_all_by_label_contains("Keep my drawing")
+        .find(|node| node.accesskit_node().role() == Role::Button)
+        .expect("it is there")
+        .rect();
     // The plot stands below the button and the title.
     let middle = egui::pos2(keep.left() + 150.0, keep.bottom() + 130.0);
     harness.drag_at(middle);
@@ -114,7 +118,11 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     harness.run_steps(2);
     harness.drop_at(middle + egui::vec2(40.0, -20.0));
     harness.run_steps(2);
-    harness.get_by_label_contains("Keep my drawing").click();
+    harness
+        .get_all_by_label_contains("Keep my drawing")
+        .find(|node| node.accesskit_node().role() == Role::Button)
+        .expect("it is there")
+        .click();
     harness.run_steps(2);
     let asked = asked.take();
     let Some(Command::Learn(LearnCommand::Answer(key, Answer::Line(heights)))) = asked.last() else {

@@ -117,39 +117,36 @@ struct Crest {
     height: f32,
 }
 
-/// Crests that rise at least so far over the troughs on both sides.
+/// Crests that rise at least so far over the troughs on both sides. Their height counts from the mean of both; where the line begins or
+/// ends within a trough, from the other one.
 fn crests(line: &[f32], least: f32) -> Vec<Crest> {
-    let mut found: Vec<Crest> = Vec::new();
-    let Some(&first) = line.first() else { return found };
-    if least <= 0.0 {
-        return found;
-    }
-    // The trough before the crest, and the highest place since.
-    let (mut trough, mut top, mut rises) = (first, (0, first), false);
-    for (place, &height) in line.iter().enumerate() {
-        if rises {
-            if height > top.1 {
-                top = (place, height);
-            } else if height < top.1 - least {
-                // The sand falls far enough: what was passed is a crest. Its height counts from the mean of its troughs, of which the
-                // one downwind comes yet.
-                found.push(Crest { place: top.0, height: top.1 - trough });
-                (trough, rises) = (height, false);
+    let Some(&first) = line.first().filter(|_| least > 0.0) else { return Vec::new() };
+    // Troughs and crests in turn, each as a place and the sand there.
+    let (mut turns, mut rises) = (vec![(0, first)], false);
+    let mut last = (0, first);
+    for (place, &sand) in line.iter().enumerate() {
+        let goes_on = if rises { sand > last.1 } else { sand < last.1 };
+        if goes_on {
+            last = (place, sand);
+        } else if (sand - last.1).abs() > least {
+            if turns.len() == 1 && !rises {
+                turns[0] = last;
+            } else {
+                turns.push(last);
             }
-        } else if height < trough {
-            trough = height;
-        } else if height > trough + least {
-            if let Some(last) = found.last_mut() {
-                last.height = 0.5 * (last.height + line[last.place] - trough);
-            }
-            (top, rises) = ((place, height), true);
+            (last, rises) = ((place, sand), !rises);
         }
     }
-    // Behind the last crest the sand falls to this.
-    if let Some(last) = found.last_mut().filter(|_| !rises) {
-        last.height = 0.5 * (last.height + line[last.place] - trough);
-    }
-    found
+    turns.push(last);
+    // A trough that is cut by the end of the line is known only where the rock is bare.
+    let known = |(place, sand): (usize, f32)| (place > 0 && place + 1 < line.len()) || sand < 0.1 * least;
+    let crest = |three: &[(usize, f32)]| {
+        let troughs: Vec<f32> =
+            [three[0], three[2]].into_iter().filter(|trough| known(*trough)).map(|trough| trough.1).collect();
+        let mean = troughs.iter().sum::<f32>() / troughs.len().max(1) as f32;
+        (!troughs.is_empty()).then(|| Crest { place: three[1].0, height: three[1].1 - mean })
+    };
+    turns.windows(3).step_by(2).filter_map(crest).collect()
 }
 
 #[cfg(test)]

@@ -418,7 +418,7 @@ fn a_grain_that_is_followed_goes_with_the_wind_and_only_a_law_with_grains_has_on
         let (width, height) = (terrain.width() as f32, terrain.height() as f32);
         let way = Wind::with(params).follow_one(&terrain, (3, 1), [0.5 * width, 0.5 * height]).unwrap_or_default();
         assert!(way.len() > 3, "{mode:?}: {} steps", way.len());
-        let came = [0, 1].map(|axis| way[way.len() - 1].place[axis] - 0.5 * [width, height][axis]);
+        let came = [0, 1].map(|axis| way[way.len().min(8) - 1].place[axis] - 0.5 * [width, height][axis]);
         assert!(came[0] * heading[0] + came[1] * heading[1] > 0.0, "{mode:?}: {came:?} against {heading:?}");
         assert!(way.iter().all(|moment| moment.load >= 0.0 && moment.water.is_none()));
     }
