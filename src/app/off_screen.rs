@@ -25,16 +25,13 @@ use crate::{
         scene::Picture,
         watch::{Next, Watch, Watched},
     },
-    model::session::Session,
+    model::{film::CAMERAS, session::Session},
     runtime::{
         Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision, Transport,
     },
     settings::{AntiAliasing, Quality, Settings},
     ui::{Canvas, UiVisible},
-    view::{
-        camera::{CAMERAS, Viewpoint},
-        picture::rgb,
-    },
+    view::{camera::Viewpoint, picture::rgb},
 };
 
 /// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.

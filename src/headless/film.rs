@@ -12,14 +12,11 @@ use super::{
 use crate::{
     io::{Error, film::Film, input, watch::Shooting},
     model::{
-        film::{Caption, Key, Script},
+        film::{CAMERAS, Caption, Key, Script},
         session::Session,
     },
 };
 
-/// Round, above and near of the named cameras.
-const CAMERAS: [(&str, f64, f64, f64); 4] =
-    [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
 /// Most frames: an hour and a half of 60 frames in a second.
 const MOST_FRAMES: u64 = 324_000;
 
@@ -139,9 +136,10 @@ impl MakeFilm {
                 let names = CAMERAS.map(|(name, ..)| name).join(", ");
                 Failure::bad_input(format!("there is no camera \"{}\"; name {names}, or a file (.ron)", self.camera))
             })?;
-            let (_, round, above, near) = *named;
+            let &(_, round, above, near) = named;
+            let start = Key::still(round.into(), above.into(), near.into());
             // A film of one frame has no time to turn.
-            Script::turning(Key::still(round, above, near), self.turn, [from, to.max(from + 1.0)])
+            Script::turning(start, self.turn, [from, to.max(from + 1.0)])
         };
         if let Some(text) = &self.caption {
             script.captions.insert(0, Caption { from: f64::MIN, to: f64::MAX, text: text.clone() });

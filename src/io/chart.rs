@@ -19,15 +19,11 @@ const SHARPNESS: f32 = 3.0;
 
 /// All points as rows of text with commas between: the curve's name and both values.
 pub fn csv(chart: &Chart) -> String {
-    let cell = |text: &str| {
-        if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-    };
-    let mut text = format!("curve,{},{}\n", cell(&chart.axes[0]), cell(&chart.axes[1]));
+    let mut text = output::csv_row(["curve", &chart.axes[0], &chart.axes[1]]);
     for curve in &chart.curves {
-        let name = cell(&curve.name);
-        curve.points.iter().for_each(|[x, y]| {
-            let _ = writeln!(text, "{name},{x},{y}");
-        });
+        for [x, y] in &curve.points {
+            text += &output::csv_row([&*curve.name, &x.to_string(), &y.to_string()]);
+        }
     }
     text
 }

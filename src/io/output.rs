@@ -268,6 +268,15 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
     create(path, |file| file.write_all(bytes.as_ref()))
 }
 
+/// A row of a table, with commas between its cells. Those that have a comma, a quote or a line break are quoted (RFC 4180).
+pub fn csv_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted = |cell: &str| {
+        let plain = !cell.contains([',', '"', '\n', '\r']);
+        if plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+    };
+    cells.into_iter().map(quoted).collect::<Vec<String>>().join(",") + "\n"
+}
+
 /// Replaces a text file by a value as RON.
 ///
 /// # Errors

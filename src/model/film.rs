@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Named views: name, degrees from the south through the east, degrees above the table, and how many times as near the camera is as where
+/// all of the land just fits into the picture.
+pub const CAMERAS: [(&str, f32, f32, f32); 4] =
+    [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
+
 /// A film's camera and captions, tick by tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -53,7 +53,7 @@ use bevy::{
     ecs::system::{NonSendMarker, SystemParam},
     prelude::*,
     render::{camera::CameraRenderGraph, renderer::RenderAdapterInfo},
-    window::{MonitorSelection, PrimaryWindow, RawHandleWrapper, WindowCloseRequested, WindowMode},
+    window::{CursorOptions, MonitorSelection, PrimaryWindow, RawHandleWrapper, WindowCloseRequested, WindowMode},
 };
 use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContextPass, PrimaryEguiContext, egui};
 
@@ -91,6 +91,8 @@ struct Opened {
     before: access::Before,
     /// The number of the brush that is to follow the pointer from now on.
     drags: Option<&'static str>,
+    /// Whether the pointer is not to be seen now.
+    hides_pointer: bool,
     /// What the panels were last styled for.
     styled: Option<(Theme, f32)>,
 }
@@ -139,6 +141,9 @@ impl Opened {
         }
     }
 }
+
+/// Seconds after which a pointer that rests in Present is not seen.
+const POINTER_RESTS: f32 = 2.0;
 
 /// How far outlets are cut until they are chosen.
 const CUTS: Limits = Limits { length: 1000.0, depth: 30.0 };
@@ -234,7 +239,7 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(EguiPrimaryContextPass, draw)
         .add_systems(
             Update,
-            (obey, keys::ask, files::take_dropped_files, ask_to_leave, show_document, want_statistics),
+            (obey, keys::ask, files::take_dropped_files, ask_to_leave, show_document, show_pointer, want_statistics),
         );
     app.add_plugins((repaint::plugin, paint::plugin));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
@@ -319,6 +324,13 @@ fn draw(
     asked.extend(number::said(&context));
     asked.extend(toasts::toasts_ui(&context, &state.notices, view));
     *keyboard = opened.keyboard(&context, &state, keys.0.is_some());
+    // On the stage a pointer that rests is in the way.
+    let rests = context.input(|input| input.pointer.time_since_last_movement());
+    let presents = *state.workspace == Workspace::Present;
+    if presents && rests < POINTER_RESTS {
+        context.request_repaint_after_secs(POINTER_RESTS - rests);
+    }
+    opened.hides_pointer = presents && rests >= POINTER_RESTS;
     access::end(&context, &mut opened.before);
     asked.extend(access::take_asked(&context));
     commands.write_batch(asked);
@@ -346,6 +358,15 @@ fn on_pixels(view: egui::Rect, scale: f32) -> (URect, egui::Rect) {
     let point = |pixel: UVec2| egui::pos2(pixel.x as f32 / scale, pixel.y as f32 / scale);
     let rect = URect::from_corners(pixel(view.min), pixel(view.max));
     (rect, egui::Rect::from_min_max(point(rect.min), point(rect.max)))
+}
+
+/// Shows the pointer, or hides it.
+fn show_pointer(opened: Res<Opened>, mut windows: Query<&mut CursorOptions, With<PrimaryWindow>>) {
+    for mut pointer in &mut windows {
+        if pointer.visible == opened.hides_pointer {
+            pointer.visible = !opened.hides_pointer;
+        }
+    }
 }
 
 /// A window that is closed ends the program.

@@ -21,14 +21,10 @@ use super::{
 };
 use crate::{
     io,
+    model::film::CAMERAS,
     runtime::{Brushes, CameraStep, Command, Eye, FreeView, Gait, Live, PointerOverView, Preferences, ViewCommand},
     settings::Buttons,
 };
-
-/// Named views for pictures: name, yaw and pitch in degrees, and how many times as near the camera is as where all blocks just fit
-/// into the picture.
-pub const CAMERAS: [(&str, f32, f32, f32); 4] =
-    [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
 
 /// Radians per second of the slow turn.
 const TURN: f32 = 0.06;

@@ -10,7 +10,7 @@ use parquet::{
 };
 use serde_json::Value;
 
-use crate::io::Error;
+use crate::io::{Error, output};
 
 /// What is told of each run: name of the column, and where it stands in the report.
 const MEASURES: [(&str, &str); 17] = [
@@ -93,14 +93,13 @@ impl Table {
     }
 
     pub(super) fn csv(&self) -> String {
-        let cell = |text: String| {
-            if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
-        };
-        let row = |cells: Vec<String>| format!("{}\n", cells.into_iter().map(cell).collect::<Vec<_>>().join(","));
-        let head = row(self.columns.iter().map(|(name, _)| name.clone()).collect());
-        let rows =
-            (0..self.rows()).map(|number| row(self.columns.iter().map(|(_, column)| column.text(number)).collect()));
-        std::iter::once(head).chain(rows).collect()
+        let names = self.columns.iter().map(|(name, _)| &**name);
+        let mut table = output::csv_row(names);
+        for row in 0..self.rows() {
+            let cells: Vec<String> = self.columns.iter().map(|(_, column)| column.text(row)).collect();
+            table += &output::csv_row(cells.iter().map(|cell| &**cell));
+        }
+        table
     }
 
     /// Its bytes as Parquet, which go into the file at a path: numbers as doubles, texts as UTF-8.
