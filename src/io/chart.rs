@@ -11,6 +11,8 @@ pub const KINDS: [(&str, &str); 3] = [("Picture (PNG)", "png"), ("Table (CSV)", 
 /// Width and height of a chart, and the room for its numbers, in pixels of a page.
 pub const SIZE: [f64; 2] = [520.0, 240.0];
 const ROOM: [f64; 2] = [64.0, 44.0];
+/// From a line of the legend to the next, in pixels.
+const LINE: f64 = 14.0;
 /// Colours that colour-blind eyes tell apart (Okabe & Ito 2008).
 const COLORS: [&str; 5] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#555555"];
 const DASHES: [&str; 4] = ["", "7 4", "2 3", "9 3 2 3"];
@@ -47,7 +49,9 @@ pub fn svg(chart: &Chart) -> String {
     let [width, height] = SIZE;
     let title = escaped(&chart.title);
     let range = chart.shown_range();
-    let [left, top] = ROOM;
+    let names = legend(chart, width - 14.0);
+    let lines = names.iter().map(|(line, ..)| line + 1).max().unwrap_or(1);
+    let [left, top] = [ROOM[0], ROOM[1] + LINE * (lines - 1) as f64];
     let inner = [width - left - 14.0, height - top - 36.0];
     let (right, bottom) = (left + inner[0], top + inner[1]);
     let at = |place: [f64; 2]| {
@@ -98,19 +102,16 @@ pub fn svg(chart: &Chart) -> String {
         let (color, dash) = (COLORS[number % COLORS.len()], DASHES[number % DASHES.len()]);
         (color, format!("fill=\"none\" stroke=\"{color}\" stroke-width=\"1.6\" stroke-dasharray=\"{dash}\""))
     };
-    // Right-aligned in the line above the frame, the last first.
-    let mut end = right;
-    for (number, curve) in chart.curves.iter().enumerate().rev() {
+    for (number, ((line, x), curve)) in names.into_iter().zip(&chart.curves).enumerate() {
         let (color, stroke) = strokes(number);
-        write_at(&mut drawing, [end, top - 9.0], "end", &curve.name);
-        let x = end - page::width(&curve.name, 11.0) - 24.0;
+        let base = ROOM[1] - 9.0 + LINE * line as f64;
+        write_at(&mut drawing, [x + 24.0, base], "start", &curve.name);
         let _ = match curve.mark {
-            Mark::Line => write!(drawing, "<path d=\"M{x:.1} {0:.1}h18\" {stroke}/>", top - 13.0),
+            Mark::Line => write!(drawing, "<path d=\"M{x:.1} {0:.1}h18\" {stroke}/>", base - 4.0),
             Mark::Dots | Mark::Cloud => {
-                write!(drawing, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\" fill=\"{color}\"/>", x + 11.0, top - 13.0)
+                write!(drawing, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\" fill=\"{color}\"/>", x + 11.0, base - 4.0)
             }
         };
-        end = x - 12.0;
     }
     let _ = write!(
         drawing,
@@ -142,6 +143,22 @@ pub fn svg(chart: &Chart) -> String {
     }
     drawing.push_str("</g></svg>");
     drawing
+}
+
+/// The line of the legend and the place in it where each curve's sign stands. Lines begin behind the unit, and end at the frame's right side.
+fn legend(chart: &Chart, right: f64) -> Vec<(usize, f64)> {
+    let left = 20.0 + page::width(&chart.axes[1], 11.0);
+    let (mut line, mut end) = (0, left);
+    let places = chart.curves.iter().map(|curve| {
+        let wide = 24.0 + page::width(&curve.name, 11.0);
+        if end > left && end + wide > right {
+            (line, end) = (line + 1, left);
+        }
+        let place = (line, end);
+        end += wide + 12.0;
+        place
+    });
+    places.collect()
 }
 
 /// The numbers at the ends of a chart's axes, for those who do not see it.
@@ -182,6 +199,18 @@ mod tests {
         assert!(drawing.contains("Volume &lt;over&gt; time"));
         assert!(drawing.contains("d=\"M64.0 204.0M358.7 44.0L506.0 84.0\""), "{drawing}");
         assert!(said(&chart()).starts_with("Volume <over> time: tick from 0 to 30, million m³ from 1 to 5; "));
+    }
+
+    #[test]
+    fn a_legend_takes_as_many_lines_as_it_needs_and_none_of_its_names_leave_the_picture() {
+        let many = (0..9).map(|number| Curve::line(format!("after tick {number}000"), [[0.0, 0.0], [1.0, 1.0]]));
+        let chart = many.fold(Chart::new("many", "Many", ["m", "m"]), Chart::and);
+        let right = SIZE[0] - 14.0;
+        let places = legend(&chart, right);
+        assert!(places.iter().map(|(line, _)| *line).max() >= Some(1), "{places:?}");
+        for ((_, x), curve) in places.iter().zip(&chart.curves) {
+            assert!(x + 24.0 + page::width(&curve.name, 11.0) <= right, "{places:?}");
+        }
     }
 
     #[test]
