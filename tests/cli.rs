@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 use thalweg::{
-    io::scene::BUILT_IN,
+    io::{film::Film, scene::BUILT_IN},
     look::{Look, WaterLook},
     params::{Group, Parameter, walk},
     sim::{generate::TerrainParams, network::RiverParams, process::catalogue, vector_unit::VectorUnit},
@@ -676,4 +676,25 @@ fn a_snakefile_makes_what_a_local_sweep_makes() {
     };
     assert_eq!(hashes("here").len(), 7);
     assert_eq!(hashes("here"), hashes("there"));
+}
+
+/// Here and not beside the writer: programs that are started hold for a moment the locks that other tests of that process look at.
+#[test]
+fn where_there_is_ffmpeg_each_kind_of_film_is_written_whole() {
+    if Command::new("ffmpeg").arg("-version").output().is_err() {
+        skipped("there is no ffmpeg", "THALWEG_REQUIRE_FFMPEG");
+        return;
+    }
+    let folder = folder();
+    for ending in ["mp4", "gif", "webp"] {
+        let path = folder.path().join(format!("film.{ending}"));
+        let mut film = Film::begin(&path, (32, 24), 25.0).unwrap_or_else(|error| panic!("{error}"));
+        for shade in 0..5 {
+            film.add(&[50 * shade; 3 * 32 * 24]).unwrap_or_else(|error| panic!("{error}"));
+        }
+        assert_eq!(film.frames(), 5);
+        film.end().unwrap_or_else(|error| panic!("{ending}: {error}"));
+        assert!(fs::metadata(&path).is_ok_and(|file| file.len() > 100), "{ending}");
+        assert!(!path.with_extension(format!("part.{ending}")).exists());
+    }
 }

@@ -182,22 +182,4 @@ mod tests {
         let wrong = Film::begin(&folder.path().join("a.avi"), (32, 24), 30.0).expect_err("it is no kind of film");
         assert!(wrong.to_string().contains(".avi") && wrong.to_string().contains(".mp4"), "{wrong}");
     }
-
-    #[test]
-    fn where_there_is_ffmpeg_each_kind_is_written_whole() {
-        if Command::new("ffmpeg").arg("-version").output().is_err() {
-            eprintln!("SKIPPED: there is no ffmpeg");
-            return;
-        }
-        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
-        for (ending, _) in KINDS {
-            let path = folder.path().join(format!("film.{ending}"));
-            let mut film = Film::begin(&path, (32, 24), 25.0).unwrap_or_else(|error| panic!("{error}"));
-            (0..5).for_each(|shade| film.add(&picture(50 * shade)).unwrap_or_else(|error| panic!("{error}")));
-            assert_eq!(film.frames(), 5);
-            film.end().unwrap_or_else(|error| panic!("{ending}: {error}"));
-            assert!(fs::metadata(&path).is_ok_and(|file| file.len() > 100), "{ending}");
-            assert!(!path.with_extension(format!("part.{ending}")).exists());
-        }
-    }
 }

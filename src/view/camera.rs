@@ -65,6 +65,11 @@ impl Viewpoint {
         Self { turn: Turning::Table, ..Self::default() }
     }
 
+    /// It stays where it is put from now on.
+    pub fn stand_still(&mut self) {
+        (self.turn, self.wanted, self.framed) = (Turning::Still, None, None);
+    }
+
     fn of((_, yaw, pitch, near): (&str, f32, f32, f32)) -> Self {
         let (yaw, pitch) = (yaw.to_radians(), pitch.to_radians());
         Self { yaw, pitch, near, turn: Turning::Welcome, framed: None, wanted: Some(Going::AtOnce) }
