@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct RunOptions {
     /// A built-in scene, a scene file (.ron), a project (.thalweg) or a heightmap (.png, .exr, .r16, .r32, .tif, .asc)
     input: Option<String>,
-    /// Ticks to run; without it, as many as make the scene. For a film, A..B are its first and last
+    /// Number of ticks to run; without it, as the scene has it. For a film, A..B are its first and last tick
     #[arg(long, value_name = "N|A..B", value_parser = parse_ticks)]
     ticks: Option<Ticks>,
     /// Begin with a range that has grown to maturity, where and as fast as the land rises; then run no ticks unless --ticks says so
@@ -192,7 +192,9 @@ impl RunOptions {
         let sessions = sessions.into_iter().map(start).collect::<Result<Vec<_>, Failure>>()?;
         // What their processes will keep is not there yet.
         Budget::present().ask(Path::new(input), sessions.iter().map(Session::wanted).sum())?;
-        tell_warnings(&sessions);
+        if !self.quiet {
+            tell_warnings(&sessions);
+        }
         Ok(sessions)
     }
 
@@ -202,7 +204,7 @@ impl RunOptions {
     }
 
     /// Whether the input is a project. It continues where it stopped.
-    fn resumes(&self) -> bool {
+    pub(super) fn resumes(&self) -> bool {
         self.input.as_deref().is_some_and(|input| project::is_project(Path::new(input)))
     }
 
@@ -246,14 +248,17 @@ impl RunOptions {
         Ok(())
     }
 
+    /// Grows a range in each, if that was asked for.
+    pub(super) fn grow(&self, sessions: &mut [Session]) -> Result<(), Failure> {
+        if self.grow { sessions.iter_mut().try_for_each(grow) } else { Ok(()) }
+    }
+
     /// Runs sessions for their ticks, with a progress bar where standard error is a terminal. Ctrl+C stops it.
     pub(super) fn simulate(&self, sessions: &mut [Session]) -> Result<(), Failure> {
         if self.ticks.is_some_and(|ticks| ticks.from.is_some()) {
             return Err(Failure::bad_input("--ticks A..B is for films; write one number"));
         }
-        if self.grow {
-            sessions.iter_mut().try_for_each(grow)?;
-        }
+        self.grow(sessions)?;
         let asked = self.ticks.map(|ticks| ticks.to);
         let ticks = asked.unwrap_or_else(|| sessions.iter().map(|session| session.ticks).max().unwrap_or_default());
         // A project runs no further, and neither does a grown range, unless ticks are asked for.

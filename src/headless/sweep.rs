@@ -1,4 +1,4 @@
-//! `thalweg sweep`: runs a scene with many values of its parameters, here or on the nodes of a cluster, and collects what came of it.
+//! `thalweg sweep`: runs a scene with many values of its parameters, here or on the nodes of a cluster, and collects the results.
 //!
 //! A folder holds the results of one plan: `plan.ron`, `runs/0001/` and so on with `report.json`, `thumbnail.png` and what was to be
 //! saved, and at the end `table.csv`, `table.parquet` and `index.html`. A run whose report says that it was made by the same values is
@@ -30,27 +30,29 @@ use super::{
     Failure,
     build::{parse_export, report},
     interrupted, print,
-    setup::RunOptions,
+    setup::{RunOptions, tell_warnings},
     tell,
 };
 use crate::{
     io::{
-        Error, JobProgress,
+        Budget, Error, JobProgress,
         export::{Dimensions, Export, Subject, hillshade::hillshade},
         input,
         output::{self, Output},
-        scene::{self, BUILT_IN},
+        scene::BUILT_IN,
         write_picture,
     },
     model::{
-        origin::Options,
         session::Session,
         sweep::{Plan, Run, SEED},
     },
+    params::listed,
 };
 
-/// From so many runs on, a person is asked.
+/// Above this number of runs, the program asks first.
 const MANY: usize = 2000;
+/// Numbers of missing runs that are listed.
+const NAMED: usize = 20;
 /// Side of a thumbnail, in pixels.
 const THUMBNAIL: usize = 256;
 /// The copy of the plan in its folder of results, and the folder of runs.
@@ -67,13 +69,13 @@ pub(super) struct Sweep {
     /// Folder of the results; finished runs in it are not made again
     #[arg(long, value_name = "DIR", required_unless_present = "collect")]
     out: Option<PathBuf>,
-    /// Make one run alone, by its number from 1, or those from one number to another, as a task of a cluster does
+    /// Make only run K, or runs A to B (the first run is 1), as the tasks of a cluster do
     #[arg(long, value_name = "K|A-B", value_parser = parse_numbers, conflicts_with = "emit")]
     only: Option<(usize, usize)>,
     /// Write a job for many machines instead of running here: an array job or a Snakefile
     #[arg(long, value_enum, value_name = "KIND")]
     emit: Option<Kind>,
-    /// Make table and contact sheet of the runs in a folder
+    /// Make the table and the page of the finished runs in a folder
     #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "only", "emit"])]
     collect: Option<PathBuf>,
     /// Runs at the same time; without it, as many as there are cores
@@ -87,7 +89,7 @@ pub(super) struct Sweep {
     json: bool,
 }
 
-/// For what many machines are asked.
+/// Which kind of job is written.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An array job for Slurm
@@ -122,22 +124,32 @@ impl Ready {
     /// Reads a plan and checks all of it but the values of single runs.
     fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path)?;
-        let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/sweeps.md"));
-        let extensions = ron::extensions::Extensions::IMPLICIT_SOME;
-        let options = ron::Options::default().with_default_extension(extensions);
-        let plan: Plan = options.from_str(&text).map_err(|error| bad(error.to_string()))?;
-        let runs = plan.count().map_err(bad)?;
-        let runs = runs.ok_or_else(|| bad("its runs cannot be counted".to_owned()))?;
+        let (plan, runs) = parse(path, &text)?;
         let built_in = BUILT_IN.iter().any(|(name, _)| *name == plan.input);
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let beside = folder.join(&plan.input);
+        let beside = path.parent().unwrap_or(Path::new("")).join(&plan.input);
+        if !built_in && !beside.exists() {
+            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            let wrong = format!("the input \"{}\" is no file beside the plan and no built-in scene", plan.input);
+            return Err(Error::input(path, wrong, format!("the scenes are {}", listed(&names, &plan.input))).into());
+        }
         let input = if built_in { plan.input.clone() } else { beside.display().to_string() };
-        // What the input holds is part of what makes a run.
-        let held = if built_in { 0 } else { hash_of(&beside)? };
-        let sessions = scene::open(&input, &Options::default())?;
+        let start = options(&input, &plan, None, plan.set.iter());
+        if start.resumes() && plan.ticks.is_none() {
+            let wrong = "the input is a project, which runs no further by itself";
+            return Err(Error::input(path, wrong, "state how many ticks, such as ticks: 200").into());
+        }
+        let sessions = start.sessions().map_err(|failure| of_plan(path, failure))?;
+        tell_warnings(&sessions);
         if sessions.len() != 1 {
             let wrong = format!("the input \"{}\" has {} runs side by side", plan.input, sessions.len());
-            return Err(Error::input(path, wrong, "a plan varies a scene with one").into());
+            return Err(Error::input(path, wrong, "name an input with one run").into());
+        }
+        // What the input holds is part of what makes a run: its file, and what that names.
+        let terrain = &sessions[0].simulation.terrain;
+        let mut held: Vec<String> = terrain.layers().map(|(_, grid)| output::hash_of(grid)).collect();
+        held.push(terrain.cell_size.to_string());
+        if !built_in {
+            held.push(hash_of(&beside)?);
         }
         let outline = sessions[0].outline();
         let exports = plan.save.iter().map(|text| parse_export(text)).collect::<Result<Vec<_>, _>>()?;
@@ -157,21 +169,57 @@ impl Ready {
 
     /// What a run is started with, on one thread.
     fn options(&self, run: &Run) -> RunOptions {
-        let Plan { size, ticks, seed, enabled, set, .. } = &self.plan;
-        let own = run.values.get(SEED).and_then(|text| text.parse().ok());
-        let varied = run.values.iter().filter(|(path, _)| *path != SEED);
-        let set = set.iter().chain(varied).map(|(path, value)| format!("{path}={value}")).collect();
-        let (size, seed) = (size.map(|side| side as usize), own.or(*seed));
-        RunOptions::of_plan(&self.input, (size, seed, *ticks), enabled.clone(), set)
+        let seed = run.values.get(SEED).and_then(|text| text.parse().ok());
+        options(&self.input, &self.plan, seed, self.plan.set.iter().chain(varied(run)))
+    }
+
+    /// Checks the values of a run. Returns the memory that it takes, in bytes.
+    fn check(&self, number: usize) -> Result<u64, Failure> {
+        let run = self.run(number)?;
+        let mut outline = self.outline.clone();
+        outline.set_all(varied(&run).map(|(path, value)| (&**path, &**value)))?;
+        Ok(outline.bytes() + Subject::bytes(&outline, Dimensions::default(), &self.exports))
     }
 }
 
+/// What of a run is a parameter, with its value.
+fn varied(run: &Run) -> impl Iterator<Item = (&String, &String)> + Clone {
+    run.values.iter().filter(|(path, _)| *path != SEED)
+}
+
+/// What a run of a plan is started with: the seed is its own, if it has one.
+fn options<'a>(
+    input: &str,
+    plan: &Plan,
+    seed: Option<u64>,
+    set: impl Iterator<Item = (&'a String, &'a String)>,
+) -> RunOptions {
+    let set = set.map(|(path, value)| format!("{path}={value}")).collect();
+    let size = plan.size.map(|side| side as usize);
+    RunOptions::of_plan(input, (size, seed.or(plan.seed), plan.ticks), plan.enabled.clone(), set)
+}
+
+/// A failure that a plan has led to.
+fn of_plan(path: &Path, failure: Failure) -> Failure {
+    Failure { sentence: format!("{}: {}", path.display(), failure.sentence), ..failure }
+}
+
+/// A plan and the number of its runs.
+fn parse(path: &Path, text: &str) -> Result<(Plan, usize), Failure> {
+    let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/sweeps.md"));
+    let extensions = ron::extensions::Extensions::IMPLICIT_SOME;
+    let options = ron::Options::default().with_default_extension(extensions);
+    let plan: Plan = options.from_str(text).map_err(|error| bad(error.to_string()))?;
+    let runs = plan.count().map_err(bad)?.ok_or_else(|| bad("it has more runs than can be counted".to_owned()))?;
+    Ok((plan, runs))
+}
+
 /// The hash of what a file holds.
-fn hash_of(path: &Path) -> Result<u64, Failure> {
+fn hash_of(path: &Path) -> Result<String, Failure> {
     let mut hash = Xxh3Default::new();
     io::copy(&mut input::open(path)?, &mut hash)
         .map_err(|error| Failure::bad_input(format!("{}: it cannot be read ({error})", path.display())))?;
-    Ok(hash.digest())
+    Ok(format!("{:016x}", hash.digest()))
 }
 
 /// The folder of a run.
@@ -189,8 +237,8 @@ fn finished(out: &Path, number: usize, hash: &str) -> Option<Value> {
 impl Sweep {
     pub(super) fn run(&self) -> Result<(), Failure> {
         if let Some(folder) = &self.collect {
-            let text = collect(folder)?;
-            return print(&text);
+            let (text, counts) = collect(folder)?;
+            return print(&if self.json { format!("{counts}\n") } else { text });
         }
         let (Some(path), Some(out)) = (&self.plan, &self.out) else {
             return Err(Failure::bad_input("name a plan and --out DIR, or --collect DIR"));
@@ -203,21 +251,28 @@ impl Sweep {
         }
         let count = last - first + 1;
         if count > MANY && !self.yes && !asks(count)? {
-            return Err(Failure::bad_input("nothing was run"));
+            return Err(Failure::bad_input("no run was made"));
         }
         // Every value is checked before the first run begins.
-        (first..=last).try_for_each(|number| ready.run(number).map(drop))?;
+        let mut bytes = 0;
+        for number in first..=last {
+            bytes = ready.check(number).map_err(|failure| of_plan(path, failure))?.max(bytes);
+        }
         claim(out, &ready)?;
         if let Some(kind) = self.emit {
             let written = emit::write(kind, path, out, ready.runs)?;
             return print(&written);
         }
-        let jobs = self.jobs.map_or_else(rayon::current_num_threads, usize::from).min(count);
+        let wanted = self.jobs.map_or_else(rayon::current_num_threads, usize::from).min(count);
+        let jobs = wanted.min(Budget::present().times(bytes).max(1));
+        if jobs < wanted {
+            tell(&format!("{jobs} runs at a time instead of {wanted}: each takes {} of memory", Budget::of(bytes)));
+        }
         let begun = Instant::now();
         let made = self.make(&ready, out, (first, last), jobs)?;
         let skipped = count - made;
         let seconds = begun.elapsed().as_secs_f64();
-        let text = if self.only.is_none() { collect(out)? } else { String::new() };
+        let text = if self.only.is_none() { collect(out)?.0 } else { String::new() };
         if self.json {
             return print(&format!("{}\n", json!({"made": made, "skipped": skipped, "seconds": seconds})));
         }
@@ -320,30 +375,22 @@ fn thumbnail(session: &Session, file: &Path) -> Result<(), Error> {
 /// Puts the plan into its folder. One that holds results of another plan is left as it is.
 fn claim(out: &Path, ready: &Ready) -> Result<(), Failure> {
     let copy = out.join(PLAN);
-    match input::text_if_there(&copy)? {
-        Some(text) if text == ready.text => return Ok(()),
-        Some(_) => {
-            let wrong =
-                Error::input(out, "it holds results of another plan", "choose another folder, or remove that one");
-            return Err(wrong.into());
-        }
-        None if out.join(RUNS).exists() => {
-            let wrong = Error::input(out, "it holds runs without their plan", "choose another folder");
-            return Err(wrong.into());
-        }
-        None => {}
+    // In this order: another program puts its plan there before its first run.
+    if out.join(RUNS).exists() && !copy.exists() {
+        return Err(Error::input(out, "it holds runs but no plan.ron", "choose another folder").into());
     }
-    fs::create_dir_all(out).map_err(|error| {
-        Failure::bad_input(format!("{}: it cannot be made ({error}); choose another folder", out.display()))
-    })?;
-    output::replace(&copy, |file| output::write(file, &ready.text))?;
+    let new = output::write_new(&copy, &ready.text).map_err(|error| Failure::bad_input(error.to_string()))?;
+    if !new && input::text(&copy)? != ready.text {
+        let right = "choose another folder, or remove that one";
+        return Err(Error::input(out, "it holds results of another plan", right).into());
+    }
     Ok(())
 }
 
 /// Asks a person whether so many runs are meant.
 fn asks(count: usize) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::bad_input(format!("the plan has {count} runs; say --yes if they are meant")));
+        return Err(Failure::bad_input(format!("the plan has {count} runs; add --yes to make them all")));
     }
     let _ = write!(io::stderr(), "The plan has {count} runs. Make them all? [y/N] ");
     let mut answer = String::new();
@@ -351,11 +398,13 @@ fn asks(count: usize) -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Makes table and contact sheet of a folder. Returns a sentence for each.
-fn collect(out: &Path) -> Result<String, Failure> {
-    if !out.join(PLAN).exists() {
+/// Makes the table and the page of a folder. Returns what it made, as a sentence and as numbers.
+fn collect(out: &Path) -> Result<(String, Value), Failure> {
+    let copy = out.join(PLAN);
+    let Some(text) = input::text_if_there(&copy)? else {
         return Err(Error::input(out, "there is no plan.ron in it", "name the folder of a sweep").into());
-    }
+    };
+    let (_, runs) = parse(&copy, &text)?;
     let listed = fs::read_dir(out.join(RUNS)).into_iter().flatten().flatten();
     let mut reports: BTreeMap<usize, (String, Value)> = BTreeMap::new();
     for entry in listed {
@@ -372,11 +421,14 @@ fn collect(out: &Path) -> Result<String, Failure> {
     output::replace(&out.join("table.csv"), |file| output::write(file, table.csv()))?;
     output::replace(&out.join("table.parquet"), |file| output::write(file, table.parquet(file)?))?;
     output::replace(&out.join("index.html"), |file| output::write(file, sheet::page(&table, &reports)))?;
-    let last = reports.keys().last().copied().unwrap_or_default();
-    let missing: Vec<String> =
-        (1..=last).filter(|number| !reports.contains_key(number)).map(|number| number.to_string()).collect();
-    if !missing.is_empty() {
-        tell(&format!("runs {} are missing; the same command without --collect makes them", missing.join(", ")));
+    let missing = || (1..=runs).filter(|number| !reports.contains_key(number));
+    let count = missing().count();
+    if count > 0 {
+        let numbers: Vec<String> = missing().take(NAMED).map(|number| number.to_string()).collect();
+        let (numbers, more) = (numbers.join(", "), if count > NAMED { " …" } else { "" });
+        let right = format!("thalweg sweep PLAN --out {} makes them", out.display());
+        tell(&format!("{count} of {runs} runs are missing ({numbers}{more}); {right}"));
     }
-    Ok(format!("{}: {} runs in table.csv, table.parquet and index.html.\n", out.display(), reports.len()))
+    let text = format!("{}: {} runs in table.csv, table.parquet and index.html.\n", out.display(), reports.len());
+    Ok((text, json!({"collected": reports.len(), "missing": count})))
 }

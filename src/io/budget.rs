@@ -62,6 +62,11 @@ impl Budget {
         self.grant(path, bytes, in_use() as u64)
     }
 
+    /// How many times so many bytes are left.
+    pub fn times(self, bytes: u64) -> usize {
+        (self.0.saturating_sub(in_use() as u64) / bytes.max(1)) as usize
+    }
+
     fn grant(self, path: &Path, bytes: u64, in_use: u64) -> Result<(), Error> {
         let left = self.0.saturating_sub(in_use);
         if bytes <= left {

@@ -243,6 +243,24 @@ pub fn replace(path: &Path, write: impl FnOnce(&Path) -> Result<(), Error>) -> R
     output.publish(Some(name)).map(drop)
 }
 
+/// Writes a file where there is none. Returns whether it did: of several programs at once, one does. The folder is made if there is none.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_new(path: &Path, bytes: impl AsRef<[u8]>) -> Result<bool, Error> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Error::output(path, "it is no name of a file", "name a file to write"));
+    };
+    let output = Output::new(folder)?;
+    output.write(name, |file| write(file, bytes))?;
+    match fs::hard_link(output.staging.join(name), path) {
+        Ok(()) => flush(folder).map(|()| true),
+        Err(_) if path.exists() => Ok(false),
+        // A disk without links.
+        Err(_) => output.publish(None).map(|_| true),
+    }
+}
+
 /// Makes a file, lets `fill` write into it, and flushes it to the disk.
 ///
 /// # Errors
@@ -315,6 +333,16 @@ mod tests {
         assert_eq!(targets, [folder.join("more.txt"), folder.join("new.txt")]);
         assert_eq!(fs::read_to_string(folder.join("new.txt")).expect("it is there"), "after");
         assert_eq!(names(&folder), ["more.txt", "new.txt", "old.txt"]);
+    }
+
+    #[test]
+    fn a_new_file_is_written_once() {
+        let around = tempfile::tempdir().expect("a temporary folder");
+        let path = around.path().join("a/plan.txt");
+        assert!(write_new(&path, "first").expect("it is writable"));
+        assert!(!write_new(&path, "second").expect("it is writable"));
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "first");
+        assert_eq!(names(&around.path().join("a")), ["plan.txt"]);
     }
 
     #[test]

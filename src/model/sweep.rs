@@ -1,6 +1,6 @@
 //! A plan of many runs: an input, and parameters with the values that they have in turn.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ impl Plan {
             Sample::Grid => {
                 Ok(self.vary.values().try_fold(1_usize, |product, values| product.checked_mul(values.count())))
             }
-            Sample::LatinHypercube { count: 0, .. } => Err("a sample of 0 runs is none; ask for 1 or more".to_owned()),
+            Sample::LatinHypercube { count: 0, .. } => Err("a sample needs 1 run or more".to_owned()),
             Sample::LatinHypercube { count, .. } => Ok(Some(count)),
         }
     }
@@ -125,18 +125,27 @@ impl Plan {
         for (axis, (path, choices)) in self.vary.iter().enumerate().rev() {
             let parameter =
                 if path == SEED { None } else { Some(get(declared, path).map_err(|error| error.to_string())?) };
+            let whole = parameter.as_ref().is_none_or(|parameter| parameter.whole);
+            if whole
+                && let Values::Range { from, to, .. } = choices
+                && from.min(*to).ceil() > from.max(*to).floor()
+            {
+                return Err(format!("{path}: there is no whole number from {from} to {to}; name other ends"));
+            }
             let text = match self.sample {
                 Sample::Grid => {
                     let place = rest % choices.count();
                     rest /= choices.count();
-                    choices.at(place as f64 / (choices.count().max(2) - 1) as f64, place)
+                    let text = choices.at(place, whole);
+                    if matches!(choices, Values::Range { .. }) && place > 0 && choices.at(place - 1, whole) == text {
+                        return Err(format!(
+                            "{path}: two values of the range are {text}; a smaller count would be right"
+                        ));
+                    }
+                    text
                 }
-                Sample::LatinHypercube { count, seed } => {
-                    let share = latin(seed, axis, count, number - 1);
-                    choices.at(share, ((share * choices.count() as f64) as usize).min(choices.count() - 1))
-                }
+                Sample::LatinHypercube { count, seed } => choices.drawn(latin(seed, axis, count, number - 1), whole),
             };
-            let text = whole(text, parameter.as_ref());
             check(path, &text, parameter.as_ref())?;
             values.insert(path.clone(), text);
         }
@@ -146,22 +155,24 @@ impl Plan {
 
 /// Where in its range the parameter of a number lies in a run of a sample: each run in another of as many parts.
 fn latin(seed: u64, axis: usize, count: usize, run: usize) -> f64 {
-    let mut stream = Stream::new(seed, "latin hypercube", axis as u64);
-    let mut parts: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        parts.swap(last, stream.below(last + 1));
-    }
     let mut within = Stream::new(seed ^ 0x9e37_79b9_7f4a_7c15, "latin hypercube", ((axis as u64) << 32) | run as u64);
-    (parts[run] as f64 + within.fine_unit()) / count as f64
+    (part(seed, axis, count, run) as f64 + within.fine_unit()) / count as f64
 }
 
-/// A number without a fraction, where the parameter is a count.
-fn whole(text: String, parameter: Option<&Parameter>) -> String {
-    let counts = parameter.is_none_or(|parameter| parameter.whole);
-    match text.parse::<f64>() {
-        Ok(number) if counts && number.fract() != 0.0 => format!("{:.0}", number.round()),
-        _ => text,
-    }
+/// The part of the range: a shuffle without a list, whatever the count. A Feistel network mixes the numbers below a power of four, again and
+/// again until one below the count comes out (cycle walking: Black & Rogaway 2002).
+fn part(seed: u64, axis: usize, count: usize, run: usize) -> usize {
+    let bits = (usize::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
+    let low = (1 << bits) - 1;
+    let mixed = |number: &usize| {
+        let [left, right] = (0..6).fold([number >> bits, number & low], |[left, right], round| {
+            let key = (((axis as u64) << 3 | round) << 32) | right as u64;
+            let mut stream = Stream::new(seed, "latin hypercube's part", key);
+            [right, left ^ (stream.bits() as usize & low)]
+        });
+        Some(left << bits | right)
+    };
+    iter::successors(mixed(&run), mixed).find(|part| *part < count).unwrap_or(run)
 }
 
 fn check(path: &str, text: &str, parameter: Option<&Parameter>) -> Result<(), String> {
@@ -172,7 +183,7 @@ fn check(path: &str, text: &str, parameter: Option<&Parameter>) -> Result<(), St
         },
         None => match text.parse::<u64>() {
             Ok(_) => Ok(()),
-            Err(_) => Err(format!("{path} cannot be \"{text}\": it takes a whole number from 0 on")),
+            Err(_) => Err(format!("{path} cannot be \"{text}\": it must be a whole number, 0 or larger")),
         },
     }
 }
@@ -190,7 +201,7 @@ impl Values {
             }
             Self::Range { count: Some(0), .. } => Err("a range of 0 values is empty; ask for 1 or more".to_owned()),
             Self::Range { count: None, .. } if !latin => {
-                Err("a range in a grid needs a count of values, such as count: Some(5)".to_owned())
+                Err("a range in a grid needs a number of values, such as count: 5".to_owned())
             }
             Self::Range { .. } => Ok(()),
         }
@@ -204,18 +215,38 @@ impl Values {
         }
     }
 
-    /// The value at a share of the range, or the one of this place in the list.
-    fn at(&self, share: f64, place: usize) -> String {
+    /// The value at a place of the list or the range; of a count, the nearest whole number.
+    fn at(&self, place: usize, whole: bool) -> String {
         match self {
             Self::List(values) => values[place].clone(),
             Self::Range { from, to, ratios, .. } => {
-                let value = if *ratios { from * (to / from).powf(share) } else { from + share * (to - from) };
-                // Nine digits that count: rounding of the last ones would make odd names.
-                let text = format!("{value:.8e}");
-                text.parse::<f64>().unwrap_or(value).to_string()
+                let value = between([*from, *to], *ratios, place as f64 / (self.count().max(2) - 1) as f64);
+                if whole { format!("{:.0}", value.round()) } else { told(value) }
             }
         }
     }
+
+    /// The value that is drawn at a share of the list or the range. Each whole number of a range has the same chance.
+    fn drawn(&self, share: f64, whole: bool) -> String {
+        match self {
+            Self::List(values) => values[((share * values.len() as f64) as usize).min(values.len() - 1)].clone(),
+            Self::Range { from, to, ratios, .. } if whole => {
+                let (least, most) = (from.min(*to).ceil(), from.max(*to).floor());
+                format!("{:.0}", between([least, most + 1.0], *ratios, share).floor().clamp(least, most.max(least)))
+            }
+            Self::Range { from, to, ratios, .. } => told(between([*from, *to], *ratios, share)),
+        }
+    }
+}
+
+/// The number at a share of the way between two, by even distances or by even ratios.
+fn between([from, to]: [f64; 2], ratios: bool, share: f64) -> f64 {
+    if ratios { from * (to / from).powf(share) } else { from + share * (to - from) }
+}
+
+/// A number with the nine digits that parameters hold: rounding of the last ones would make odd names.
+fn told(value: f64) -> String {
+    format!("{value:.8e}").parse::<f64>().unwrap_or(value).to_string()
 }
 
 #[cfg(test)]
@@ -264,9 +295,28 @@ mod tests {
             .collect();
         parts.sort_unstable();
         assert_eq!(parts, (0..20).collect::<Vec<_>>());
+        let order = |axis| (0..20).map(|run| part(4, axis, 20, run)).collect::<Vec<_>>();
+        assert!(order(0) != order(1) && order(0) != (0..20).collect::<Vec<_>>());
+        assert_eq!((part(4, 0, 1, 0), part(4, 0, 1 << 40, 7) < 1 << 40), (0, true));
         assert_eq!(runs.iter().filter(|run| run.values["droplets.law"] == "streams").count(), 10);
         assert!(runs.iter().all(|run| run.values["seed"].parse::<u64>().is_ok()));
         assert_eq!(plan.run(7, &[("droplets", &params)]), Ok(runs[6].clone()), "a sample is the same each time");
+    }
+
+    #[test]
+    fn whole_numbers_keep_all_their_digits_and_have_equal_chances() {
+        let params = droplets::Params::default();
+        let values = |text: &str, runs: usize| -> Vec<String> {
+            let plan = plan(&format!("(input: \"round-hill\", {text})"));
+            let run = |number| plan.run(number, &[("droplets", &params)]).unwrap_or_else(|wrong| panic!("{wrong}"));
+            (1..=runs).map(|number| run(number).values.into_values().next().unwrap_or_default()).collect()
+        };
+        let seeds = values("vary: {\"seed\": Range(from: 20260101001, to: 20260101003, count: 3)}", 3);
+        assert_eq!(seeds, ["20260101001", "20260101002", "20260101003"]);
+        let seeds = values("sample: LatinHypercube(count: 300, seed: 1), vary: {\"seed\": Range(from: 1, to: 3)}", 300);
+        for seed in ["1", "2", "3"] {
+            assert_eq!(seeds.iter().filter(|found| *found == seed).count(), 100, "{seed}");
+        }
     }
 
     #[test]
@@ -280,17 +330,20 @@ mod tests {
         for (vary, words) in [
             ("", "nothing is varied"),
             ("\"droplets.per_tick\": List([])", "the list is empty"),
-            ("\"droplets.per_tick\": Range(from: 1, to: 9)", "needs a count"),
+            ("\"droplets.per_tick\": Range(from: 1, to: 9)", "needs a number of values"),
             ("\"droplets.per_tick\": Range(from: 1, to: 9, count: 0)", "is empty"),
             ("\"droplets.per_tick\": Range(from: 0, to: 9, count: 2, ratios: true)", "above 0"),
             ("\"droplets.friction\": List([\"1\"])", "both set and varied"),
             ("\"droplets.per_tik\": List([\"1\"])", "the nearest is \"droplets.per_tick\""),
             ("\"droplets.per_tick\": List([\"lots\"])", "cannot be \"lots\""),
             ("\"seed\": List([\"-1\"])", "a whole number"),
+            ("\"seed\": List([\"1.5\"])", "a whole number"),
         ] {
             let said = wrong(vary);
             assert!(said.contains(words) && !said.contains('\n'), "{vary}: {said}");
         }
+        let few = plan("(input: \"x\", vary: {\"seed\": Range(from: 1, to: 3, count: 10)})");
+        assert!((1..=10).any(|number| few.run(number, &[]).is_err_and(|wrong| wrong.contains("a smaller count"))));
         let many = plan(
             "(input: \"x\", vary: {\"a.b\": Range(from: 0, to: 1, count: 4000000000), \
             \"a.c\": Range(from: 0, to: 1, count: 4000000000), \"a.d\": Range(from: 0, to: 1, count: 4000000000)})",

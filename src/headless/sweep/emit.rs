@@ -26,19 +26,21 @@ pub(super) fn write(kind: Kind, plan: &Path, out: &Path, runs: usize) -> Result<
                  #SBATCH --array=1-{tasks}\n\
                  #SBATCH --cpus-per-task=1\n\
                  #SBATCH --output=/dev/null\n\
-                 # {runs} runs, {each} to a task. What is killed is tried again; the same job once more makes what is missing then.\n\
+                 # {runs} runs, {each} to a task. A failed task is tried three times. If runs are missing then, submit this job again.\n\
                  first=$(( (SLURM_ARRAY_TASK_ID - 1) * {each} + 1 ))\n\
                  last=$(( first + {each} - 1 ))\n\
                  [ \"$last\" -gt {runs} ] && last={runs}\n\
                  [ \"$first\" -gt {runs} ] && exit 0\n\
                  for attempt in 1 2 3; do\n    \
-                 {program} sweep {plan} --out {folder} --only \"$first-$last\" --jobs 1 --yes && exit 0\n\
+                 {program} sweep {plan} --out {folder} --only \"$first-$last\" --jobs 1 --yes 2>> {folder}/errors.log && exit 0\n\
                  done\n\
                  exit 1\n"
             );
+            let last = quoted(&format!("{program} sweep --collect {folder} 2>> {folder}/errors.log"));
             let start = format!(
                 "job=$(sbatch --parsable --requeue {folder}/sweep.sbatch)\n\
-                 sbatch --dependency=afterany:$job --output=/dev/null --wrap \"{program} sweep --collect {folder}\"\n"
+                 sbatch --dependency=afterany:$job --output=/dev/null --wrap {last}\n\
+                 What goes wrong is written into {folder}/errors.log.\n"
             );
             ("sweep.sbatch", text, start)
         }

@@ -1,4 +1,4 @@
-//! The table of a sweep: a row for each run, with what was varied and what came of it.
+//! The table of a sweep: a row for each run, with what was varied and its results.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::io::{Error, output};
 
-/// What is told of each run: name of the column, and where it stands in the report.
+/// Results of each run: name of the column, and its place in the report.
 const MEASURES: [(&str, &str); 17] = [
     ("ticks", "/ticks"),
     ("simulated_seconds", "/simulated_seconds"),
@@ -33,7 +33,7 @@ const MEASURES: [(&str, &str); 17] = [
     ("water_outflow_m3", "/ledger/water/outflow"),
 ];
 
-/// A column: numbers, where all of it are, or texts.
+/// A column: numbers if every cell is a number, otherwise texts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Column {
     Numbers(Vec<f64>),
@@ -142,7 +142,9 @@ impl Table {
 }
 
 fn column(texts: Vec<String>) -> Column {
-    let numbers: Option<Vec<f64>> = texts.iter().map(|text| text.parse().ok()).collect();
+    // A seed of so many digits that a number cannot hold them stays a text.
+    let number = |text: &String| text.parse::<f64>().ok().filter(|number| number.is_finite() && number.abs() < 9e15);
+    let numbers: Option<Vec<f64>> = texts.iter().map(number).collect();
     numbers.map_or(Column::Texts(texts), Column::Numbers)
 }
 
@@ -167,6 +169,8 @@ mod tests {
 
     #[test]
     fn the_table_has_a_row_for_each_run_in_both_formats() {
+        let seeds = ["18446744073709551615", "7"].map(str::to_owned).to_vec();
+        assert_eq!(column(seeds.clone()), Column::Texts(seeds));
         let table = Table::of(&reports());
         assert_eq!((table.rows(), table.varied), (2, 2));
         let text = table.csv();

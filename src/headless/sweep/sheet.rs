@@ -20,7 +20,8 @@ const filters=[...document.querySelectorAll('[data-column]')];\
 const number=value=>typeof value==='number'?value:NaN;\
 const text=value=>typeof value==='number'?String(Number(value.toPrecision(5))):value;\
 function draw(){const by=+sort.value,extra=+show.value;let rows=all.filter(({row})=>filters.every(field=>{\
-const wanted=field.value;return wanted===''||text(row[+field.dataset.column])===wanted}));\
+const wanted=field.value;return wanted===''||String(row[+field.dataset.column])===String(typeof \
+row[+field.dataset.column]==='number'?Number(wanted):wanted)}));\
 rows.sort((a,b)=>{const [x,y]=[a.row[by],b.row[by]];const order=typeof x==='number'?number(x)-number(y):String(x).localeCompare(y);\
 return (down.checked?-1:1)*(order||a.index-b.index)});\
 document.querySelector('#count').textContent=rows.length+' of '+all.length+' runs';\
