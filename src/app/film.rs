@@ -24,6 +24,11 @@ use crate::{
 pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Error> {
     let failed = |wrong: String| Error::output(Path::new("film"), wrong, "another graphics driver may draw it");
     find_adapter().map_err(failed)?;
+    let mut sessions = sessions;
+    let run_up = film.from.saturating_sub(sessions.first().map_or(0, |session| session.simulation.ticks()));
+    if !run(&mut sessions, run_up, film.stopped)? {
+        return Ok(());
+    }
     let mut app = app(sessions, film.size, Viewpoint::of_films());
     app.insert_resource(UiVisible(film.ui)).insert_resource(Transport::paused());
     for _ in 0..FRAMES_BEFORE_SHOT {
@@ -63,20 +68,34 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
                 overlay.lay_over(&mut pixels);
             }
         }
-        if !(film.take)(&pixels)? || number + 1 == film.frames {
-            return Ok(());
+        (film.take)(&pixels)?;
+        if number + 1 == film.frames {
+            break;
         }
         let world = app.world_mut();
-        let mut live = world.resource_mut::<Live>();
-        for session in live.all_mut() {
-            (0..film.every).for_each(|_| session.simulation.tick());
-        }
-        if let Some(fault) = live.fault() {
-            return Err(failed(format!("{fault}")));
+        if !run(world.resource_mut::<Live>().all_mut(), film.every.into(), film.stopped)? {
+            break;
         }
         world.resource_mut::<Revision>().goes_on();
     }
     Ok(())
+}
+
+/// Runs sessions for so many ticks. Returns whether more is wanted.
+fn run(sessions: &mut [Session], ticks: u64, stopped: &dyn Fn() -> bool) -> Result<bool, Error> {
+    for _ in 0..ticks {
+        if stopped() {
+            return Ok(false);
+        }
+        for session in &mut *sessions {
+            session.simulation.tick();
+            if let Some(fault) = session.simulation.fault() {
+                let right = "change the parameters, or end the film before this tick";
+                return Err(Error::output(Path::new("film"), fault.to_string(), right));
+            }
+        }
+    }
+    Ok(!stopped())
 }
 
 /// Words at the foot of a picture: red, green, blue and opacity of each pixel.

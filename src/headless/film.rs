@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     Failure, interrupted, print,
-    setup::{RunOptions, Ticks, parse_size, tick},
+    setup::{RunOptions, Ticks, parse_size},
 };
 use crate::{
     io::{Error, film::Film, input, watch::Shooting},
@@ -39,13 +39,13 @@ pub(super) struct MakeFilm {
     /// Name of a camera, or a file (.ron) with its keys and captions
     #[arg(long, value_name = "NAME|FILE.ron", default_value = "default")]
     camera: String,
-    /// Degrees by which a named camera goes round in the film
+    /// Degrees that a named camera turns during the film
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
     turn: f64,
-    /// Words at the foot of every frame
+    /// Text at the bottom of every frame for which the camera file has no caption
     #[arg(long, value_name = "TEXT")]
     caption: Option<String>,
-    /// With the panels
+    /// Show the panels in the film
     #[arg(long)]
     ui: bool,
 }
@@ -68,40 +68,38 @@ impl MakeFilm {
         let begun = sessions[0].simulation.ticks();
         let (from, to) = match self.start.asked_ticks() {
             Some(Ticks { from: Some(from), to }) => (from, to),
-            asked => (begun, begun + asked.map_or(ticks, |asked| asked.to)),
+            asked => (begun, begun.saturating_add(asked.map_or(ticks, |asked| asked.to))),
         };
         if from < begun {
             return Err(Failure::bad_input(format!("--ticks {from}..{to}: the input is at tick {begun} already")));
         }
-        let frames = (to - from) / u64::from(self.every) + 1;
-        if frames > MOST_FRAMES {
-            let sentence = format!("the film would have {frames} frames; {MOST_FRAMES} are possible: see --every");
+        let more = (to - from) / u64::from(self.every);
+        if more >= MOST_FRAMES {
+            let sentence = format!(
+                "the film would have {more} frames and one more; at most {MOST_FRAMES} are possible; use a larger --every"
+            );
             return Err(Failure::bad_input(sentence));
         }
         let script = self.script([from as f64, to as f64])?;
         let mut film = Film::begin(&self.out, self.resolution, self.fps)?;
-        while sessions[0].simulation.ticks() < from {
-            tick(&mut sessions)?;
-            if interrupted() {
-                return Err(Failure::stopped());
-            }
-        }
+        self.start.grow(&mut sessions)?;
+        let frames = more + 1;
         let bar = ProgressBar::new(frames);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} frames, {eta} left") {
             bar.set_style(style);
         }
-        let mut stopped = false;
         let mut shooting = Shooting {
             size: (width as u32, height as u32),
             ui: self.ui,
             script,
+            from,
             every: self.every,
             frames,
+            stopped: &interrupted,
             take: &mut |pixels| {
                 film.add(pixels)?;
                 bar.inc(1);
-                stopped = interrupted();
-                Ok(!stopped)
+                Ok(())
             },
         };
         let shot = shoot(sessions, &mut shooting);
@@ -111,7 +109,10 @@ impl MakeFilm {
         bar.finish_and_clear();
         shot?;
         ended?;
-        if stopped {
+        if count == 0 {
+            return Err(Failure::stopped());
+        }
+        if (count as u64) < frames {
             let sentence = format!("stopped by Ctrl+C; {} has the first {count} frames", self.out.display());
             return Err(Failure::while_running(sentence));
         }
@@ -134,7 +135,10 @@ impl MakeFilm {
         } else {
             let named = CAMERAS.iter().find(|(name, ..)| *name == self.camera).ok_or_else(|| {
                 let names = CAMERAS.map(|(name, ..)| name).join(", ");
-                Failure::bad_input(format!("there is no camera \"{}\"; name {names}, or a file (.ron)", self.camera))
+                Failure::bad_input(format!(
+                    "there is no camera \"{}\"; choose {names}, or name a file (.ron)",
+                    self.camera
+                ))
             })?;
             let &(_, round, above, near) = named;
             let start = Key::still(round.into(), above.into(), near.into());
@@ -144,6 +148,7 @@ impl MakeFilm {
         if let Some(text) = &self.caption {
             script.captions.insert(0, Caption { from: f64::MIN, to: f64::MAX, text: text.clone() });
         }
+        script.check().map_err(|wrong| Failure::bad_input(format!("film: {wrong}")))?;
         Ok(script)
     }
 }

@@ -34,10 +34,14 @@ pub struct Shooting<'a> {
     pub ui: bool,
     /// What the camera does, and what is written into the pictures.
     pub script: Script,
+    /// The tick of the first picture.
+    pub from: u64,
     /// Ticks from picture to picture.
     pub every: u32,
     /// How many pictures.
     pub frames: u64,
-    /// Takes the pixels of each: red, green and blue, rows from top to bottom. Says whether more are wanted.
-    pub take: &'a mut dyn FnMut(&[u8]) -> Result<bool, Error>,
+    /// Whether a person wants no more of it. It is asked after every tick and picture.
+    pub stopped: &'a dyn Fn() -> bool,
+    /// Takes the pixels of each: red, green and blue, rows from top to bottom.
+    pub take: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>,
 }

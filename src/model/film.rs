@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Named views: name, degrees from the south through the east, degrees above the table, and how many times as near the camera is as where
-/// all of the land just fits into the picture.
+/// Named views: name, direction in degrees (0 is south, 90 is east), angle above the horizontal in degrees, and zoom: at 1 the whole land just
+/// fits into the picture, at 2 the camera is at half that distance.
 pub const CAMERAS: [(&str, f32, f32, f32); 4] =
     [("default", 28.0, 26.0, 1.0), ("front", 0.0, 24.0, 1.0), ("high", 28.0, 58.0, 1.0), ("low", 55.0, 12.0, 1.25)];
 
@@ -24,11 +24,11 @@ pub struct Script {
 pub struct Key {
     /// The tick.
     pub tick: f64,
-    /// Degrees from the south through the east. More than 360 go round.
+    /// Direction in degrees: 0 is south, 90 is east. Beyond 360 the camera goes round again.
     pub round: f64,
-    /// Degrees above the table.
+    /// Angle above the horizontal, in degrees.
     pub above: f64,
-    /// How many times as near it is as where the whole land fits into the picture.
+    /// Zoom: at 1 the whole land fits into the picture, at 2 the camera is at half that distance.
     #[serde(default = "whole")]
     pub near: f64,
     /// How it goes on to the next key.
@@ -90,17 +90,23 @@ impl Script {
         for key in &self.camera {
             let numbers = [key.tick, key.round, key.above, key.near];
             if !numbers.iter().all(|number| number.is_finite()) {
-                return Err("a key has a number that is none".to_owned());
+                return Err("a number of a key is not finite; write plain numbers".to_owned());
+            }
+            if key.round.abs() > 36_000.0 {
+                return Err(format!("`round` is {} degrees; it must be -36000 to 36000, a hundred turns", key.round));
             }
             if !(1.0..=89.0).contains(&key.above) {
-                return Err(format!("a key is {} degrees above the table; 1 to 89 are possible", key.above));
+                return Err(format!("`above` is {} degrees; it must be 1 to 89", key.above));
             }
             if !(0.1..=20.0).contains(&key.near) {
-                return Err(format!("a key is {} times as near; 0.1 to 20 are possible", key.near));
+                return Err(format!("`near` is {}; it must be 0.1 to 20", key.near));
             }
         }
         if self.camera.windows(2).any(|pair| pair[1].tick <= pair[0].tick) {
             return Err("the ticks of the keys do not rise; put the keys in order".to_owned());
+        }
+        if let Some(caption) = self.captions.iter().find(|caption| caption.text.chars().any(char::is_control)) {
+            return Err(format!("the caption {:?} has a control character; write plain text", caption.text));
         }
         match self
             .captions
@@ -186,6 +192,9 @@ mod tests {
         let twice = Script { camera: vec![key(3.0, 0.0, Ease::Even); 2], captions: Vec::new() };
         assert!(wrong(twice).contains("in order"));
         assert!(wrong(Script { captions: vec![caption(5.0, 5.0, "c")], ..script.clone() }).contains("ends before"));
+        assert!(wrong(Script { captions: vec![caption(0.0, 5.0, "c\u{7}")], ..script.clone() }).contains("control"));
+        assert!(wrong(Script::turning(Key::still(0.0, 30.0, 1.0), f64::NAN, [0.0, 1.0])).contains("not finite"));
+        assert!(wrong(Script::turning(Key::still(0.0, 30.0, 1.0), 1e39, [0.0, 1.0])).contains("a hundred turns"));
         let below = Key { above: -3.0, ..key(0.0, 0.0, Ease::Even) };
         assert!(wrong(Script { camera: vec![below], captions: Vec::new() }).contains("-3 degrees"));
     }
