@@ -632,7 +632,11 @@ fn bad_plans_and_films_are_refused_in_one_sentence() {
     sweep(&wrong("d.ron", "\"round-hill\"", "\"ten-seeds\""), &["d.ron", "side by side"]);
     sweep(&wrong("e.ron", "count: 3", "count: 1000000"), &["2000000 runs", "--yes"]);
     sweep(&wrong("f.ron", "vary", "varies"), &["f.ron", "varies"]);
+    sweep(&wrong("g.ron", "\"round-hill\"", "\"round-hil\""), &["g.ron", "round-hil", "round-hill"]);
+    sweep(&wrong("h.ron", "vary", "size: 5, vary"), &["h.ron", "size"]);
+    sweep(&wrong("i.ron", "vary", "set: {\"droplets.fricton\": \"1\"}, vary"), &["i.ron", "fricton", "nearest"]);
     sweep("none.ron", &["none.ron"]);
+    assert!(!Path::new(&out).exists(), "a plan that is refused leaves a folder");
     let plan = put(&folder, "plan.ron", PLAN);
     refuses(&["sweep", &plan, "--out", &out, "--only", "7"], &["--only 7", "6 runs"]);
     fs::create_dir_all(folder.path().join("out")).expect("writable");
@@ -648,6 +652,9 @@ fn bad_plans_and_films_are_refused_in_one_sentence() {
     film(&["--out", &to, "--ticks", "9..3"], &["--ticks"]);
     film(&["--out", "a.avi", "--ticks", "3"], &[".avi", ".mp4"]);
     film(&["--out", &to, "--resolution", "9000x10"], &["--resolution"]);
+    film(&["--out", &to, "--ticks", "18446744073709551615"], &["at most 324000", "--every"]);
+    film(&["--out", &to, "--turn", "nan"], &["not finite"]);
+    film(&["--out", &to, "--caption", "\u{7}"], &["control character"]);
     let keys = put(&folder, "keys.ron", "(camera: [])");
     film(&["--out", &to, "--camera", &keys], &["keys.ron", "no key"]);
     refuses(&["build", "round-hill", "--ticks", "1..5"], &["--ticks A..B"]);

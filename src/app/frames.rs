@@ -12,7 +12,8 @@ use super::{graphics::find_adapter, off_screen};
 use crate::{
     io::{Error, output, scene},
     model::origin::Options,
-    runtime::{FreeView, Live, Preferences, Timing, Transport},
+    params,
+    runtime::{Channels, Command, EditCommand, FreeView, Live, Preferences, Revision, Timing, Transport},
     settings::{Quality, Settings},
     ui::UiVisible,
     view::camera::Viewpoint,
@@ -26,6 +27,10 @@ const SETTLED: usize = 60;
 const MEASURED: usize = 15;
 /// Frames that are measured while a run plays.
 const RUNNING: usize = 41;
+/// How often frames with rivers and frames without take turns.
+const TURNS: usize = 9;
+/// Frames after such a change that do not count.
+const AFTER_A_CHANGE: usize = 3;
 /// Until all counts as standing still, and the picture is drawn in full.
 const STANDS: Duration = Duration::from_millis(500);
 /// Share of the picture's sides at which hardly any pixels are drawn.
@@ -57,7 +62,7 @@ struct Row {
     cells: usize,
     pixels: (u32, u32),
     /// Milliseconds, if the name says nothing else.
-    figures: [(&'static str, f64); 14],
+    figures: [(&'static str, f64); 16],
 }
 
 impl Row {
@@ -168,6 +173,7 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     // From here on the picture is drawn in full while it turns.
     let whole = turning_at(&mut app, 1.0);
     let vertices = turning_at(&mut app, TINY);
+    let [rivers, whole_rivers] = [share, 1.0].map(|share| rivers_at(&mut app, share as f32));
     app.insert_resource(Viewpoint::named("default").expect("it is a camera"));
     let still = still(&mut app);
     app.insert_resource(UiVisible(false));
@@ -184,6 +190,8 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
         ("MB/tick", uploaded),
         ("vertices", (vertices - still).max(0.0)),
         ("pixels", (whole - vertices).max(0.0)),
+        ("rivers", rivers),
+        ("in full", whole_rivers),
         ("panels", (still - window).max(0.0)),
         ("window", window),
         ("opening", opening),
@@ -213,6 +221,36 @@ fn turning_at(app: &mut App, share: f32) -> f64 {
     };
     frames(app, 2 * FIRST);
     median(&frames(app, MEASURED))
+}
+
+/// What drawing rivers adds to such a frame: the median over many turns. A machine that slows down slows both sides of a turn.
+fn rivers_at(app: &mut App, share: f32) -> f64 {
+    turning_at(app, share);
+    let mut turn = |_| {
+        let [with, without] = [true, false].map(|shown| {
+            show_rivers(app, shown);
+            let found = |app: &App| {
+                let (live, revision) = (app.world().resource::<Live>(), *app.world().resource::<Revision>());
+                app.world().resource::<Channels>().are_of(live, revision)
+            };
+            while !found(app) {
+                app.update();
+            }
+            frames(app, AFTER_A_CHANGE);
+            median(&frames(app, MEASURED))
+        });
+        with - without
+    };
+    let mut costs: Vec<f64> = (0..TURNS).map(&mut turn).collect();
+    costs.sort_by(f64::total_cmp);
+    show_rivers(app, true);
+    median(&costs)
+}
+
+fn show_rivers(app: &mut App, shown: bool) {
+    let set = EditCommand::Set("rivers".to_owned(), "shown", params::Value::Switch(shown));
+    app.world_mut().write_message(Command::from(set));
+    app.update();
 }
 
 /// How long a frame takes in which nothing moves.

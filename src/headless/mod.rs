@@ -73,7 +73,7 @@ enum Action {
     Film(film::MakeFilm),
     /// Play scenes for minutes or hours, and report ledger, memory and times as JSON
     Soak(soak::Soak),
-    /// Run a scene with many values of its parameters, here or on many machines, and collect what came of it
+    /// Run a scene with many values of its parameters, here or on many machines, and collect the results
     Sweep(sweep::Sweep),
     /// List the built-in scenes
     Scenes {

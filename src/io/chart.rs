@@ -122,13 +122,11 @@ pub fn svg(chart: &Chart) -> String {
         let (color, stroke) = strokes(number);
         let places = curve.points.iter().map(|point| chart.place(*point).map(at));
         if curve.mark == Mark::Line {
-            let (mut path, mut goes_on) = (String::new(), false);
-            for place in places {
-                // A point that is missing is a gap.
-                if let Some([x, y]) = place {
-                    let _ = write!(path, "{}{x:.1} {y:.1}", if goes_on { "L" } else { "M" });
+            let mut path = String::new();
+            for part in chart.stretches(&curve.points) {
+                for (number, [x, y]) in part.into_iter().map(at).enumerate() {
+                    let _ = write!(path, "{}{x:.1} {y:.1}", if number > 0 { "L" } else { "M" });
                 }
-                goes_on = place.is_some();
             }
             let _ = write!(drawing, "<path d=\"{path}\" {stroke}/>");
         } else {

@@ -12,16 +12,21 @@ use resvg::{
 /// The family of the running text.
 pub const FAMILY: &str = "Ubuntu";
 
-/// The fonts that come with the program, and with those of the system, which know more scripts.
-static FONTS: LazyLock<[Arc<Database>; 2]> = LazyLock::new(|| {
+/// The fonts that come with the program.
+static OWN: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::new();
     for font in [epaint_default_fonts::UBUNTU_LIGHT, epaint_default_fonts::NOTO_EMOJI_REGULAR] {
         fonts.load_font_data(font.to_vec());
     }
     fonts.set_sans_serif_family(FAMILY);
-    let own = Arc::new(fonts.clone());
+    Arc::new(fonts)
+});
+
+/// The same with those of the system, which know more scripts.
+static ALL: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::clone(&OWN);
     fonts.load_system_fonts();
-    [own, Arc::new(fonts)]
+    Arc::new(fonts)
 });
 
 /// Whether the fonts that come with the program know all signs of a text.
@@ -36,8 +41,8 @@ fn are_known(text: &str) -> bool {
 /// If it is no SVG.
 fn tree(svg: &str) -> Result<Tree, String> {
     // Pictures are the same on every machine, as long as its own fonts are not needed.
-    let fonts = &FONTS[usize::from(!are_known(svg))];
-    let options = Options { font_family: FAMILY.to_owned(), fontdb: fonts.clone(), ..Options::default() };
+    let fonts = if are_known(svg) { &OWN } else { &ALL };
+    let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::clone(fonts), ..Options::default() };
     Tree::from_str(svg, &options).map_err(|error| error.to_string())
 }
 
@@ -51,8 +56,8 @@ pub fn png(svg: &str, pixels: f32) -> Result<Vec<u8>, String> {
 
 fn drawn(svg: &str, pixels: f32) -> Result<Pixmap, String> {
     let tree = tree(svg)?;
-    let size = tree.size().to_int_size().scale_by(pixels).ok_or("a picture of no size")?;
-    let mut picture = Pixmap::new(size.width(), size.height()).ok_or("a picture of no size")?;
+    let size = tree.size().to_int_size().scale_by(pixels).ok_or("the picture has no width or height")?;
+    let mut picture = Pixmap::new(size.width(), size.height()).ok_or("the picture has no width or height")?;
     resvg::render(&tree, Transform::from_scale(pixels, pixels), &mut picture.as_mut());
     Ok(picture)
 }
@@ -74,10 +79,10 @@ pub fn pdf(pages: &[String]) -> Result<Vec<u8>, String> {
     for page in pages {
         let tree = tree(page)?;
         let (width, height) = (tree.size().width(), tree.size().height());
-        let settings = PageSettings::from_wh(width, height).ok_or("a page of no size")?;
+        let settings = PageSettings::from_wh(width, height).ok_or("the page has no width or height")?;
         let mut page = document.start_page_with(settings);
         let mut surface = page.surface();
-        let size = Size::from_wh(width, height).ok_or("a page of no size")?;
+        let size = Size::from_wh(width, height).ok_or("the page has no width or height")?;
         surface.draw_svg(&tree, size, SvgSettings::default()).ok_or("a page that cannot be drawn")?;
         surface.finish();
         page.finish();

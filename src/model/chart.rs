@@ -80,6 +80,13 @@ impl Chart {
         Some([self.along(0, point[0])?, self.along(1, point[1])?])
     }
 
+    /// The places of some points, parted where one cannot be shown.
+    pub fn stretches(&self, points: &[[f64; 2]]) -> Vec<Vec<[f64; 2]>> {
+        let places: Vec<_> = points.iter().map(|point| self.place(*point)).collect();
+        let parts = places.split(Option::is_none).map(|part| part.iter().flatten().copied().collect());
+        parts.filter(|part: &Vec<_>| !part.is_empty()).collect()
+    }
+
     /// The range that is shown, along the axes: logarithms where they are logarithmic. It is never empty.
     pub fn shown_range(&self) -> Range {
         let points = || self.curves.iter().flat_map(|curve| &curve.points).filter_map(|point| self.place(*point));

@@ -159,6 +159,22 @@ impl Session {
         self.follow_size(before);
     }
 
+    /// At most so many cells along the shorter side, also if the land was read from a file. It takes effect at the next [`Self::restart`].
+    pub fn shrink(&mut self, side: u32) {
+        let shorter = self.terrain.width.min(self.terrain.height);
+        self.resize(side.min(shorter));
+        let Some(map) = self.heightmap.clone() else { return };
+        let (width, height) = (self.terrain.width as usize, self.terrain.height as usize);
+        self.set_heights(Arc::new(Heightmap {
+            heights: map.heights.resampled(width, height),
+            file_size: map.file_size,
+            cell_size: map.cell_size * map.heights.height() as f32 / height as f32,
+            geo: None,
+            nodata: None,
+            warnings: Vec::new(),
+        }));
+    }
+
     /// Rain and grains on a cell stay what they were on a map of another size: their numbers follow the cells.
     fn follow_size(&mut self, before: (usize, usize)) {
         self.follow(before, |_| true);

@@ -23,7 +23,7 @@ pub fn volume(record: &Record, units: Units) -> Chart {
         .and(series("over the border", |sample| sample.outflow))
 }
 
-/// Water that comes and goes, over the ticks; none where no water has moved.
+/// Inflow and outflow of water over the ticks; none where no water has moved.
 pub fn discharge(record: &Record, units: Units) -> Option<Chart> {
     let samples = &record.samples;
     if samples.last().is_none_or(|last| last.water_in == 0.0 && last.water_out == 0.0) {
@@ -37,7 +37,7 @@ pub fn discharge(record: &Record, units: Units) -> Option<Chart> {
         });
         Curve::line(name, rates)
     };
-    let chart = Chart::new("discharge", "Water that comes and goes", ["tick", unit])
+    let chart = Chart::new("discharge", "Inflow and outflow of water", ["tick", unit])
         .and(series("over the border and into drains", |sample| sample.water_out))
         .and(series("from springs, rain and the sea", |sample| sample.water_in));
     Some(chart)
@@ -214,7 +214,7 @@ pub fn followed(way: &Way, units: Units) -> Vec<Chart> {
     let cubic = of_volume * way.cell_area();
     let steps = || way.moments.iter().enumerate();
     let load = steps().map(|(step, moment)| [step as f64, cubic * f64::from(moment.load)]);
-    let mut loads = Chart::new("followed-load", "What it carries", ["step", volume]).and(Curve::line("load", load));
+    let mut loads = Chart::new("followed-load", "Load and capacity", ["step", volume]).and(Curve::line("load", load));
     let capacity: Vec<[f64; 2]> =
         steps().filter_map(|(step, moment)| Some([step as f64, cubic * f64::from(moment.capacity?)])).collect();
     if !capacity.is_empty() {
@@ -234,7 +234,7 @@ pub fn followed(way: &Way, units: Units) -> Vec<Chart> {
     let ground = way.distances().into_iter().zip(&way.ground);
     let ground = ground.map(|(distance, height)| [of_length * distance, of_length * f64::from(*height)]);
     let ground =
-        Chart::new("followed-ground", "The ground below its way", [metres, metres]).and(Curve::line("ground", ground));
+        Chart::new("followed-ground", "Ground along the path", [metres, metres]).and(Curve::line("ground", ground));
     let speed = steps().map(|(step, moment)| [step as f64, f64::from(moment.speed)]);
     let speed = Chart::new("followed-speed", "Speed", ["step", "unit of the law"]).and(Curve::line("speed", speed));
     let water: Vec<[f64; 2]> =
@@ -242,7 +242,7 @@ pub fn followed(way: &Way, units: Units) -> Vec<Chart> {
     let mut all = vec![loads, exchanged, ground, speed];
     if !water.is_empty() {
         let water = Curve::line("water", water);
-        all.push(Chart::new("followed-water", "Its water", ["step", "% of a fresh droplet"]).and(water));
+        all.push(Chart::new("followed-water", "Water of the droplet", ["step", "% of a fresh droplet"]).and(water));
     }
     all
 }

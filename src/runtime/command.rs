@@ -224,7 +224,7 @@ pub enum ShowCommand {
     Unpin(usize),
     /// Releases a particle at a place, as shares of the map's sides, and follows it.
     Release([f32; 2]),
-    /// Follows none any more.
+    /// Stops following the particle.
     Unfollow,
     /// The line of the section, as shares of the map's sides, or none.
     Section(Option<[[f32; 2]; 2]>),
@@ -267,7 +267,7 @@ pub enum LearnCommand {
     Close,
     /// Begins two runs that differ in one parameter, and asks which.
     Riddle,
-    /// Answers that, with the number of an option.
+    /// Answers the question with the number of an option, from 0.
     Guess(usize),
     /// Checks this machine against what is known exactly.
     Check,
@@ -353,10 +353,8 @@ pub enum WindowCommand {
     AskExport,
     /// Writes the work where it was last saved; asks where, if it never was.
     Save,
-    /// The next click on the land pins a probe.
-    PinProbe,
-    /// The next click on the land releases a particle.
-    Release,
+    /// The next click on the land places this.
+    Place(Placed),
     /// The next drag over the land draws the line of the section.
     DrawSection,
     /// Sets a number of the brush by moving the pointer.
@@ -367,6 +365,19 @@ pub enum WindowCommand {
     Leave,
     /// Puts the command that makes this run on the clipboard.
     CopyCommandLine,
+}
+
+/// What a click on the land places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// A probe is pinned.
+    Probe,
+    /// A particle is released.
+    Particle,
+    /// A spring, which brings water.
+    Spring,
+    /// A drain, which takes water away.
+    Drain,
 }
 
 /// A window over the view.

@@ -25,7 +25,12 @@ pub struct Way {
 
 /// The particle that is followed.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
-pub struct Followed(pub Option<Way>);
+pub struct Followed {
+    /// Its way, if there is one.
+    pub way: Option<Way>,
+    /// How many were released: the number of the last one.
+    pub releases: u64,
+}
 
 /// Where in the picture its steps are, as shares of the view; nowhere behind the eye.
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
@@ -51,6 +56,11 @@ impl Way {
         Some(Self { process, tick: simulation.ticks(), moments, ground, cell_size: terrain.cell_size, size, of })
     }
 
+    /// The number of its last step.
+    pub fn last(&self) -> usize {
+        self.moments.len() - 1
+    }
+
     /// Its places as shares of the map's sides.
     pub fn places(&self) -> impl Iterator<Item = [f32; 2]> + '_ {
         self.moments.iter().map(|moment| [0, 1].map(|axis| moment.place[axis] / self.size[axis]))
@@ -74,10 +84,20 @@ impl Way {
         f64::from(self.cell_size) * f64::from(self.cell_size)
     }
 
+    /// Whether it left over a border in a step, and came in on the other side.
+    pub fn wraps_in(&self, step: usize) -> bool {
+        let [from, to] = [step - 1, step].map(|step| self.moments[step].place);
+        (0..2).any(|axis| (to[axis] - from[axis]).abs() > 0.5 * self.size[axis])
+    }
+
     /// How far it came up to each step, in metres.
     pub fn distances(&self) -> Vec<f64> {
         let steps = self.moments.windows(2).map(|pair| {
-            let [x, y] = [0, 1].map(|axis| f64::from(pair[1].place[axis] - pair[0].place[axis]));
+            let [x, y] = [0, 1].map(|axis| {
+                let (way, side) = (pair[1].place[axis] - pair[0].place[axis], self.size[axis]);
+                // Over a periodic border it is the short way.
+                f64::from(way - side * (way / side).round())
+            });
             x.hypot(y) * f64::from(self.cell_size)
         });
         std::iter::once(0.0)
@@ -91,7 +111,7 @@ impl Way {
 
 /// Forgets a particle of another run.
 pub(super) fn forget(live: Res<Live>, revision: Res<Revision>, mut followed: ResMut<Followed>) {
-    if followed.0.as_ref().is_some_and(|way| way.of != (revision.start, live.index())) {
-        followed.0 = None;
+    if followed.way.as_ref().is_some_and(|way| way.of != (revision.start, live.index())) {
+        followed.way = None;
     }
 }

@@ -40,8 +40,8 @@ pub use self::{
     channels::Channels,
     checkup::Checkup,
     command::{
-        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, LearnCommand, Pane, RunCommand,
-        ShowCommand, ViewCommand, WindowCommand, Workspace,
+        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, LearnCommand, Pane, Placed,
+        RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     course::Course,
     document::{Document, Eye},

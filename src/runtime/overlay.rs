@@ -19,6 +19,8 @@ use crate::{
 const NEWEST: f32 = 0.02;
 /// So many cells of a map, at least, stand for all when a range is sought.
 const SAMPLE: usize = 20_000;
+/// With fewer values among those, all cells are looked at.
+const FEW: usize = 64;
 /// Share of the cells that may lie above the range, and of the wet cells that may be faster than the longest arrow says.
 const ABOVE: f64 = 0.005;
 const FASTER: f64 = 0.1;
@@ -164,11 +166,17 @@ impl Overlay {
                 (least, most)
             }
             scale => {
-                // What is nothing has no part in it: a single droplet changes few cells.
-                let sizes = || self.values.iter().flat_map(|grid| grid.iter()).filter(|value| **value != 0.0);
-                let step = (sizes().count() / SAMPLE).max(1);
-                let most =
-                    follow(self.range.1, largest(sizes().step_by(step).map(|value| value.abs()).collect(), ABOVE));
+                // What is nothing has no part in it.
+                let sizes = |step: fn(&Grid) -> usize| -> Vec<f32> {
+                    let sample = self.values.iter().flat_map(|grid| grid.iter().step_by(step(grid)));
+                    sample.map(|value| value.abs()).filter(|size| *size != 0.0).collect()
+                };
+                let mut sample = sizes(|grid| (grid.len() / SAMPLE).max(1));
+                // A single droplet changes few cells.
+                if sample.len() < FEW {
+                    sample = sizes(|_| 1);
+                }
+                let most = follow(self.range.1, largest(sample, ABOVE));
                 (if scale == Scale::AroundZero { -most } else { 0.0 }, most)
             }
         };

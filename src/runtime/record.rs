@@ -19,7 +19,7 @@ use crate::sim::{
 
 /// More samples than this are thinned out to half.
 const MOST_SAMPLES: usize = 1024;
-/// Cells that dunes have come when their celerity can be told, and ticks after which they are as good as still.
+/// Distance in cells from which the celerity of dunes is measured, and ticks after which that of slow ones is.
 const WELL_TOLD: f64 = 1.5;
 const LONG: u64 = 400;
 
@@ -72,6 +72,8 @@ pub struct Record {
     pub wanted: bool,
     /// Solid and water on the map after the last finished tick, in cubic metres.
     pub volumes: [f64; 2],
+    /// What of the solid the water carries, in cubic metres.
+    pub suspended: f64,
     totals: BTreeMap<Layer, Totals>,
     /// The ledger of the same moment.
     pub ledger: Ledger,
@@ -85,8 +87,13 @@ impl Record {
     /// What the layers of a matter hold, in cubic metres.
     fn volume(&mut self, terrain: &Terrain, matter: Matter) -> f64 {
         let layers = terrain.layers().filter(|(layer, _)| layer.row().matter == matter);
-        let totals = layers.map(|(layer, grid)| self.totals.entry(layer).or_default().of(grid));
-        totals.sum::<f64>() * terrain.cell_area()
+        layers.map(|(layer, _)| self.volume_of(terrain, layer)).sum()
+    }
+
+    /// What a layer holds, in cubic metres.
+    fn volume_of(&mut self, terrain: &Terrain, layer: Layer) -> f64 {
+        let totals = self.totals.entry(layer).or_default();
+        terrain.layer(layer).map_or(0.0, |grid| totals.of(grid)) * terrain.cell_area()
     }
 
     fn add(&mut self, sample: LedgerSample) {
@@ -103,6 +110,10 @@ impl Record {
     fn add_dunes(&mut self, simulation: &Simulation) {
         let tick = simulation.ticks();
         self.dunes.retain(|sample| sample.tick < tick);
+        // Meanwhile one dune may have taken the place of another.
+        if self.dunes.last().is_none_or(|last| tick - last.tick > LONG) {
+            self.dunes_before = None;
+        }
         let Some(wind) = simulation.wind() else {
             self.dunes_before = None;
             return;
@@ -110,7 +121,9 @@ impl Record {
         let now = Dunes::of(&simulation.terrain, wind);
         let cell = f64::from(simulation.terrain.cell_size);
         let way = self.dunes_before.as_ref().filter(|(before, _)| *before < tick).map(|(before, dunes)| {
-            let way = now.way_since(dunes);
+            // Beyond half a wavelength it may be the next dune that matches.
+            let way =
+                now.way_since(dunes).filter(|way| now.wavelength.is_none_or(|wavelength| *way < 0.5 * wavelength));
             (way, way.map(|way| way / (tick - before) as f64), tick - before)
         });
         // Less than a cell and a half cannot be told well; what has come too far is measured from now on.
@@ -161,6 +174,7 @@ pub(super) fn sample(live: Res<Live>, revision: Res<Revision>, mut record: ResMu
     if fresh {
         record.seen = Some((*revision, live.index()));
         record.volumes = [Matter::Solid, Matter::Water].map(|matter| record.volume(&simulation.terrain, matter));
+        record.suspended = record.volume_of(&simulation.terrain, Layer::Suspended);
         record.ledger = simulation.ledger.clone();
         let solid = &simulation.ledger.solid;
         record.add(LedgerSample {

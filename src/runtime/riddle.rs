@@ -30,8 +30,8 @@ pub struct Riddle {
     values: [String; 2],
     /// What was chosen.
     guess: Option<usize>,
-    /// The work and the start that it is about.
-    of: (u64, u64),
+    /// The work that it is about.
+    of: u64,
 }
 
 /// The question that is open, if one is, and how many there were.
@@ -56,8 +56,8 @@ impl Riddle {
     }
 
     /// Whether it is about what stands there now.
-    pub fn is_of(&self, work: u64, start: u64) -> bool {
-        self.of == (work, start)
+    pub fn is_of(&self, work: u64) -> bool {
+        self.of == work
     }
 }
 
@@ -76,7 +76,7 @@ impl Riddles {
         }
         let mut small = session.clone();
         small.tile = None;
-        small.resize(SMALL);
+        small.shrink(SMALL);
         small.restart(small.simulation.seed());
         let usual = run(small.clone())?;
         let shown = all.iter().take(TRIES).enumerate().find_map(|(number, parameter)| {
@@ -100,12 +100,12 @@ impl Riddles {
         let set = [(path, values[1].clone())].into_iter().collect();
         let tiles =
             [Tile { title: "A".to_owned(), ..Tile::default() }, Tile { title: "B".to_owned(), set, ..Tile::default() }];
-        Some((Riddle { options, right, values, guess: None, of: (0, 0) }, tiles))
+        Some((Riddle { options, right, values, guess: None, of: 0 }, tiles))
     }
 
     /// Asks it about what stands there now.
-    pub(super) fn ask(&mut self, riddle: Riddle, work: u64, start: u64) {
-        self.now = Some(Riddle { of: (work, start), ..riddle });
+    pub(super) fn ask(&mut self, riddle: Riddle, work: u64) {
+        self.now = Some(Riddle { of: work, ..riddle });
     }
 
     /// Takes the first guess.
@@ -118,8 +118,8 @@ impl Riddles {
     }
 
     /// Whether the numbers of the second run are a secret now.
-    pub(super) fn keeps_secret(&self, live: &Live, start: u64) -> bool {
-        self.now.as_ref().is_some_and(|riddle| riddle.is_of(live.work(), start) && riddle.guess.is_none())
+    pub(super) fn keeps_secret(&self, live: &Live) -> bool {
+        self.now.as_ref().is_some_and(|riddle| riddle.is_of(live.work()) && riddle.guess.is_none())
     }
 }
 
@@ -162,7 +162,12 @@ fn run(mut session: Session) -> Option<Session> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::origin::Options;
+    use std::sync::Arc;
+
+    use crate::{
+        model::origin::{Heightmap, Options},
+        sim::grid::Grid,
+    };
 
     #[test]
     fn the_parameter_that_is_asked_for_shows_and_stands_among_the_answers() {
@@ -178,12 +183,27 @@ mod tests {
                 assert_eq!(second.set.keys().next(), Some(&riddle.options[riddle.right].0));
                 assert_eq!(riddle.answer(), None, "nothing is told before the guess");
                 let right = riddle.right;
-                riddles.ask(riddle, 7, 1);
+                riddles.ask(riddle, 7);
                 riddles.guess(right);
                 riddles.guess(right + 1);
                 assert_eq!(riddles.now.as_ref().and_then(Riddle::answer), Some((right, right)));
             }
             assert_eq!(riddles.score, [3, 3]);
         }
+        // A land that was read from a file is tried out on a small map too.
+        let mut session = Session::open("round-hill", &options).expect("built in");
+        session.set_heights(Arc::new(Heightmap {
+            heights: Grid::from_fn(700, 500, |x, y| 30.0 * libm::sinf(0.02 * x as f32) * libm::cosf(0.03 * y as f32)),
+            file_size: (700, 500),
+            cell_size: 2.0,
+            geo: None,
+            nodata: None,
+            warnings: Vec::new(),
+        }));
+        session.shrink(SMALL);
+        session.restart(1);
+        let terrain = &session.simulation.terrain;
+        assert_eq!((terrain.height(), session.size()), (64, (terrain.width(), 64)));
+        assert!((terrain.cell_size * 64.0 - 1000.0).abs() < 20.0, "the land is as large as before");
     }
 }

@@ -167,7 +167,7 @@ pub(super) fn run_due_stage(
     mut live: ResMut<Live>,
     mut history: ResMut<History>,
     mut revision: ResMut<Revision>,
-    (workspace, mut overlay): (Res<Workspace>, ResMut<Overlay>),
+    (workspace, course, mut overlay): (Res<Workspace>, Res<Course>, ResMut<Overlay>),
 ) {
     let quiet = transport.bypass_change_detection();
     if let Some(rate) = quiet.slow.filter(|_| quiet.playing) {
@@ -186,6 +186,9 @@ pub(super) fn run_due_stage(
     });
     live.halted = !live.between_ticks();
     revision.goes_on();
+    if !live.halted && course.ends_at(&live) {
+        quiet.playing = false;
+    }
     // A student sees which cells a stage has changed.
     if *workspace == Workspace::Learn && overlay.shown.is_none() {
         overlay.show(Some(Quantity::StageChange));

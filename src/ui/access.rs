@@ -41,17 +41,17 @@ fn pass_on(
     }
 }
 
-/// Commands that parts without a way to hand them on have asked for.
+/// Where commands of widgets wait that cannot return them.
 fn asked_id() -> Id {
     Id::new("commands that were asked for")
 }
 
-/// Asks for a command where there is no way to hand it on.
+/// Asks for a command, for a widget that cannot return it.
 pub fn ask(context: &egui::Context, command: Command) {
     context.data_mut(|data| data.get_temp_mut_or_default::<Vec<Command>>(asked_id()).push(command));
 }
 
-/// Takes the commands that were asked for so.
+/// Takes these commands.
 pub fn take_asked(context: &egui::Context) -> Vec<Command> {
     context.data_mut(|data| std::mem::take(data.get_temp_mut_or_default::<Vec<Command>>(asked_id())))
 }

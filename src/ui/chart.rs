@@ -38,15 +38,17 @@ pub(super) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Com
     let said = said(&chart);
     let shown = plot.show(ui, |plot| {
         for (number, curve) in chart.curves.iter().enumerate().rev() {
-            let places = curve.points.iter().map(|point| chart.place(*point).unwrap_or([f64::NAN; 2]));
-            let points: PlotPoints<'_> = places.collect();
             let color = curve_color(number);
             let name = curve.name.as_str();
-            match curve.mark {
-                Mark::Line => {
-                    let line = Line::new(name, points).color(color).width(2.0).style(dashes(number));
-                    plot.line(line);
+            if curve.mark == Mark::Line {
+                for part in chart.stretches(&curve.points) {
+                    plot.line(Line::new(name, part).color(color).width(2.0).style(dashes(number)));
                 }
+                continue;
+            }
+            let points: PlotPoints<'_> = curve.points.iter().filter_map(|point| chart.place(*point)).collect();
+            match curve.mark {
+                Mark::Line => {}
                 Mark::Dots => plot.points(Points::new(name, points).color(color).radius(3.5).filled(true)),
                 Mark::Cloud => plot.points(Points::new(name, points).color(style::FAINT).radius(1.0)),
             }

@@ -12,7 +12,7 @@ use crate::{
     },
     model::origin::Options,
     runtime::{
-        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Gait, LearnCommand, Pane,
+        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Gait, LearnCommand, Pane, Placed,
         RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
@@ -257,7 +257,7 @@ fn run(table: &mut MenuPart<'_>) {
     table.add(icon::STEPS, "One stage", stage, &[(NONE, Key::Comma)], RunCommand::Stage);
     let ten = [(SHIFT, Key::ArrowRight)];
     table.add(icon::FAST_FORWARD, "Ten ticks", "Runs ten ticks and pauses.", &ten, RunCommand::Step(10));
-    let vary = "Lets the run begin several times side by side, with other values of one or two parameters.";
+    let vary = "Starts several copies of the chosen run side by side, with different values of one or two parameters.";
     table.add(icon::GRID_FOUR, "Runs side by side…", vary, &[], WindowCommand::Toggle(Pane::Vary));
     let restart = "Begins again with the same seed and with the terrain as you shaped it before the first tick; undo brings back what was.";
     table.add(icon::SKIP_BACK, "-Restart", restart, &[(NONE, Key::R)], RunCommand::Restart);
@@ -325,13 +325,17 @@ fn view(table: &mut MenuPart<'_>) {
     let arrows = "Arrows along the flow of the water, or of the droplets where their discharge is shown.";
     table.add(icon::ARROW_UP_RIGHT, "Flow arrows", arrows, &[(SHIFT, Key::O)], ShowCommand::ToggleArrows);
     let probe = "The next click on the land pins a probe: the panel Probes shows height, sand and water of that place over time.";
-    table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], WindowCommand::PinProbe);
+    table.add(icon::PUSH_PIN, "Pin a probe", probe, &[(NONE, Key::P)], WindowCommand::Place(Placed::Probe));
     let section = "The next drag over the land, or two clicks, draw a line: the panel Section shows rock, sand and water along it.";
-    let cut = "Takes away the side of the block on which you are, along the line of the section, or closes it again.";
+    let cut = "Removes the part of the block between you and the section line, or closes the block again.";
     table.add(icon::KNIFE, "Cut the block open", cut, &[], ShowCommand::CutAway);
     let release =
-        "The next click on the land lets a droplet or a grain of the wind run from there, to be followed step by step.";
-    table.add(icon::DROP, "Release a particle", release, &[], WindowCommand::Release);
+        "The next click on the land releases a droplet or a grain of the wind. You can follow it step by step.";
+    table.add(icon::DROP, "Release a particle", release, &[], WindowCommand::Place(Placed::Particle));
+    let spring = "The next click on the land places a spring. Drag it there, and tune it.";
+    table.add(icon::DROP, "Place a spring", spring, &[], WindowCommand::Place(Placed::Spring));
+    let drain = "The next click on the land places a drain. Drag it there, and tune it.";
+    table.add(icon::DROP_SLASH, "Place a drain", drain, &[], WindowCommand::Place(Placed::Drain));
     table.add(icon::LINE_SEGMENT, "Draw a section", section, &[(NONE, Key::X)], WindowCommand::DrawSection);
     let map = "Shows a small map of the paths of the wind beside a map of the sand.";
     table.add(icon::WIND, "Wind map", map, &[], WindowCommand::Toggle(Pane::WindMap));
@@ -361,7 +365,7 @@ fn learn(table: &mut MenuPart<'_>) {
         let open = FileCommand::Open(lesson::path_of(name).display().to_string(), Options::default());
         table.add(icon::GRADUATION_CAP, &lesson.head.title, &lesson.head.about, &[], open);
     }
-    let riddle = "Lets two runs begin side by side that differ in one parameter: find out which.";
+    let riddle = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
     table.add(icon::QUESTION, "-Which parameter changed?", riddle, &[], LearnCommand::Riddle);
     let again = "Forgets your answers to the lesson that is open, and begins it from its start.";
     table.add(icon::ARROW_COUNTER_CLOCKWISE, "Begin the lesson again", again, &[], LearnCommand::Again);

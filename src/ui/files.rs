@@ -83,6 +83,9 @@ impl Files {
         preferences: &Preferences,
         window: Option<&RawHandleWrapper>,
     ) {
+        if self.dialog.is_some() {
+            return;
+        }
         self.chart = Some(chart);
         self.ask(Dialog::SaveChart, session, preferences, window);
     }

@@ -1,6 +1,6 @@
-//! A particle that is released on the land and followed step by step: its numbers, its plots, and its way over the picture.
+//! A particle that is released on the land and followed step by step: its numbers, its plots, and its path over the picture.
 
-use bevy_egui::egui::{self, CursorIcon, RichText, Ui};
+use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
@@ -8,12 +8,13 @@ use super::{
     chart::chart_ui,
     number::{Number, units},
     panel::{EVERYWHERE, Panel},
+    placing::choice_ui,
     style,
 };
 use crate::{
     model::chart::told,
     runtime::{
-        BrushCommand, Command, ShowCommand, Way,
+        Command, Followed, Placed, ShowCommand, Way,
         amount::{length, told_in},
         charts,
     },
@@ -29,84 +30,59 @@ const PACES: std::ops::RangeInclusive<f32> = 1.0..=60.0;
 /// How the person looks at the particle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Following {
-    /// Whether the next click on the land releases one.
-    wanted: bool,
     /// The step that is shown, with the part of the next one that has passed.
     step: f32,
     /// Whether steps follow each other, and how many in a second.
     plays: bool,
     pace: f32,
-    /// The way that this is of, by its tick and length: another one begins at its start.
-    of: Option<(u64, usize, [u32; 2])>,
+    /// The number of the release that this is of: another one begins at its start.
+    of: u64,
 }
 
 impl Default for Following {
     fn default() -> Self {
-        Self { wanted: false, step: 0.0, plays: true, pace: 10.0, of: None }
+        Self { step: 0.0, plays: true, pace: 10.0, of: 0 }
     }
 }
 
 impl Following {
-    /// The next click on the land releases one.
-    pub(super) fn want(&mut self) {
-        self.wanted = true;
-    }
-
-    /// The next click on the land releases none.
-    pub(super) fn leave(&mut self) {
-        self.wanted = false;
-    }
-
-    /// Whether the next click on the land releases one.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.wanted
-    }
-
     /// Goes on along a way as time passes. It asks for the next frame as long as it does.
-    fn go_on(&mut self, context: &egui::Context, way: &Way) {
-        let last = (way.moments.len() - 1) as f32;
-        self.step_of(way);
+    fn go_on(&mut self, context: &egui::Context, last: usize) {
         if self.plays {
             let seconds = context.input(|input| input.stable_dt).min(0.1);
-            self.step = (self.step + self.pace * seconds).min(last);
-            self.plays = self.step < last;
+            self.step = (self.step + self.pace * seconds).min(last as f32);
+            self.plays = self.step < last as f32;
             context.request_repaint();
         }
     }
 
     /// The step of a way that is shown now.
-    fn step_of(&mut self, way: &Way) -> usize {
-        let of = Some((way.tick, way.moments.len(), way.moments[0].place.map(f32::to_bits)));
-        if self.of != of {
-            (self.of, self.step, self.plays) = (of, 0.0, true);
+    fn step_of(&mut self, followed: &Followed, way: &Way) -> usize {
+        if self.of != followed.releases {
+            (self.of, self.step, self.plays) = (followed.releases, 0.0, true);
         }
-        (self.step as usize).min(way.moments.len() - 1)
+        (self.step as usize).min(way.last())
     }
 }
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let mut asked = Vec::new();
     ui.horizontal_wrapped(|ui| {
-        let help = "Then click on the land. A droplet or a grain of the wind runs from there, on a copy: the land stays as it is.";
-        let on = memory.following.wanted;
+        let help = "Press this, then click on the land. The particle runs on a copy: the land stays as it is.";
         let text = format!("{} Release a particle", icon::DROP);
-        if access::choice(ui, on, text).on_hover_text(help).clicked() {
-            memory.empty_the_hand();
-            memory.following.wanted = !on;
-            asked.push(BrushCommand::Hold(None).into());
-        }
-        if state.followed.0.is_some() && ui.button("Remove").on_hover_text("Removes its way").clicked() {
+        asked.extend(choice_ui(ui, memory, Placed::Particle, (&text, help)));
+        if state.followed.way.is_some() && ui.button("Remove").on_hover_text("Removes its path").clicked() {
             asked.push(ShowCommand::Unfollow.into());
         }
     });
-    let Some(way) = &state.followed.0 else {
-        let text = "One droplet, or one grain of the wind under its law 2020, step by step: speed, load, what it digs and lays down.";
+    let Some(way) = &state.followed.way else {
+        let text = "Follows one droplet, or one grain of the wind (law 2020), step by step: speed, load, erosion and deposition.";
         ui.label(RichText::new(text).weak());
         return asked;
     };
     let following = &mut memory.following;
-    let step = following.step_of(way);
-    steps_ui(ui, following, way.moments.len() - 1);
+    let step = following.step_of(&state.followed, way);
+    steps_ui(ui, following, way.last());
     let units = units(ui);
     numbers_ui(ui, way, step, units);
     for chart in charts::followed(way, units) {
@@ -128,7 +104,9 @@ fn steps_ui(ui: &mut Ui, following: &mut Following, last: usize) {
                 following.step = 0.0;
             }
         }
-        for (sign, name, way) in [(icon::CARET_LEFT, "One step back", -1.0), (icon::CARET_RIGHT, "One step on", 1.0)] {
+        for (sign, name, way) in
+            [(icon::CARET_LEFT, "One step back", -1.0), (icon::CARET_RIGHT, "One step forward", 1.0)]
+        {
             let button = ui.button(sign).on_hover_text(name);
             access::name(&button, name);
             if button.clicked() {
@@ -160,46 +138,53 @@ fn numbers_ui(ui: &mut Ui, way: &Way, step: usize, units: Units) {
     ui.label(RichText::new(format!("{}, after tick {}", way.process, way.tick)).strong());
     egui::Grid::new("followed").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
-        row("Height of the ground", length(units, way.ground[step].into(), 2), "Below it, before it ran.");
-        let help =
-            "In the unit of its law. Streams go from cell to cell whatever their speed: it is the length of the step.";
+        row(
+            "Height of the ground",
+            length(units, way.ground[step].into(), 2),
+            "Height of the ground below the particle, before the particle ran.",
+        );
+        let help = "In the unit of the chosen law. Under the law Streams it is the length of the step in cells.";
         row("Speed", told(moment.speed.into()), help);
         if let Some(water) = moment.water {
-            row("Water", format!("{:.1} %", 100.0 * water), "What is left of that of a fresh droplet.");
+            row("Water", format!("{:.1} %", 100.0 * water), "Water that is left, in per cent of a new droplet.");
         }
         row("Load", cubic(f64::from(moment.load) * way.cell_area()), "Ground that it carries.");
         if let Some(capacity) = moment.capacity {
-            let help = "What it could carry in this step. With less on board it digs, with more it lays some down.";
+            let help = "The load that it could carry in this step. Below this it erodes, above this it deposits.";
             row("Capacity", cubic(f64::from(capacity) * way.cell_area()), help);
         }
-        let name = if taken < 0.0 { "Laid down in this step" } else { "Dug in this step" };
-        row(name, cubic(taken.abs()), "What its load has changed by.");
-        row("Dug so far", cubic(dug), "Since it was released.");
-        row("Laid down so far", cubic(laid), "Since it was released.");
+        let name = if taken < 0.0 { "Deposited in this step" } else { "Eroded in this step" };
+        row(name, cubic(taken.abs()), "Change of its load in this step.");
+        row("Eroded so far", cubic(dug), "Since it was released.");
+        row("Deposited so far", cubic(laid), "Since it was released.");
     });
-    let text = if step + 1 == way.moments.len() {
-        "Here it ends: it has left the map, lies in a hollow, or has no water left. What it carries is laid down here or leaves with it."
+    let text = if step == way.last() {
+        "The path ends here: the particle has left the map, lies in a hollow, or has no water left. Its load is deposited here or leaves the map."
     } else {
-        "On the land its way is thin where it digs, and wide where it lays down."
+        "On the land, the path is thin where the particle erodes and wide where it deposits."
     };
     ui.label(RichText::new(text).weak().small());
 }
 
-/// The way over the picture up to the step that is shown, and the click that releases a particle.
-pub fn way_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, following: &mut Following) -> Option<Command> {
+/// The way over the picture up to the step that is shown.
+pub(super) fn way_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>, following: &mut Following) {
     let painter = root.painter().with_clip_rect(view);
-    if let Some(way) = &state.followed.0
+    if let Some(way) = &state.followed.way
         && state.followed_trace.0.len() == way.moments.len()
     {
-        following.go_on(root.ctx(), way);
-        let step = following.step_of(way);
+        following.step_of(&state.followed, way);
+        following.go_on(root.ctx(), way.last());
+        let step = following.step_of(&state.followed, way);
         let place = |step: usize| {
             state.followed_trace.0[step].map(|share| view.min + egui::vec2(share.x, share.y) * view.size())
         };
-        let all: Vec<egui::Pos2> = (0..way.moments.len()).filter_map(place).collect();
-        painter.line(all, egui::Stroke::new(3.0, style::SHADE));
+        let steps = |until: usize| (1..=until).filter(|step| !way.wraps_in(*step));
+        for now in steps(way.last()) {
+            let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
+            painter.line_segment([from, to], egui::Stroke::new(3.0, style::SHADE));
+        }
         // What digs and what lays down differ by width too.
-        for now in 1..=step {
+        for now in steps(step) {
             let (Some(from), Some(to)) = (place(now - 1), place(now)) else { continue };
             let (color, width) = if way.taken(now) < 0.0 { (style::SPRING, 3.5) } else { (style::WARNING, 2.0) };
             painter.line_segment([from, to], egui::Stroke::new(width, color));
@@ -208,26 +193,4 @@ pub fn way_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, following
             painter.circle(now, style::MARK_RADIUS * 0.6, style::SPRING, egui::Stroke::new(1.5, egui::Color32::WHITE));
         }
     }
-    if !following.wanted {
-        return None;
-    }
-    let place = view.center_top() + egui::vec2(0.0, 40.0);
-    style::shaded_text(
-        &painter,
-        place,
-        egui::Align2::CENTER_CENTER,
-        "Click on the land. Esc cancels.",
-        13.0,
-        style::SHADE,
-    );
-    let over = root.interact(view, root.id().with("release"), egui::Sense::hover());
-    over.on_hover_cursor(CursorIcon::Crosshair);
-    if root.input(|input| input.key_pressed(egui::Key::Escape)) {
-        following.wanted = false;
-        return None;
-    }
-    let clicked = access::clicks_land(root, view);
-    let place = state.pointed.0.filter(|_| clicked)?;
-    following.wanted = false;
-    Some(ShowCommand::Release(place).into())
 }

@@ -149,13 +149,16 @@ fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter,
         if ui.add_enabled(changed, egui::Button::new(format!("Reset to {shown}"))).clicked() {
             resets = true;
         }
-        let help = "Several runs side by side, each with another value";
-        // What belongs to the person or to the hand is no part of a run.
-        let varies = !matches!(parameter.value, Value::Color(_)) && !seek::is_of_the_person(&parameter.path);
+        let help = "Several runs side by side, each with a different value";
+        // What belongs to the person, to the hand or to the picture changes no run.
+        let of_picture = ["look.", "water-look.", "rivers."].iter().any(|group| parameter.path.starts_with(group));
+        let varies =
+            !matches!(parameter.value, Value::Color(_)) && !of_picture && !seek::is_of_the_person(&parameter.path);
         if ui.add_enabled(varies, egui::Button::new("Vary…")).on_hover_text(help).clicked() {
             access::ask(ui.ctx(), WindowCommand::Vary(parameter.path.clone()).into());
         }
-        if ui.button("In the reference").on_hover_text("What it does in the equations, in your browser").clicked() {
+        if ui.button("Show in the reference").on_hover_text("What it does in the equations, in your browser").clicked()
+        {
             access::ask(ui.ctx(), FileCommand::OpenReference(Some(parameter.path.clone())).into());
         }
     });
@@ -227,7 +230,7 @@ fn tooltip_ui(ui: &mut Ui, parameter: &Parameter, default: &Value, idle: Option<
     let grows = if knob.grows { " on a map of this size, in proportion to its cells" } else { "" };
     ui.small(format!("{symbol}{range}default {default}{grows}"));
     ui.small(format!("{} · source: {}", parameter.path, knob.source));
-    ui.small("Right-click: reset, vary, look it up in the reference.");
+    ui.small("Right-click: reset, vary, show in the reference.");
 }
 
 /// The colours that a preset sets, in the order of their parameters: those of a ramp, where it has one.

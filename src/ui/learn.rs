@@ -76,7 +76,7 @@ fn slow_ui(ui: &mut Ui, state: &PanelState<'_>) -> Option<Command> {
     let (slow, mut asked) = (state.transport.slow, None);
     ui.horizontal_wrapped(|ui| {
         let mut on = slow.is_some();
-        let help = "Play goes through every tick stage by stage, and shows after each what it has changed.";
+        let help = "Plays each tick stage by stage, and shows after each stage what that stage changed.";
         if ui.checkbox(&mut on, "Slow motion").on_hover_text(help).changed() {
             asked = Some(RunCommand::SlowMotion(on.then_some(*STAGES.start())).into());
         }
@@ -114,10 +114,8 @@ fn staged_ui(ui: &mut Ui, staged: &Staged) {
 fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let mut asked = Vec::new();
     let riddles = &state.riddles;
-    let help =
-        "Lets two runs begin side by side from one seed. In one of them a parameter has another value: find out which.";
-    let start = state.revision.start;
-    let Some(riddle) = riddles.now.as_ref().filter(|riddle| riddle.is_of(state.live.work(), start)) else {
+    let help = "Starts two runs side by side with the same seed. They differ in one parameter: find out which one.";
+    let Some(riddle) = riddles.now.as_ref().filter(|riddle| riddle.is_of(state.live.work())) else {
         if ui.button(format!("{} Which parameter changed?", icon::QUESTION)).on_hover_text(help).clicked() {
             asked.push(LearnCommand::Riddle.into());
         }
@@ -126,7 +124,7 @@ fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.label(RichText::new("Which parameter changed?").strong());
         ui.label(
-            "A and B began alike. In B one parameter is four times as large, or a quarter. Watch them, or look at \
+            "A and B start from the same land. In B one parameter is much larger or much smaller. Watch both runs, or look at \
             the difference between them.",
         );
         let answer = riddle.answer();
@@ -153,18 +151,18 @@ fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             }
         }
         if let Some([first, second]) = riddle.values() {
-            ui.label(format!("It is {first} in A and {second} in B."));
+            ui.label(format!("Its value is {first} in A and {second} in B."));
             let [all, right] = riddles.score;
-            ui.label(RichText::new(format!("{right} of {all} guessed at once.")).weak());
+            ui.label(RichText::new(format!("{right} of {all} answers were right.")).weak());
         }
         ui.horizontal(|ui| {
-            if answer.is_some() && ui.button("Another one").clicked() {
+            if answer.is_some() && ui.button("Next question").clicked() {
                 asked.push(LearnCommand::Riddle.into());
             }
             if state.overlay.shown != Some(Quantity::Difference) && ui.button("Show the difference").clicked() {
                 asked.push(ShowCommand::Overlay(Some(Quantity::Difference)).into());
             }
-            if ui.button("Leave it").on_hover_text("Run A goes on alone").clicked() {
+            if ui.button("End the game").on_hover_text("Closes run B. Run A goes on.").clicked() {
                 asked.extend([RunCommand::Choose(0).into(), RunCommand::SideBySide(Vec::new()).into()]);
             }
         });

@@ -20,14 +20,14 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
     let (ledger, [solid, water]) = (&state.record.ledger, state.record.volumes);
     let slots = state.live.chosen().simulation.slots.iter();
     let titles: Vec<(&str, &str)> = slots.map(|slot| (slot.key(), slot.process.info().title)).collect();
-    account_ui(ui, ("Solids", &titles), &ledger.solid, solid);
+    account_ui(ui, ("Solids", &titles), &ledger.solid, (solid, state.record.suspended));
     if water > 0.0 || ledger.water.rows.values().any(|row| *row != Row::default()) {
-        account_ui(ui, ("Water", &titles), &ledger.water, water);
+        account_ui(ui, ("Water", &titles), &ledger.water, (water, 0.0));
     }
     Vec::new()
 }
 
-fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &Account, now: f64) {
+fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &Account, (now, suspended): (f64, f64)) {
     let units = units(ui);
     egui::Grid::new(title).num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: f64, help: &str| value_row(ui, name, volume(units, value), help);
@@ -57,6 +57,13 @@ fn account_ui(ui: &mut Ui, (title, titles): (&str, &[(&str, &str)]), account: &A
         }
         if account.edits != 0.0 {
             row("by hand", account.edits, "Added or taken away by hand.");
+        }
+        if suspended != 0.0 {
+            row(
+                "in the water",
+                suspended,
+                "Sediment that the water carries: it was taken off the ground and is not laid down yet.",
+            );
         }
         row(&format!("{title} now"), now, "What the layers hold now.");
         row("residual", account.residual(now), "What the account cannot explain: zero but for rounding.");

@@ -156,8 +156,8 @@ fn task_ui(ui: &mut Ui, state: &PanelState<'_>, attempt: &Attempt, task: &Task) 
             // A key that is pressed beside the field runs a tick.
             if let Some(until) = attempt.ran_to().filter(|until| *until < state.live.ticks()) {
                 let text = format!(
-                    "The run has gone on: it is at tick {}, and the last step ended at tick {until}. The program measures what \
-                     stands there now. Edit ▸ Undo or the timeline goes back.",
+                    "The run has gone on to tick {}; the last step ended at tick {until}. The program measures the land as it is \
+                     now. Go back with Edit ▸ Undo or with the timeline.",
                     state.live.ticks()
                 );
                 ui.label(RichText::new(text).color(style::WARNING));
@@ -283,7 +283,7 @@ fn under_way_ui(ui: &mut Ui, state: &PanelState<'_>, until: u64) -> Option<Comma
 /// A reading beside what the program measured and what was predicted.
 fn measured_ui(ui: &mut Ui, attempt: &Attempt, task: &Task, [read, found]: [f64; 2], guess: Option<&str>, unit: &str) {
     let wrong = if task.agrees(-read, found) {
-        "The number is right, but not its sign. Type it the other way round."
+        "The number is right, but its sign is wrong. Change the sign."
     } else {
         "That is not what the program measures. Read once more."
     };

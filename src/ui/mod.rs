@@ -26,6 +26,7 @@ mod paint;
 mod palette;
 pub mod panel;
 pub mod panels;
+mod placing;
 mod probes;
 mod process;
 mod readout;
@@ -60,9 +61,9 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 use crate::{
     runtime::{
         BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed, FollowedTrace,
-        FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane, Pointed, PointerOverView,
-        Preferences, ProbeMarks, Probes, Record, Revision, Riddles, RiverTrace, Rivers, Section, SectionTrace,
-        ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace,
+        FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane, Placed, Pointed,
+        PointerOverView, Preferences, ProbeMarks, Probes, Record, Riddles, RiverTrace, Rivers, Section, SectionTrace,
+        ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -157,7 +158,9 @@ pub struct Kept {
     limits: Limits,
     springs: Springs,
     section: section::Drawing,
-    pinning: probes::Pinning,
+    placing: Option<Placed>,
+    /// What the plot of the probes is of.
+    series: Series,
     following: follow::Following,
     /// The place of the probe whose cell is explained, if not the newest.
     explained: Option<[f32; 2]>,
@@ -168,12 +171,15 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Whether the next click on the land places something.
+    fn is_placing(&self) -> bool {
+        self.placing.is_some() || self.section.is_wanted()
+    }
+
     /// The next click places nothing: one thing is placed at a time.
     fn empty_the_hand(&mut self) {
-        self.springs.placing = None;
         self.section = section::Drawing::default();
-        self.pinning.leave();
-        self.following.leave();
+        self.placing = None;
     }
 }
 
@@ -184,7 +190,8 @@ impl Default for Kept {
             limits: CUTS,
             springs: Springs::default(),
             section: section::Drawing::default(),
-            pinning: probes::Pinning::default(),
+            placing: None,
+            series: Series::default(),
             following: follow::Following::default(),
             explained: None,
             drag: None,
@@ -220,7 +227,6 @@ pub struct PanelState<'w> {
     section_trace: Res<'w, SectionTrace>,
     followed: Res<'w, Followed>,
     riddles: Res<'w, Riddles>,
-    revision: Res<'w, Revision>,
     followed_trace: Res<'w, FollowedTrace>,
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
@@ -304,12 +310,9 @@ fn draw(
         if panels {
             asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));
             asked.extend(section::line_ui(&mut root, seen, &state, &mut opened.memory.section));
-            let pinned = probes::pins_ui(&mut root, seen, &state, &mut opened.memory.pinning);
-            if pinned.is_some() {
-                opened.memory.explained = None;
-            }
-            asked.extend(pinned);
-            asked.extend(follow::way_ui(&mut root, seen, &state, &mut opened.memory.following));
+            probes::pins_ui(&root, seen, &state);
+            follow::way_ui(&root, seen, &state, &mut opened.memory.following);
+            asked.extend(placing::click_ui(&root, seen, &state, &mut opened.memory));
             asked.extend(springs::marks_ui(&mut root, seen, &state, &mut opened.memory.springs));
             asked.extend(wind::dial_ui(&context, seen, &state, free.turned));
             if let Some(name) = drags {
@@ -457,31 +460,26 @@ fn obey(
             }
             WindowCommand::Ask(dialog) => opened.files.ask(*dialog, session, &preferences, handle),
             WindowCommand::AskHow(layer, path) => opened.files.ask_how(*layer, path.clone(), session),
-            WindowCommand::PinProbe => {
+            WindowCommand::Place(_) | WindowCommand::DrawSection => {
                 visible.0 = true;
-                if let Ok(context) = contexts.ctx_mut() {
-                    seek::unfold(context, "probes");
-                }
                 opened.memory.empty_the_hand();
-                opened.memory.pinning.want();
-                commands.write_message(Command::from(BrushCommand::Hold(None)));
-            }
-            WindowCommand::Release => {
-                visible.0 = true;
+                let panel = match command {
+                    WindowCommand::Place(placed) => {
+                        opened.memory.placing = Some(*placed);
+                        match placed {
+                            Placed::Probe => probes::PANEL.key,
+                            Placed::Particle => follow::PANEL.key,
+                            Placed::Spring | Placed::Drain => springs::PANEL.key,
+                        }
+                    }
+                    _ => {
+                        opened.memory.section.want(drawn.ends);
+                        section::PANEL.key
+                    }
+                };
                 if let Ok(context) = contexts.ctx_mut() {
-                    seek::unfold(context, "follow");
+                    seek::unfold(context, panel);
                 }
-                opened.memory.empty_the_hand();
-                opened.memory.following.want();
-                commands.write_message(Command::from(BrushCommand::Hold(None)));
-            }
-            WindowCommand::DrawSection => {
-                visible.0 = true;
-                if let Ok(context) = contexts.ctx_mut() {
-                    seek::unfold(context, "section");
-                }
-                opened.memory.empty_the_hand();
-                opened.memory.section.want(drawn.ends);
                 commands.write_message(Command::from(BrushCommand::Hold(None)));
             }
             WindowCommand::AskChart(chart) => {
@@ -503,12 +501,7 @@ fn obey(
                     WindowCommand::ToggleUi.into()
                 } else if *workspace == Workspace::Present {
                     ShowCommand::Workspace(Workspace::Sculpt).into()
-                } else if full
-                    && opened.memory.springs.placing.is_none()
-                    && !opened.memory.section.is_wanted()
-                    && !opened.memory.pinning.is_wanted()
-                    && !opened.memory.following.is_wanted()
-                {
+                } else if full && !opened.memory.is_placing() {
                     WindowCommand::ToggleFullScreen.into()
                 } else {
                     continue;

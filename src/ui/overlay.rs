@@ -51,12 +51,15 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, _: &mut Kept) -> Vec<Command> {
 /// How much the chosen run differs from the first, in numbers.
 fn difference_ui(ui: &mut Ui, state: &PanelState<'_>) {
     if state.live.all().len() < 2 {
-        let text = "There is one run alone. Run ▸ Runs side by side lets several run with other parameters.";
+        let text = "There is only one run. Run ▸ Runs side by side starts several with different parameters.";
         ui.label(RichText::new(text).weak());
         return;
     }
     if state.live.index() == 0 {
-        ui.label(RichText::new("This is the first run. Click on the name of another one below its block.").weak());
+        ui.label(
+            RichText::new("This is the first run. To compare, click on the name of another run below its block.")
+                .weak(),
+        );
         return;
     }
     let Some(Some(found)) = state.overlay.differences.get(state.live.index()) else {
@@ -70,12 +73,12 @@ fn difference_ui(ui: &mut Ui, state: &PanelState<'_>) {
         (
             "From … to",
             format!("{} to {}", metres(found.range.0.into()), metres(found.range.1.into())),
-            "The least and the largest difference.",
+            "The smallest and the largest difference.",
         ),
         (
-            "Changes alike",
+            "Similarity of changes",
             found.alike.map_or("none".to_owned(), |alike| format!("{alike:.3}")),
-            "Correlation of what both runs have changed since their starts: 1 if both changed the same places in the same way.",
+            "Correlation between the changes of both runs since the start. It is 1 if both changed the same places in the same way.",
         ),
     ];
     egui::Grid::new("difference").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {

@@ -96,7 +96,7 @@ pub fn window_ui(root: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> (V
     if *state.workspace == Workspace::Sculpt {
         egui::Panel::left("tools").exact_size(style::TOOL_BAR_WIDTH).resizable(false).show_inside(root, |ui| {
             access::begin_part(ui, "Tools");
-            asked.extend(tool_bar_ui(ui, state, &mut memory.springs));
+            asked.extend(tool_bar_ui(ui, state, memory));
         });
     }
     // Never wider than leaves room for the view.

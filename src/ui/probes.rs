@@ -1,6 +1,6 @@
 //! Probes: places that are pinned on the land, and their numbers over time.
 
-use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, RichText, Ui};
+use bevy_egui::egui::{self, Align2, Color32, FontId, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
@@ -8,40 +8,16 @@ use super::{
     chart::{chart_ui, curve_color},
     number::units,
     panel::{EVERYWHERE, Panel},
+    placing::choice_ui,
     style,
 };
 use crate::runtime::{
-    BrushCommand, Command, Dialog, ShowCommand, WindowCommand,
+    Command, Dialog, Placed, ShowCommand, WindowCommand,
     amount::length,
     charts::{self, Series},
 };
 
 pub const PANEL: Panel = Panel { key: "probes", title: "Probes", workspaces: EVERYWHERE, unfolded: &[], draw };
-
-/// What the person does with probes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pinning {
-    /// Whether the next click pins one.
-    wanted: bool,
-    series: Series,
-}
-
-impl Pinning {
-    /// The next click pins one.
-    pub(super) fn want(&mut self) {
-        self.wanted = true;
-    }
-
-    /// The next click pins none.
-    pub(super) fn leave(&mut self) {
-        self.wanted = false;
-    }
-
-    /// Whether the next click pins one.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.wanted
-    }
-}
 
 fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let probes = &state.probes.pinned;
@@ -49,12 +25,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     ui.horizontal_wrapped(|ui| {
         let help = "Then click on the land (P). There are four at most; one more takes the place of the oldest.";
         let text = format!("{} Pin a probe", icon::PUSH_PIN);
-        let on = memory.pinning.wanted;
-        if access::choice(ui, on, text).on_hover_text(help).clicked() {
-            memory.empty_the_hand();
-            memory.pinning.wanted = !on;
-            asked.push(BrushCommand::Hold(None).into());
-        }
+        asked.extend(choice_ui(ui, memory, Placed::Probe, (&text, help)));
         if !probes.is_empty() && ui.button("Save…").on_hover_text("Writes all numbers as a table (CSV)").clicked() {
             asked.push(WindowCommand::Ask(Dialog::SaveProbes).into());
         }
@@ -84,17 +55,16 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
             }
         });
     }
-    let pinning = &mut memory.pinning;
     let shown = state.overlay.shown;
     let offered = [Series::Change, Series::Height, Series::Sand, Series::Water];
     let offered = offered.into_iter().chain(shown.map(Series::Overlay));
     // What lay over the ground before is shown no more.
-    let now = match (pinning.series, shown) {
+    let now = match (memory.series, shown) {
         (Series::Overlay(_), Some(quantity)) => Series::Overlay(quantity),
         (Series::Overlay(_), None) => Series::default(),
         (series, _) => series,
     };
-    pinning.series = now;
+    memory.series = now;
     let label = ui.label("Over time");
     egui::ComboBox::from_id_salt("series")
         .selected_text(now.title())
@@ -102,18 +72,20 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         .show_ui(ui, |ui| {
             access::begin_list(ui);
             for series in offered {
-                access::list_choice(ui, &mut pinning.series, series, series.title());
+                access::list_choice(ui, &mut memory.series, series, series.title());
             }
         })
         .response
-        .on_hover_text("An overlay that is shown can be chosen too: its numbers are kept from then on.")
+        .on_hover_text(
+            "You can also plot the overlay that is shown. Its values are recorded from the moment you show it.",
+        )
         .labelled_by(label.id);
-    asked.extend(chart_ui(ui, charts::probes(&state.probes, pinning.series, units), ""));
+    asked.extend(chart_ui(ui, charts::probes(&state.probes, now, units), ""));
     asked
 }
 
-/// The probes over the picture, and the click that pins one.
-pub fn pins_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, pinning: &mut Pinning) -> Option<Command> {
+/// The probes over the picture.
+pub(super) fn pins_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) {
     let painter = root.painter().with_clip_rect(view);
     for (number, share) in state.probe_marks.0.iter().enumerate() {
         let Some(share) = share else { continue };
@@ -124,19 +96,4 @@ pub fn pins_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, pinning:
         let font = FontId::proportional(12.0);
         painter.text(head, Align2::CENTER_CENTER, format!("{}", number + 1), font, Color32::WHITE);
     }
-    if !pinning.wanted {
-        return None;
-    }
-    let place = view.center_top() + egui::vec2(0.0, 40.0);
-    style::shaded_text(&painter, place, Align2::CENTER_CENTER, "Click on the land. Esc cancels.", 13.0, style::SHADE);
-    let over = root.interact(view, root.id().with("probe"), egui::Sense::hover());
-    over.on_hover_cursor(CursorIcon::Crosshair);
-    if root.input(|input| input.key_pressed(egui::Key::Escape)) {
-        pinning.wanted = false;
-        return None;
-    }
-    let clicked = access::clicks_land(root, view);
-    let place = state.pointed.0.filter(|_| clicked)?;
-    pinning.wanted = false;
-    Some(ShowCommand::Pin(place).into())
 }

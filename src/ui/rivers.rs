@@ -75,12 +75,7 @@ pub fn choose_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, memory
     }
     painter.line(places.clone(), egui::Stroke::new(3.5, style::SHADE));
     painter.line(places, egui::Stroke::new(2.0, style::SPRING));
-    if state.brushes.held.is_some()
-        || memory.springs.placing.is_some()
-        || memory.pinning.is_wanted()
-        || memory.following.is_wanted()
-        || memory.section.is_wanted()
-    {
+    if state.brushes.held.is_some() || memory.is_placing() {
         return None;
     }
     let place = state.pointed.0.filter(|_| access::clicks_land(root, view))?;

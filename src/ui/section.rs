@@ -1,6 +1,6 @@
 //! The section: a line that is dragged over the land, and the layers along it.
 
-use bevy_egui::egui::{self, CursorIcon, RichText, Ui};
+use bevy_egui::egui::{self, RichText, Ui};
 use egui_phosphor::regular as icon;
 use egui_plot::{FilledArea, Line, LineStyle, PlotPoint, PlotPoints};
 
@@ -9,6 +9,7 @@ use super::{
     chart::{head_ui, plot},
     number::units,
     panel::{EVERYWHERE, Panel},
+    placing::hint_ui,
     style,
 };
 use crate::{
@@ -59,7 +60,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
         }
         if section.ends.is_some() {
             let mut opens = section.opens;
-            let help = "Takes away the side of the block on which you are, so that the section is seen in the land.";
+            let help = "Removes the part of the block between you and the section line, so that you see the section in the land.";
             if ui.checkbox(&mut opens, "Cut open").on_hover_text(help).changed() {
                 asked.push(ShowCommand::CutAway.into());
             }
@@ -280,16 +281,7 @@ pub fn line_ui(root: &mut Ui, view: egui::Rect, state: &PanelState<'_>, drawing:
     if !drawing.wanted {
         return None;
     }
-    let text = "Drag over the land, or click on both ends. Esc cancels.";
-    style::shaded_text(
-        &painter,
-        view.center_top() + egui::vec2(0.0, 40.0),
-        egui::Align2::CENTER_CENTER,
-        text,
-        13.0,
-        style::SHADE,
-    );
-    root.interact(view, root.id().with("section"), egui::Sense::hover()).on_hover_cursor(CursorIcon::Crosshair);
+    hint_ui(root, view, "Drag over the land, or click on both ends. Esc cancels.");
     let (pressed, down, cancelled) = root.input(|input| {
         let pointer = &input.pointer;
         let over = pointer.interact_pos().is_some_and(|place| view.contains(place));

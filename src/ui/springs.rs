@@ -7,10 +7,11 @@ use super::{
     Kept, PanelState, access,
     number::Number,
     panel::{EVERYWHERE, Panel},
+    placing::choice_ui,
     style::{self, ACCENT},
 };
 use crate::{
-    runtime::{BrushCommand, Command, EditCommand},
+    runtime::{Command, EditCommand, Placed},
     sim::terrain::Source,
 };
 
@@ -20,16 +21,8 @@ const NEW: (f32, f32) = (1.5, 2.5);
 /// What the person is doing with springs and drains.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Springs {
-    /// What the next click places, if anything.
-    pub(super) placing: Option<SourceKind>,
     /// The one whose numbers are shown beside it.
     chosen: Option<usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum SourceKind {
-    Spring,
-    Drain,
 }
 
 /// Buttons that place one, and the list.
@@ -41,14 +34,11 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     let terrain = &state.live.chosen().simulation.terrain;
     let mut sources = terrain.sources.clone();
     ui.horizontal(|ui| {
-        for (kind, text) in [(SourceKind::Spring, "Place a spring"), (SourceKind::Drain, "Place a drain")] {
+        for (placed, sign, text) in
+            [(Placed::Spring, icon::DROP, "Place a spring"), (Placed::Drain, icon::DROP_SLASH, "Place a drain")]
+        {
             let help = "Then click on the map. Esc cancels.";
-            let on = memory.springs.placing == Some(kind);
-            if access::choice(ui, on, format!("{} {text}", icon::DROP)).on_hover_text(help).clicked() {
-                memory.empty_the_hand();
-                memory.springs.placing = if on { None } else { Some(kind) };
-                asked.push(BrushCommand::Hold(None).into());
-            }
+            asked.extend(choice_ui(ui, memory, placed, (&format!("{sign} {text}"), help)));
         }
     });
     let springs = &mut memory.springs;
@@ -70,28 +60,12 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     asked
 }
 
-/// The marks on the map, which can be dragged. The chosen one has its numbers beside it. A click places what is to be placed.
+/// The marks on the map, which can be dragged. The chosen one has its numbers beside it.
 pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut Springs) -> Vec<Command> {
     let terrain = &state.live.chosen().simulation.terrain;
     let mut sources = terrain.sources.clone();
     let mut removed = None;
     let painter = root.painter().with_clip_rect(view);
-    if let Some(kind) = springs.placing {
-        let response = root.interact(view, root.id().with("place"), Sense::hover());
-        let clicked = access::clicks_land(root, view);
-        let text = "Click on the map. Esc cancels.";
-        painter.text(view.center_top() + egui::vec2(0.0, 40.0), Align2::CENTER_CENTER, text, font(), Color32::WHITE);
-        if root.input(|input| input.key_pressed(egui::Key::Escape)) {
-            springs.placing = None;
-        } else if clicked && let Some(place) = state.pointed.0 {
-            let size = terrain.cell_size;
-            let sign = if kind == SourceKind::Drain { -1.0 } else { 1.0 };
-            sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size, ticks: None });
-            springs.chosen = Some(sources.len() - 1);
-            springs.placing = None;
-        }
-        response.on_hover_cursor(CursorIcon::Crosshair);
-    }
     for (index, mark) in state.marks.0.iter().enumerate() {
         let (Some(share), Some(source)) = (mark, sources.get_mut(index)) else { continue };
         let place = view.min + egui::vec2(share.x, share.y) * view.size();
@@ -154,6 +128,17 @@ pub fn marks_ui(root: &mut Ui, view: Rect, state: &PanelState<'_>, springs: &mut
         }
     }
     changed(state, sources, removed, springs)
+}
+
+/// One more spring or drain at a place of the map. It is the chosen one.
+pub(super) fn place(state: &PanelState<'_>, place: [f32; 2], placed: Placed, springs: &mut Springs) -> Command {
+    let terrain = &state.live.chosen().simulation.terrain;
+    let mut sources = terrain.sources.clone();
+    let size = terrain.cell_size;
+    let sign = if placed == Placed::Drain { -1.0 } else { 1.0 };
+    sources.push(Source { place, radius: NEW.1 * size, rate: sign * NEW.0 * size * size, ticks: None });
+    springs.chosen = Some(sources.len() - 1);
+    EditCommand::SetSources(sources).into()
 }
 
 fn name_of(index: usize, source: &Source) -> String {

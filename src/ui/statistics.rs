@@ -41,7 +41,7 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
     let mut asked = Vec::new();
     asked.extend(chart_ui(ui, charts::volume(record, units), ""));
     if let Some(chart) = charts::discharge(record, units) {
-        let help = "In a second, by the clock of the water. In balance both are the same.";
+        let help = "Volume per second of simulated time. In a steady state, inflow and outflow are equal.";
         asked.extend(chart_ui(ui, chart, help));
     }
     if let Some(dunes) = record.dunes.last() {
@@ -60,11 +60,11 @@ fn dunes_ui(ui: &mut Ui, state: &PanelState<'_>, dunes: &DuneSample) -> Vec<Comm
     egui::Grid::new("dunes").num_columns(2).spacing([14.0, 2.0]).striped(true).show(ui, |ui| {
         let mut row = |name: &str, value: String, help: &str| style::value_row(ui, name, value, help);
         let help = "Mean height of crests over the troughs beside them, on 96 lines along the wind.";
-        row("Dunes, height", metres(Some(dunes.height), 1), help);
-        row("The highest", metres(Some(dunes.highest), 1), "The highest crest on those lines.");
-        row("Wavelength", metres(dunes.wavelength, 0), "Mean way from one crest to the next along the wind.");
+        row("Mean dune height", metres(Some(dunes.height), 1), help);
+        row("Highest dune", metres(Some(dunes.highest), 1), "The highest crest on those lines.");
+        row("Wavelength", metres(dunes.wavelength, 0), "Mean distance from one crest to the next along the wind.");
         let help =
-            "How far the dunes come along the wind in a tick: the shift for which the sand fits best what it was.";
+            "How far the dunes move along the wind in a tick: the shift that best matches the sand now with the sand before.";
         row(
             "Celerity",
             celerity.map_or("none yet".to_owned(), |way| format!("{} per tick", length(units, way, 3))),

@@ -4,12 +4,11 @@ use bevy_egui::egui::{self, Color32, RichText, Ui};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, access, commands,
-    springs::{SourceKind, Springs},
+    Kept, PanelState, access, commands,
     style::{self, ACCENT},
 };
 use crate::{
-    runtime::{BrushCommand, Command},
+    runtime::{BrushCommand, Command, Placed},
     sim::edit::Tool,
 };
 
@@ -33,7 +32,7 @@ pub fn tool_icon(tool: Tool) -> &'static str {
     }
 }
 
-pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, springs: &mut Springs) -> Vec<Command> {
+pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> {
     let mut asked = Vec::new();
     let held = state.brushes.held;
     let button = |ui: &mut Ui, icon: &str, name: &str, about: &str, on: bool| {
@@ -48,10 +47,9 @@ pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, springs: &mut Springs) -
     egui::ScrollArea::vertical().scroll_bar_visibility(hidden).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.add_space(4.0);
-        let placing = springs.placing;
-        let looks = held.is_none() && placing.is_none();
+        let looks = held.is_none() && !memory.is_placing();
         if button(ui, icon::CURSOR, "Look", "No brush: the left button does nothing. (Esc)", looks) {
-            springs.placing = None;
+            memory.empty_the_hand();
             asked.push(BrushCommand::Hold(None).into());
         }
         ui.separator();
@@ -59,16 +57,17 @@ pub fn tool_bar_ui(ui: &mut Ui, state: &PanelState<'_>, springs: &mut Springs) -
             let help = commands::help(ui.ctx(), &BrushCommand::Hold(Some(tool)).into());
             let on = held == Some(tool);
             if button(ui, tool_icon(tool), tool.title(), &help, on) {
-                springs.placing = None;
+                memory.empty_the_hand();
                 asked.push(BrushCommand::Hold(if on { None } else { Some(tool) }).into());
             }
         }
         ui.separator();
-        let sources = [(SourceKind::Spring, icon::DROP, "Spring"), (SourceKind::Drain, icon::DROP_SLASH, "Drain")];
-        for (kind, icon, name) in sources {
-            let on = placing == Some(kind);
+        let sources = [(Placed::Spring, icon::DROP, "Spring"), (Placed::Drain, icon::DROP_SLASH, "Drain")];
+        for (placed, icon, name) in sources {
+            let on = memory.placing == Some(placed);
             if button(ui, icon, name, "Placed with a click on the map, then dragged and tuned there.", on) {
-                springs.placing = if on { None } else { Some(kind) };
+                memory.empty_the_hand();
+                memory.placing = (!on).then_some(placed);
                 asked.push(BrushCommand::Hold(None).into());
             }
         }

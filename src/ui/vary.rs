@@ -73,9 +73,7 @@ impl Axis {
 impl VaryDialog {
     /// Begins with a parameter.
     pub fn begin(&mut self, session: &Session, path: &str) {
-        if let Some(parameter) = offered(session).into_iter().find(|parameter| parameter.path == path) {
-            self.axes = [Some(Axis::of(&parameter)), None];
-        }
+        self.axes = [offered(session).iter().find(|parameter| parameter.path == path).map(Axis::of), None];
     }
 }
 
@@ -105,25 +103,27 @@ pub fn vary_ui(
     style::dialog("Runs side by side").open(open).show(context, |ui| {
         access::hold(ui);
         ui.set_width(style::SETTINGS_WIDTH);
-        let text = "The chosen run begins again several times side by side, each time with another value. All have the same seed and \
+        let text = "Starts several copies of the chosen run side by side, each with a different value. All have the same seed and \
             the same camera.";
         ui.label(text);
-        let offered = offered(state.live.chosen());
-        let mut all: Vec<(&Parameter, Vec<Value>)> = Vec::new();
+        let mut offered = offered(state.live.chosen());
+        let mut all: Vec<(Parameter, Vec<Value>)> = Vec::new();
         for (number, axis) in dialog.axes.iter_mut().enumerate() {
             ui.add_space(4.0);
             if let Some(parameter) = axis_ui(ui, number, axis, &offered)
                 && let Some(axis) = axis
             {
-                all.push((parameter, axis.values(parameter)));
+                all.push((parameter.clone(), axis.values(parameter)));
             }
+            // One parameter has one value in a run.
+            offered.retain(|parameter| all.iter().all(|(first, _)| first.path != parameter.path));
         }
         let tiles = tiles(&all);
         ui.separator();
         let fits = !all.is_empty() && (2..=MOST_RUNS).contains(&tiles.len());
         let text = match tiles.len() {
             _ if all.is_empty() => "Choose a parameter.".to_owned(),
-            count if count > MOST_RUNS => format!("{count} runs are too many: there are {MOST_RUNS} at most."),
+            count if count > MOST_RUNS => format!("{count} runs are too many. The limit is {MOST_RUNS}."),
             count => format!("{count} runs"),
         };
         ui.horizontal(|ui| {
@@ -131,8 +131,8 @@ pub fn vary_ui(
                 chosen = Some(RunCommand::SideBySide(tiles).into());
             }
             if state.live.all().len() > 1 {
-                let help = "Keeps the run whose numbers are shown, and closes the others. Undo brings them back.";
-                if ui.button("The chosen run alone").on_hover_text(help).clicked() {
+                let help = "Closes all other runs. Undo brings them back.";
+                if ui.button("Keep only the chosen run").on_hover_text(help).clicked() {
                     chosen = Some(RunCommand::SideBySide(Vec::new()).into());
                 }
             }
@@ -149,7 +149,7 @@ fn axis_ui<'a>(ui: &mut Ui, number: usize, axis: &mut Option<Axis>, offered: &'a
     };
     let chosen = of(axis);
     ui.horizontal(|ui| {
-        let label = ui.label(["Parameter", "And, if you like,"][number]);
+        let label = ui.label(["Parameter", "Second parameter (optional)"][number]);
         egui::ComboBox::from_id_salt(("vary", number))
             .width(1.4 * style::WIDE_CHOICE_WIDTH)
             .selected_text(chosen.map_or("none".to_owned(), name))
@@ -200,7 +200,7 @@ fn text_of(value: &Value, times: f64) -> String {
 }
 
 /// The runs: each value of the first parameter with each of the second.
-fn tiles(axes: &[(&Parameter, Vec<Value>)]) -> Vec<Tile> {
+fn tiles(axes: &[(Parameter, Vec<Value>)]) -> Vec<Tile> {
     axes.iter().fold(vec![Tile::default()], |tiles, (parameter, values)| {
         let with = |tile: &Tile, value: &Value| {
             let mut tile = tile.clone();
@@ -242,7 +242,7 @@ mod tests {
         let first = parameter(("droplets", &droplets), "per_tick");
         let second = walk(("thermal", &thermal)).remove(0);
         let values = |numbers: &[f64]| numbers.iter().copied().map(Value::Number).collect::<Vec<_>>();
-        let tiles = tiles(&[(&first, values(&[1.0, 2.0])), (&second, values(&[3.0, 4.0, 5.0]))]);
+        let tiles = tiles(&[(first.clone(), values(&[1.0, 2.0])), (second.clone(), values(&[3.0, 4.0, 5.0]))]);
         assert_eq!(tiles.len(), 6);
         assert_eq!(tiles[4].set[&first.path], "2");
         assert_eq!(tiles[4].set[&second.path], "4");

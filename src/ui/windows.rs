@@ -191,10 +191,7 @@ const MOUSE: [(&str, &str); 10] = [
     ("Middle drag", "shifts the view"),
     ("Wheel", "moves nearer or farther"),
     ("B, held", "shows how the run began"),
-    (
-        "Right click on a parameter",
-        "resets it, varies it in runs side by side, or looks it up; Delete on its field resets it",
-    ),
+    ("Right click on a parameter", "opens its menu: reset, vary, reference; Delete on its field resets it"),
     ("Click on a number", "lets you type it; drag it to change it"),
     ("Tab, Shift+Tab", "go to the next field and back; arrows change it, Space and Enter press it"),
     ("F6, Shift+F6", "go to the next part of the window and back: menus, transport, timeline, tools, panels, land"),

@@ -60,7 +60,7 @@ impl Viewpoint {
         Some(Self { turn: Turning::Still, ..Self::of(camera) })
     }
 
-    /// One from which the whole land fits into the picture however the camera goes round.
+    /// A view in which the whole land stays in the picture during a full turn.
     pub fn of_films() -> Self {
         Self { turn: Turning::Table, ..Self::default() }
     }

@@ -235,6 +235,16 @@ impl SceneNumbers {
         self.cut.w > 0.0
     }
 
+    /// Where the line of sight through two places leaves what was taken away, or where it begins if nothing was; nothing if it never does.
+    pub(super) fn behind_cut(&self, near: Vec3, far: Vec3) -> Option<Vec3> {
+        if !self.is_cut() {
+            return Some(near);
+        }
+        let [from, to] = [near, far].map(|place| place.xz().dot(self.cut.xy()) - self.cut.z);
+        let share = from / (from - to);
+        (share.is_finite() && share > 0.0).then(|| near + share * (far - near))
+    }
+
     /// Column and row where the line of the cut enters the map, and where it leaves it; nothing if it misses the map.
     pub(super) fn cut_line(&self, ends: [[f32; 2]; 2]) -> Option<Vec4> {
         let last = self.grid.xy() - 1.0;

@@ -1,6 +1,7 @@
 //! Places: what of the map lies under the pointer, and where in the picture springs and the chosen river are.
 
 use bevy::{
+    ecs::system::SystemParam,
     prelude::*,
     window::{PrimaryWindow, WindowEvent},
 };
@@ -29,7 +30,7 @@ pub(super) fn plugin(app: &mut App) {
         Update,
         (
             point.before(SimSystems::Edit),
-            (mark, mark_probes, trace, trace_section, trace_followed).after(ViewSystems::Show),
+            (mark_springs, mark_probes, trace_river, trace_section, trace_followed).after(ViewSystems::Show),
         ),
     );
 }
@@ -80,95 +81,59 @@ fn point(
     }
 }
 
-/// Finds where in the picture the springs of the chosen map are.
-fn mark(
-    live: Res<Live>,
-    blocks: Res<Blocks>,
-    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
-    mut marks: ResMut<SourceMarks>,
-) {
-    let terrain = &live.chosen().simulation.terrain;
-    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
-    let places = terrain.sources.iter().map(|source| on_picture(*camera, numbers, terrain, source.place));
-    let found: Vec<Option<Vec2>> = places.collect();
-    if marks.0 != found {
-        marks.0 = found;
+/// The picture of the chosen map: what a place on the ground is sought in.
+#[derive(SystemParam)]
+struct Picture<'w, 's> {
+    live: Res<'w, Live>,
+    blocks: Res<'w, Blocks>,
+    camera: Single<'w, 's, CameraPlace<'static>, With<PanOrbitCamera>>,
+}
+
+impl Picture<'_, '_> {
+    fn terrain(&self) -> &Terrain {
+        &self.live.chosen().simulation.terrain
+    }
+
+    /// Where in the picture these places of the map are; the marks change only when one has moved.
+    fn put(&self, places: impl Iterator<Item = [f32; 2]>, mut marks: Mut<'_, Vec<Option<Vec2>>>) {
+        let Some(numbers) = self.blocks.numbers.get(self.live.index()) else { return };
+        let terrain = self.terrain();
+        marks.set_if_neq(places.map(|place| on_picture(*self.camera, numbers, terrain, place)).collect());
     }
 }
 
-/// Finds where in the picture the probes are.
-fn mark_probes(
-    live: Res<Live>,
-    blocks: Res<Blocks>,
-    probes: Res<Probes>,
-    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
-    mut marks: ResMut<ProbeMarks>,
-) {
-    let terrain = &live.chosen().simulation.terrain;
-    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
-    let places = probes.pinned.iter().map(|probe| on_picture(*camera, numbers, terrain, probe.place));
-    let found: Vec<Option<Vec2>> = places.collect();
-    if marks.0 != found {
-        marks.0 = found;
-    }
+fn mark_springs(picture: Picture<'_, '_>, mut marks: ResMut<SourceMarks>) {
+    let places = picture.terrain().sources.iter().map(|source| source.place);
+    picture.put(places, marks.reborrow().map_unchanged(|marks| &mut marks.0));
 }
 
-/// Finds where in the picture the chosen river runs, while it is looked at.
-fn trace(
-    live: Res<Live>,
-    blocks: Res<Blocks>,
-    rivers: Res<Rivers>,
-    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
-    mut trace: ResMut<RiverTrace>,
-) {
-    let terrain = &live.chosen().simulation.terrain;
+fn mark_probes(picture: Picture<'_, '_>, probes: Res<Probes>, mut marks: ResMut<ProbeMarks>) {
+    let places = probes.pinned.iter().map(|probe| probe.place);
+    picture.put(places, marks.reborrow().map_unchanged(|marks| &mut marks.0));
+}
+
+/// The chosen river, while it is looked at.
+fn trace_river(picture: Picture<'_, '_>, rivers: Res<Rivers>, mut trace: ResMut<RiverTrace>) {
+    let terrain = picture.terrain();
     let study =
         rivers.found.as_ref().filter(|study| rivers.wanted && study.size == (terrain.width(), terrain.height()));
-    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
-    let found: Vec<Option<Vec2>> =
-        study.into_iter().flat_map(Study::way).map(|place| on_picture(*camera, numbers, terrain, place)).collect();
-    if trace.0 != found {
-        trace.0 = found;
-    }
+    let places = study.into_iter().flat_map(Study::way);
+    picture.put(places, trace.reborrow().map_unchanged(|trace| &mut trace.0));
 }
 
-/// Finds where in the picture the line of the section lies.
-fn trace_section(
-    live: Res<Live>,
-    blocks: Res<Blocks>,
-    section: Res<Section>,
-    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
-    mut trace: ResMut<SectionTrace>,
-) {
-    let terrain = &live.chosen().simulation.terrain;
-    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
-    let line = section.ends.into_iter().flat_map(|[from, to]| {
+fn trace_section(picture: Picture<'_, '_>, section: Res<Section>, mut trace: ResMut<SectionTrace>) {
+    let places = section.ends.into_iter().flat_map(|[from, to]| {
         (0..=SECTION_POINTS).map(move |point| {
             let share = point as f32 / SECTION_POINTS as f32;
             [0, 1].map(|axis| from[axis] + share * (to[axis] - from[axis]))
         })
     });
-    let found: Vec<Option<Vec2>> = line.map(|place| on_picture(*camera, numbers, terrain, place)).collect();
-    if trace.0 != found {
-        trace.0 = found;
-    }
+    picture.put(places, trace.reborrow().map_unchanged(|trace| &mut trace.0));
 }
 
-/// Finds where in the picture the way of the followed particle lies.
-fn trace_followed(
-    live: Res<Live>,
-    blocks: Res<Blocks>,
-    followed: Res<Followed>,
-    camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
-    mut trace: ResMut<FollowedTrace>,
-) {
-    let terrain = &live.chosen().simulation.terrain;
-    let Some(numbers) = blocks.numbers.get(live.index()) else { return };
-    let places = followed.0.iter().flat_map(|way| way.places());
-    let found: Vec<Option<Vec2>> = places.map(|place| on_picture(*camera, numbers, terrain, place)).collect();
-    if trace.0 != found {
-        trace.0 = found;
-    }
+fn trace_followed(picture: Picture<'_, '_>, followed: Res<Followed>, mut trace: ResMut<FollowedTrace>) {
+    let places = followed.way.iter().flat_map(|way| way.places());
+    picture.put(places, trace.reborrow().map_unchanged(|trace| &mut trace.0));
 }
 
 /// Where in the picture a place of the map is, both as shares of their sides; nowhere if it lies behind the eye.
@@ -183,10 +148,12 @@ pub(super) fn on_picture(
     (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
 }
 
-/// Where the line of sight through two places in the world first meets the ground, also under water, as shares of the map.
+/// Where the line of sight through two places in the world first meets the ground, also under water, as shares of the map. What a cut has taken
+/// away is not met, nor is the face of the cut.
 pub(super) fn pick(near: Vec3, far: Vec3, numbers: &SceneNumbers, terrain: &Terrain) -> Option<[f32; 2]> {
-    let [from, to] = [near, far].map(|place| numbers.on_map(place));
-    let way: [f64; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
+    let seen = numbers.behind_cut(near, far)?;
+    let [from, begin, end] = [seen, near, far].map(|place| numbers.on_map(place));
+    let way: [f64; 3] = std::array::from_fn(|axis| end[axis] - begin[axis]);
     let [column, row] = ray::meet(terrain, from, way)?;
     let share = |cell: f32, count: usize| ((cell + 0.5) / count as f32).clamp(0.0, 1.0);
     Some([share(column, terrain.width()), share(row, terrain.height())])
@@ -215,5 +182,24 @@ mod tests {
             assert!(away < 0.5 / 64.0, "{x}, {y} for {wanted:?}");
         }
         assert_eq!(pick(eye, eye + Vec3::Y, &numbers, terrain), None);
+    }
+
+    #[test]
+    fn what_a_cut_has_taken_away_is_not_met() {
+        let options = Options { size: Some((64, 64)), ..Options::default() };
+        let session = Session::open("round-hill", &options).expect("built in");
+        let terrain = &session.simulation.terrain;
+        let whole = numbers::alone(&session);
+        let numbers = whole.cut_along([[0.0, 0.5], [1.0, 0.5]]);
+        let eye = Vec3::new(0.0, 300.0, 300.0);
+        let seen = |numbers: &SceneNumbers, column: f32, row: f32| {
+            let place = whole.world(column, row, terrain.ground_between(column, row));
+            pick(eye, eye + (place - eye).normalize(), numbers, terrain)
+        };
+        // The half on which the eye is, and the half beyond the line.
+        assert!(seen(&whole, 32.0, 50.0).is_some_and(|[_, y]| y > 0.5));
+        assert!(seen(&numbers, 32.0, 50.0).is_none_or(|[_, y]| y < 0.5), "{:?}", seen(&numbers, 32.0, 50.0));
+        let [cut, uncut] = [&numbers, &whole].map(|numbers| seen(numbers, 32.0, 20.0).expect("it is on the map"));
+        assert!(cut.iter().zip(uncut).all(|(cut, uncut)| (cut - uncut).abs() < 1e-4), "{cut:?} {uncut:?}");
     }
 }

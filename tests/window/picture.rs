@@ -131,9 +131,18 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
         let mut seen: Vec<Vec<[u8; 3]>> = Vec::new();
         let mut take = |pixels: &[u8]| {
             seen.push(pixels.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect());
-            Ok(true)
+            Ok(())
         };
-        let mut shooting = Shooting { size: (160, 96), ui: false, script, every: 2, frames: 3, take: &mut take };
+        let mut shooting = Shooting {
+            size: (160, 96),
+            ui: false,
+            script,
+            from: 0,
+            every: 2,
+            frames: 3,
+            stopped: &|| false,
+            take: &mut take,
+        };
         film::shoot(sessions("round-hill", 48), &mut shooting).unwrap_or_else(|error| panic!("{error}"));
         seen
     };

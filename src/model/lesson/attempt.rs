@@ -49,7 +49,7 @@ impl Attempt {
         self.ran[step] = Some((start, tick));
     }
 
-    /// The tick with which the last run ended that was made up to the step that is shown.
+    /// The tick at which the last run up to the step that is shown has ended.
     pub fn ran_to(&self) -> Option<u64> {
         self.ran[..=self.step].iter().rev().find_map(|ran| ran.map(|(_, tick)| tick))
     }

@@ -106,16 +106,18 @@ impl Runtime<'_> {
     /// Begins two runs that differ in one parameter.
     fn ask_riddle(&mut self) {
         self.live.finish_tick();
+        // It is tried out on a copy.
+        if !self.has_room(self.live.chosen().bytes()) {
+            return;
+        }
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         let Some((riddle, tiles)) = self.riddles.think(self.live.chosen(), clock) else {
-            let text =
-                "No parameter of what runs here shows within a few ticks. Open another scene, or switch a process on.";
+            let text = "No parameter of the processes that are on changes the land enough in a few ticks. Open another scene, or switch on another process.";
             self.notices.tell(Level::Info, text);
             return;
         };
-        self.side_by_side(&tiles);
-        if self.live.all().len() == tiles.len() {
-            self.riddles.ask(riddle, self.live.work(), self.revision.start);
+        if self.side_by_side(&tiles) {
+            self.riddles.ask(riddle, self.live.work());
         }
     }
 

@@ -9,7 +9,6 @@ use super::Runtime;
 use crate::{
     io::Budget,
     model::{origin::Tile, session::Session},
-    params::set,
     runtime::{
         EditCommand, Label, Level, Live, RunCommand, SPEEDS,
         jobs::{Held, Sheets, Task},
@@ -59,10 +58,12 @@ impl Runtime<'_> {
                 seed
             }),
             RunCommand::Grow => self.grow(),
-            RunCommand::SideBySide(tiles) => self.side_by_side(tiles),
+            RunCommand::SideBySide(tiles) => {
+                self.side_by_side(tiles);
+            }
             RunCommand::Choose(index) => {
-                if *index > 0 && self.riddles.keeps_secret(&self.live, self.revision.start) {
-                    self.notices.tell(Level::Info, "The numbers of the other run are a secret until you have guessed.");
+                if *index > 0 && self.riddles.keeps_secret(&self.live) {
+                    self.notices.tell(Level::Info, "The numbers of run B are hidden until you have answered.");
                 } else {
                     self.live.choose(*index);
                 }
@@ -94,21 +95,23 @@ impl Runtime<'_> {
         self.begins();
     }
 
-    /// Begins runs side by side that differ in what their tiles set; without tiles, the chosen run goes on alone.
-    pub(super) fn side_by_side(&mut self, tiles: &[Tile]) {
+    /// Begins runs side by side that differ in what their tiles set; without tiles, the chosen run goes on alone. Returns whether
+    /// they began.
+    pub(super) fn side_by_side(&mut self, tiles: &[Tile]) -> bool {
         self.notices.retract(EditCommand::Undo);
         let (chosen, ticks) = (self.live.chosen(), self.live.ticks());
+        let mut bytes = 0;
         for tile in tiles {
             let mut outline = chosen.outline();
-            let wrong = tile.set.iter().find_map(|(path, text)| set(&mut outline.groups_mut(), path, text).err());
-            if let Some(wrong) = wrong {
+            if let Err(wrong) = outline.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text))) {
                 self.notices.tell(Level::Error, format!("{wrong}."));
-                return;
+                return false;
             }
+            bytes +=
+                outline.bytes() + outline.bytes_of_maps(chosen.maps.len()) + chosen.bytes_of_maps(chosen.maps.len());
         }
-        let one = chosen.bytes() + chosen.bytes_of_maps(chosen.maps.len());
-        if !self.has_room(one * tiles.len() as u64) {
-            return;
+        if !self.has_room(bytes) {
+            return false;
         }
         let label = Label::SideBySide(tiles.len().max(1));
         self.history.replace(&mut self.live, label, |live| {
@@ -120,22 +123,21 @@ impl Runtime<'_> {
             let begin = |tile: &Tile| {
                 let mut session = chosen.clone();
                 session.tile = Some(tile.clone());
-                for (path, text) in &tile.set {
-                    // They have been checked.
-                    let _ = set(&mut session.groups_mut(), path, text);
-                }
+                // They have been checked.
+                let _ = session.set_all(tile.set.iter().map(|(path, text)| (&**path, &**text)));
                 session.restart(session.simulation.seed());
                 session
             };
             live.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
         });
         if ticks > 0 && !tiles.is_empty() {
-            self.offer_undo(format!("Started again, side by side. The {ticks} ticks before are kept."));
+            self.offer_undo(format!("Started again, side by side. Undo brings back the run with its {ticks} ticks."));
         }
         self.begins();
         if !tiles.is_empty() {
             self.transport.playing = true;
         }
+        true
     }
 
     /// Lets a range grow beside the frames. Meanwhile it is shown, and the work is put away.

@@ -20,7 +20,7 @@ impl Runtime<'_> {
                 }
             }
             ShowCommand::Release(place) => self.release(*place),
-            ShowCommand::Unfollow => self.followed.0 = None,
+            ShowCommand::Unfollow => self.followed.way = None,
             ShowCommand::Section(ends) => self.section.ends = *ends,
             ShowCommand::CutAway => self.section.opens = !self.section.opens,
             ShowCommand::ToggleArrows => self.overlay.arrows = !self.overlay.arrows,
@@ -33,7 +33,7 @@ impl Runtime<'_> {
                 // Learning is slow; afterwards the speed is the usual one again.
                 match (*self.workspace, wanted) {
                     (_, Workspace::Learn) => self.transport.speed = *SPEEDS.start(),
-                    (Workspace::Learn, _) => self.transport.speed = 1.0,
+                    (Workspace::Learn, _) => (self.transport.speed, self.transport.slow) = (1.0, None),
                     _ => {}
                 }
                 // Nothing is sculpted by mistake during a presentation.
@@ -52,16 +52,21 @@ impl Runtime<'_> {
             self.live.finish_tick();
             self.revision.goes_on();
         }
+        // It runs on a copy.
+        if !self.has_room(self.live.chosen().bytes()) {
+            return;
+        }
         let of = (self.revision.start, self.live.index());
         let simulation = &self.live.chosen().simulation;
         let has_particles =
             simulation.slots.iter().any(|slot| slot.enabled && matches!(slot.key(), "droplets" | "wind"));
-        self.followed.0 = Way::of(simulation, place, of);
-        if self.followed.0.is_none() {
+        self.followed.way = Way::of(simulation, place, of);
+        self.followed.releases += 1;
+        if self.followed.way.is_none() {
             let text = if has_particles {
-                "No particle runs from there: it ends where it begins, or the wind's law has no grains. The law 2020 has some."
+                "No particle can run from this place: it would stop at once, or the wind's law has no grains. The law 2020 has grains."
             } else {
-                "Nothing that is on has particles: switch on Droplets, or Wind with its law 2020."
+                "No process that is on has particles: switch on Droplets, or Wind with its law 2020."
             };
             self.notices.tell(Level::Info, text);
         }

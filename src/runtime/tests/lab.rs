@@ -51,7 +51,7 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     send(&mut app, ShowCommand::Release([0.4, 0.55]));
     app.update();
     assert!(app.world().resource::<Live>().chosen().simulation.terrain == before, "the land was changed");
-    let way = app.world().resource::<Followed>().0.clone().expect("it runs from there");
+    let way = app.world().resource::<Followed>().way.clone().expect("it runs from there");
     let last = way.moments.len() - 1;
     assert!(last > 5, "{last} steps");
     assert!(way.ground[last] < way.ground[0] - 1.0, "from {} to {}", way.ground[0], way.ground[last]);
@@ -59,10 +59,10 @@ fn a_released_droplet_runs_downhill_and_leaves_the_land_as_it_is() {
     let [dug, laid] = way.dug_and_laid(last);
     let load = f64::from(way.moments[last].load) * way.cell_area();
     assert!(dug > 0.0 && (dug - laid - load).abs() < 1e-4 * dug, "dug {dug}, laid {laid}, on board {load}");
-    // Beyond the map nothing runs, and another start forgets it.
+    // Another start forgets it.
     send(&mut app, RunCommand::Restart);
     update_until_quiet(&mut app);
-    assert_eq!(app.world().resource::<Followed>().0, None);
+    assert_eq!(app.world().resource::<Followed>().way, None);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn where_nothing_has_particles_a_sentence_says_what_does() {
     only(&mut app, "thermal");
     send(&mut app, ShowCommand::Release([0.5, 0.5]));
     app.update();
-    assert_eq!(app.world().resource::<Followed>().0, None);
+    assert_eq!(app.world().resource::<Followed>().way, None);
     assert!(told(&app).iter().any(|text| text.contains("switch on Droplets")), "{:?}", told(&app));
 }
 

@@ -102,7 +102,7 @@ fn what_breakdowns_left_is_offered_at_every_start_until_it_is_answered() {
         let mut app = keeping(folder.path());
         let offers = offers(&mut app);
         for (offer, path) in offers.iter().zip(left.iter().rev()) {
-            assert!(offer.contains(&path.display().to_string()) && offer.contains("minute"), "{offer}");
+            assert!(offer.contains(&path.display().to_string()) && offer.contains("0 minutes ago"), "{offer}");
         }
         assert_eq!(offers.len(), 3, "the newest at first");
         // Other messages don't push them out.

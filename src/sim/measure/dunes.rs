@@ -5,7 +5,7 @@ use crate::sim::{process::wind::Weather, terrain::Terrain};
 
 /// Lines that are laid over the map along the wind.
 const LINES: usize = 96;
-/// What rises less than this share of the thickest sand is no dune.
+/// What rises less than this share of the relief of the sand is no dune.
 const LEAST: f32 = 0.12;
 /// Dunes that came farther than this many cells cannot be told from their neighbours.
 const FARTHEST: usize = 24;
@@ -31,8 +31,9 @@ impl Dunes {
     /// Measures the sand of a terrain along a wind.
     pub fn of(terrain: &Terrain, wind: Weather) -> Self {
         let lines = lines(terrain, wind.heading);
-        let thickest = lines.iter().flatten().copied().fold(0.0, f32::max);
-        let least = LEAST * thickest;
+        let (thinnest, thickest) =
+            lines.iter().flatten().fold((f32::MAX, 0.0_f32), |(low, high), &sand| (low.min(sand), high.max(sand)));
+        let least = LEAST * (thickest - thinnest).max(0.0);
         let (mut heights, mut ways) = (Vec::new(), Vec::new());
         for line in &lines {
             let crests = crests(line, least);
@@ -51,8 +52,7 @@ impl Dunes {
         }
     }
 
-    /// How far the sand has come along the wind since, in metres: the shift for which it fits best what it was. None if that cannot be
-    /// told.
+    /// How far the sand has moved along the wind since then, in metres: the shift that matches best. None if no shift matches clearly.
     pub fn way_since(&self, before: &Self) -> Option<f64> {
         let same = self.heading == before.heading && self.cell_size == before.cell_size;
         if !same || self.crests == 0 || self.lines.len() != before.lines.len() {

@@ -274,7 +274,8 @@ impl Summary {
             Self::Top(axis) => {
                 let most = (0..map.len()).max_by(|a, b| map[*a].total_cmp(&map[*b]))?;
                 let place = [most % map.width(), most / map.width()][axis] as f64 + 0.5;
-                return (map[most] > 0.0).then_some(cell_size * place);
+                // A map without a largest value has no place of it.
+                return (map[most] > map.min_max().0).then_some(cell_size * place);
             }
             Self::Centre(axis) => {
                 let (total, width) = (map.total(), map.width());

@@ -157,6 +157,21 @@ mod tests {
     }
 
     #[test]
+    fn numbers_stay_when_a_run_is_saved() {
+        let mut run = Simulation::new(slope(10.0, 1.0), 1);
+        run.slots.iter_mut().for_each(|slot| slot.enabled = slot.key() != "runoff");
+        (0..3).for_each(|_| run.tick());
+        let said = |run: &Simulation| -> Vec<_> {
+            run.slots.iter().map(|slot| slot.process.explain(&run.terrain, [20, 20])).collect()
+        };
+        let before = said(&run);
+        assert!(before.iter().filter(|found| found.is_some()).count() >= 5, "{before:?}");
+        let keys: Vec<&str> = run.slots.iter().map(|slot| slot.key()).collect();
+        drop(run.memories(&keys));
+        assert_eq!(said(&run), before);
+    }
+
+    #[test]
     fn droplets_rivers_and_wind_give_the_numbers_of_their_laws() {
         let found = said("droplets", &[], slope(10.0, 0.0), 40, [20, 20]);
         let [k, area, theta, s] = ["k", "A", "θ", "S"].map(|symbol| term(&found, symbol));

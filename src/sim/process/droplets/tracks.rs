@@ -34,7 +34,7 @@ impl Tracks {
         (0..wave).map(move |droplet| if until(droplet + 1) > until(droplet) { until(droplet + 1) as u32 } else { 0 })
     }
 
-    /// Notes how those of eight droplets are that still run.
+    /// Records the state of those of eight droplets that still run.
     pub fn note(&self, numbers: &[u32; LANES], running: impl Fn(usize) -> bool, moment: impl Fn(usize) -> Moment) {
         for lane in (0..LANES).filter(|&lane| running(lane)) {
             let Some(way) = (numbers[lane] as usize).checked_sub(1).and_then(|index| self.ways.get(index)) else {

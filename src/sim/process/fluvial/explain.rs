@@ -61,7 +61,7 @@ pub(super) fn explain(fluvial: &Fluvial, terrain: &Terrain, place: [usize; 2]) -
         Term::new("n", "exponent of the slope", n, ""),
         Term::new("E", "what the river can cut", cuts, "mm/yr"),
         Term::new("U", "how fast the land rises", rises, "mm/yr"),
-        Term::new("G", "how much of what is cut is laid down again on the way", deposition, ""),
+        Term::new("G", "deposition coefficient: how easily what was eroded is laid down again", deposition, ""),
         Term::new("(1 + G)·U", "what it cuts in balance, as it lays a part down again", needed, "mm/yr"),
     ];
     Some(Explanation { equation: "E = K·A^m·S^n,   in balance (1 + G)·U", terms, outcome: outcome.to_owned() })

@@ -18,7 +18,7 @@ use super::response::{Response, Shape};
 use crate::sim::{
     cells::{Cells, MOST, Pass, with_vector_unit},
     fourier::Complexes,
-    grid::Grid,
+    grid::{Edition, Grid},
     terrain::{Edge, Terrain},
 };
 
@@ -33,6 +33,10 @@ const STRONGEST: f32 = 8.0;
 const SIDEWAYS: f32 = 2.0;
 /// Most that sand drifts to the side for each cell that it goes along.
 const FARTHEST: f32 = 0.5;
+
+fn hash(heights: &Grid) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytemuck::cast_slice(heights))
+}
 
 /// What the wind meets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,18 +65,15 @@ impl Airflow {
 /// The wind close to the ground.
 #[derive(Clone, Default)]
 pub(super) struct Air {
-    /// For which wind, cell size, edge and map it has been found.
-    of: Option<(Airflow, f32, Edge, [usize; 2])>,
+    /// For which wind, cell size, edge and heights it has been found, and whether the ground speeds it up alike everywhere.
+    of: Option<(Airflow, f32, Edge, Edition, bool)>,
+    /// A hash of these heights. Saving a run counts as a change of its maps, though none is written.
+    heights: u64,
     roof: [Vec<f32>; 2],
     response: Response,
 }
 
 impl Air {
-    /// Forgets what was found.
-    pub fn forget(&mut self) {
-        self.of = None;
-    }
-
     /// The shear of the wind in a cell as a multiple of what it is over a plain, 0 in still air; and how far sand drifts to the left of
     /// the wind for each cell along it.
     pub fn at(&self, x: usize, y: usize) -> [f32; 2] {
@@ -80,10 +81,10 @@ impl Air {
         [cells.re[x % MOST], cells.im[x % MOST]]
     }
 
-    /// The shear alone; none before the air was found.
-    pub fn shear_at(&self, x: usize, y: usize) -> Option<f32> {
-        let (.., size) = self.of?;
-        (x < size[0] && y < size[1]).then(|| self.at(x, y)[0])
+    /// The shear alone; none if the air over these heights was not found.
+    pub fn shear_at(&self, seen: &Grid, x: usize, y: usize) -> Option<f32> {
+        let (_, _, _, heights, _) = self.of?;
+        (heights == seen.edition() || self.heights == hash(seen)).then(|| self.at(x, y)[0])
     }
 
     /// The same for a row.
@@ -101,11 +102,12 @@ impl Air {
     pub fn find(&mut self, seen: &Grid, terrain: &Terrain, wind: Airflow, factor: Option<&Grid>) {
         let Terrain { edge, cell_size, .. } = *terrain;
         let size = [seen.width(), seen.height()];
-        let of = Some((wind, cell_size, edge, size));
+        let of = Some((wind, cell_size, edge, seen.edition(), factor.is_none()));
+        // A factor may be another one each time.
         if self.of == of && factor.is_none() {
             return;
         }
-        self.of = if factor.is_none() { of } else { None };
+        (self.of, self.heights) = (of, hash(seen));
         let low = self.raise_roof(seen, cell_size, wind.heading, edge);
         let periodic = edge == Edge::Wrap;
         let roof = &self.roof[0][..];

@@ -20,7 +20,7 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
     let cell = Cell { terrain, place, mode: params.mode };
     let strength = cell.number(setup, |params| params.strength);
     let over_plain = f64::from(steps::shear(strength as f32));
-    let times = wind.air.shear_at(place[0], place[1])?;
+    let times = wind.air.shear_at(&maps.seen, place[0], place[1])?;
     let (shear, wet) = (over_plain * f64::from(times), cell.of(&maps.wet));
     let dry = f64::from(params.threshold);
     let bound = 1.21 * libm::pow(f64::from(SATURATED) * wet, 2.0 / 3.0);

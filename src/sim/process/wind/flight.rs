@@ -164,7 +164,7 @@ pub fn run<L: GrainLaw>(
     outcomes.into_iter().fold(FlightOutcome::default(), FlightOutcome::and)
 }
 
-/// The way of one grain, step by step. `offset` is what a cell's middle lies from its number, `quantum` the sand of a quantum, in metres.
+/// The way of one grain, step by step. `offset` is the distance of a cell's centre from its index, `quantum` the sand of a quantum, in metres.
 pub fn follow<L: GrainLaw>(law: &L, start: &Start, offset: f32, quantum: f32) -> Vec<Moment> {
     let mut lane = GrainLanes::new();
     lane.take(0, start);

@@ -253,8 +253,6 @@ impl Process for Wind {
         kept.push(("owed", Memory::Number(&mut self.owed)));
         let [x, y] = &mut self.way;
         kept.extend([("way x", x), ("way y", y)].map(|(name, way)| (name, Memory::Number(way))));
-        // Whoever writes them writes other heights.
-        self.air.forget();
         let maps = self.spare.take().filter(|maps| maps.fit(terrain)).unwrap_or_else(|| Maps::new(terrain));
         let Maps { path, flux, abraded, aloft, seen, wet, .. } = self.spare.insert(maps);
         let maps = [("path", path), ("flux", flux), ("abraded", abraded)];

@@ -116,9 +116,7 @@ impl Wind {
         let wind = Airflow { heading, speed_up, lead, blur };
         let covered = self.setup.covered(terrain, params.mode);
         let under = covered.as_ref().map_or(speed_up, |covered| covered.params.speed_up);
-        if look(terrain, &mut maps.seen, wind.news(speed_up.max(under))) {
-            self.air.forget();
-        }
+        look(terrain, &mut maps.seen, wind.news(speed_up.max(under)));
         let more = covered.as_ref().filter(|_| under != speed_up).map(|covered| {
             let under = under / speed_up.max(f32::MIN_POSITIVE);
             let at = |x, y| 1.0 + (under - 1.0) * covered.mask.at(x, y);
@@ -289,8 +287,8 @@ impl Wind {
     }
 }
 
-/// Looks at the ground, unless no cell has changed by more than `news` since it was last seen. Returns whether there are news.
-fn look(terrain: &Terrain, seen: &mut Grid, news: f32) -> bool {
+/// Looks at the ground, unless no cell has changed by more than `news` since it was last seen.
+fn look(terrain: &Terrain, seen: &mut Grid, news: f32) {
     let width = terrain.width();
     let new = |(y, seen): (usize, &[f32])| {
         let change = |(x, seen): (usize, &f32)| (surface(terrain, y * width + x) - seen).abs();
@@ -300,5 +298,4 @@ fn look(terrain: &Terrain, seen: &mut Grid, news: f32) -> bool {
     if changed {
         seen.par_iter_mut().enumerate().with_min_len(4096).for_each(|(cell, seen)| *seen = surface(terrain, cell));
     }
-    changed
 }
