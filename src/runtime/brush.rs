@@ -126,6 +126,10 @@ pub struct Held {
     pub shift: bool,
     /// Does the opposite.
     pub ctrl: bool,
+    /// Where the empty hand rains, it lifts the land, or it digs.
+    pub lifts: bool,
+    /// See [`Self::lifts`].
+    pub digs: bool,
 }
 
 /// How the pointer touches the ground of the chosen map. Places are shares of its sides.

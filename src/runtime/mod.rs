@@ -285,6 +285,8 @@ pub struct PointerOverView {
     pub view: bool,
     /// And not over a mark on it: what it does is done on the land.
     pub land: bool,
+    /// Whether a press on the land rains there, as there is no brush in the hand and nothing else waits for the press.
+    pub rains: bool,
 }
 
 /// Where the keys point on the view, in pixels of the screen, and whether they press there; nothing while they belong to something
@@ -390,7 +392,7 @@ pub fn plugin(app: &mut App) {
         .insert_resource(Deadline(Instant::now()))
         .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
-        .insert_resource(PointerOverView { view: true, land: true })
+        .insert_resource(PointerOverView { view: true, land: true, rains: false })
         .init_resource::<KeyPointer>()
         .init_resource::<FreeView>()
         .init_resource::<Gait>()

@@ -10,8 +10,8 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 use crate::{
     model::session::Session,
     runtime::{
-        BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, Held, History, Label, Level, Live, Notices,
-        Revision, Touch, Transport,
+        BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level,
+        Live, Notices, PointerOverView, Revision, Touch, Transport,
     },
     sim::{
         edit::{Brush, Dab, Growth, Patch, Stroke, Symmetry, Tool},
@@ -54,6 +54,8 @@ pub(super) struct Strokes {
     waiting: VecDeque<StrokeStep>,
     /// How hard the pen presses, from 0 to 1; nothing as long as there is only a mouse.
     pressure: Option<f32>,
+    /// Where it is to rain as soon as water flows.
+    rain: Option<[f32; 2]>,
 }
 
 /// A stroke that is being made.
@@ -179,6 +181,7 @@ pub(super) struct Sculpted<'w> {
     notices: ResMut<'w, Notices>,
     transport: ResMut<'w, Transport>,
     deadline: Res<'w, Deadline>,
+    over_view: Res<'w, PointerOverView>,
 }
 
 /// Makes strokes of touches, as far as tick and frame allow.
@@ -187,6 +190,7 @@ pub(super) fn work(
     mut touches: MessageReader<Touch>,
     mut sculpted: Sculpted,
     mut hand: Local<Strokes>,
+    mut asked: Commands,
 ) {
     // Whatever else was done meanwhile has ended the stroke, and what is left of it does nothing.
     if hand.stroke.take_if(|stroke| sculpted.history.strokes() != Some(stroke.number)).is_some() {
@@ -202,8 +206,14 @@ pub(super) fn work(
             BrushCommand::Cancel => hand.cancel(&mut sculpted),
         }
     }
-    touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted));
-    if sculpted.brushes.held.is_none() && sculpted.cursor.0.is_some() {
+    touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted, &mut asked));
+    if let Some(place) = hand.rain
+        && water_flows(&sculpted.live)
+    {
+        hand.rain = None;
+        hand.begin(place, (Tool::Water, false), &sculpted.brushes);
+    }
+    if sculpted.brushes.held.is_none() && !sculpted.over_view.rains && sculpted.cursor.0.is_some() {
         sculpted.cursor.0 = None;
         hand.go_on(StrokeStep::End);
     }
@@ -217,6 +227,13 @@ impl Strokes {
         self.waiting.back().map_or(self.stroke.is_some(), |step| *step != StrokeStep::End)
     }
 
+    /// Begins a stroke at a place.
+    fn begin(&mut self, place: [f32; 2], (tool, inverted): (Tool, bool), brushes: &Brushes) {
+        let source = brushes.source.filter(|_| tool == Tool::Clone);
+        let pressure = self.pressure.unwrap_or(1.0);
+        self.waiting.push_back(StrokeStep::Begin(Beginning { place, tool, inverted, source, pressure }));
+    }
+
     /// Adds a step to the stroke that is being made, if one is.
     fn go_on(&mut self, step: StrokeStep) {
         if self.is_down() {
@@ -225,14 +242,19 @@ impl Strokes {
     }
 
     /// Notes what a touch asks for, and lets the ring follow it.
-    fn feel(&mut self, touch: Touch, sculpted: &mut Sculpted) {
+    fn feel(&mut self, touch: Touch, sculpted: &mut Sculpted, asked: &mut Commands) {
         if let Touch::Pressure(pressure) = touch {
             self.pressure = Some(pressure);
             self.go_on(StrokeStep::Press(pressure));
             return;
         }
-        let Some(held) = sculpted.brushes.held else { return };
+        let (held, rains) = (sculpted.brushes.held, sculpted.over_view.rains);
+        if held.is_none() && !rains {
+            return;
+        }
         let ring = match touch {
+            // Where the hand is empty, there is a ring while it rains alone.
+            Touch::Hover(..) if held.is_none() => None,
             Touch::Hover(place, keys) => {
                 let (tool, inverted) = meant(held, keys);
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
@@ -251,11 +273,16 @@ impl Strokes {
                     return;
                 }
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
-                let pressure = self.pressure.unwrap_or(1.0);
-                self.waiting.push_back(StrokeStep::Begin(Beginning { place, tool, inverted, source, pressure }));
+                if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.live) {
+                    asked.write_message(Command::from(EditCommand::Enable(WATER, true)));
+                    self.rain = Some(place);
+                } else {
+                    self.begin(place, (tool, inverted), &sculpted.brushes);
+                }
                 Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), source, tool, inverted })
             }
             Touch::Move(place) => {
+                self.rain = self.rain.map(|_| place);
                 self.go_on(StrokeStep::Go(place));
                 sculpted.cursor.0.map(|ring| {
                     let source = |[x, y]: [f32; 2]| [x + place[0] - ring.place[0], y + place[1] - ring.place[1]];
@@ -268,6 +295,7 @@ impl Strokes {
                 sculpted.cursor.0
             }
             Touch::Release => {
+                self.rain = None;
                 self.go_on(StrokeStep::End);
                 sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring })
             }
@@ -347,10 +375,24 @@ impl Strokes {
     }
 }
 
-/// What a tool does while these keys are down, and whether it does the opposite.
-fn meant(held: Tool, keys: Held) -> (Tool, bool) {
-    let tool = if keys.shift { Tool::Smooth } else { held };
-    (tool, keys.ctrl && tool.inverts())
+/// What the hand does while these keys are down, and whether it does the opposite. The empty hand rains.
+fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
+    match held {
+        Some(_) if keys.shift => (Tool::Smooth, keys.ctrl),
+        Some(tool) => (tool, keys.ctrl && tool.inverts()),
+        None if keys.lifts => (Tool::Raise, false),
+        None if keys.digs => (Tool::Lower, false),
+        None => (Tool::Water, keys.shift),
+    }
+}
+
+/// The process that lets water flow.
+const WATER: &str = "water";
+
+/// Whether water flows in every run.
+fn water_flows(live: &Live) -> bool {
+    let flows = |session: &Session| session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == WATER);
+    live.all().iter().all(flows)
 }
 
 #[cfg(test)]

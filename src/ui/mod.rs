@@ -349,7 +349,15 @@ fn draw(
             let on_top = context.layer_id_at(place).is_some_and(|layer| layer.order != egui::Order::Background);
             view.contains(place) && !on_top && !context.egui_is_using_pointer()
         });
-        *pointer = PointerOverView { view: over, land: over && !on_widget(&context) };
+        let memory = &opened.memory;
+        let stage = match *state.workspace {
+            Workspace::Sculpt => false,
+            Workspace::Learn => state.course.attempt.is_none() && !memory.rivers_seen,
+            Workspace::Present => true,
+        };
+        let empty = state.brushes.held.is_none() && !memory.is_placing() && *state.gait == Gait::Orbit;
+        let rains = stage && empty;
+        *pointer = PointerOverView { view: over, land: over && !on_widget(&context), rains };
     }
     Ok(())
 }

@@ -29,6 +29,7 @@ pub fn tool_icon(tool: Tool) -> &'static str {
         Tool::Mask => icon::SHIELD,
         Tool::Clone => icon::COPY,
         Tool::Erode => icon::DROP_HALF,
+        Tool::Water => icon::PAINT_BUCKET,
     }
 }
 

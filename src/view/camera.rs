@@ -335,7 +335,8 @@ fn leave_panels_alone(
     fingers: Res<Touches>,
     mut camera: Single<&mut PanOrbitCamera>,
 ) {
-    let follows_fingers = brushes.held.is_none() || fingers.iter().count() > 1;
+    let empty = brushes.held.is_none() && !over_view.rains;
+    let follows_fingers = empty || fingers.iter().count() > 1;
     if camera.enabled != over_view.land || camera.touch_enabled != follows_fingers {
         (camera.enabled, camera.touch_enabled) = (over_view.land, follows_fingers);
     }

@@ -13,6 +13,10 @@ use bevy::{
 
 use crate::runtime::{Held, Touch};
 
+/// Keys with which the hand that rains lifts the land, and with which it digs.
+const LIFTS: &str = "l";
+const DIGS: &str = "k";
+
 /// What the hand was doing after the last event.
 #[derive(Default)]
 pub(super) struct Hand {
@@ -89,6 +93,8 @@ impl Hand {
                     match input.logical_key {
                         Key::Shift => self.keys.shift = down,
                         Key::Control => self.keys.ctrl = down,
+                        Key::Character(ref letter) if letter.eq_ignore_ascii_case(LIFTS) => self.keys.lifts = down,
+                        Key::Character(ref letter) if letter.eq_ignore_ascii_case(DIGS) => self.keys.digs = down,
                         _ => {}
                     }
                 }
@@ -272,7 +278,7 @@ mod tests {
         WindowEvent::CursorMoved(CursorMoved { window, position: Vec2::splat(at), delta: None })
     }
 
-    const KEYS: Held = Held { shift: false, ctrl: false };
+    const KEYS: Held = Held { shift: false, ctrl: false, lifts: false, digs: false };
 
     #[test]
     fn a_pen_paints_as_hard_as_it_presses_and_a_mouse_fully() {

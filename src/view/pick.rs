@@ -65,7 +65,8 @@ fn point(
         pick(at(1.0)?, at(0.1)?, blocks.numbers.get(live.index())?, terrain)
     };
     let scale = windows.single().map_or(1.0, Window::scale_factor);
-    let sight = Sight { place: &place, over_view: over_view.land, keys: keys.0, brush: brushes.held.is_some(), scale };
+    let brush = brushes.held.is_some() || over_view.rains;
+    let sight = Sight { place: &place, over_view: over_view.land, keys: keys.0, brush, scale };
     let (felt, looked) = hand.feel(events.read(), &sight);
     touches.write_batch(felt);
     if hand.is_down() {

@@ -229,7 +229,7 @@ mod tests {
             .init_resource::<Viewpoint>()
             .init_resource::<Brushes>()
             .init_resource::<Notices>()
-            .insert_resource(PointerOverView { view: true, land: true })
+            .insert_resource(PointerOverView { view: true, land: true, rains: false })
             .init_resource::<ButtonInput<MouseButton>>()
             .init_resource::<Time>()
             .add_message::<Command>()

@@ -43,11 +43,13 @@ pub enum Tool {
     Clone,
     /// Lets droplets run.
     Erode,
+    /// Pours water.
+    Water,
 }
 
 impl Tool {
     /// All of them, in the order of their keys.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Raise,
         Self::Lower,
         Self::Smooth,
@@ -63,6 +65,7 @@ impl Tool {
         Self::Mask,
         Self::Clone,
         Self::Erode,
+        Self::Water,
     ];
 
     /// Name in the settings.
@@ -83,6 +86,7 @@ impl Tool {
             Self::Mask => "mask",
             Self::Clone => "clone",
             Self::Erode => "erode",
+            Self::Water => "water",
         }
     }
 
@@ -104,6 +108,7 @@ impl Tool {
             Self::Mask => "Mask",
             Self::Clone => "Clone",
             Self::Erode => "Erode",
+            Self::Water => "Water",
         }
     }
 
@@ -131,6 +136,7 @@ impl Tool {
             Self::Erode => {
                 "Lets droplets rain under the brush; they dig and lay sediment down as set in the panel Droplets."
             }
+            Self::Water => "Pours water, which flows while the process Water is on; with Ctrl it takes water away.",
         }
     }
 
@@ -141,6 +147,7 @@ impl Tool {
             Self::Softness => &[Layer::Softness],
             Self::Uplift => &[Layer::Uplift],
             Self::Mask => &[Layer::Mask],
+            Self::Water => &[Layer::Water, Layer::Suspended, Layer::Sand],
             _ => &[Layer::Bedrock, Layer::Sand],
         }
     }
@@ -158,7 +165,9 @@ impl Tool {
     /// Whether a field of [`Brush`] means something to it.
     pub fn has(self, name: &str) -> bool {
         match name {
-            "height" => matches!(self, Self::Raise | Self::Lower | Self::Noise | Self::Stamp | Self::Sand),
+            "height" => {
+                matches!(self, Self::Raise | Self::Lower | Self::Noise | Self::Stamp | Self::Sand | Self::Water)
+            }
             "detail" => self == Self::Noise,
             "step" => self == Self::Terrace,
             "rain" => self == Self::Rain,
@@ -274,7 +283,7 @@ pub struct Brush {
     /// How much one pass over the ground does: 1 all that the brush can, 0 nothing.
     #[reflect(@knob(0.0..=1.0).source(OURS).main())]
     pub strength: f32,
-    /// Rise or thickness that one pass at full strength brings, as a share of the radius. High makes steep hills.
+    /// Rise, thickness or depth that one pass at full strength brings, as a share of the radius. High makes steep hills.
     #[reflect(@knob(0.1..=200.0).unit("%").source(OURS).log().main())]
     pub height: f32,
     /// Size of the bumps, as a share of the radius. Small is gravel, large is hills.
@@ -352,6 +361,7 @@ impl Brush {
             Tool::Terrace => Self { strength: 0.8, ..brush },
             Tool::Noise => Self { height: 20.0, ..brush },
             Tool::Sand => Self { height: 15.0, ..brush },
+            Tool::Water => Self { height: 3.0, ..brush },
             // One print per click, as it was loaded.
             Tool::Stamp => Self { radius: 12.0, strength: 1.0, height: 40.0, spacing: 150.0, hold: false, ..brush },
             Tool::Mask => Self { strength: 1.0, ..brush },

@@ -133,8 +133,8 @@ pub(super) fn apply(
                 shift(rock, sand, approach * spot.weight * (height + lower - (*rock + *sand)));
             })
         }
-        // A ramp needs two points: see `ramp`. Erosion needs a process: see `erode.rs`.
-        Tool::Slope | Tool::Erode => 0.0,
+        // A ramp needs two points: see `ramp`. Erosion needs a process: see `erode.rs`. Water does not change the ground: see `pour.rs`.
+        Tool::Slope | Tool::Erode | Tool::Water => 0.0,
     }
 }
 

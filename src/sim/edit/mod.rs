@@ -5,6 +5,7 @@ mod brush;
 mod dab;
 mod erode;
 mod patch;
+mod pour;
 mod select;
 mod stroke;
 #[cfg(test)]
@@ -95,17 +96,18 @@ impl Simulation {
         relief: Option<&Grid>,
         (patch, growth): (&mut Patch, Option<&mut Growth>),
     ) {
-        let grown = match tool {
-            Tool::Erode => erode::apply(self, brush, dab, patch),
-            _ => dab::apply(&mut self.terrain, tool, brush, dab, relief, (patch, growth)),
+        let [ground, water] = match tool {
+            Tool::Erode => [erode::apply(self, brush, dab, patch), 0.0],
+            Tool::Water => pour::apply(&mut self.terrain, brush, dab, patch),
+            _ => [dab::apply(&mut self.terrain, tool, brush, dab, relief, (patch, growth)), 0.0],
         };
-        self.ledger.solid.edits += grown * self.terrain.cell_area();
+        self.book([ground, water]);
     }
 
     /// Makes a ramp between two places, in cells. What the layers were before is kept in `patch`.
     pub fn ramp(&mut self, brush: &Brush, ends: [[f32; 2]; 2], patch: &mut Patch) {
         let grown = dab::ramp(&mut self.terrain, brush, ends, patch);
-        self.ledger.solid.edits += grown * self.terrain.cell_area();
+        self.book([grown, 0.0]);
     }
 
     /// Combines a selection with the mask. What the mask was before is kept in `patch`.
@@ -126,7 +128,13 @@ impl Simulation {
     /// Exchanges what a patch keeps for what is there: takes a stroke back, or does it again.
     pub fn exchange(&mut self, patch: &mut Patch) {
         let grown = patch.exchange(&mut self.terrain);
-        self.ledger.solid.edits += grown * self.terrain.cell_area();
+        self.book(grown);
+    }
+
+    /// Books by how much ground and water grew, in metres times cells.
+    fn book(&mut self, [ground, water]: [f64; 2]) {
+        self.ledger.solid.edits += ground * self.terrain.cell_area();
+        self.ledger.water.edits += water * self.terrain.cell_area();
     }
 
     /// Cuts outlets for the hollows of the ground, as far as the limits allow.

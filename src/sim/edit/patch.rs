@@ -54,26 +54,29 @@ impl Patch {
         }
     }
 
-    /// Exchanges what it keeps for what is there. Returns by how much the ground grew, in metres times cells.
-    pub(super) fn exchange(&mut self, terrain: &mut Terrain) -> f64 {
-        let mut grown = 0.0;
+    /// Exchanges what it keeps for what is there. Returns by how much the ground and the water grew, in metres times cells.
+    pub(super) fn exchange(&mut self, terrain: &mut Terrain) -> [f64; 2] {
+        let [mut ground, mut water] = [0.0; 2];
         for ((layer, row, column), cells) in &mut self.tiles {
             let grid = terrain.layer_mut(*layer);
-            let solid = layer.row().matter == Matter::Solid;
+            let matter = layer.row().matter;
             let mut kept = cells.iter_mut();
             let (spans, tiling) = (spans(grid, *row, *column), Tiling::new(grid.width(), grid.height()));
             let [columns, rows] = [*column, *row].map(|tile| tile * TILE..(tile + 1) * TILE);
             let changed = grid.change_in(&tiling.within(columns, rows));
             for span in spans {
                 for (cell, kept) in changed[span].iter_mut().zip(&mut kept) {
-                    if solid {
-                        grown += f64::from(*kept) - f64::from(*cell);
+                    let grown = f64::from(*kept) - f64::from(*cell);
+                    match matter {
+                        Matter::Solid => ground += grown,
+                        Matter::Water => water += grown,
+                        Matter::None => {}
                     }
                     std::mem::swap(cell, kept);
                 }
             }
         }
-        grown
+        [ground, water]
     }
 }
 

@@ -84,14 +84,17 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
             let grown = simulation.terrain.solid_volume() - before.terrain.solid_volume();
             assert!((simulation.ledger.solid.edits - grown).abs() < 1e-6 * grown.abs().max(1.0), "{tool:?}");
             assert!(simulation.solid_residual().abs() < 1e-5, "{tool:?}: {}", simulation.solid_residual());
+            let poured = simulation.terrain.water_volume() - before.terrain.water_volume();
+            assert!((simulation.ledger.water.edits - poured).abs() < 1e-6 * poured.abs().max(1.0), "{tool:?}");
             let mut changed = simulation.terrain.clone();
             let layers = |terrain: &mut Terrain| {
                 tool.writes().iter().map(|field| terrain.layer_or_empty(*field)).collect::<Vec<_>>()
             };
             let (now, then) = (layers(&mut changed), layers(&mut before.terrain.clone()));
             assert!(now.iter().all(|grid| grid.iter().all(|value| value.is_finite())), "{tool:?}");
-            // To paint what is there already, or to free what was never held, changes nothing.
+            // To paint what is there already, to free what was never held or to dry what is dry changes nothing.
             let idle = match tool {
+                Tool::Water => inverted,
                 Tool::Mask => inverted,
                 Tool::Uplift => !inverted,
                 _ => false,
@@ -106,11 +109,39 @@ fn every_brush_books_what_it_does_changes_nothing_outside_and_is_taken_back_to_t
             }
             simulation.exchange(&mut patch);
             assert_eq!(layers(&mut simulation.terrain), then, "{tool:?} is not taken back");
-            assert!(simulation.ledger.solid.edits.abs() < 1e-9, "{tool:?}: {}", simulation.ledger.solid.edits);
+            let left = [simulation.ledger.solid.edits, simulation.ledger.water.edits];
+            assert!(left.iter().all(|edits| edits.abs() < 1e-9), "{tool:?}: {left:?}");
             simulation.exchange(&mut patch);
             assert_eq!(layers(&mut simulation.terrain), now, "{tool:?} is not done again");
         }
     }
+}
+
+#[test]
+fn water_that_is_taken_away_leaves_what_it_carried_as_sand() {
+    let mut simulation = ground(Edge::Open);
+    for (cell, (water, carried)) in
+        simulation.terrain.water.iter_mut().zip(simulation.terrain.suspended.iter_mut()).enumerate()
+    {
+        (*water, *carried) = (0.01 * (cell % 7) as f32, 0.002 * (cell % 5) as f32);
+    }
+    let before = simulation.terrain.clone();
+    let (brush, mut patch) = (Brush { falloff: Falloff::Flat, ..brush(Tool::Water) }, Patch::default());
+    (0..50).for_each(|_| {
+        simulation.dab(Tool::Water, &brush, Dab { inverted: true, ..dab([32.0, 32.0]) }, None, &mut patch);
+    });
+    let at = |grid: &Grid| grid.at(32, 32);
+    let (now, then) = (&simulation.terrain, &before);
+    assert!(
+        at(&now.water) == 0.0 && at(&now.suspended) == 0.0 && at(&now.sand) == at(&then.sand) + at(&then.suspended)
+    );
+    let volumes = |terrain: &Terrain| [terrain.solid_volume(), terrain.water_volume()];
+    let [solid, water] = [0, 1].map(|matter| volumes(now)[matter] - volumes(then)[matter]);
+    assert!(solid.abs() < 1e-3 && water < -1.0, "{solid} and {water} m³");
+    let edits = [simulation.ledger.solid.edits, simulation.ledger.water.edits];
+    assert!((edits[0] - solid).abs() < 1e-6 && (edits[1] - water).abs() < 1e-6, "{edits:?}");
+    simulation.exchange(&mut patch);
+    assert!(simulation.terrain.water == before.water && simulation.terrain.suspended == before.suspended);
 }
 
 #[test]
@@ -323,7 +354,7 @@ fn what_the_mask_holds_is_left_alone() {
     for tool in Tool::ALL.into_iter().filter(|tool| *tool != Tool::Mask) {
         let mut simulation = ground(Edge::Open);
         let layer = |simulation: &mut Simulation| match *tool.writes() {
-            [layer] => simulation.terrain.layer_or_empty(layer),
+            [layer] | [layer @ Layer::Water, ..] => simulation.terrain.layer_or_empty(layer),
             _ => simulation.terrain.ground(),
         };
         simulation.terrain.mask = Some(Grid::from_fn(SIDE, SIDE, |x, _| if x < 32 { 1.0 } else { 0.0 }));

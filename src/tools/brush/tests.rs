@@ -293,9 +293,9 @@ fn shift_smooths_ctrl_does_the_opposite_and_a_ramp_joins_two_places() {
     let click = |keys: Held| [Touch::Press(place, keys), Touch::Rest(0.3), Touch::Release];
     touch(&mut app, &click(Held::default()));
     let raised = height(&app, place);
-    touch(&mut app, &click(Held { shift: true, ctrl: false }));
+    touch(&mut app, &click(Held { shift: true, ..Held::default() }));
     let smoothed = height(&app, place);
-    touch(&mut app, &click(Held { shift: false, ctrl: true }));
+    touch(&mut app, &click(Held { ctrl: true, ..Held::default() }));
     let lowered = height(&app, place);
     assert!(start < raised && smoothed < raised && lowered < smoothed, "{start} {raised} {smoothed} {lowered}");
     app.world_mut().resource_mut::<Brushes>().held = Some(Tool::Slope);
@@ -392,4 +392,40 @@ fn more_strokes_that_were_taken_back_than_a_project_holds_are_told_of() {
     let told = |notice: &Notice| notice.text == "The oldest 3 strokes that were taken back are not in the project.";
     let texts: Vec<&str> = app.world().resource::<Notices>().shown().map(|notice| notice.text.as_str()).collect();
     assert!(app.world().resource::<Notices>().shown().any(told), "{texts:?}");
+}
+
+#[test]
+fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
+    let mut app = app();
+    app.world_mut().resource_mut::<Brushes>().held = None;
+    let keys = Held::default();
+    let press = |keys| [Touch::Press([0.5, 0.5], keys), Touch::Rest(0.5), Touch::Rest(0.5), Touch::Release];
+    let before = terrain(&app);
+    touch(&mut app, &press(keys));
+    assert!(terrain(&app) == before, "it rains on the stage alone");
+    app.world_mut().resource_mut::<PointerOverView>().rains = true;
+    // Water is switched on first, and then it rains as long as the button is held.
+    let flows = |app: &App| water_flows(app.world().resource::<Live>());
+    assert!(!flows(&app));
+    touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.2)]);
+    touch(&mut app, &[Touch::Rest(0.5)]);
+    touch(&mut app, &[Touch::Rest(0.5), Touch::Release]);
+    assert!(flows(&app));
+    let wet = terrain(&app);
+    assert!(wet.water_volume() > 0.0 && wet.ground() == before.ground());
+    let booked = app.world().resource::<Live>().chosen().simulation.ledger.water.edits;
+    assert!((booked - wet.water_volume()).abs() < 1e-6 * booked, "{booked}");
+    touch(&mut app, &press(Held { shift: true, ..keys }));
+    assert!(terrain(&app).water_volume() < 0.5 * wet.water_volume());
+    let heights = |app: &App| terrain(app).ground().total();
+    let start = heights(&app);
+    touch(&mut app, &press(Held { lifts: true, ..keys }));
+    let lifted = heights(&app);
+    touch(&mut app, &press(Held { digs: true, ..keys }));
+    assert!(lifted > start && heights(&app) < lifted);
+    // No ring hangs about, and each press is one step of undo.
+    touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
+    assert!(app.world().resource::<BrushCursor>().0.is_none());
+    (0..5).for_each(|_| ask(&mut app, EditCommand::Undo));
+    assert!(terrain(&app) == before && !flows(&app));
 }
