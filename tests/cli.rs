@@ -431,7 +431,8 @@ fn the_documents_name_every_process_and_every_scene() {
 #[test]
 fn what_the_documents_link_to_is_there() {
     let mut seen = 0;
-    let documents = "README.md CONTRIBUTING.md docs/window.md docs/command-line.md docs/gallery.md docs/processes.md";
+    let documents = "README.md CONTRIBUTING.md docs/window.md docs/command-line.md docs/gallery.md docs/processes.md \
+                     docs/films.md docs/sweeps.md docs/presenting.md docs/lessons.md";
     for name in documents.split(' ') {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         for link in document(name).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
@@ -449,6 +450,25 @@ fn what_the_documents_link_to_is_there() {
         }
     }
     assert!(seen > 30, "only {seen} links were found");
+}
+
+#[test]
+fn a_playlist_is_written_checked_and_refused_in_one_sentence() {
+    let folder = folder();
+    succeeds(&[], &["present", "round-hill", "wadi", "--save", "list.ron"], folder.path());
+    let listed = succeeds(&[], &["present", "list.ron", "--check"], folder.path());
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(text.contains("Wadi") && text.contains("water.rain_rate, wind.strength"), "{text}");
+    let list = |name: &str, scenes: &str| put(&folder, name, format!("(title: \"a\", scenes: [{scenes}])"));
+    for (input, said) in [
+        (list("camera.ron", "(open: \"wadi\", camera: [(tick: 0, round: 0, above: 95)])"), "95 degrees"),
+        (list("empty.ron", ""), "`scenes` is empty"),
+        (list("file.ron", "(open: \"../none.thalweg\")"), "none.thalweg"),
+        ("wadii".to_owned(), "the nearest is wadi"),
+        ("none.ron".to_owned(), "none.ron"),
+    ] {
+        refuses(&["present", &input, "--check"], &[said]);
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use bevy::{
     prelude::*,
-    window::{PresentMode, RequestRedraw, WindowPlugin},
+    window::{MonitorSelection, PresentMode, RequestRedraw, WindowMode, WindowPlugin},
     winit::{UpdateMode, WinitSettings},
 };
 use bevy_egui::PrimaryEguiContext;
@@ -20,10 +20,13 @@ use super::{
 use crate::{
     io::{project::Project, scene::DEFAULT},
     log,
-    model::{lesson::Lesson, session::Session},
+    model::{
+        playlist::{Opening, Show},
+        session::Session,
+    },
     runtime::{
         Ahead, Brushes, Channels, Command, Course, Document, History, Jobs, LearnCommand, Level, Live, Notices,
-        Preferences, Revision, Transport, ViewCommand,
+        Preferences, Presentation, Revision, Transport, ViewCommand, Workspace,
     },
     settings::autosave_folder,
 };
@@ -39,9 +42,9 @@ const FRAME: Duration = Duration::from_micros(16_667);
 /// Width and height of the window at first, in pixels.
 pub(super) const SIZE: (u32, u32) = (1280, 800);
 
-/// Opens a window on runs, which may come from a project's file or be those of a lesson, and runs until it is closed. An error is one sentence: there is no
-/// display or no graphics driver.
-pub fn open(opened: Project, file: Option<PathBuf>, lesson: Option<Lesson>) -> Result<(), String> {
+/// Opens a window on runs, which may come from a project's file, a lesson or a playlist, and runs until it is closed. An error is one
+/// sentence: there is no display or no graphics driver.
+pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<(), String> {
     let Project { mut sessions, chosen, camera, timeline } = opened;
     find_display()?;
     let software = find_adapter()?;
@@ -50,13 +53,15 @@ pub fn open(opened: Project, file: Option<PathBuf>, lesson: Option<Lesson>) -> R
         title: "Thalweg".to_owned(),
         resolution: SIZE.into(),
         present_mode: PresentMode::AutoVsync,
+        mode: mode(&opening),
         ..default()
     };
     let window = WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() };
     add_engine(&mut app, DefaultPlugins.set(window).set(log::plugin()))?;
     log::report_panics();
     // The first picture is as fine as the machine can draw it.
-    refine(&mut sessions, !software && file.is_none() && lesson.is_none());
+    let alone = matches!(opening, Opening::Work);
+    refine(&mut sessions, !software && file.is_none() && alone);
     let mut notices = Notices::default();
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
@@ -67,20 +72,25 @@ pub fn open(opened: Project, file: Option<PathBuf>, lesson: Option<Lesson>) -> R
     }
     // A project or a map is seen as it was left before anything happens to it.
     let is_a_map = sessions[chosen].is_a_map();
+    let show = if let Opening::Show(show) = &opening { Some(show.clone()) } else { None };
     add_thalweg(&mut app, sessions);
-    if is_a_map {
+    if is_a_map && alone {
         notices.offer_play();
     }
     let course = Course::load(&mut notices);
-    if let Some(lesson) = lesson {
+    if let Opening::Lesson(lesson) = opening {
         app.insert_resource(Transport::paused());
-        app.world_mut().write_message(Command::from(LearnCommand::Teach(Box::new(lesson))));
+        app.world_mut().write_message(Command::from(LearnCommand::Teach(lesson)));
         app.world_mut().write_message(Command::from(ViewCommand::FrameAll));
-    } else if file.is_some() || is_a_map {
+    } else if alone && (file.is_some() || is_a_map) {
         app.insert_resource(Transport::paused());
     } else {
         app.world_mut()
             .resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>(), &mut notices));
+    }
+    if let Some(Show { list, kiosk, .. }) = show {
+        let presentation = Presentation::of(list, kiosk, app.world().resource::<Live>());
+        app.insert_resource(presentation).insert_resource(Workspace::Present);
     }
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);
@@ -104,6 +114,16 @@ pub fn open(opened: Project, file: Option<PathBuf>, lesson: Option<Lesson>) -> R
     app.add_systems(Last, (keep_going, wait_for_the_screen).chain());
     app.run();
     Ok(())
+}
+
+/// Scenes for a room cover the screen.
+fn mode(opening: &Opening) -> WindowMode {
+    match opening {
+        Opening::Show(Show { windowed: false, screen, .. }) => {
+            WindowMode::BorderlessFullscreen(screen.map_or(MonitorSelection::Primary, MonitorSelection::Index))
+        }
+        _ => WindowMode::Windowed,
+    }
 }
 
 /// While something runs or is held down, frames follow each other without a pause.

@@ -11,7 +11,7 @@ use crate::{
         lesson::{self, BUILT_IN},
         project::{Keyframes, Project},
     },
-    model::chart::told,
+    model::{chart::told, playlist::Opening},
 };
 
 #[derive(Args)]
@@ -44,7 +44,7 @@ impl Learn {
         let (lesson, mut session) = lesson::open(named)?;
         if !self.check {
             let opened = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };
-            return window(opened, None::<PathBuf>, Some(lesson)).map_err(|reason| {
+            return window(opened, None::<PathBuf>, Opening::Lesson(Box::new(lesson))).map_err(|reason| {
                 Failure::bad_input(format!("{reason}; \"thalweg learn {named} --check\" works without a display"))
             });
         }

@@ -8,6 +8,7 @@ mod film;
 mod learn;
 mod lists;
 mod measure;
+mod present;
 mod setup;
 mod shot;
 mod soak;
@@ -32,7 +33,7 @@ use crate::{
         scene::{self, DEFAULT, Picture},
         watch::{Shooting, Watch},
     },
-    model::{lesson::Lesson, origin::Options, session::Session},
+    model::{origin::Options, playlist::Opening, session::Session},
     params::ParamError,
     sim::vector_unit::VectorUnit,
 };
@@ -63,6 +64,8 @@ enum Action {
     Measure(measure::Measure),
     /// Open a lesson, list the lessons, or check one without a window
     Learn(learn::Learn),
+    /// Show scenes to a room, one after the other, on the whole screen
+    Present(present::Present),
     /// Check this machine against what is known exactly
     Check(check::CheckMachine),
     /// Write the reference of processes, equations and parameters as a page
@@ -127,8 +130,8 @@ impl From<ParamError> for Failure {
 /// Takes each line of what is printed.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
 
-/// Opens a project in a window, with its file if it has one, or a lesson, and returns when the window is closed.
-pub type Window = fn(Project, Option<PathBuf>, Option<Lesson>) -> Result<(), String>;
+/// Opens a project in a window, with its file if it has one, and returns when the window is closed.
+pub type Window = fn(Project, Option<PathBuf>, Opening) -> Result<(), String>;
 
 /// What needs a graphics driver. Errors are one sentence.
 pub struct Graphics {
@@ -165,6 +168,7 @@ pub fn run(graphics: Graphics) -> ExitCode {
                     Some(Action::Check(check)) => check.run(),
                     Some(Action::Docs(docs)) => docs.run(),
                     Some(Action::Learn(learn)) => learn.run(graphics.window),
+                    Some(Action::Present(present)) => present.run(graphics.window),
                     Some(Action::Shot(shot)) => shot.run(graphics.picture),
                     Some(Action::Film(film)) => film.run(graphics.film),
                     Some(Action::Soak(soak)) => soak.run(graphics.frames),
@@ -220,7 +224,7 @@ fn open(input: Option<String>, window: Window) -> Result<(), Failure> {
             Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() }
         }
     };
-    match (window(opened, file, None), input) {
+    match (window(opened, file, Opening::Work), input) {
         (Ok(()), _) => Ok(()),
         (Err(reason), Some(_)) => {
             Err(Failure::bad_input(format!("{reason}; \"thalweg build\" works without a display")))

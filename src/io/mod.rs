@@ -21,6 +21,7 @@ mod land;
 pub mod lesson;
 pub mod output;
 pub mod page;
+pub mod playlist;
 mod png;
 pub mod preset;
 mod progress;

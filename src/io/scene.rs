@@ -75,6 +75,9 @@ pub struct Scene {
     /// Parameters by path, values as they are written on the command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
+    /// Parameters that are worth turning before a room, one or two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sliders: Vec<String>,
     /// Files of layers to start from, relative to the scene file: `heightmap` instead of the terrain generator's heights, and
     /// `sand_map` and the like.
     #[serde(skip)]
@@ -146,8 +149,20 @@ impl Session {
 }
 
 /// Fields of a scene file besides those of layers.
-const FIELDS: [&str; 11] =
-    ["title", "group", "about", "seed", "ticks", "shown_from", "enabled", "set", "springs", "pools", "tiles"];
+const FIELDS: [&str; 12] = [
+    "title",
+    "group",
+    "about",
+    "seed",
+    "ticks",
+    "shown_from",
+    "enabled",
+    "set",
+    "sliders",
+    "springs",
+    "pools",
+    "tiles",
+];
 
 fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
     let bad = |error: ron::error::SpannedError| Error::bad_scene(path, &error.to_string());
@@ -217,6 +232,10 @@ impl Scene {
             return Err(Error::input(path, format!("shown_from is {}", self.shown_from), right));
         }
         session.shown_from = self.shown_from;
+        if let Some(unknown) = self.sliders.iter().find(|path| !session.has(path)) {
+            return Err(refuse(format!("there is no parameter \"{unknown}\" for a slider")));
+        }
+        session.sliders.clone_from(&self.sliders);
         session.tile = (!self.tiles.is_empty()).then(|| tile.clone());
         for set in [&self.set, &tile.set] {
             let all = set.iter().map(|(path, value)| (&**path, &**value));
@@ -260,6 +279,7 @@ pub fn save(session: &Session, path: &Path, progress: &JobProgress) -> Result<()
         ticks: session.ticks,
         enabled: simulation.slots.iter().filter(|slot| slot.enabled).map(|slot| slot.key().to_owned()).collect(),
         set: session.changed_parameters(),
+        sliders: session.sliders.clone(),
         springs: terrain.sources.clone(),
         pools: session.pools.clone(),
         ..Scene::default()

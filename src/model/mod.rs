@@ -8,6 +8,7 @@ pub mod film;
 pub mod lesson;
 pub mod origin;
 pub mod packed;
+pub mod playlist;
 mod relief;
 pub mod session;
 mod shaped;

@@ -64,6 +64,8 @@ pub struct Session {
     pub ticks: u64,
     /// The tick that is worth seeing: a window runs ahead to it.
     pub shown_from: u64,
+    /// Parameters that are worth turning before a room, by path.
+    pub sliders: Vec<String>,
     /// How the terrain is generated; its size, cell size and edge also hold for an imported map.
     pub terrain: TerrainParams,
     /// Light and colour.
@@ -119,6 +121,7 @@ impl Session {
             about: String::new(),
             ticks: 200,
             shown_from: 0,
+            sliders: Vec::new(),
             simulation: Simulation::new(terrain, seed),
             terrain: TerrainParams::default(),
             look: Look::default(),
@@ -301,6 +304,11 @@ impl Session {
         ];
         groups.extend(self.simulation.groups_mut());
         groups
+    }
+
+    /// Whether there is a parameter of this path.
+    pub fn has(&self, path: &str) -> bool {
+        self.groups().into_iter().flat_map(params::walk).any(|parameter| parameter.path == path)
     }
 
     /// Sets a parameter by its path. One of the terrain takes effect at the next [`Self::restart`].

@@ -2,7 +2,10 @@
 //!
 //! Each group is matched in one place without a wildcard, so that a command that no room obeys does not compile.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bevy::prelude::*;
 
@@ -17,6 +20,7 @@ use crate::{
         chart::Chart,
         lesson::{Answer, Lesson},
         origin::{Options, Tile},
+        playlist::Playlist,
     },
     params::Value,
     sim::{
@@ -85,6 +89,8 @@ groups! {
     Show(ShowCommand),
     /// The lesson, the checks of this machine, and what was measured; obeyed in `runtime/obey/learn.rs`.
     Learn(LearnCommand),
+    /// The scenes of a playlist; obeyed in `runtime/obey/present.rs`.
+    Present(PresentCommand),
     /// The brush in the hand; obeyed in `tools`.
     Brush(BrushCommand),
     /// The camera; obeyed in `view`.
@@ -330,6 +336,17 @@ pub enum CameraStep {
     Near(f32),
 }
 
+/// The scenes of a playlist.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PresentCommand {
+    /// Shows a playlist from its first scene on; in a kiosk nobody gets at files and panels.
+    Begin(Arc<Playlist>, bool),
+    /// Goes so many scenes on, or back.
+    Go(isize),
+    /// Begins with the first scene again.
+    Again,
+}
+
 /// Panels, dialogs and the window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WindowCommand {
@@ -465,6 +482,7 @@ impl Command {
                 command,
                 LearnCommand::Run | LearnCommand::Read(_) | LearnCommand::Again | LearnCommand::Reopen
             ),
+            Self::Present(_) => true,
             // Whether the water is seen is a parameter of the run.
             Self::Show(command) => *command == ShowCommand::ToggleWater,
             Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
@@ -483,7 +501,7 @@ impl Command {
                 use RunCommand::{SetSpeed, Stage, Step, TogglePlay};
                 !matches!(command, TogglePlay | Step(_) | Stage | SetSpeed(_))
             }
-            Self::Edit(_) | Self::File(_) | Self::Learn(_) => true,
+            Self::Edit(_) | Self::File(_) | Self::Learn(_) | Self::Present(_) => true,
             Self::Show(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
     }

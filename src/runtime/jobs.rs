@@ -14,13 +14,14 @@ use crate::{
     io::{
         Budget, Error, JobProgress, NewLand,
         export::{self, Dimensions, Export, Subject},
-        heightmap, lesson, output,
+        heightmap, input, lesson, output, playlist,
         project::{self, Project},
         scene, write_picture,
     },
     model::{
         lesson::Lesson,
         origin::{Heightmap, Options},
+        playlist::Playlist,
         session::Session,
     },
     settings::picture_folder,
@@ -34,6 +35,8 @@ pub(super) type Sheets = Arc<Mutex<Vec<Option<[Grid; 2]>>>>;
 pub(super) enum Task {
     Open(String, Options),
     New(Box<NewLand>),
+    /// Opens this scene of a playlist.
+    Perform(Arc<Playlist>, usize),
     /// Fits a map of sand, softness or rain to (columns, rows).
     Load(Layer, PathBuf, Options, (usize, usize)),
     /// A heightmap for the stamp.
@@ -58,6 +61,10 @@ pub(super) enum Task {
 pub(super) enum JobOutcome {
     /// Sessions that replace the present ones, and what the step is called.
     Sessions(Label, Vec<Session>),
+    /// A playlist that is to be shown.
+    Playlist(Playlist),
+    /// The sessions of a scene of the playlist that is shown, and its title.
+    Performed(String, Vec<Session>),
     /// A lesson, and the session on which it plays.
     Lesson(Box<Lesson>, Box<Session>),
     /// Heights that replace the present terrain.
@@ -152,6 +159,8 @@ impl Jobs {
         let text = match &task {
             Task::Open(input, _) => format!("Opening {} …", title(input)),
             Task::New(_) => "Making new land …".to_owned(),
+            // A room does not need to read that.
+            Task::Perform(..) => String::new(),
             Task::Load(layer, path, ..) => {
                 format!("Loading {} as {} …", name(path), layer.import_title().to_lowercase())
             }
@@ -166,7 +175,7 @@ impl Jobs {
         };
         let saves = matches!(task, Task::SaveProject(..));
         let holds = matches!(task, Task::Grow(..) | Task::FillRivers(..));
-        let opens = matches!(task, Task::Open(..) | Task::New(_));
+        let opens = matches!(task, Task::Open(..) | Task::New(_) | Task::Perform(..));
         if opens {
             // The last choice wins.
             for job in self.running.iter_mut().filter(|job| job.opens) {
@@ -205,6 +214,15 @@ impl Task {
             Self::Open(input, _) if lesson::is_lesson(Path::new(&input)) => {
                 let (lesson, session) = lesson::open(&input)?;
                 Ok(JobOutcome::Lesson(Box::new(lesson), Box::new(session)))
+            }
+            Self::Open(input, _) if is_playlist(Path::new(&input)) => {
+                Ok(JobOutcome::Playlist(playlist::read(Path::new(&input))?))
+            }
+            Self::Perform(list, at) => {
+                let item = &list.scenes[at];
+                let sessions = playlist::open(item)?;
+                let title = if item.title.is_empty() { title(&item.open) } else { item.title.clone() };
+                Ok(JobOutcome::Performed(title, sessions))
             }
             Self::Open(input, options) => {
                 let sessions = scene::open(&input, &options)?;
@@ -306,6 +324,12 @@ impl Task {
             }
         }
     }
+}
+
+/// Whether a file is a playlist, and not a scene.
+fn is_playlist(path: &Path) -> bool {
+    let ron = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
+    ron && input::text(path).is_ok_and(|text| playlist::is_playlist(&text))
 }
 
 /// What is saved is the state between two ticks, and not that of a run that breaks there.

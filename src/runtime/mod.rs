@@ -19,6 +19,7 @@ mod notice;
 mod obey;
 mod overlay;
 mod preferences;
+mod presentation;
 mod probes;
 mod record;
 mod riddle;
@@ -41,7 +42,7 @@ pub use self::{
     checkup::Checkup,
     command::{
         Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, LearnCommand, Pane, Placed,
-        RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+        PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     course::Course,
     document::{Document, Eye},
@@ -52,6 +53,7 @@ pub use self::{
     notice::{Level, Notice, Notices},
     overlay::Overlay,
     preferences::Preferences,
+    presentation::Presentation,
     probes::{MOST_PROBES, Probe, ProbeMarks, Probes, Sample},
     record::{DuneSample, LedgerSample, Record},
     riddle::{Riddle, Riddles},
@@ -419,6 +421,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Overlay>()
         .init_resource::<Brushes>()
         .init_resource::<Course>()
+        .init_resource::<Presentation>()
         .init_resource::<Checkup>()
         .init_resource::<Document>()
         .init_resource::<Eye>()
@@ -445,6 +448,7 @@ pub fn plugin(app: &mut App) {
                         ticks::run_due,
                         ticks::run_due_stage,
                         ahead::follow,
+                        presentation::follow,
                         fault::stop_broken,
                         history::follow,
                         record::sample,

@@ -491,5 +491,6 @@ mod lab;
 mod layers;
 mod lesson;
 mod opening;
+mod presentation;
 mod recovery;
 mod timeline;

@@ -13,7 +13,7 @@ use crate::{
     model::origin::Options,
     runtime::{
         Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Gait, LearnCommand, Pane, Placed,
-        RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+        PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
@@ -350,6 +350,11 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], ShowCommand::Workspace(Workspace::Learn));
     let present = ShowCommand::Workspace(Workspace::Present);
     table.add(icon::PRESENTATION, "Present workspace", "The picture alone.", &[], present);
+    let next =
+        "Goes to the next scene of the playlist that is shown (in Present also with the arrows and with a remote).";
+    table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));
+    let before = "Goes back to the scene before.";
+    table.add(icon::CARET_LEFT, "Previous scene", before, &[], PresentCommand::Go(-1));
     table.add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi);
     let full = "The window covers the screen, or not.";
     table.add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen);

@@ -23,7 +23,7 @@ use crate::{
         project::{ENDING, is_project},
     },
     model::{chart::Chart, origin::Options, session::Session},
-    runtime::{Command, Dialog, FileCommand, LearnCommand, Level, Notices, Preferences, WindowCommand},
+    runtime::{Command, Dialog, FileCommand, LearnCommand, Level, Notices, Preferences, Presentation, WindowCommand},
     settings::FileDialogs,
     sim::terrain::Layer,
 };
@@ -387,9 +387,14 @@ fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
 /// Files that are dropped on the window: one preset, project, scene, lesson or map is taken up, as its ending and what it holds say.
 pub(super) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
+    presentation: Res<Presentation>,
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<Command>,
 ) {
+    if presentation.is_kiosk() {
+        drops.clear();
+        return;
+    }
     let files = drops.read().filter_map(|event| match event {
         FileDragAndDrop::DroppedFile { path_buf, .. } => Some(path_buf),
         _ => None,

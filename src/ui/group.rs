@@ -165,7 +165,7 @@ fn menu_ui(row: &egui::Response, opens: bool, (parameter, default): (&Parameter,
     resets
 }
 
-fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Response {
+pub(super) fn value_ui(ui: &mut Ui, parameter: &Parameter, value: &mut Value) -> egui::Response {
     let Knob { min, max, log, unit, .. } = parameter.knob;
     match value {
         Value::Number(number) => {

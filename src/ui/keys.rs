@@ -10,7 +10,7 @@ use bevy_egui::{
 };
 
 use super::commands::asked_by;
-use crate::runtime::{Before, Command, ShowCommand, Shown, Steps};
+use crate::runtime::{Before, Command, Live, PresentCommand, Presentation, ShowCommand, Shown, Steps};
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
 const EDITS_TEXT: [egui::Key; 6] = [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
@@ -22,6 +22,8 @@ pub(super) enum Keyboard {
     /// The table of commands.
     #[default]
     Commands,
+    /// A playlist is shown: keys turn its pages, and others are for the table of commands.
+    Presenting,
     /// The eye walks or flies: the keys that move it are its own.
     Walking,
     /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
@@ -60,6 +62,16 @@ const STEPS: [(egui::Key, [f32; 3]); 10] = [
     (egui::Key::Q, [0.0, -1.0, 0.0]),
 ];
 
+/// Keys that turn the pages of a playlist, and by how many.
+const PAGES: [(egui::Key, isize); 6] = [
+    (egui::Key::ArrowRight, 1),
+    (egui::Key::PageDown, 1),
+    (egui::Key::N, 1),
+    (egui::Key::ArrowLeft, -1),
+    (egui::Key::PageUp, -1),
+    (egui::Key::P, -1),
+];
+
 fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
     !modifiers.alt && !modifiers.command && STEPS.iter().any(|(step, _)| *step == key)
 }
@@ -78,7 +90,7 @@ pub(super) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
     keyboard: Res<Keyboard>,
-    shown: Res<Shown>,
+    (shown, presentation, live): (Res<Shown>, Res<Presentation>, Res<Live>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
     mut commands: MessageWriter<Command>,
@@ -113,7 +125,7 @@ pub(super) fn ask(
                 // Function keys type nothing.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
-                    Keyboard::Commands => true,
+                    Keyboard::Commands | Keyboard::Presenting => true,
                     Keyboard::Walking => !moves_the_eye(modifiers, key),
                     Keyboard::Land => !is_of_land(modifiers, key),
                     Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
@@ -123,11 +135,17 @@ pub(super) fn ask(
                 if !ours || !pressed {
                     continue;
                 }
-                let asked = asked_by(modifiers, key);
+                // Before a room these keys turn the pages, as a remote's do.
+                let pages = PAGES
+                    .iter()
+                    .find(|(page, _)| modifiers.is_none() && *page == key && *keyboard == Keyboard::Presenting);
+                let page = pages.map(|(_, steps)| Command::from(PresentCommand::Go(*steps)));
+                let asked =
+                    page.as_ref().or(asked_by(modifiers, key)).filter(|command| presentation.allows(command, &live));
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
-                if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
+                if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off && asked.is_some() {
                     down.start = true;
                     commands.write(ShowCommand::Before(Before::Alone).into());
                 } else if let Some(command) = asked {
@@ -167,6 +185,7 @@ fn key_of(key: &Key) -> Option<egui::Key> {
 mod tests {
     use super::*;
     use crate::{
+        model::{origin::Origin, session::Session},
         runtime::{EditCommand, Pane, WindowCommand},
         ui::commands::table,
     };
@@ -179,6 +198,8 @@ mod tests {
             .init_resource::<Keyboard>()
             .init_resource::<Shown>()
             .init_resource::<Steps>()
+            .init_resource::<Presentation>()
+            .insert_resource(Live::new(vec![Session::small("alone", 1, Origin::default())]))
             .add_systems(Update, ask);
         app
     }

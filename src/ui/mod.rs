@@ -27,6 +27,7 @@ mod palette;
 pub mod panel;
 pub mod panels;
 mod placing;
+mod presentation;
 mod probes;
 mod process;
 mod readout;
@@ -62,8 +63,9 @@ use crate::{
     runtime::{
         BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed, FollowedTrace,
         FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane, Placed, Pointed,
-        PointerOverView, Preferences, ProbeMarks, Probes, Record, Riddles, RiverTrace, Rivers, Section, SectionTrace,
-        ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
+        PointerOverView, Preferences, Presentation, ProbeMarks, Probes, Record, Riddles, RiverTrace, Rivers, Section,
+        SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace,
+        charts::Series,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -135,6 +137,8 @@ impl Opened {
             Keyboard::Window
         } else if context.egui_wants_keyboard_input() {
             Keyboard::Widget
+        } else if *state.workspace == Workspace::Present && state.presentation.is_on() {
+            Keyboard::Presenting
         } else if *state.gait != Gait::Orbit {
             Keyboard::Walking
         } else {
@@ -211,6 +215,7 @@ pub struct PanelState<'w> {
     record: Res<'w, Record>,
     rivers: Res<'w, Rivers>,
     course: Res<'w, Course>,
+    presentation: Res<'w, Presentation>,
     checkup: Res<'w, Checkup>,
     jobs: Res<'w, Jobs>,
     history: Res<'w, History>,
@@ -245,7 +250,18 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(EguiPrimaryContextPass, draw)
         .add_systems(
             Update,
-            (obey, keys::ask, files::take_dropped_files, ask_to_leave, show_document, show_pointer, want_statistics),
+            (
+                (
+                    obey,
+                    keys::ask,
+                    files::take_dropped_files,
+                    ask_to_leave,
+                    show_document,
+                    show_pointer,
+                    want_statistics,
+                ),
+                presentation::note_touches,
+            ),
         );
     app.add_plugins((repaint::plugin, paint::plugin));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
@@ -303,9 +319,12 @@ fn draw(
         let on_screen = |place: egui::Pos2| Vec2::new(place.x, place.y) * context.pixels_per_point();
         keys.0 = pressed.map(|(place, pressed)| (on_screen(place), pressed));
         if visible.0 {
-            readout::readout_ui(&root, seen, &state);
+            if *state.workspace != Workspace::Present {
+                readout::readout_ui(&root, seen, &state);
+            }
             view::heights_ui(&root, seen, &state, &free.heights);
             view::signs_ui(&root, seen, &state, (free.turned, free.metres));
+            asked.extend(presentation::presentation_ui(&root, seen, &state));
         }
         if panels {
             asked.extend(rivers::choose_ui(&mut root, seen, &state, &opened.memory));
@@ -325,7 +344,10 @@ fn draw(
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context, state.live.chosen()));
     asked.extend(number::said(&context));
-    asked.extend(toasts::toasts_ui(&context, &state.notices, view));
+    // A room is told of faults alone, and a kiosk of nothing.
+    let shows = *state.workspace == Workspace::Present && state.presentation.is_on();
+    let told = |level| !shows || !state.presentation.is_kiosk() && matches!(level, Level::Error | Level::Question);
+    asked.extend(toasts::toasts_ui(&context, &state.notices, view, told));
     *keyboard = opened.keyboard(&context, &state, keys.0.is_some());
     // On the stage a pointer that rests is in the way.
     let rests = context.input(|input| input.pointer.time_since_last_movement());
@@ -336,7 +358,7 @@ fn draw(
     opened.hides_pointer = presents && rests >= POINTER_RESTS;
     access::end(&context, &mut opened.before);
     asked.extend(access::take_asked(&context));
-    commands.write_batch(asked);
+    commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.live)));
     // Decided while no button is down, so that a drag stays with what it began on; a finger is nowhere before it is down.
     let (place, down) = context.input(|input| {
         let comes = input.any_touches() && input.pointer.any_pressed();
@@ -381,9 +403,15 @@ fn show_pointer(opened: Res<Opened>, mut windows: Query<&mut CursorOptions, With
 }
 
 /// A window that is closed ends the program.
-fn ask_to_leave(mut closing: MessageReader<WindowCloseRequested>, mut commands: MessageWriter<Command>) {
+fn ask_to_leave(
+    mut closing: MessageReader<WindowCloseRequested>,
+    presentation: Res<Presentation>,
+    mut commands: MessageWriter<Command>,
+) {
     if closing.read().count() > 0 {
-        commands.write(FileCommand::Quit.into());
+        // In a kiosk there is nothing to be saved.
+        let leaves = if presentation.is_kiosk() { FileCommand::QuitUnsaved } else { FileCommand::Quit };
+        commands.write(leaves.into());
     }
 }
 

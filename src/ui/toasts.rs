@@ -9,11 +9,16 @@ use crate::{
     runtime::{Command, FileCommand, Level, Notices},
 };
 
-/// Shows messages in the lower left corner of `view`, the newest at the bottom, below dialogs and menus. Returns what was answered.
-pub fn toasts_ui(context: &egui::Context, notices: &Notices, view: egui::Rect) -> Vec<Command> {
+/// Shows messages of the `told` levels in the lower left corner of `view`, the newest at the bottom, below dialogs and menus. Returns what was answered.
+pub fn toasts_ui(
+    context: &egui::Context,
+    notices: &Notices,
+    view: egui::Rect,
+    told: impl Fn(Level) -> bool,
+) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut bottom = view.bottom() - 14.0;
-    let newest_first: Vec<_> = notices.shown().collect();
+    let newest_first: Vec<_> = notices.shown().filter(|notice| told(notice.level)).collect();
     for notice in newest_first.into_iter().rev() {
         let (sign, color) = match notice.level {
             Level::Working => (icon::HOURGLASS_MEDIUM, style::ACCENT),

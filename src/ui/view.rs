@@ -67,7 +67,7 @@ pub fn view_ui(
     let (begun, now) = (root.id().with("present"), root.input(|input| input.time));
     if panels && *state.workspace == Workspace::Present {
         let since = now - root.data_mut(|data| *data.get_temp_mut_or_insert_with(begun, || now));
-        if since < HINT || !state.transport.playing {
+        if !state.presentation.is_on() && (since < HINT || !state.transport.playing) {
             let back = "Press on the land: rain · Shift: drain · L: lift · K: dig · Esc leaves Present";
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
         }
@@ -109,7 +109,9 @@ const LONGEST_BAR: f32 = 130.0;
 pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, metres): (f32, f32)) {
     let settings = &state.preferences.settings;
     let wanted = match settings.scale_and_north {
-        Signs::InLearn => *state.workspace == Workspace::Learn,
+        Signs::InLearn => {
+            *state.workspace == Workspace::Learn || state.presentation.is_on() && *state.workspace == Workspace::Present
+        }
         Signs::Always => true,
         Signs::Never => false,
     };

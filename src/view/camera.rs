@@ -21,8 +21,11 @@ use super::{
 };
 use crate::{
     io,
-    model::film::CAMERAS,
-    runtime::{Brushes, CameraStep, Command, Eye, FreeView, Gait, Live, PointerOverView, Preferences, ViewCommand},
+    model::{film::CAMERAS, playlist::Item},
+    runtime::{
+        Brushes, CameraStep, Command, Eye, FreeView, Gait, Live, PointerOverView, Preferences, Presentation,
+        ViewCommand,
+    },
     settings::Buttons,
 };
 
@@ -86,7 +89,10 @@ pub(super) fn plugin(app: &mut App) {
     app.add_plugins(PanOrbitCameraPlugin)
         .init_resource::<Viewpoint>()
         .add_systems(Startup, spawn_camera)
-        .add_systems(Update, (turn_slowly, obey, take_settings, fit_picture, tell_place))
+        .add_systems(
+            Update,
+            (turn_slowly, obey, take_settings, fit_picture, tell_place, follow_keys.after(frame_blocks)),
+        )
         .add_systems(Update, frame_blocks.after(ViewSystems::Show))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
@@ -236,6 +242,53 @@ fn turn_slowly(
         return;
     }
     camera.target_yaw += TURN * time.delta_secs().min(0.1);
+    camera.force_update = true;
+}
+
+/// How the camera goes along the keys of a scene before a room.
+#[derive(Default)]
+struct KeyedWay {
+    /// The work whose keys it follows.
+    work: Option<u64>,
+    /// The height of what it looks at, and how far away all fits into the picture from every side.
+    base: Option<[f32; 2]>,
+    /// Whether a hand has taken it.
+    taken: bool,
+}
+
+/// Lets the camera go along the keys of the scene that is shown, until a hand takes it.
+fn follow_keys(
+    (presentation, live): (Res<Presentation>, Res<Live>),
+    mut viewpoint: ResMut<Viewpoint>,
+    mut camera: Single<&mut PanOrbitCamera>,
+    buttons: Res<ButtonInput<MouseButton>>,
+    mut wheel: MessageReader<MouseWheel>,
+    mut way: Local<KeyedWay>,
+) {
+    let hand = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]) || wheel.read().count() > 0;
+    let Some(script) = presentation.item(&live).and_then(Item::script) else {
+        way.work = None;
+        return;
+    };
+    if way.work != Some(live.work()) {
+        // First it goes to where all fits into the picture from every side.
+        *way = KeyedWay { work: way.work, ..KeyedWay::default() };
+        (viewpoint.turn, viewpoint.wanted) = (Turning::Table, Some(Going::AtOnce));
+        way.work = Some(live.work());
+        return;
+    }
+    way.taken |= hand;
+    if way.taken {
+        return;
+    }
+    if way.base.is_none() && viewpoint.framed.is_some_and(|frame| frame.work() == live.work()) {
+        way.base = Some([camera.target_focus.y, camera.target_radius]);
+        viewpoint.stand_still();
+    }
+    let Some([height, far]) = way.base else { return };
+    let [round, above, near] = script.at(live.ticks() as f64).map(|value| value as f32);
+    (camera.target_yaw, camera.target_pitch) = (round.to_radians(), above.to_radians());
+    (camera.target_radius, camera.target_focus) = (far / near, Vec3::Y * height);
     camera.force_update = true;
 }
 

@@ -26,6 +26,13 @@ pub(super) struct Frame {
     base: f32,
 }
 
+impl Frame {
+    /// The work whose blocks fit.
+    pub(super) fn work(&self) -> u64 {
+        self.work
+    }
+}
+
 /// How the camera comes to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Going {

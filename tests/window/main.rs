@@ -82,7 +82,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Revision Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices Course Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait);
+        init!(Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait);
         Self(RefCell::new(world))
     }
 
@@ -249,7 +249,7 @@ fn work_in_progress_shows_its_share() {
     let (mut notices, progress) = (Notices::default(), JobProgress::default());
     notices.work("Saving …", progress.clone());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
-        toasts_ui(ui.ctx(), &notices, ui.max_rect());
+        toasts_ui(ui.ctx(), &notices, ui.max_rect(), |_| true);
     });
     harness.run_steps(2);
     let shares = |harness: &Harness<'_>| -> Vec<f64> {
@@ -268,7 +268,7 @@ fn a_question_has_its_answers_and_cannot_be_put_aside() {
     notices.ask("Which of them?", [("This", ViewCommand::FrameAll.into()), ("That", EditCommand::Dry.into())]);
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
-        asked.borrow_mut().extend(toasts_ui(ui.ctx(), &notices, ui.max_rect()));
+        asked.borrow_mut().extend(toasts_ui(ui.ctx(), &notices, ui.max_rect(), |_| true));
     });
     harness.run_steps(2);
     assert!(harness.query_by_label("This").is_some() && harness.query_by_label("Dismiss").is_none());

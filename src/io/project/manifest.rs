@@ -98,6 +98,9 @@ pub(super) struct SavedRun {
     title: String,
     about: String,
     ticks: u64,
+    /// Programs that don't know of it open the project without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sliders: Vec<String>,
     pub geo: Option<Geo>,
     /// Whether cells of the heightmap have no data. Which ones is a map of the heights' size. Programs that don't know of it open the
     /// project without.
@@ -148,6 +151,7 @@ impl SavedRun {
             title: session.title.clone(),
             about: session.about.clone(),
             ticks: session.ticks,
+            sliders: session.sliders.clone(),
             geo: session.heightmap.as_ref().and_then(|map| map.geo),
             nodata: session.heightmap.as_ref().is_some_and(|map| map.nodata.is_some()),
             pools: session.pools.clone(),
@@ -182,6 +186,7 @@ impl SavedRun {
         session.title.clone_from(&self.title);
         session.about.clone_from(&self.about);
         session.ticks = self.ticks;
+        session.sliders.clone_from(&self.sliders);
         session.pools.clone_from(&self.pools);
         session.tile.clone_from(&self.tile);
         Ok(session)

@@ -25,6 +25,28 @@ fn every_built_in_scene_opens_and_is_what_its_file_says() {
 }
 
 #[test]
+fn every_built_in_scene_names_sliders_that_do_something_in_it() {
+    for (name, _) in BUILT_IN {
+        let sessions = open(name, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let session = &sessions[0];
+        assert!((1..=2).contains(&session.sliders.len()), "{name}: {:?}", session.sliders);
+        for path in &session.sliders {
+            let (key, _) = path.split_once('.').expect("it is a path");
+            let groups = session.groups();
+            let group = groups.iter().find(|(group, _)| *group == key).expect("it was checked");
+            let declared = crate::params::walk(*group);
+            let parameter = declared.iter().find(|parameter| parameter.path == *path).expect("it was checked");
+            assert!(parameter.knob.idle(&declared).is_none(), "{name}: {path} has no effect there");
+            assert!(session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == key), "{name}: {path}");
+            // Runs side by side keep what sets them apart.
+            let apart =
+                sessions.iter().filter_map(|session| session.tile.as_ref()).any(|tile| tile.set.contains_key(path));
+            assert!(!apart, "{name}: runs differ in {path}");
+        }
+    }
+}
+
+#[test]
 fn every_built_in_scene_runs() {
     for (name, _) in BUILT_IN {
         let options = Options { size: Some((64, 48)), ..Options::default() };

@@ -19,7 +19,7 @@ use crate::{
     },
     params::capital,
     runtime::{
-        Command, EditCommand, FileCommand, Label, Level, Live, Revision, ViewCommand,
+        Command, EditCommand, FileCommand, Label, Level, Live, PresentCommand, Revision, ViewCommand,
         amount::length,
         document::remember_file,
         jobs::{Held, Job, JobOutcome, Jobs, name},
@@ -95,6 +95,16 @@ impl Runtime<'_> {
                 self.transport.playing = true;
                 self.ahead.begin(&self.live, &mut self.notices);
                 self.stand_still_on_own_land(new);
+            }
+            JobOutcome::Playlist(list) => {
+                commands.write(PresentCommand::Begin(Arc::new(list), false).into());
+            }
+            JobOutcome::Performed(title, sessions) => {
+                self.put(Label::Opened(title), Live::new(sessions), &Keyframes::default(), true);
+                commands.write(ViewCommand::FrameAgain.into());
+                self.presentation.is_shown(&self.live);
+                self.transport.playing = true;
+                self.ahead.begin(&self.live, &mut self.notices);
             }
             JobOutcome::Lesson(lesson, session) => {
                 let label = Label::Opened(lesson.head.title.clone());
@@ -199,11 +209,9 @@ impl Runtime<'_> {
     }
 
     /// Puts other sessions in the place of the present ones; `opened` if they are as they lie in a file.
-    fn replace(&mut self, label: Label, new: Live, keyframes: Keyframes, opened: bool) {
-        let ticks = self.live.ticks();
-        let text = label.to_string();
+    fn put(&mut self, label: Label, new: Live, keyframes: &Keyframes, opened: bool) {
         self.history.replace(&mut self.live, label, |live| *live = new);
-        self.history.begin_with(&keyframes, &self.live);
+        self.history.begin_with(keyframes, &self.live);
         self.course.close();
         if opened {
             // What was looked at belongs to the other work.
@@ -213,6 +221,13 @@ impl Runtime<'_> {
             self.document.is_saved((self.history.changes(), self.live.ticks()));
         }
         self.begins();
+    }
+
+    /// The same, and tells of it.
+    fn replace(&mut self, label: Label, new: Live, keyframes: Keyframes, opened: bool) {
+        let ticks = self.live.ticks();
+        let text = label.to_string();
+        self.put(label, new, &keyframes, opened);
         let mut warnings: Vec<String> =
             self.live.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();
         warnings.dedup();

@@ -89,7 +89,7 @@ impl Runtime<'_> {
         }
     }
 
-    fn start(&mut self, task: Task) {
+    pub(super) fn start(&mut self, task: Task) {
         self.jobs.start(&mut self.notices, task);
     }
 

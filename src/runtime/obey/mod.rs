@@ -4,6 +4,7 @@ pub(super) mod arrival;
 mod edit;
 mod file;
 mod learn;
+mod present;
 mod run;
 mod show;
 
@@ -11,7 +12,8 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
     Ahead, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, Followed, History, Jobs, Level, Live,
-    Notices, Overlay, Preferences, Probes, Record, Revision, Riddles, Rivers, Section, Shown, Transport, Workspace,
+    Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section, Shown, Transport,
+    Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -35,6 +37,7 @@ pub(super) struct Runtime<'w> {
     pub probes: ResMut<'w, Probes>,
     pub checkup: ResMut<'w, Checkup>,
     pub course: ResMut<'w, Course>,
+    pub presentation: ResMut<'w, Presentation>,
     pub record: Res<'w, Record>,
     pub shown: ResMut<'w, Shown>,
     pub workspace: ResMut<'w, Workspace>,
@@ -55,6 +58,7 @@ pub(super) fn obey(mut commands: MessageReader<Command>, mut runtime: Runtime) {
             Command::File(command) => runtime.file(command),
             Command::Show(command) => runtime.show(command),
             Command::Learn(command) => runtime.learn(command),
+            Command::Present(command) => runtime.present(command),
             // Tools, view and panels obey these.
             Command::Brush(_) | Command::View(_) | Command::Window(_) => {}
         }

@@ -1,0 +1,89 @@
+//! `thalweg present`: shows scenes to a room.
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::Args;
+
+use super::{Failure, Window, print};
+use crate::{
+    io::{
+        input, playlist,
+        project::{Keyframes, Project},
+    },
+    model::playlist::{Opening, Playlist, Show},
+};
+
+#[derive(Args)]
+pub(super) struct Present {
+    /// A playlist (.ron); or scenes, projects and heightmaps, in the order in which they are shown
+    #[arg(required = true, value_name = "LIST|SCENE")]
+    inputs: Vec<String>,
+    /// Nobody gets at files and panels; the list goes round, and begins again when nobody has touched anything for a minute
+    #[arg(long)]
+    kiosk: bool,
+    /// Number of the screen, from 1; without it, the main screen
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    screen: Option<u8>,
+    /// In a window, and not on the whole screen
+    #[arg(long, conflicts_with = "screen")]
+    windowed: bool,
+    /// Open every scene without a window, and say what there is
+    #[arg(long)]
+    check: bool,
+    /// Write the playlist as a file, to change it
+    #[arg(long, value_name = "FILE.ron", conflicts_with = "check")]
+    save: Option<PathBuf>,
+}
+
+impl Present {
+    pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
+        let list = self.list()?;
+        if let Some(path) = &self.save {
+            return Ok(playlist::save(&list, path)?);
+        }
+        if self.check {
+            return check(&list);
+        }
+        let opened = Project {
+            sessions: playlist::open(&list.scenes[0])?,
+            chosen: 0,
+            camera: None,
+            timeline: Keyframes::default(),
+        };
+        let show = Show {
+            list: Arc::new(list),
+            kiosk: self.kiosk,
+            screen: self.screen.map(|number| usize::from(number) - 1),
+            windowed: self.windowed,
+        };
+        let named = self.inputs.join(" ");
+        window(opened, None, Opening::Show(show)).map_err(|reason| {
+            Failure::bad_input(format!("{reason}; \"thalweg present {named} --check\" works without a display"))
+        })
+    }
+
+    fn list(&self) -> Result<Playlist, Failure> {
+        if let [only] = &self.inputs[..] {
+            let path = PathBuf::from(only);
+            let ron = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
+            if ron && playlist::is_playlist(&input::text(&path)?) {
+                return Ok(playlist::read(&path)?);
+            }
+        }
+        let list = Playlist::of(&self.inputs);
+        playlist::check(&list, &PathBuf::from("the command line"))?;
+        Ok(list)
+    }
+}
+
+fn check(list: &Playlist) -> Result<(), Failure> {
+    let mut text = format!("{}\n", list.title);
+    for (number, item) in list.scenes.iter().enumerate() {
+        let sessions = playlist::open(item)?;
+        let session = &sessions[0];
+        let (width, height) = session.size();
+        let sliders = if session.sliders.is_empty() { "none".to_owned() } else { session.sliders.join(", ") };
+        text += &format!("{:>3}  {:<34}{width} × {height} cells, sliders: {sliders}\n", number + 1, session.title);
+    }
+    print(&text)
+}

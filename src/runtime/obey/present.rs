@@ -1,0 +1,29 @@
+//! The scenes of a playlist.
+
+use std::sync::Arc;
+
+use super::Runtime;
+use crate::runtime::{Level, PresentCommand, Workspace, jobs::Task};
+
+impl Runtime<'_> {
+    pub(super) fn present(&mut self, command: &PresentCommand) {
+        let next = match command {
+            PresentCommand::Begin(list, kiosk) => {
+                self.presentation.begin(Arc::clone(list), *kiosk);
+                self.brushes.held = None;
+                *self.workspace = Workspace::Present;
+                self.presentation.go(0)
+            }
+            PresentCommand::Again => self.presentation.again(),
+            PresentCommand::Go(steps) => self.presentation.go(*steps),
+        };
+        match next {
+            Some((list, at)) => self.start(Task::Perform(list, at)),
+            None if self.presentation.number().1 > 0 => {}
+            None => {
+                let text = "No show is open. Open or drop a playlist, or start with \"thalweg present\".";
+                self.notices.tell(Level::Info, text);
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Scenes before a room: which of a playlist is shown, and when the next one follows.
+
+use std::{sync::Arc, time::Duration};
+
+use bevy::prelude::*;
+
+use super::{Command, EditCommand, Live, PresentCommand, RunCommand, Transport, ViewCommand, Workspace};
+use crate::model::playlist::{Item, Playlist};
+
+/// When nobody has touched anything for so long, a kiosk begins again.
+const ALONE: Duration = Duration::from_secs(60);
+/// While a person plays with a scene, the next one does not follow: so long after the last touch.
+const PLAYS: Duration = Duration::from_secs(20);
+/// How long a kiosk shows a scene that does not say how long, in seconds.
+const USUAL: f64 = 60.0;
+
+/// The playlist that is shown, if one is.
+#[derive(Resource, Default)]
+pub struct Presentation {
+    list: Option<Arc<Playlist>>,
+    /// Whether nobody gets at files and panels, and it begins again when nobody is there.
+    kiosk: bool,
+    /// The scene that is shown or being opened.
+    at: usize,
+    /// The work on which it plays; nothing while it is being opened.
+    work: Option<u64>,
+    /// How long ago it was asked for, and then how long ago it came.
+    age: Duration,
+    /// How long ago something was touched last, if anything was since the list was begun.
+    idle: Option<Duration>,
+    /// Whether the next scene has been asked for.
+    leaves: bool,
+}
+
+impl Presentation {
+    /// A list whose first scene is there.
+    pub fn of(list: Arc<Playlist>, kiosk: bool, live: &Live) -> Self {
+        let mut presentation = Self::default();
+        presentation.begin(list, kiosk);
+        presentation.is_shown(live);
+        presentation
+    }
+
+    /// Begins a list. Its first scene is to be opened next.
+    pub(super) fn begin(&mut self, list: Arc<Playlist>, kiosk: bool) {
+        *self = Self { list: Some(list), kiosk, ..Self::default() };
+    }
+
+    /// The list, and which of its scenes is to be opened so many after the present one. A kiosk goes round.
+    pub(super) fn go(&mut self, steps: isize) -> Option<(Arc<Playlist>, usize)> {
+        let list = self.list.clone()?;
+        let count = list.scenes.len();
+        let at = match self.kiosk {
+            true => (self.at as isize + steps).rem_euclid(count as isize) as usize,
+            false => self.at.checked_add_signed(steps).filter(|at| *at < count)?,
+        };
+        (self.at, self.work, self.age, self.leaves) = (at, None, Duration::ZERO, false);
+        Some((list, at))
+    }
+
+    /// The list, and its first scene.
+    pub(super) fn again(&mut self) -> Option<(Arc<Playlist>, usize)> {
+        self.at = 0;
+        self.go(0)
+    }
+
+    /// Its scene stands on the screen.
+    pub(super) fn is_shown(&mut self, live: &Live) {
+        (self.work, self.age) = (Some(live.work()), Duration::ZERO);
+    }
+
+    /// Whether a playlist was begun.
+    pub fn is_on(&self) -> bool {
+        self.list.is_some()
+    }
+
+    /// Whether nobody gets at files and panels.
+    pub fn is_kiosk(&self) -> bool {
+        self.kiosk && self.list.is_some()
+    }
+
+    /// The scene that is shown, while nothing else has taken its place.
+    pub fn item(&self, live: &Live) -> Option<&Item> {
+        let list = self.list.as_ref()?;
+        self.work.filter(|work| *work == live.work()).and_then(|_| list.scenes.get(self.at))
+    }
+
+    /// Which scene of how many it is.
+    pub fn number(&self) -> (usize, usize) {
+        (self.at + 1, self.list.as_ref().map_or(0, |list| list.scenes.len()))
+    }
+
+    /// A person is there.
+    pub fn touch(&mut self) {
+        self.idle = Some(Duration::ZERO);
+    }
+
+    /// Whether a kiosk obeys: a person plays with the scene, and does not get at files, panels and other land.
+    pub fn allows(&self, command: &Command, live: &Live) -> bool {
+        if !self.is_kiosk() {
+            return true;
+        }
+        match command {
+            Command::Run(command) => matches!(command, RunCommand::TogglePlay | RunCommand::Restart),
+            Command::Edit(EditCommand::Set(group, name, _)) => {
+                live.chosen().sliders.iter().any(|path| path.split_once('.') == Some((group, name)))
+            }
+            Command::View(command) => {
+                matches!(command, ViewCommand::FrameAll | ViewCommand::ToggleTurntable | ViewCommand::Move(_))
+            }
+            Command::Present(command) => !matches!(command, PresentCommand::Begin(..)),
+            _ => false,
+        }
+    }
+
+    /// What follows by itself, after so much more time.
+    fn next(&mut self, live: &Live, passed: Duration) -> Option<PresentCommand> {
+        self.age += passed;
+        self.idle = self.idle.map(|idle| idle + passed);
+        if self.leaves {
+            return None;
+        }
+        let (number, count) = self.number();
+        let untouched = |length: Duration| self.idle.is_none_or(|idle| idle >= length);
+        let Some(item) = self.item(live) else {
+            // A scene that cannot be opened does not stop a kiosk.
+            return (self.kiosk && self.age >= ALONE).then_some(PresentCommand::Go(1));
+        };
+        if self.kiosk && self.idle.is_some() && untouched(ALONE) {
+            return Some(PresentCommand::Again);
+        }
+        let seconds = if self.kiosk && item.seconds == 0.0 { USUAL } else { item.seconds };
+        let is_over = seconds > 0.0 && self.age.as_secs_f64() >= seconds && untouched(PLAYS);
+        (is_over && (self.kiosk || number < count)).then_some(PresentCommand::Go(1))
+    }
+}
+
+/// Stops at a scene's last tick, and goes on to the next scene when its time is over.
+pub(super) fn follow(
+    mut presentation: ResMut<Presentation>,
+    live: Res<Live>,
+    workspace: Res<Workspace>,
+    time: Res<Time<Real>>,
+    mut transport: ResMut<Transport>,
+    mut commands: MessageWriter<Command>,
+) {
+    if !presentation.is_on() || *workspace != Workspace::Present {
+        return;
+    }
+    // Time passes in every frame, and nothing else looks at it.
+    let presentation = presentation.bypass_change_detection();
+    let last = presentation.item(&live).map_or(0, |item| item.ticks.1);
+    if last > 0 && transport.playing && live.ticks() >= last {
+        transport.pause();
+    }
+    if let Some(next) = presentation.next(&live, time.delta()) {
+        presentation.leaves = true;
+        if next == PresentCommand::Again {
+            presentation.idle = None;
+        }
+        commands.write(next.into());
+    }
+}

@@ -1,0 +1,113 @@
+//! A playlist before a room.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::*;
+use crate::model::playlist::{Item, Playlist};
+
+fn list() -> Arc<Playlist> {
+    let small = || BTreeMap::from(["width", "height"].map(|side| (format!("terrain.{side}"), "32".to_owned())));
+    let item =
+        |open: &str, ticks, seconds| Item { open: open.to_owned(), set: small(), ticks, seconds, ..Item::default() };
+    let scenes = vec![item("round-hill", (2, 6), 0.0), item("dam-break", (0, 0), 10.0), item("nowhere", (0, 0), 0.0)];
+    Arc::new(Playlist { title: "Show".to_owned(), scenes })
+}
+
+fn shown(app: &App) -> &Presentation {
+    app.world().resource::<Presentation>()
+}
+
+/// Runs until the scene is there that is asked for, a frame taking so long.
+fn wait_for(app: &mut App, number: usize) {
+    for _ in 0..2000 {
+        app.update();
+        if shown(app).number().0 == number && shown(app).item(app.world().resource::<Live>()).is_some() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    panic!("scene {number} did not come, but {:?}", shown(app).number());
+}
+
+fn frames_of(app: &mut App, seconds: f32) {
+    app.insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_secs_f32(seconds)));
+}
+
+#[test]
+fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
+    let mut app = app();
+    frames_of(&mut app, 0.1);
+    send(&mut app, PresentCommand::Begin(list(), false));
+    wait_for(&mut app, 1);
+    assert_eq!(*app.world().resource::<Workspace>(), Workspace::Present);
+    assert!(app.world().resource::<Live>().chosen().title.contains("hill"));
+    // It runs ahead to its first tick, and stands still at its last.
+    for _ in 0..300 {
+        app.update();
+    }
+    let ticks = app.world().resource::<Live>().ticks();
+    assert!((6..=8).contains(&ticks) && !app.world().resource::<Transport>().playing, "{ticks}");
+    // There is nothing before the first.
+    send(&mut app, PresentCommand::Go(-1));
+    app.update();
+    assert_eq!(shown(&app).number(), (1, 3));
+    send(&mut app, PresentCommand::Go(1));
+    wait_for(&mut app, 2);
+    // Touched now and then it stays; left alone it goes on after ten seconds, but the last scene is none.
+    for _ in 0..15 {
+        app.world_mut().resource_mut::<Presentation>().touch();
+        frames_of(&mut app, 1.0);
+        app.update();
+    }
+    assert_eq!(shown(&app).number().0, 2);
+    for _ in 0..30 {
+        app.update();
+    }
+    assert_eq!(shown(&app).number().0, 3);
+    // It cannot be opened: that is said, and one can go back.
+    for _ in 0..200 {
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("nowhere")));
+    send(&mut app, PresentCommand::Go(-1));
+    wait_for(&mut app, 2);
+}
+
+#[test]
+fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
+    let mut app = app();
+    frames_of(&mut app, 0.1);
+    send(&mut app, PresentCommand::Begin(list(), true));
+    wait_for(&mut app, 1);
+    let live = app.world().resource::<Live>();
+    let allows = |command: Command| shown(&app).allows(&command, live);
+    let set = |group: &str, name| EditCommand::Set(group.into(), name, Value::Number(1.0)).into();
+    assert!(allows(RunCommand::TogglePlay.into()) && allows(ViewCommand::FrameAll.into()));
+    assert!(allows(set("droplets", "entrainment")) && !allows(set("droplets", "per_tick")));
+    for refused in [
+        FileCommand::Quit.into(),
+        FileCommand::SaveScene("a.ron".into()).into(),
+        WindowCommand::Leave.into(),
+        WindowCommand::Toggle(Pane::Palette).into(),
+        ShowCommand::Workspace(Workspace::Sculpt).into(),
+        ViewCommand::TakePicture.into(),
+        PresentCommand::Begin(list(), false).into(),
+    ] {
+        assert!(!allows(refused));
+    }
+    // Backwards from the first comes the last, which cannot be opened: after a minute the first follows.
+    send(&mut app, PresentCommand::Go(-1));
+    app.update();
+    assert_eq!(shown(&app).number(), (3, 3));
+    frames_of(&mut app, 1.0);
+    wait_for(&mut app, 1);
+    send(&mut app, PresentCommand::Go(1));
+    wait_for(&mut app, 2);
+    // Touched and then left alone, it begins again; by itself it would have gone on.
+    app.world_mut().resource_mut::<Presentation>().touch();
+    frames_of(&mut app, 61.0);
+    app.update();
+    frames_of(&mut app, 0.01);
+    wait_for(&mut app, 1);
+}
