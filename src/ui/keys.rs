@@ -183,10 +183,12 @@ fn key_of(key: &Key) -> Option<egui::Key> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::{
-        model::{origin::Origin, session::Session},
-        runtime::{EditCommand, Pane, WindowCommand},
+        model::{origin::Origin, playlist::Playlist, session::Session},
+        runtime::{EditCommand, Pane, RunCommand, WindowCommand},
         ui::commands::table,
     };
 
@@ -342,6 +344,38 @@ mod tests {
             let fields = matches!(keyboard, Keyboard::Answering | Keyboard::Typing);
             let undo = Command::from(EditCommand::Undo);
             assert_eq!(asked(&mut app), if fields { vec![] } else { vec![undo] });
+        }
+    }
+
+    #[test]
+    fn before_a_room_keys_turn_pages_and_a_kiosk_obeys_few() {
+        let mut app = app();
+        app.insert_resource(Keyboard::Presenting);
+        for (key, steps) in PAGES {
+            press(&mut app, named(key), true);
+            press(&mut app, named(key), false);
+            assert_eq!(asked(&mut app), [PresentCommand::Go(steps)], "{key:?}");
+        }
+        let list = Arc::new(Playlist::of(&["wadi".to_owned()]));
+        let kiosk = Presentation::of(list, true, app.world().resource::<Live>());
+        app.insert_resource(kiosk);
+        for (key, wanted) in [
+            (egui::Key::Space, Some(Command::from(RunCommand::TogglePlay))),
+            (egui::Key::PageDown, Some(PresentCommand::Go(1).into())),
+            (egui::Key::Escape, None),
+            (egui::Key::F1, None),
+            (egui::Key::B, None),
+            (egui::Key::H, None),
+        ] {
+            press(&mut app, named(key), true);
+            press(&mut app, named(key), false);
+            assert_eq!(asked(&mut app), wanted.into_iter().collect::<Vec<_>>(), "{key:?}");
+        }
+        press(&mut app, Key::Control, true);
+        for key in [egui::Key::P, egui::Key::O, egui::Key::S, egui::Key::Q, egui::Key::Z] {
+            press(&mut app, named(key), true);
+            press(&mut app, named(key), false);
+            assert_eq!(asked(&mut app), Vec::<Command>::new(), "Ctrl+{key:?}");
         }
     }
 }

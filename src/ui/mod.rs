@@ -27,7 +27,7 @@ mod palette;
 pub mod panel;
 pub mod panels;
 mod placing;
-mod presentation;
+pub mod presentation;
 mod probes;
 mod process;
 mod readout;

@@ -26,7 +26,7 @@ const WIDTH: f32 = 260.0;
 const WIDEST: f32 = 0.72;
 
 /// Draws it in the workspace Present. Returns what is asked for.
-pub(super) fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Command> {
+pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Command> {
     if *state.workspace != Workspace::Present {
         return Vec::new();
     }

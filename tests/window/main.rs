@@ -30,14 +30,16 @@ use thalweg::{
     model::{
         film::{Caption, Key as CameraKey, Script},
         origin::Options,
+        playlist::Playlist,
         session::Session,
     },
     params::{Value, walk},
     runtime::{
         Before, BrushCommand, Brushes, CameraStep, Checkup, Command, Course, Document, EditCommand, FileCommand,
         Followed, FollowedTrace, FreeView, Gait, Held, History, Jobs, Live, Notices, Overlay, Pane, Pointed,
-        Preferences, ProbeMarks, Probes, Record, Revision, Riddles, RiverTrace, Rivers, RunCommand, Section,
-        SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
+        Preferences, Presentation, ProbeMarks, Probes, Record, Revision, Riddles, RiverTrace, Rivers, RunCommand,
+        Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand,
+        Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -54,6 +56,7 @@ use thalweg::{
         group::group_ui,
         panel::Panel,
         panels::{PANELS, window_ui},
+        presentation::presentation_ui,
         springs::{self, Springs, marks_ui},
         toasts::toasts_ui,
         view::view_ui,
@@ -513,6 +516,39 @@ fn the_dial_turns_the_wind_by_dragging_and_by_keys() {
         let turned = asked.take();
         let set = EditCommand::Set("wind".to_owned(), "direction", Value::Number(90.0));
         assert!(turned.contains(&set.into()), "{turned:?}");
+    }
+}
+
+#[test]
+fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture() {
+    let asked: RefCell<Vec<Command>> = RefCell::default();
+    for (shelf, shows) in [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(Workspace::Present), true)] {
+        let list = Playlist::of(&["sand-sea", "wadi"].map(str::to_owned));
+        let presentation = shelf.show(|state| Presentation::of(std::sync::Arc::new(list), false, &state.live));
+        let shelf = shelf.with(presentation);
+        for size in [[480.0, 360.0], [1920.0, 1080.0]] {
+            let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
+                let rect = ui.max_rect();
+                asked.borrow_mut().extend(shelf.show(|state| presentation_ui(ui, rect, state)));
+            });
+            harness.run_steps(4);
+            assert_eq!(harness.query_by_role_and_label(Role::Slider, "Strength").is_some(), shows);
+            if !shows {
+                continue;
+            }
+            assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
+            for name in ["Strength", "Direction"] {
+                let slider = harness.get_by_role_and_label(Role::Slider, name);
+                let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into());
+                assert!(screen.contains_rect(slider.rect()), "{name} at {:?} of {size:?}", slider.rect());
+            }
+            harness.get_by_role_and_label(Role::Slider, "Strength").focus();
+            harness.run_steps(2);
+            harness.key_press(Key::ArrowRight);
+            harness.run_steps(2);
+            let set = |command: &Command| matches!(command, Command::Edit(EditCommand::Set(group, "strength", _)) if group == "wind");
+            assert!(asked.take().iter().any(set));
+        }
     }
 }
 
