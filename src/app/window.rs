@@ -7,7 +7,9 @@ use std::{
 
 use bevy::{
     prelude::*,
-    window::{MonitorSelection, PresentMode, RequestRedraw, WindowMode, WindowPlugin},
+    window::{
+        Monitor, MonitorSelection, PresentMode, PrimaryMonitor, PrimaryWindow, RequestRedraw, WindowMode, WindowPlugin,
+    },
     winit::{UpdateMode, WinitSettings},
 };
 use bevy_egui::PrimaryEguiContext;
@@ -49,11 +51,12 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     find_display()?;
     let software = find_adapter()?;
     let mut app = App::new();
+    let covers = matches!(opening, Opening::Show(Show { windowed: false, .. }));
     let window = Window {
         title: "Thalweg".to_owned(),
         resolution: SIZE.into(),
         present_mode: PresentMode::AutoVsync,
-        mode: mode(&opening),
+        decorations: !covers,
         ..default()
     };
     let window = WindowPlugin { primary_window: Some(window), close_when_requested: false, ..default() };
@@ -66,7 +69,11 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
     brushes.take_over(&preferences.remembered.brushes);
-    let document = keep(file.as_deref(), sessions[0].simulation.ticks(), &mut notices);
+    // A show is what its playlist says: when a card is lost, it begins again.
+    let document = match opening {
+        Opening::Show(_) => Document::default(),
+        _ => keep(file.as_deref(), sessions[0].simulation.ticks(), &mut notices),
+    };
     for warning in sessions.iter().flat_map(|session| &session.warnings) {
         notices.tell(Level::Warning, warning.clone());
     }
@@ -88,9 +95,12 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         app.world_mut()
             .resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>(), &mut notices));
     }
-    if let Some(Show { list, kiosk, .. }) = show {
+    if let Some(Show { list, kiosk, screen, windowed }) = show {
         let presentation = Presentation::of(list, kiosk, app.world().resource::<Live>());
         app.insert_resource(presentation).insert_resource(Workspace::Present);
+        if !windowed {
+            app.insert_resource(Screen(screen)).add_systems(First, cover_screen.run_if(resource_exists::<Screen>));
+        }
     }
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);
@@ -116,14 +126,34 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     Ok(())
 }
 
-/// Scenes for a room cover the screen.
-fn mode(opening: &Opening) -> WindowMode {
-    match opening {
-        Opening::Show(Show { windowed: false, screen, .. }) => {
-            WindowMode::BorderlessFullscreen(screen.map_or(MonitorSelection::Primary, MonitorSelection::Index))
-        }
-        _ => WindowMode::Windowed,
+/// The number of the screen that is to be covered, from 0; nothing for the main one.
+#[derive(Resource)]
+struct Screen(Option<usize>);
+
+/// Covers a screen. Where no window manager does it, the window at least has the screen's size and place.
+fn cover_screen(
+    wanted: Res<Screen>,
+    screens: Query<(Entity, &Monitor, Has<PrimaryMonitor>)>,
+    mut window: Single<&mut Window, With<PrimaryWindow>>,
+    mut notices: ResMut<Notices>,
+    mut commands: Commands,
+    mut placed: Local<bool>,
+) {
+    let count = screens.iter().count();
+    let main = screens.iter().find(|(.., main)| *main).or(screens.iter().next());
+    let named = wanted.0.and_then(|number| screens.iter().nth(number));
+    let Some((screen, monitor, _)) = named.or(main) else { return };
+    if !std::mem::replace(&mut *placed, true) {
+        window.position = WindowPosition::At(monitor.physical_position);
+        window.resolution.set_physical_resolution(monitor.physical_width, monitor.physical_height);
+        return;
     }
+    if let Some(number) = wanted.0.filter(|_| named.is_none()) {
+        let text = format!("There is no screen {}: there are {count}, and the main one is used.", number + 1);
+        notices.tell(Level::Error, text);
+    }
+    window.mode = WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen));
+    commands.remove_resource::<Screen>();
 }
 
 /// While something runs or is held down, frames follow each other without a pause.

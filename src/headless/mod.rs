@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand, error::ErrorKind};
 
 use crate::{
     io::{
-        Budget, Error, SaidBy, escaped,
+        Budget, Error, SaidBy, escaped, playlist,
         project::{self, Keyframes, Project},
         scene::{self, DEFAULT, Picture},
         watch::{Shooting, Watch},
@@ -216,6 +216,9 @@ fn first_lines(message: &str) -> String {
 }
 
 fn open(input: Option<String>, window: Window) -> Result<(), Failure> {
+    if let Some(input) = input.clone().filter(|input| playlist::is_playlist_file(Path::new(input))) {
+        return present::Present::of(input).run(window);
+    }
     let file = input.as_deref().map(PathBuf::from).filter(|file| project::is_project(file));
     let opened = match &file {
         Some(file) => project::open_whole(file)?,

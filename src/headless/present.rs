@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Failure, Window, print};
 use crate::{
     io::{
-        input, playlist,
+        playlist,
         project::{Keyframes, Project},
     },
     model::playlist::{Opening, Playlist, Show},
@@ -36,6 +36,11 @@ pub(super) struct Present {
 }
 
 impl Present {
+    /// This file in a window.
+    pub(super) fn of(input: String) -> Self {
+        Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, check: false, save: None }
+    }
+
     pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
         let list = self.list()?;
         if let Some(path) = &self.save {
@@ -65,8 +70,7 @@ impl Present {
     fn list(&self) -> Result<Playlist, Failure> {
         if let [only] = &self.inputs[..] {
             let path = PathBuf::from(only);
-            let ron = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
-            if ron && playlist::is_playlist(&input::text(&path)?) {
+            if playlist::is_playlist_file(&path) {
                 return Ok(playlist::read(&path)?);
             }
         }

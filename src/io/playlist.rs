@@ -9,10 +9,21 @@ use crate::model::{
     session::Session,
 };
 
-/// Whether a text is that of a playlist, and not of a scene: its outermost field `scenes` says so.
+/// Whether a text is that of a playlist, and not of a scene: its outermost field `scenes` says so, and in a text with a slip the word.
 pub fn is_playlist(text: &str) -> bool {
-    let Ok(ron::Value::Map(fields)) = ron::from_str(text) else { return false };
-    fields.into_iter().any(|(field, _)| field.into_rust::<String>().is_ok_and(|field| field == "scenes"))
+    match ron::from_str(text) {
+        Ok(ron::Value::Map(fields)) => {
+            fields.into_iter().any(|(field, _)| field.into_rust::<String>().is_ok_and(|field| field == "scenes"))
+        }
+        Ok(_) => false,
+        Err(_) => text.contains("scenes:"),
+    }
+}
+
+/// Whether a file is a playlist, and not a scene.
+pub fn is_playlist_file(path: &Path) -> bool {
+    let ron = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
+    ron && input::text(path).is_ok_and(|text| is_playlist(&text))
 }
 
 /// Reads a playlist and checks it. Each scene is there, and its parameters are known and in range. Paths of files are whole afterwards.
@@ -25,14 +36,18 @@ pub fn read(path: &Path) -> Result<Playlist, Error> {
     let mut list: Playlist =
         ron::from_str(&text).map_err(|error| Error::input(path, format!("it is no playlist ({error})"), right))?;
     list.check().map_err(|wrong| Error::input(path, wrong, right))?;
-    let known = |name: &str| scene::BUILT_IN.iter().any(|(known, _)| *known == name);
     for item in &mut list.scenes {
-        if !known(&item.open) {
-            item.open = path.with_file_name(&item.open).display().to_string();
+        let beside = path.with_file_name(&item.open);
+        if !is_built_in(&item.open) && beside.is_file() {
+            item.open = beside.display().to_string();
         }
     }
     check(&list, path)?;
     Ok(list)
+}
+
+fn is_built_in(name: &str) -> bool {
+    scene::BUILT_IN.iter().any(|(known, _)| *known == name)
 }
 
 /// Checks that what a playlist names is there.
@@ -43,7 +58,7 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
     let names = scene::BUILT_IN.map(|(name, _)| name);
     for (number, item) in list.scenes.iter().enumerate() {
         let wrong = |what: String, right: &str| Error::input(path, format!("scene {}: {what}", number + 1), right);
-        if !names.contains(&&*item.open) && !Path::new(&item.open).is_file() {
+        if !is_built_in(&item.open) && !Path::new(&item.open).is_file() {
             let unknown = Error::unknown_scene(&item.open, &names);
             return Err(wrong(format!("{unknown}"), "name a built-in scene or a file"));
         }
@@ -90,13 +105,21 @@ pub fn open(item: &Item) -> Result<Vec<Session>, Error> {
     Ok(sessions)
 }
 
-/// Writes a playlist.
+/// Writes a playlist. Paths of files count from its folder where they lie in it, and else are whole.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn save(list: &Playlist, path: &Path) -> Result<(), Error> {
+    let mut list = list.clone();
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let target = whole(path);
+    for item in list.scenes.iter_mut().filter(|item| !is_built_in(&item.open)) {
+        let file = whole(Path::new(&item.open));
+        let beside = target.parent().and_then(|folder| file.strip_prefix(folder).ok());
+        item.open = beside.unwrap_or(&file).display().to_string();
+    }
     let pretty = ron::ser::PrettyConfig::new().indentor("    ".to_owned());
-    let text = ron::ser::to_string_pretty(list, pretty)
+    let text = ron::ser::to_string_pretty(&list, pretty)
         .map_err(|error| Error::output(path, format!("it cannot be written ({error})"), "choose another name"))?;
     output::write(path, text + "\n")
 }
@@ -129,17 +152,22 @@ mod tests {
         assert_eq!(session.sliders, ["droplets.entrainment"]);
         let (low, high) = session.simulation.terrain.bedrock.min_max();
         assert!((high - low - 33.0).abs() < 1.0, "{low} to {high} m");
-        // Written and read again it is the same.
+        // Written here or elsewhere and read again it is the same.
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        for copy in [elsewhere.path().join("copy.ron"), folder.path().join("copy.ron")] {
+            save(&list, &copy).expect("it can be written");
+            assert_eq!(read(&copy).unwrap_or_else(|error| panic!("{error}")), list);
+        }
         let copy = folder.path().join("copy.ron");
-        save(&list, &copy).expect("it can be written");
-        assert_eq!(read(&copy).unwrap_or_else(|error| panic!("{error}")), list);
+        assert!(!input::text(&copy).expect("it is there").contains(&*folder.path().to_string_lossy()));
         assert!(is_playlist(&input::text(&copy).expect("it is there")) && !is_playlist(scene));
     }
 
     #[test]
     fn what_a_playlist_names_in_vain_is_said() {
         for (scenes, said) in [
-            ("(open: \"round-hil\")", "round-hill"),
+            ("(open: \"round-hil\")", "the nearest is round-hill"),
+            ("(open: \"wadi\") (open: \"delta\")", "it is no playlist"),
             ("(open: \"nowhere.ron\")", "nowhere.ron"),
             ("(open: \"wadi\", set: {\"droplets.nothing\": \"1\"})", "droplets.nothing"),
             ("(open: \"wadi\", set: {\"terrain.relief\": \"-9\"})", "terrain.relief"),

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     model::{
         origin::{Heightmap, Options, Origin, Tile},
-        session::Session,
+        session::{LATEST_SHOWN, Session},
     },
     sim::terrain::{Layer, Pool, Source},
 };
@@ -46,9 +46,6 @@ built_in! {
 
 /// Headings of the scenes in lists.
 pub const GROUPS: [&str; 5] = ["Mountains", "Rivers", "Dunes", "From the papers", "Tests"];
-
-/// Most ticks by which a window runs ahead.
-const LATEST_SHOWN: u64 = 10_000;
 
 /// The scene that `thalweg` starts with.
 pub const DEFAULT: &str = BUILT_IN[0].0;

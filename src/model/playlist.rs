@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     film::{Caption, Key, Script},
     lesson::Lesson,
+    session::LATEST_SHOWN,
 };
 
 /// What a window begins with, besides its runs.
@@ -38,6 +39,7 @@ pub struct Show {
 #[serde(deny_unknown_fields)]
 pub struct Playlist {
     /// What the whole is called.
+    #[serde(default)]
     pub title: String,
     /// The scenes.
     pub scenes: Vec<Item>,
@@ -85,6 +87,8 @@ fn waits(seconds: &f64) -> bool {
 
 /// Longest time that a scene is shown before the next follows by itself: a day.
 const LONGEST: f64 = 86_400.0;
+/// Most sliders over a picture.
+const MOST_SLIDERS: usize = 4;
 
 impl Playlist {
     /// One of inputs as they are.
@@ -116,6 +120,12 @@ impl Item {
         let (first, last) = self.ticks;
         if self.ticks != (0, 0) && first >= last {
             return Err(format!("`ticks` is ({first}, {last}); the last must be greater than the first"));
+        }
+        if first > LATEST_SHOWN {
+            return Err(format!("`ticks` begins at {first}; a run goes ahead by {LATEST_SHOWN} ticks at most"));
+        }
+        if self.sliders.len() > MOST_SLIDERS {
+            return Err(format!("it has {} sliders; {MOST_SLIDERS} at most find room", self.sliders.len()));
         }
         if [&self.title, &self.about].into_iter().any(|text| text.chars().any(char::is_control)) {
             return Err("title or `about` has a control character; write plain text".to_owned());
@@ -149,6 +159,8 @@ mod tests {
         assert!(wrong(Item { seconds: f64::NAN, ..Item::default() }).starts_with("scene 2 (\"\"): `seconds` is NaN"));
         assert!(wrong(Item { seconds: -1.0, ..Item::default() }).contains("0 to 86400"));
         assert!(wrong(Item { ticks: (9, 9), ..Item::default() }).contains("greater than the first"));
+        assert!(wrong(Item { ticks: (20_000, 30_000), ..Item::default() }).contains("10000 ticks at most"));
+        assert!(wrong(Item { sliders: vec![String::new(); 5], ..Item::default() }).contains("5 sliders"));
         assert!(wrong(Item { about: "a\u{1b}".to_owned(), ..Item::default() }).contains("control character"));
         let below = Key { above: -3.0, ..Key::still(0.0, 30.0, 1.0) };
         assert!(wrong(Item { camera: vec![below], ..Item::default() }).contains("-3 degrees"));

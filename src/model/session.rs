@@ -51,6 +51,9 @@ pub fn check_map(layer: Layer, map: &Grid) -> Result<(), Unfit> {
     Ok(())
 }
 
+/// Most ticks by which a window runs ahead.
+pub const LATEST_SHOWN: u64 = 10_000;
+
 /// A simulation together with what it started from, so that it can be started again.
 #[derive(Clone)]
 pub struct Session {

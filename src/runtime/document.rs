@@ -213,7 +213,10 @@ pub(super) fn keep(
     }
     let Some(keeper) = document.keepers.last().filter(|_| !jobs.hold()) else { return };
     let replaces = |command: &Command| {
-        matches!(command, Command::File(FileCommand::Open(..) | FileCommand::New(..) | FileCommand::Load(..)))
+        let file = |command: &FileCommand| {
+            matches!(command, FileCommand::Open(..) | FileCommand::New(..) | FileCommand::Load(..))
+        };
+        matches!(command, Command::File(command) if file(command)) || matches!(command, Command::Present(_))
     };
     let risky = commands.read().any(replaces);
     let minutes = preferences.settings.autosave;

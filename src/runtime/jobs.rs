@@ -14,7 +14,7 @@ use crate::{
     io::{
         Budget, Error, JobProgress, NewLand,
         export::{self, Dimensions, Export, Subject},
-        heightmap, input, lesson, output, playlist,
+        heightmap, lesson, output, playlist,
         project::{self, Project},
         scene, write_picture,
     },
@@ -215,7 +215,7 @@ impl Task {
                 let (lesson, session) = lesson::open(&input)?;
                 Ok(JobOutcome::Lesson(Box::new(lesson), Box::new(session)))
             }
-            Self::Open(input, _) if is_playlist(Path::new(&input)) => {
+            Self::Open(input, _) if playlist::is_playlist_file(Path::new(&input)) => {
                 Ok(JobOutcome::Playlist(playlist::read(Path::new(&input))?))
             }
             Self::Perform(list, at) => {
@@ -324,12 +324,6 @@ impl Task {
             }
         }
     }
-}
-
-/// Whether a file is a playlist, and not a scene.
-fn is_playlist(path: &Path) -> bool {
-    let ron = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
-    ron && input::text(path).is_ok_and(|text| playlist::is_playlist(&text))
 }
 
 /// What is saved is the state between two ticks, and not that of a run that breaks there.

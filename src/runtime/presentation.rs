@@ -13,6 +13,8 @@ const ALONE: Duration = Duration::from_secs(60);
 const PLAYS: Duration = Duration::from_secs(20);
 /// How long a kiosk shows a scene that does not say how long, in seconds.
 const USUAL: f64 = 60.0;
+/// How soon a kiosk leaves a scene that cannot be opened, and for how long it then asks for no other.
+const SOON: Duration = Duration::from_secs(2);
 
 /// The playlist that is shown, if one is.
 #[derive(Resource, Default)]
@@ -28,8 +30,12 @@ pub struct Presentation {
     age: Duration,
     /// How long ago something was touched last, if anything was since the list was begun.
     idle: Option<Duration>,
-    /// Whether the next scene has been asked for.
-    leaves: bool,
+    /// How long nothing else is asked for, after the next scene was.
+    rest: Duration,
+    /// Whether the last scene could not be opened.
+    failed: bool,
+    /// Whether it has stopped at its last tick.
+    stopped: bool,
 }
 
 impl Presentation {
@@ -54,7 +60,8 @@ impl Presentation {
             true => (self.at as isize + steps).rem_euclid(count as isize) as usize,
             false => self.at.checked_add_signed(steps).filter(|at| *at < count)?,
         };
-        (self.at, self.work, self.age, self.leaves) = (at, None, Duration::ZERO, false);
+        (self.at, self.work, self.age) = (at, None, Duration::ZERO);
+        (self.failed, self.stopped) = (false, false);
         Some((list, at))
     }
 
@@ -67,6 +74,16 @@ impl Presentation {
     /// Its scene stands on the screen.
     pub(super) fn is_shown(&mut self, live: &Live) {
         (self.work, self.age) = (Some(live.work()), Duration::ZERO);
+    }
+
+    /// The scene that was asked for cannot be opened.
+    pub(super) fn fails(&mut self) {
+        (self.failed, self.age) = (self.is_on() && self.work.is_none(), Duration::ZERO);
+    }
+
+    /// It is over.
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
     }
 
     /// Whether a playlist was begun.
@@ -117,14 +134,15 @@ impl Presentation {
     fn next(&mut self, live: &Live, passed: Duration) -> Option<PresentCommand> {
         self.age += passed;
         self.idle = self.idle.map(|idle| idle + passed);
-        if self.leaves {
+        self.rest = self.rest.saturating_sub(passed);
+        if self.rest > Duration::ZERO {
             return None;
         }
         let (number, count) = self.number();
         let untouched = |length: Duration| self.idle.is_none_or(|idle| idle >= length);
         let Some(item) = self.item(live) else {
             // A scene that cannot be opened does not stop a kiosk.
-            return (self.kiosk && self.age >= ALONE).then_some(PresentCommand::Go(1));
+            return (self.kiosk && self.failed && self.age >= SOON).then_some(PresentCommand::Go(1));
         };
         if self.kiosk && self.idle.is_some() && untouched(ALONE) {
             return Some(PresentCommand::Again);
@@ -150,11 +168,14 @@ pub(super) fn follow(
     // Time passes in every frame, and nothing else looks at it.
     let presentation = presentation.bypass_change_detection();
     let last = presentation.item(&live).map_or(0, |item| item.ticks.1);
-    if last > 0 && transport.playing && live.ticks() >= last {
+    // Once: who goes on from there goes on.
+    let is_over = last > 0 && live.ticks() >= last;
+    if is_over && transport.playing && !presentation.stopped {
         transport.pause();
     }
+    presentation.stopped = is_over;
     if let Some(next) = presentation.next(&live, time.delta()) {
-        presentation.leaves = true;
+        presentation.rest = SOON;
         if next == PresentCommand::Again {
             presentation.idle = None;
         }

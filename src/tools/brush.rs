@@ -9,6 +9,7 @@ use bevy::{ecs::system::SystemParam, prelude::*};
 
 use crate::{
     model::session::Session,
+    params::Value,
     runtime::{
         BrushCommand, BrushCursor, BrushRing, Brushes, Command, Deadline, EditCommand, Held, History, Label, Level,
         Live, Notices, PointerOverView, Revision, Touch, Transport,
@@ -54,8 +55,8 @@ pub(super) struct Strokes {
     waiting: VecDeque<StrokeStep>,
     /// How hard the pen presses, from 0 to 1; nothing as long as there is only a mouse.
     pressure: Option<f32>,
-    /// Where it is to rain as soon as water flows.
-    rain: Option<[f32; 2]>,
+    /// Where it is to rain as soon as water flows, and whether the press is over by then.
+    rain: Option<([f32; 2], bool)>,
 }
 
 /// A stroke that is being made.
@@ -207,11 +208,14 @@ pub(super) fn work(
         }
     }
     touches.read().for_each(|touch| hand.feel(*touch, &mut sculpted, &mut asked));
-    if let Some(place) = hand.rain
+    if let Some((place, over)) = hand.rain
         && water_flows(&sculpted.live)
     {
         hand.rain = None;
         hand.begin(place, (Tool::Water, false), &sculpted.brushes);
+        if over {
+            hand.go_on(StrokeStep::End);
+        }
     }
     if sculpted.brushes.held.is_none() && !sculpted.over_view.rains && sculpted.cursor.0.is_some() {
         sculpted.cursor.0 = None;
@@ -274,15 +278,18 @@ impl Strokes {
                 }
                 let source = sculpted.brushes.source.filter(|_| tool == Tool::Clone);
                 if held.is_none() && tool == Tool::Water && !inverted && !water_flows(&sculpted.live) {
+                    // Water flows, but it rains nowhere else.
+                    let dry = EditCommand::Set(WATER.to_owned(), "rain_rate", Value::Number(0.0));
+                    asked.write_message(Command::from(dry));
                     asked.write_message(Command::from(EditCommand::Enable(WATER, true)));
-                    self.rain = Some(place);
+                    self.rain = Some((place, false));
                 } else {
                     self.begin(place, (tool, inverted), &sculpted.brushes);
                 }
                 Some(BrushRing { place, from: (tool == Tool::Slope).then_some(place), source, tool, inverted })
             }
             Touch::Move(place) => {
-                self.rain = self.rain.map(|_| place);
+                self.rain = self.rain.map(|_| (place, false));
                 self.go_on(StrokeStep::Go(place));
                 sculpted.cursor.0.map(|ring| {
                     let source = |[x, y]: [f32; 2]| [x + place[0] - ring.place[0], y + place[1] - ring.place[1]];
@@ -295,7 +302,7 @@ impl Strokes {
                 sculpted.cursor.0
             }
             Touch::Release => {
-                self.rain = None;
+                self.rain = self.rain.map(|(place, _)| (place, true));
                 self.go_on(StrokeStep::End);
                 sculpted.cursor.0.map(|ring| BrushRing { from: None, ..ring })
             }
@@ -389,10 +396,10 @@ fn meant(held: Option<Tool>, keys: Held) -> (Tool, bool) {
 /// The process that lets water flow.
 const WATER: &str = "water";
 
-/// Whether water flows in every run.
+/// Whether a process moves water. Of runs side by side, those without are meant to be so.
 fn water_flows(live: &Live) -> bool {
-    let flows = |session: &Session| session.simulation.slots.iter().any(|slot| slot.enabled && slot.key() == WATER);
-    live.all().iter().all(flows)
+    let slots = live.all().iter().flat_map(|session| &session.simulation.slots);
+    slots.filter(|slot| slot.enabled).any(|slot| slot.process.info().moves_water)
 }
 
 #[cfg(test)]

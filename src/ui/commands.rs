@@ -165,7 +165,7 @@ fn file(table: &mut MenuPart<'_>) {
     let new = "Begins on land of your own: size, kind of ground, what runs on it.";
     let toggle = WindowCommand::Toggle(Pane::NewLand);
     table.add(icon::FILE_PLUS, "New…", new, &[(CTRL, Key::N)], toggle);
-    let open = "Opens a project, a scene file, a lesson or a heightmap.";
+    let open = "Opens a project, a scene file, a playlist, a lesson or a heightmap.";
     table.add(icon::FOLDER_OPEN, "Open…", open, &[(CTRL, Key::O)], WindowCommand::Ask(Dialog::Open));
     for (layer, import) in Layer::imports().filter(|(_, import)| import.offered) {
         let title = match layer {
@@ -349,7 +349,13 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::SLIDERS, "-Sculpt workspace", "All panels.", &[], ShowCommand::Workspace(Workspace::Sculpt));
     table.add(icon::GRADUATION_CAP, "Learn workspace", learn, &[], ShowCommand::Workspace(Workspace::Learn));
     let present = ShowCommand::Workspace(Workspace::Present);
-    table.add(icon::PRESENTATION, "Present workspace", "The picture alone.", &[], present);
+    table.add(
+        icon::PRESENTATION,
+        "Present workspace",
+        "The picture, with the sliders of its scene. A press on the land rains there.",
+        &[],
+        present,
+    );
     let next =
         "Goes to the next scene of the playlist that is shown (in Present also with the arrows and with a remote).";
     table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));

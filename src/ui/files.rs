@@ -434,6 +434,7 @@ mod tests {
         app.add_message::<FileDragAndDrop>()
             .add_message::<Command>()
             .init_resource::<Notices>()
+            .init_resource::<Presentation>()
             .add_systems(Update, take_dropped_files);
         for path in paths {
             let window = Entity::PLACEHOLDER;

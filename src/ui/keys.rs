@@ -22,8 +22,6 @@ pub(super) enum Keyboard {
     /// The table of commands.
     #[default]
     Commands,
-    /// A playlist is shown: keys turn its pages, and others are for the table of commands.
-    Presenting,
     /// The eye walks or flies: the keys that move it are its own.
     Walking,
     /// A button or slider has the focus: Space and arrows are its own, what is pressed with Ctrl is not.
@@ -62,15 +60,25 @@ const STEPS: [(egui::Key, [f32; 3]); 10] = [
     (egui::Key::Q, [0.0, -1.0, 0.0]),
 ];
 
-/// Keys that turn the pages of a playlist, and by how many.
-const PAGES: [(egui::Key, isize); 6] = [
-    (egui::Key::ArrowRight, 1),
+/// Keys that turn the pages of a playlist, and by how many: first those that remotes send. R begins the scene again.
+const PAGES: [(egui::Key, isize); 5] = [
     (egui::Key::PageDown, 1),
-    (egui::Key::N, 1),
-    (egui::Key::ArrowLeft, -1),
     (egui::Key::PageUp, -1),
-    (egui::Key::P, -1),
+    (egui::Key::ArrowRight, 1),
+    (egui::Key::ArrowLeft, -1),
+    (egui::Key::R, 0),
 ];
+
+/// What a key asks for before a room. A slider or the land that has the focus needs the arrows itself.
+fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<PresentCommand> {
+    let pages = match keyboard {
+        Keyboard::Commands => &PAGES[..],
+        Keyboard::Land | Keyboard::Widget | Keyboard::Walking => &PAGES[..2],
+        Keyboard::Window | Keyboard::Typing | Keyboard::Answering => &[],
+    };
+    let (_, steps) = pages.iter().find(|(page, _)| modifiers.is_none() && *page == key)?;
+    Some(PresentCommand::Go(*steps))
+}
 
 fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
     !modifiers.alt && !modifiers.command && STEPS.iter().any(|(step, _)| *step == key)
@@ -125,29 +133,30 @@ pub(super) fn ask(
                 // Function keys type nothing.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
                 let ours = match *keyboard {
-                    Keyboard::Commands | Keyboard::Presenting => true,
+                    Keyboard::Commands => true,
                     Keyboard::Walking => !moves_the_eye(modifiers, key),
                     Keyboard::Land => !is_of_land(modifiers, key),
                     Keyboard::Widget | Keyboard::Window => function_key || modifiers.command,
                     Keyboard::Typing => function_key || modifiers.command && !EDITS_TEXT.contains(&key),
                     Keyboard::Answering => function_key,
                 };
+                let page = page_of(modifiers, key, *keyboard).filter(|_| presentation.is_on());
+                let page = page.map(Command::from);
+                let ours = ours || page.is_some();
                 if !ours || !pressed {
                     continue;
                 }
-                // Before a room these keys turn the pages, as a remote's do.
-                let pages = PAGES
-                    .iter()
-                    .find(|(page, _)| modifiers.is_none() && *page == key && *keyboard == Keyboard::Presenting);
-                let page = pages.map(|(_, steps)| Command::from(PresentCommand::Go(*steps)));
-                let asked =
-                    page.as_ref().or(asked_by(modifiers, key)).filter(|command| presentation.allows(command, &live));
+                let asked = page.as_ref().or(asked_by(modifiers, key));
+                let asked = asked.filter(|command| presentation.allows(command, &live));
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
-                if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off && asked.is_some() {
-                    down.start = true;
-                    commands.write(ShowCommand::Before(Before::Alone).into());
+                if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
+                    let start = ShowCommand::Before(Before::Alone).into();
+                    if presentation.allows(&start, &live) {
+                        down.start = true;
+                        commands.write(start);
+                    }
                 } else if let Some(command) = asked {
                     commands.write(command.clone());
                 }
@@ -350,15 +359,25 @@ mod tests {
     #[test]
     fn before_a_room_keys_turn_pages_and_a_kiosk_obeys_few() {
         let mut app = app();
-        app.insert_resource(Keyboard::Presenting);
-        for (key, steps) in PAGES {
-            press(&mut app, named(key), true);
-            press(&mut app, named(key), false);
-            assert_eq!(asked(&mut app), [PresentCommand::Go(steps)], "{key:?}");
+        let show = |app: &mut App, kiosk| {
+            let list = Arc::new(Playlist::of(&["wadi".to_owned()]));
+            let presentation = Presentation::of(list, kiosk, app.world().resource::<Live>());
+            app.insert_resource(presentation);
+        };
+        show(&mut app, false);
+        for (keyboard, pages) in
+            [(Keyboard::Commands, 5), (Keyboard::Land, 2), (Keyboard::Widget, 2), (Keyboard::Typing, 0)]
+        {
+            app.insert_resource(keyboard);
+            for (index, (key, steps)) in PAGES.into_iter().enumerate() {
+                press(&mut app, named(key), true);
+                press(&mut app, named(key), false);
+                let turned = asked(&mut app).iter().any(|asked| *asked == PresentCommand::Go(steps));
+                assert_eq!(turned, index < pages, "{key:?} {keyboard:?}");
+            }
         }
-        let list = Arc::new(Playlist::of(&["wadi".to_owned()]));
-        let kiosk = Presentation::of(list, true, app.world().resource::<Live>());
-        app.insert_resource(kiosk);
+        app.insert_resource(Keyboard::Commands);
+        show(&mut app, true);
         for (key, wanted) in [
             (egui::Key::Space, Some(Command::from(RunCommand::TogglePlay))),
             (egui::Key::PageDown, Some(PresentCommand::Go(1).into())),

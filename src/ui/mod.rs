@@ -63,9 +63,9 @@ use crate::{
     runtime::{
         BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed, FollowedTrace,
         FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane, Placed, Pointed,
-        PointerOverView, Preferences, Presentation, ProbeMarks, Probes, Record, Riddles, RiverTrace, Rivers, Section,
-        SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand, Workspace,
-        charts::Series,
+        PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Riddles, RiverTrace,
+        Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand,
+        Workspace, charts::Series,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -137,8 +137,6 @@ impl Opened {
             Keyboard::Window
         } else if context.egui_wants_keyboard_input() {
             Keyboard::Widget
-        } else if *state.workspace == Workspace::Present && state.presentation.is_on() {
-            Keyboard::Presenting
         } else if *state.gait != Gait::Orbit {
             Keyboard::Walking
         } else {
@@ -290,6 +288,9 @@ fn draw(
     let context = contexts.ctx_mut()?.clone();
     let opened = &mut *opened;
     opened.follow_settings(&context, &state.preferences.settings);
+    if state.presentation.is_kiosk() {
+        context.options_mut(|options| options.zoom_with_keyboard = false);
+    }
     access::begin(&context, opened.before);
     let window = context.viewport_rect();
     let builder = egui::UiBuilder::new().layer_id(egui::LayerId::background()).max_rect(window);
@@ -464,6 +465,8 @@ fn obey(
     let handle = windows.single().ok().and_then(|(_, handle)| handle.cloned());
     let handle = handle.as_ref();
     for command in asked.read() {
+        // Title and sliders of a show are seen.
+        visible.0 |= matches!(command, Command::Present(PresentCommand::Begin(..)));
         let Command::Window(command) = command else { continue };
         match command {
             WindowCommand::ToggleFullScreen => {

@@ -1,19 +1,18 @@
 //! What stands over the picture before a room: title, caption, and the sliders that are worth turning.
 
-use bevy::{
-    input::{keyboard::KeyboardInput, mouse::MouseButtonInput, touch::TouchInput},
-    prelude::{CursorMoved, MessageReader, ResMut},
-};
+use bevy::{input::mouse::MouseWheel, prelude::*};
 use bevy_egui::egui::{self, Align2, Color32, FontId, RichText, Ui};
 
 use super::{
     PanelState, access,
     group::{set, value_ui},
+    number::{Number, units},
     style,
 };
 use crate::{
-    params::walk,
-    runtime::{Command, Presentation, Workspace},
+    model::chart::told,
+    params::{Knob, Parameter, Value, walk},
+    runtime::{Command, Presentation, Workspace, amount::told_in},
 };
 
 /// Sizes of letters, in points.
@@ -22,8 +21,12 @@ const CAPTION: f32 = 20.0;
 const SLIDER: f32 = 18.0;
 /// Width of a slider, in points.
 const WIDTH: f32 = 260.0;
+/// What of it is left for the number, in points.
+const FIELD: f32 = 100.0;
 /// Most of the picture's width that a caption takes.
 const WIDEST: f32 = 0.72;
+/// Least width of a caption, in points.
+const LEAST: f32 = 240.0;
 
 /// Draws it in the workspace Present. Returns what is asked for.
 pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Command> {
@@ -35,8 +38,8 @@ pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> V
         let painter = root.painter().with_clip_rect(view);
         let (number, count) = state.presentation.number();
         let counted = if count > 1 { format!("{number} / {count}") } else { String::new() };
-        let corner = view.left_top() + egui::vec2(88.0, 26.0);
-        style::shaded_text(&painter, corner, Align2::LEFT_TOP, &session.title, TITLE, style::SHADE);
+        let top = view.center_top() + egui::vec2(0.0, 26.0);
+        style::shaded_text(&painter, top, Align2::CENTER_TOP, &session.title, TITLE, style::SHADE);
         if !counted.is_empty() {
             let corner = view.right_top() + egui::vec2(-20.0, 26.0);
             style::shaded_text(&painter, corner, Align2::RIGHT_TOP, &counted, SLIDER, style::SHADE);
@@ -45,22 +48,19 @@ pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> V
             true => session.about.as_str(),
             false => item.caption(state.live.ticks() as f64).unwrap_or_default(),
         };
-        caption_ui(&painter, view, caption);
+        caption_ui(&painter, view, caption, !session.sliders.is_empty());
     }
     sliders_ui(root, view, state)
 }
 
-/// Words at the foot of the picture, in as many lines as they need.
-fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str) {
+/// Words at the foot of the picture, in as many lines as they need. Sliders stand beside them.
+fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bool) {
     if text.is_empty() {
         return;
     }
-    let mut job = egui::text::LayoutJob::simple(
-        text.to_owned(),
-        FontId::proportional(CAPTION),
-        Color32::WHITE,
-        WIDEST * view.width(),
-    );
+    let beside = if sliders { 2.0 * (WIDTH + 80.0) } else { 0.0 };
+    let width = (WIDEST * view.width()).min(view.width() - beside).max(LEAST);
+    let mut job = egui::text::LayoutJob::simple(text.to_owned(), FontId::proportional(CAPTION), Color32::WHITE, width);
     job.halign = egui::Align::Center;
     let words = painter.layout_job(job);
     let size = words.size();
@@ -91,10 +91,15 @@ fn sliders_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Comman
             ui.style_mut().override_font_id = Some(FontId::proportional(SLIDER));
             ui.spacing_mut().interact_size.y = 1.7 * SLIDER;
             ui.set_width(WIDTH);
+            ui.spacing_mut().slider_width = WIDTH - FIELD;
             for (group, parameter) in parameters {
                 let name = ui.add(egui::Label::new(RichText::new(parameter.title()).color(Color32::WHITE)));
                 let mut value = parameter.value.clone();
-                value_ui(ui, &parameter, &mut value).labelled_by(name.id).on_hover_text(parameter.doc);
+                let field = match &mut value {
+                    Value::Number(number) => slider_ui(ui, &parameter, number),
+                    value => value_ui(ui, &parameter, value),
+                };
+                field.labelled_by(name.id).on_hover_text(parameter.doc);
                 if value != parameter.value {
                     asked.extend(set(group, vec![(parameter.name, value)]));
                 }
@@ -104,17 +109,35 @@ fn sliders_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Comman
     asked
 }
 
-/// Notes that somebody is there.
+/// A slider with its number, which cannot be typed: what is typed would be lost on a remote.
+fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Response {
+    let Knob { min, max, log, unit, .. } = parameter.knob;
+    ui.horizontal(|ui| {
+        let title = parameter.title();
+        let slider = Number::new(&title, unit, min..=max).slider_ui(ui, number, |slider| {
+            let slider = slider.logarithmic(log).show_value(false);
+            if parameter.whole { slider.integer() } else { slider }
+        });
+        let (unit, times) = told_in(units(ui), unit);
+        ui.label(RichText::new(format!("{} {unit}", told(*number * times))).color(Color32::WHITE));
+        slider
+    })
+    .inner
+}
+
+/// Notes that a person is there: also one who holds still and lets it rain.
 pub(super) fn note_touches(
     mut moved: MessageReader<CursorMoved>,
-    mut buttons: MessageReader<MouseButtonInput>,
-    mut keys: MessageReader<KeyboardInput>,
-    mut fingers: MessageReader<TouchInput>,
+    mut wheel: MessageReader<MouseWheel>,
+    buttons: Res<ButtonInput<MouseButton>>,
+    keys: Res<ButtonInput<KeyCode>>,
+    fingers: Res<Touches>,
     mut presentation: ResMut<Presentation>,
 ) {
-    let events = moved.read().count() + buttons.read().count() + keys.read().count() + fingers.read().count();
-    if events > 0 && presentation.is_on() {
+    let events = moved.read().count() + wheel.read().count() + fingers.iter().count();
+    let held = buttons.get_pressed().len() + keys.get_pressed().len();
+    if events + held > 0 && presentation.is_on() {
         // Panels do not show it.
-        bevy::prelude::DetectChangesMut::bypass_change_detection(&mut presentation).touch();
+        presentation.bypass_change_detection().touch();
     }
 }

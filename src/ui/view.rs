@@ -68,7 +68,7 @@ pub fn view_ui(
     if panels && *state.workspace == Workspace::Present {
         let since = now - root.data_mut(|data| *data.get_temp_mut_or_insert_with(begun, || now));
         if !state.presentation.is_on() && (since < HINT || !state.transport.playing) {
-            let back = "Press on the land: rain · Shift: drain · L: lift · K: dig · Esc leaves Present";
+            let back = "Press on the land: rain · Shift: dry · L: lift · K: dig · Esc leaves Present";
             text(rect.center_bottom() - egui::vec2(0.0, 20.0), Align2::CENTER_CENTER, back, 12.0, SHADE);
         }
     } else {

@@ -186,10 +186,11 @@ fn leave_ui(ui: &mut Ui, state: &PanelState<'_>, commands: &mut Vec<Command>) {
     });
 }
 
-const MOUSE: [(&str, &str); 10] = [
+const MOUSE: [(&str, &str); 11] = [
     ("Right drag", "turns the view (other buttons: see settings)"),
     ("Middle drag", "shifts the view"),
     ("Wheel", "moves nearer or farther"),
+    ("Left press, in Present or Learn", "rains on the land; with Shift dries it, with L lifts it, with K digs"),
     ("B, held", "shows how the run began"),
     ("Right click on a parameter", "opens its menu: reset, vary, reference; Delete on its field resets it"),
     ("Click on a number", "lets you type it; drag it to change it"),

@@ -11,7 +11,8 @@ use bevy::{
     window::PresentMode,
 };
 use bevy_panorbit_camera::{
-    ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TrackpadBehavior,
+    ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TouchControls,
+    TrackpadBehavior,
 };
 
 use super::{
@@ -254,6 +255,8 @@ struct KeyedWay {
     base: Option<[f32; 2]>,
     /// Whether a hand has taken it.
     taken: bool,
+    /// Whole turns between what the keys say and where the camera was, in radians.
+    turns: f32,
 }
 
 /// Lets the camera go along the keys of the scene that is shown, until a hand takes it.
@@ -261,11 +264,13 @@ fn follow_keys(
     (presentation, live): (Res<Presentation>, Res<Live>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
-    buttons: Res<ButtonInput<MouseButton>>,
+    (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
     mut wheel: MessageReader<MouseWheel>,
+    mut asked: MessageReader<Command>,
     mut way: Local<KeyedWay>,
 ) {
-    let hand = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]) || wheel.read().count() > 0;
+    let pointed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]) || fingers.iter().count() > 1;
+    let moved = wheel.read().count() + asked.read().filter(|command| matches!(command, Command::View(_))).count();
     let Some(script) = presentation.item(&live).and_then(Item::script) else {
         way.work = None;
         return;
@@ -277,17 +282,19 @@ fn follow_keys(
         way.work = Some(live.work());
         return;
     }
-    way.taken |= hand;
+    way.taken |= pointed || moved > 0;
     if way.taken {
         return;
     }
-    if way.base.is_none() && viewpoint.framed.is_some_and(|frame| frame.work() == live.work()) {
+    let [round, above, near] = script.at(live.ticks() as f64).map(|value| value as f32);
+    let framed = viewpoint.framed.is_some_and(|frame| frame.work() == live.work());
+    if way.base.is_none() && framed && viewpoint.wanted.is_none() {
         way.base = Some([camera.target_focus.y, camera.target_radius]);
+        way.turns = by_the_shorter_way(camera.target_yaw, round.to_radians()) - round.to_radians();
         viewpoint.stand_still();
     }
     let Some([height, far]) = way.base else { return };
-    let [round, above, near] = script.at(live.ticks() as f64).map(|value| value as f32);
-    (camera.target_yaw, camera.target_pitch) = (round.to_radians(), above.to_radians());
+    (camera.target_yaw, camera.target_pitch) = (round.to_radians() + way.turns, above.to_radians());
     (camera.target_radius, camera.target_focus) = (far / near, Vec3::Y * height);
     camera.force_update = true;
 }
@@ -390,6 +397,11 @@ fn leave_panels_alone(
 ) {
     let empty = brushes.held.is_none() && !over_view.rains;
     let follows_fingers = empty || fingers.iter().count() > 1;
+    // Where one finger rains, two turn the land.
+    let touch = if over_view.rains { TouchControls::TwoFingerOrbit } else { TouchControls::OneFingerOrbit };
+    if camera.touch_controls != touch {
+        camera.touch_controls = touch;
+    }
     if camera.enabled != over_view.land || camera.touch_enabled != follows_fingers {
         (camera.enabled, camera.touch_enabled) = (over_view.land, follows_fingers);
     }

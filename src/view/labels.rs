@@ -6,7 +6,7 @@ use bevy_panorbit_camera::PanOrbitCamera;
 use super::{SIDE, ViewSystems, camera::FAR, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
 use crate::{
     model::session::Session,
-    runtime::{FreeView, Gait, Live, Preferences, Workspace, amount},
+    runtime::{FreeView, Gait, Live, Preferences, Presentation, Workspace, amount},
     settings::Units,
 };
 
@@ -14,11 +14,12 @@ pub(super) fn plugin(app: &mut App) {
     app.add_systems(Update, place_labels.after(ViewSystems::Show).after(frame_blocks));
 }
 
-/// What stands at the foot of a block that is presented: its name, and its sides.
-fn base_title(session: &Session, units: Units) -> String {
+/// What stands at the foot of a block that is presented: its name, unless that stands over the picture, and its sides.
+fn base_title(session: &Session, units: Units, named: bool) -> String {
     let terrain = &session.simulation.terrain;
     let side = |cells: usize| amount::length(units, f64::from(terrain.cell_size) * cells as f64, 0);
-    format!("{} · {} × {}", session.title, side(terrain.width()), side(terrain.height()))
+    let sides = format!("{} × {}", side(terrain.width()), side(terrain.height()));
+    if named { sides } else { format!("{} · {sides}", session.title) }
 }
 
 /// Finds where names are written, of runs side by side and of one that is presented: at the foot of each block's front, or above its back
@@ -26,7 +27,7 @@ fn base_title(session: &Session, units: Units) -> String {
 fn place_labels(
     live: Res<Live>,
     (blocks, gait): (Res<Blocks>, Res<Gait>),
-    (workspace, preferences): (Res<Workspace>, Res<Preferences>),
+    (workspace, preferences, presentation): (Res<Workspace>, Res<Preferences>, Res<Presentation>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
 ) {
@@ -35,7 +36,9 @@ fn place_labels(
     let mut labels = Vec::new();
     for (index, (session, numbers)) in live.all().iter().zip(&blocks.numbers).enumerate() {
         // A run that stands alone has its name and its size at its foot when it is presented.
-        let presented = || (*workspace == Workspace::Present).then(|| base_title(session, preferences.settings.units));
+        let named = presentation.item(&live).is_some();
+        let presents = *workspace == Workspace::Present;
+        let presented = || presents.then(|| base_title(session, preferences.settings.units, named));
         let Some(title) = session.tile_title().or_else(presented) else { continue };
         let block = numbers.footprint();
         // Of the four sides, the one towards the camera before which no other block stands.

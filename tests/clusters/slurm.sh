@@ -4,13 +4,19 @@
 set -euo pipefail
 program=$(realpath "${1:?path of the program}")
 # A machine that belongs to a cluster is left alone.
-if [ -e /etc/slurm/slurm.conf ] || pgrep -x 'slurmctld|slurmd|munged' > /dev/null; then
+if [ -e /etc/slurm/slurm.conf ] || pgrep -x slurmctld || pgrep -x slurmd || pgrep -x munged; then
     echo "This machine has a Slurm already: run this on one without." >&2
     exit 2
 fi
 work=$(mktemp -d)
 host=$(hostname -s)
-cleanup() { pkill -x slurmctld; pkill -x slurmd; pkill -x munged; rm -rf "$work" /etc/slurm/slurm.conf; }
+cleanup() {
+    for daemon in slurmctld slurmd munged; do
+        pkill -x "$daemon"
+        while pgrep -x "$daemon" > /dev/null; do sleep 0.2; done
+    done
+    rm -rf "$work" /etc/slurm/slurm.conf
+}
 trap 'cleanup || true' EXIT
 
 install -d -o munge -g munge /run/munge /var/log/munge /var/lib/munge

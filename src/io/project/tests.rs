@@ -306,7 +306,7 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("rate: 3.5", "rate: 3.5e30", "the rate of a spring is 3.5e30"),
         ("tick: ", "tick: 9999999999999999", "its tick is 9.99999999999999"),
         ("\"droplets.per_tick\": \"37\"", "\"droplets.per_tick\": \"-37\"", "droplets.per_tick cannot be -37"),
-        ("\"water.rain_rate\"", "\"water.rein_rate\"", "there is no parameter \"water.rein_rate\""),
+        ("\"water.rain_rate\": ", "\"water.rein_rate\": ", "there is no parameter \"water.rein_rate\""),
         ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
         ("size: (32, 32)", "size: (32, 31)", "run-1/bedrock.lz4 in it has 1024 numbers, where at most 992 are needed"),
         (

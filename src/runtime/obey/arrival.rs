@@ -19,7 +19,7 @@ use crate::{
     },
     params::capital,
     runtime::{
-        Command, EditCommand, FileCommand, Label, Level, Live, PresentCommand, Revision, ViewCommand,
+        Command, EditCommand, FileCommand, History, Label, Level, Live, PresentCommand, Revision, ViewCommand,
         amount::length,
         document::remember_file,
         jobs::{Held, Job, JobOutcome, Jobs, name},
@@ -50,8 +50,12 @@ pub(in crate::runtime) fn take_over_jobs(mut runtime: Runtime, mut commands: Mes
                 runtime.notices.tell(Level::Info, "Cancelled; all is as it was.");
                 None
             }
-            Ok(Err(error)) => Some(format!("{error}.")),
+            Ok(Err(error)) => {
+                runtime.presentation.fails();
+                Some(format!("{error}."))
+            }
             Err(_) => {
+                runtime.presentation.fails();
                 Some("The work stopped because of a fault in the program. A report is in the log folder.".to_owned())
             }
         };
@@ -99,10 +103,22 @@ impl Runtime<'_> {
             JobOutcome::Playlist(list) => {
                 commands.write(PresentCommand::Begin(Arc::new(list), false).into());
             }
+            // The show was left meanwhile.
+            JobOutcome::Performed(..) if !self.presentation.is_on() => {}
             JobOutcome::Performed(title, sessions) => {
+                if self.presentation.is_kiosk() {
+                    // Nobody takes anything back.
+                    *self.history = History::default();
+                }
                 self.put(Label::Opened(title), Live::new(sessions), &Keyframes::default(), true);
-                commands.write(ViewCommand::FrameAgain.into());
                 self.presentation.is_shown(&self.live);
+                // Where the scene does not say how it is seen, it is seen as usual; a kiosk turns it.
+                if self.presentation.item(&self.live).is_none_or(|item| item.camera.is_empty()) {
+                    commands.write(ViewCommand::FrameAll.into());
+                    if self.presentation.is_kiosk() {
+                        commands.write(ViewCommand::ToggleTurntable.into());
+                    }
+                }
                 self.transport.playing = true;
                 self.ahead.begin(&self.live, &mut self.notices);
             }
@@ -227,6 +243,7 @@ impl Runtime<'_> {
     fn replace(&mut self, label: Label, new: Live, keyframes: Keyframes, opened: bool) {
         let ticks = self.live.ticks();
         let text = label.to_string();
+        self.presentation.end();
         self.put(label, new, &keyframes, opened);
         let mut warnings: Vec<String> =
             self.live.all().iter().flat_map(|session| session.warnings.iter().cloned()).collect();

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use super::Runtime;
-use crate::runtime::{Level, PresentCommand, Workspace, jobs::Task};
+use crate::runtime::{Level, PresentCommand, ShowCommand, Workspace, jobs::Task};
 
 impl Runtime<'_> {
     pub(super) fn present(&mut self, command: &PresentCommand) {
         let next = match command {
             PresentCommand::Begin(list, kiosk) => {
                 self.presentation.begin(Arc::clone(list), *kiosk);
-                self.brushes.held = None;
-                *self.workspace = Workspace::Present;
+                self.show(&ShowCommand::Workspace(Workspace::Present));
                 self.presentation.go(0)
             }
             PresentCommand::Again => self.presentation.again(),

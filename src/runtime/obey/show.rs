@@ -39,6 +39,8 @@ impl Runtime<'_> {
                 // Nothing is sculpted by mistake during a presentation.
                 if *wanted == Workspace::Present {
                     self.brushes.held = None;
+                } else {
+                    self.presentation.end();
                 }
                 *self.workspace = *wanted;
             }

@@ -108,7 +108,7 @@ impl Tool {
             Self::Mask => "Mask",
             Self::Clone => "Clone",
             Self::Erode => "Erode",
-            Self::Water => "Water",
+            Self::Water => "Pour water",
         }
     }
 

@@ -141,7 +141,9 @@ fn water_that_is_taken_away_leaves_what_it_carried_as_sand() {
     let edits = [simulation.ledger.solid.edits, simulation.ledger.water.edits];
     assert!((edits[0] - solid).abs() < 1e-6 && (edits[1] - water).abs() < 1e-6, "{edits:?}");
     simulation.exchange(&mut patch);
-    assert!(simulation.terrain.water == before.water && simulation.terrain.suspended == before.suspended);
+    let (now, edits) = (&simulation.terrain, [simulation.ledger.solid.edits, simulation.ledger.water.edits]);
+    assert!(now.water == before.water && now.suspended == before.suspended && now.sand == before.sand);
+    assert!(edits.iter().all(|edits| edits.abs() < 1e-9), "{edits:?}");
 }
 
 #[test]

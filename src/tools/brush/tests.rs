@@ -3,7 +3,6 @@
 use super::*;
 use crate::{
     model::origin::Options,
-    params::Value,
     runtime::{self, EditCommand, FileCommand, FrameBudget, Jobs, Notice, RunCommand, Transport},
     sim::terrain::Terrain,
 };
@@ -415,6 +414,13 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     assert!(wet.water_volume() > 0.0 && wet.ground() == before.ground());
     let booked = app.world().resource::<Live>().chosen().simulation.ledger.water.edits;
     assert!((booked - wet.water_volume()).abs() < 1e-6 * booked, "{booked}");
+    // A short press rains too, and far away it stays dry while time runs.
+    touch(&mut app, &press(keys)[..1]);
+    touch(&mut app, &[Touch::Release]);
+    assert!(terrain(&app).water_volume() > wet.water_volume());
+    run(&mut app, 3);
+    assert!(ticks(&app) == 3 && terrain(&app).water.at(1, 1) == 0.0 && terrain(&app).water_volume() > 0.0);
+    let wet = terrain(&app);
     touch(&mut app, &press(Held { shift: true, ..keys }));
     assert!(terrain(&app).water_volume() < 0.5 * wet.water_volume());
     let heights = |app: &App| terrain(app).ground().total();
@@ -426,6 +432,6 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     // No ring hangs about, and each press is one step of undo.
     touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
     assert!(app.world().resource::<BrushCursor>().0.is_none());
-    (0..5).for_each(|_| ask(&mut app, EditCommand::Undo));
+    (0..7).for_each(|_| ask(&mut app, EditCommand::Undo));
     assert!(terrain(&app) == before && !flows(&app));
 }
