@@ -152,6 +152,8 @@ fn cover_screen(
         let text = format!("There is no screen {}: there are {count}, and the main one is used.", number + 1);
         notices.tell(Level::Error, text);
     }
+    // Those of the window that it becomes when the show is left.
+    window.decorations = true;
     window.mode = WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen));
     commands.remove_resource::<Screen>();
 }

@@ -6,7 +6,10 @@ use krilla::{Document, geom::Size, page::PageSettings};
 use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::{
     tiny_skia::{Pixmap, Transform},
-    usvg::{Options, Tree, fontdb::Database},
+    usvg::{
+        Options, Tree,
+        fontdb::{self, Database},
+    },
 };
 
 /// The family of the running text.
@@ -35,6 +38,25 @@ fn are_known(text: &str) -> bool {
         .map(|font| ttf_parser::Face::parse(font, 0));
     let known = |sign| faces.iter().flatten().any(|face| face.glyph_index(sign).is_some());
     text.chars().all(|sign| sign.is_control() || known(sign))
+}
+
+/// A font of the system for what the fonts that come with the program do not know of a text: its name, its file, and which of the fonts in
+/// the file. None if nothing is missing, or no font has any of it.
+pub fn font_for(text: &str) -> Option<(String, Vec<u8>, u32)> {
+    let missing: Vec<char> = text.chars().filter(|sign| !are_known(sign.encode_utf8(&mut [0; 4]))).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let known = |face: &fontdb::FaceInfo| {
+        ALL.with_face_data(face.id, |data, index| {
+            let Ok(face) = ttf_parser::Face::parse(data, index) else { return 0 };
+            missing.iter().filter(|sign| face.glyph_index(**sign).is_some()).count()
+        })
+    };
+    let counted = ALL.faces().map(|face| (known(face).unwrap_or(0), face)).filter(|(count, _)| *count > 0);
+    // The first of those that know most.
+    let (_, face) = counted.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
+    ALL.with_face_data(face.id, |data, index| (face.post_script_name.clone(), data.to_vec(), index))
 }
 
 /// # Errors
@@ -176,5 +198,14 @@ mod tests {
             assert_eq!(signs(&lines.concat()), signs(text));
         }
         assert_eq!(wrapped("a", 12.0, 0.1), ["a"]);
+    }
+
+    #[test]
+    fn a_font_of_the_system_knows_what_the_own_ones_do_not() {
+        assert!(font_for("Rivers find each other: 20 °, 3 m³/s").is_none());
+        if let Some((name, data, index)) = font_for("Ֆ") {
+            let face = ttf_parser::Face::parse(&data, index).expect("it is a font");
+            assert!(face.glyph_index('Ֆ').is_some(), "{name}");
+        }
     }
 }

@@ -147,6 +147,8 @@ pub enum Touch {
     Rest(f32),
     /// The button goes up.
     Release,
+    /// It was not meant: what was done since the press is taken back.
+    Withdraw,
 }
 
 #[cfg(test)]

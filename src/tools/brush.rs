@@ -301,6 +301,13 @@ impl Strokes {
                 self.go_on(StrokeStep::Rest(seconds));
                 sculpted.cursor.0
             }
+            Touch::Withdraw => {
+                self.rain = None;
+                if self.is_down() {
+                    self.cancel(sculpted);
+                }
+                None
+            }
             Touch::Release => {
                 self.rain = self.rain.map(|(place, _)| (place, true));
                 self.go_on(StrokeStep::End);

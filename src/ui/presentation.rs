@@ -1,7 +1,10 @@
 //! What stands over the picture before a room: title, caption, and the sliders that are worth turning.
 
 use bevy::{input::mouse::MouseWheel, prelude::*};
-use bevy_egui::egui::{self, Align2, Color32, FontId, RichText, Ui};
+use bevy_egui::egui::{
+    self, Align2, Color32, FontId, RichText, Ui,
+    epaint::text::{FontInsert, FontPriority, InsertFontFamily},
+};
 
 use super::{
     PanelState, access,
@@ -10,6 +13,7 @@ use super::{
     style,
 };
 use crate::{
+    io::page,
     model::chart::told,
     params::{Knob, Parameter, Value, walk},
     runtime::{Command, Presentation, Workspace, amount::told_in},
@@ -48,9 +52,23 @@ pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> V
             true => session.about.as_str(),
             false => item.caption(state.live.ticks() as f64).unwrap_or_default(),
         };
+        learn_letters(root.ctx(), &session.title);
+        learn_letters(root.ctx(), caption);
         caption_ui(&painter, view, caption, !session.sliders.is_empty());
     }
     sliders_ui(root, view, state)
+}
+
+/// Takes a font of the system to help, where a text has letters that the own fonts do not know. Each text is looked at once.
+fn learn_letters(context: &egui::Context, text: &str) {
+    let seen = egui::Id::new(("letters", text));
+    if context.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(seen), true)) {
+        return;
+    }
+    let Some((name, bytes, index)) = page::font_for(text) else { return };
+    let family = InsertFontFamily { family: egui::FontFamily::Proportional, priority: FontPriority::Lowest };
+    let font = egui::FontData { index, ..egui::FontData::from_owned(bytes) };
+    context.add_font(FontInsert::new(&name, font, vec![family]));
 }
 
 /// Words at the foot of the picture, in as many lines as they need. Sliders stand beside them.

@@ -17,6 +17,9 @@ use crate::runtime::{Held, Touch};
 const LIFTS: &str = "l";
 const DIGS: &str = "k";
 
+/// A second finger that comes within so many seconds was meant with the first.
+const PINCH: f32 = 0.25;
+
 /// What the hand was doing after the last event.
 #[derive(Default)]
 pub(super) struct Hand {
@@ -43,6 +46,8 @@ pub(super) struct Hand {
     several: bool,
     /// The pressure that was told last.
     pressure: Option<f32>,
+    /// Seconds since the ground was pressed last.
+    age: f32,
 }
 
 /// What a hand needs to know of the picture.
@@ -63,6 +68,11 @@ impl Hand {
     /// Whether the ground is being touched.
     pub(super) fn is_down(&self) -> bool {
         self.down
+    }
+
+    /// So many seconds pass.
+    pub(super) fn rest(&mut self, seconds: f32) {
+        self.age += seconds;
     }
 
     pub(super) fn keys(&self) -> Held {
@@ -163,7 +173,13 @@ impl Hand {
             // Two fingers move the camera.
             (TouchPhase::Started, Some(_)) => {
                 (self.finger, self.came) = (None, false);
-                self.release(felt);
+                if self.down && self.age < PINCH {
+                    // The two fingers of a pinch seldom come at the same moment.
+                    (self.down, self.beside) = (false, None);
+                    felt.touches.push(Touch::Withdraw);
+                } else {
+                    self.release(felt);
+                }
             }
             (TouchPhase::Moved, Some(finger)) if finger == input.id => {
                 self.bear(pressure(input.force), felt);
@@ -196,6 +212,7 @@ impl Hand {
     }
 
     fn press(&mut self, felt: &mut Felt<'_, '_>) {
+        self.age = 0.0;
         let place = felt.look(self.cursor);
         (self.down, self.beside) = (place.is_some(), place.is_none().then_some(self.keys));
         felt.touches.extend(place.map(|place| Touch::Press(place, self.keys)));
@@ -350,6 +367,7 @@ mod tests {
         feel(&mut hand, &[finger(1, Started, 75.0, None)], true, true);
         feel(&mut hand, &[], true, true);
         assert!(hand.is_down());
+        hand.rest(0.3);
         let second = [finger(2, Started, 90.0, None), finger(1, Moved, 60.0, None), finger(2, Moved, 95.0, None)];
         assert_eq!(feel(&mut hand, &second, true, true), [Touch::Release]);
         // One that comes back while the other is still there does not paint, nor does a pinch that begins in one frame.
@@ -362,6 +380,14 @@ mod tests {
         let pinch = [finger(3, Started, 60.0, None), finger(4, Started, 80.0, None)];
         assert_eq!(feel(&mut hand, &pinch, true, true), []);
         assert_eq!(feel(&mut hand, &[], true, true), []);
+        // Where the second comes a moment later, what the first has done is taken back.
+        feel(&mut hand, &[finger(3, Ended, 60.0, None), finger(4, Ended, 60.0, None)], true, true);
+        feel(&mut hand, &[finger(5, Started, 60.0, None)], true, true);
+        feel(&mut hand, &[], true, true);
+        assert!(hand.is_down());
+        hand.rest(0.1);
+        assert_eq!(feel(&mut hand, &[finger(6, Started, 90.0, None)], true, true), [Touch::Withdraw]);
+        assert!(!hand.is_down());
     }
 
     #[test]

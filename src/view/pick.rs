@@ -71,6 +71,7 @@ fn point(
     touches.write_batch(felt);
     if hand.is_down() {
         touches.write(Touch::Rest(time.delta_secs()));
+        hand.rest(time.delta_secs());
     }
     let found = looked.or_else(|| place(hand.cursor)).filter(|_| over_view.view || keys.0.is_some());
     if !hand.is_down() {

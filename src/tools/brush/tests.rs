@@ -429,6 +429,10 @@ fn the_empty_hand_rains_drains_lifts_and_digs_where_a_press_says_so() {
     let lifted = heights(&app);
     touch(&mut app, &press(Held { digs: true, ..keys }));
     assert!(lifted > start && heights(&app) < lifted);
+    // A press that was not meant leaves nothing, neither on the land nor in the history.
+    let before_pinch = (terrain(&app), steps(&app));
+    touch(&mut app, &[Touch::Press([0.5, 0.5], keys), Touch::Rest(0.1), Touch::Withdraw]);
+    assert!((terrain(&app), steps(&app)) == before_pinch);
     // No ring hangs about, and each press is one step of undo.
     touch(&mut app, &[Touch::Hover(Some([0.5, 0.5]), keys)]);
     assert!(app.world().resource::<BrushCursor>().0.is_none());
