@@ -18,7 +18,7 @@ pub(super) struct Present {
     /// A playlist (.ron); or scenes, projects and heightmaps, in the order in which they are shown
     #[arg(required = true, value_name = "LIST|SCENE")]
     inputs: Vec<String>,
-    /// Nobody gets at files and panels; the list goes round, and begins again when nobody has touched anything for a minute
+    /// For exhibitions: files and panels cannot be opened, the first scene follows the last, and the list begins again a minute after the last touch
     #[arg(long)]
     kiosk: bool,
     /// Number of the screen, from 1; without it, the main screen

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use super::{Budget, Error, input, output, project, scene};
-use crate::model::{
-    origin::Options,
-    playlist::{Item, Playlist},
-    session::Session,
+use crate::{
+    model::{
+        origin::Options,
+        playlist::{Item, Playlist},
+        session::Session,
+    },
+    params::listed,
 };
 
 /// Whether a text is that of a playlist, and not of a scene: its outermost field `scenes` says so, and in a text with a slip the word.
@@ -59,8 +62,8 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
     for (number, item) in list.scenes.iter().enumerate() {
         let wrong = |what: String, right: &str| Error::input(path, format!("scene {}: {what}", number + 1), right);
         if !is_built_in(&item.open) && !Path::new(&item.open).is_file() {
-            let unknown = Error::unknown_scene(&item.open, &names);
-            return Err(wrong(format!("{unknown}"), "name a built-in scene or a file"));
+            let right = format!("the built-in scenes are {}", listed(&names, &item.open));
+            return Err(wrong(format!("there is no scene or file \"{}\"", item.open), &right));
         }
         let mut sample = Session::small("sample", 0, crate::model::origin::Origin::default());
         let set = item.set.iter().map(|(path, value)| (&**path, &**value));

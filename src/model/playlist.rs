@@ -26,7 +26,7 @@ pub enum Opening {
 pub struct Show {
     /// The scenes. The first is open.
     pub list: Arc<Playlist>,
-    /// Whether nobody gets at files and panels.
+    /// Whether files and panels cannot be opened.
     pub kiosk: bool,
     /// Which screen, from 0; without, the main one.
     pub screen: Option<usize>,

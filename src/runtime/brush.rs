@@ -126,9 +126,9 @@ pub struct Held {
     pub shift: bool,
     /// Does the opposite.
     pub ctrl: bool,
-    /// Where the empty hand rains, it lifts the land, or it digs.
+    /// Lifts the land, where a press without a brush rains.
     pub lifts: bool,
-    /// See [`Self::lifts`].
+    /// Digs there.
     pub digs: bool,
 }
 
@@ -147,7 +147,7 @@ pub enum Touch {
     Rest(f32),
     /// The button goes up.
     Release,
-    /// It was not meant: what was done since the press is taken back.
+    /// The press was part of a pinch: what was done since is taken back.
     Withdraw,
 }
 

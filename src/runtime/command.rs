@@ -339,7 +339,7 @@ pub enum CameraStep {
 /// The scenes of a playlist.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PresentCommand {
-    /// Shows a playlist from its first scene on; in a kiosk nobody gets at files and panels.
+    /// Shows a playlist from its first scene on; if the flag is set, as a kiosk, in which files and panels cannot be opened.
     Begin(Arc<Playlist>, bool),
     /// Goes so many scenes on, or back.
     Go(isize),

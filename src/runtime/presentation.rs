@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_secs(2);
 #[derive(Resource, Default)]
 pub struct Presentation {
     list: Option<Arc<Playlist>>,
-    /// Whether nobody gets at files and panels, and it begins again when nobody is there.
+    /// Whether files and panels cannot be opened, and the list begins again when nobody is there.
     kiosk: bool,
     /// The scene that is shown or being opened.
     at: usize,
@@ -52,7 +52,7 @@ impl Presentation {
         *self = Self { list: Some(list), kiosk, ..Self::default() };
     }
 
-    /// The list, and which of its scenes is to be opened so many after the present one. A kiosk goes round.
+    /// The list, and the number of the scene that is so many after the present one, from 0. In a kiosk the first follows the last.
     pub(super) fn go(&mut self, steps: isize) -> Option<(Arc<Playlist>, usize)> {
         let list = self.list.clone()?;
         let count = list.scenes.len();
@@ -91,7 +91,7 @@ impl Presentation {
         self.list.is_some()
     }
 
-    /// Whether nobody gets at files and panels.
+    /// Whether files and panels cannot be opened.
     pub fn is_kiosk(&self) -> bool {
         self.kiosk && self.list.is_some()
     }
@@ -102,7 +102,7 @@ impl Presentation {
         self.work.filter(|work| *work == live.work()).and_then(|_| list.scenes.get(self.at))
     }
 
-    /// Which scene of how many it is.
+    /// The number of the scene, from 1, and how many scenes there are.
     pub fn number(&self) -> (usize, usize) {
         (self.at + 1, self.list.as_ref().map_or(0, |list| list.scenes.len()))
     }
@@ -112,7 +112,7 @@ impl Presentation {
         self.idle = Some(Duration::ZERO);
     }
 
-    /// Whether a kiosk obeys: a person plays with the scene, and does not get at files, panels and other land.
+    /// Whether a command is obeyed. In a kiosk people play with the scene, but open no files, panels or other land.
     pub fn allows(&self, command: &Command, live: &Live) -> bool {
         if !self.is_kiosk() {
             return true;
@@ -168,7 +168,7 @@ pub(super) fn follow(
     // Time passes in every frame, and nothing else looks at it.
     let presentation = presentation.bypass_change_detection();
     let last = presentation.item(&live).map_or(0, |item| item.ticks.1);
-    // Once: who goes on from there goes on.
+    // It pauses once: a person may let it go on.
     let is_over = last > 0 && live.ticks() >= last;
     if is_over && transport.playing && !presentation.stopped {
         transport.pause();

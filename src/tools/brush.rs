@@ -257,7 +257,7 @@ impl Strokes {
             return;
         }
         let ring = match touch {
-            // Where the hand is empty, there is a ring while it rains alone.
+            // An empty hand has a ring only while it rains.
             Touch::Hover(..) if held.is_none() => None,
             Touch::Hover(place, keys) => {
                 let (tool, inverted) = meant(held, keys);

@@ -1,4 +1,4 @@
-//! What stands over the picture before a room: title, caption, and the sliders that are worth turning.
+//! What stands over the picture before a room: title, caption, and the sliders that the scene names.
 
 use bevy::{input::mouse::MouseWheel, prelude::*};
 use bevy_egui::egui::{
@@ -127,7 +127,7 @@ fn sliders_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Comman
     asked
 }
 
-/// A slider with its number, which cannot be typed: what is typed would be lost on a remote.
+/// A slider with its number. The number cannot be typed: a field would take the keys of a remote.
 fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Response {
     let Knob { min, max, log, unit, .. } = parameter.knob;
     ui.horizontal(|ui| {

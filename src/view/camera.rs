@@ -277,9 +277,8 @@ fn follow_keys(
     };
     if way.work != Some(live.work()) {
         // First it goes to where all fits into the picture from every side.
-        *way = KeyedWay { work: way.work, ..KeyedWay::default() };
+        *way = KeyedWay { work: Some(live.work()), ..KeyedWay::default() };
         (viewpoint.turn, viewpoint.wanted) = (Turning::Table, Some(Going::AtOnce));
-        way.work = Some(live.work());
         return;
     }
     way.taken |= pointed || moved > 0;
@@ -294,9 +293,12 @@ fn follow_keys(
         viewpoint.stand_still();
     }
     let Some([height, far]) = way.base else { return };
-    (camera.target_yaw, camera.target_pitch) = (round.to_radians() + way.turns, above.to_radians());
-    (camera.target_radius, camera.target_focus) = (far / near, Vec3::Y * height);
-    camera.force_update = true;
+    let to = (round.to_radians() + way.turns, above.to_radians(), far / near, Vec3::Y * height);
+    // While time stands still, the camera rests too.
+    if (camera.target_yaw, camera.target_pitch, camera.target_radius, camera.target_focus) != to {
+        (camera.target_yaw, camera.target_pitch, camera.target_radius, camera.target_focus) = to;
+        camera.force_update = true;
+    }
 }
 
 /// Does what only the view can do.

@@ -72,6 +72,17 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     assert!(app.world().resource::<Notices>().shown().any(|notice| notice.text.contains("nowhere")));
     send(&mut app, PresentCommand::Go(-1));
     wait_for(&mut app, 2);
+    // Whoever leaves Present ends the show: what was to be opened does not come, and no key brings the next scene.
+    let work = app.world().resource::<Live>().work();
+    send(&mut app, PresentCommand::Go(-1));
+    send(&mut app, ShowCommand::Workspace(Workspace::Sculpt));
+    for _ in 0..100 {
+        app.update();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    send(&mut app, PresentCommand::Go(1));
+    app.update();
+    assert!(!shown(&app).is_on() && app.world().resource::<Live>().work() == work);
 }
 
 #[test]
