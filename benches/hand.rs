@@ -137,7 +137,7 @@ fn main() {
             "  keyframe: copy {copied:.1} ms, pack beside the frames {packing:.1} ms, go back {restored:.1} ms, {megabytes:.1} MiB"
         );
         let path = folder.path().join("work.thalweg");
-        let mut project = Project { sessions, chosen: 0, camera: None, timeline: Default::default() };
+        let mut project = Project::of(sessions);
         let saved = median(|| project::save(&mut project, &path, &JobProgress::default()).expect("it is writable"));
         let opened = median(|| drop(project::open(&path).expect("it was just written")));
         let megabytes = std::fs::metadata(&path).map_or(0.0, |file| file.len() as f64 / f64::from(1 << 20));

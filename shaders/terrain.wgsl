@@ -1,7 +1,7 @@
 // The ground: squares displaced by the height texture, with the side walls of the block.
 #import thalweg::view::view
 #import thalweg::scene::{sun_color, ambient_light, sky_color, past_clouds, hash, noise, noise_slope}
-#import thalweg::map::{scene, texel, moving, moving_between, cell_at, place_of, bilinear, world_height}
+#import thalweg::map::{scene, texel, moving, moving_between, cell_at, on_ground, bilinear, world_height}
 #import thalweg::map::{Corner, corner_cell, is_low, outward}
 #import thalweg::map::{relief_at, relief_sampler, sun_share}
 #import thalweg::rock::wall_color
@@ -25,18 +25,6 @@ struct Overlay {
 
 @group(1) @binding(3) var<uniform> overlay: Overlay;
 
-struct River {
-    // Colour of deep water; a: metres of clear water that swallow most of the red light.
-    color: vec4<f32>,
-    // Strength of the ripples, factors of mirror and glint, and seconds of the waves.
-    waves: vec4<f32>,
-}
-
-// The nearest river of a cell: direction of its flow in radians, how far the cell lies to its right and half its width, both in
-// cells, and its depth in metres. No width: no river.
-@group(1) @binding(4) var channels: texture_2d<f32>;
-@group(1) @binding(5) var<uniform> river: River;
-
 // Red: share of the sky that a cell sees, green: how wet it is, blue and alpha: how it is bent, seen broadly and closely: 0 is a crest,
 // 1 a gully.
 @group(1) @binding(8) var cover: texture_2d<f32>;
@@ -47,20 +35,25 @@ struct River {
 @group(1) @binding(10) var flow: texture_2d<f32>;
 
 struct Pixel {
-    @builtin(position) position: vec4<f32>,
+    // What is drawn on the ground must not lie a hair below it: `rivers.wgsl`.
+    @builtin(position) @invariant position: vec4<f32>,
     @location(0) place: vec3<f32>,
-    // Outward normal of a wall; nothing on the surface.
+#ifdef WALL
+    // Its outward normal.
     @location(1) wall: vec3<f32>,
+#endif
 }
 
 @vertex
 fn vertex(corner: Corner) -> Pixel {
-    let kind = corner.position.y;
     let cell = corner_cell(corner);
-    let height = select(world_height(bilinear(cell).r), scene.extent.w, is_low(kind, cell));
-    let place = vec3(place_of(cell), height).xzy;
-    let wall = select(vec3(0.0), outward(corner), kind > 0.5);
-    return Pixel(view.clip_from_world * vec4(place, 1.0), place, wall);
+    var place = on_ground(cell);
+#ifdef WALL
+    place.y = select(place.y, scene.extent.w, is_low(corner.position.y, cell));
+    return Pixel(view.clip_from_world * vec4(place, 1.0), place, outward(corner));
+#else
+    return Pixel(view.clip_from_world * vec4(place, 1.0), place);
+#endif
 }
 
 // What a pixel needs to know of the cells around it: the normal, smooth from cell to cell, the sand, how wet it is, how much of the
@@ -203,8 +196,11 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let unit = pixel * scene.grid.z * 256.0 / scene.air.w;
     let fine = (noise(at * 1.9) - 0.5) * (1.0 - smoothstep(0.2, 0.6, unit * 1.9));
     var small: Small;
-    let strength = scene.surface.w * view.size.z;
-    if strength > 0.0 { small = small_shapes(cell, pixel); }
+    var strength = 0.0;
+#ifdef FINE
+    strength = scene.surface.w;
+    small = small_shapes(cell, pixel);
+#endif
     let tone = strength * min(1.0, 2.0 * grain) * small.tone;
     // The variation moves the border between the colours as well, but not a border that is meant to be sharp.
     let softness = scene.ground.y;
@@ -247,34 +243,38 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let stays = smoothstep(0.50, 0.74, here.normal.y + 0.10 * fine + 0.06 * tone);
     let snow = smoothstep(-0.4, 0.4, above) * stays;
     var ground = mix(mix(meadow, rock, steep), sand, sandy);
-    if scene.ramp_by.x > 0.5 {
-        // The colours shift a little from place to place, so that they make no bands of equal height.
-        let mottled = 0.10 * grain * (0.6 * coarse + 0.5 * middle + 0.4 * fine);
-        let along = on_ramp(scene.ramp_by.y, place, here, sunny) + mottled;
-        let across = on_ramp(scene.ramp_by.z, place, here, sunny) + select(0.0, mottled, scene.ramp_by.z > 0.5);
-        ground = ramp_color(clamp(along, 0.0, 1.0), clamp(across, 0.0, 1.0));
-        ground *= 1.0 + grain * (0.10 * coarse + 0.14 * middle + 0.14 * fine) + 0.3 * tone;
-    }
+#ifdef RAMP
+    // The colours shift a little from place to place, so that they make no bands of equal height.
+    let mottled = 0.10 * grain * (0.6 * coarse + 0.5 * middle + 0.4 * fine);
+    let along = on_ramp(scene.ramp_by.y, place, here, sunny) + mottled;
+    let across = on_ramp(scene.ramp_by.z, place, here, sunny) + select(0.0, mottled, scene.ramp_by.z > 0.5);
+    ground = ramp_color(clamp(along, 0.0, 1.0), clamp(across, 0.0, 1.0));
+    ground *= 1.0 + grain * (0.10 * coarse + 0.14 * middle + 0.14 * fine) + 0.3 * tone;
+#endif
     let color = mix(ground * crest * damp, vec3(0.95, 0.935, 0.91), snow);
     // Rock is rougher than grass, and both are rougher than sand and snow.
     let rough = strength * mix(0.13, 0.34, steep) * (1.0 - 0.8 * sandy) * (1.0 - 0.8 * snow);
     var normal = here.normal;
-    if rough > 0.0 {
-        let steps = mix(1.0, ledges(place, cell, normal, pixel), min(1.0, 3.0 * rough) * steep);
-        normal = normalize(vec3(normal.x * steps, normal.y, normal.z * steps));
-        normal = normalize(normal - rough * vec3(small.slope.x, 0.0, small.slope.y));
-    }
+#ifdef FINE
+    let steps = mix(1.0, ledges(place, cell, normal, pixel), min(1.0, 3.0 * rough) * steep);
+    normal = normalize(vec3(normal.x * steps, normal.y, normal.z * steps));
+    normal = normalize(normal - rough * vec3(small.slope.x, 0.0, small.slope.y));
+#endif
     var sparks = 0.0;
-    if strength > 0.0 && scene.life.y > 0.0 && sandy * (1.0 - snow) > 0.0 {
-        sparks = scene.life.y * sandy * (1.0 - snow) * glitter(place, here.normal, pixel * scene.grid.z);
-    }
+    // What lies thin in steep gullies is not clean enough to glitter.
+    let clean = sandy * (1.0 - snow) * mix(1.0, smoothstep(0.80, 0.93, here.normal.y), thin);
+#ifdef FINE
+#ifdef GLITTER
+    sparks = scene.life.y * clean * glitter(place, here.normal, pixel * scene.grid.z);
+#endif
+#endif
     return Ground(color, normal, snow, sparks);
 }
 
 // How much of a pixel a contour covers: thin lines, and every fifth a broad one.
 fn contour(place: vec3<f32>) -> f32 {
     let level = (place.y / scene.extent.z + scene.grid.w) / scene.surface.z;
-    let pixel = max(fwidth(level) * view.size.w, 1e-6);
+    let pixel = max(fwidth(level) * view.size.z, 1e-6);
     let nearest = round(level);
     let broad = select(0.7, 1.3, abs(nearest - 5.0 * round(nearest / 5.0)) < 0.5);
     let line = 1.0 - smoothstep(broad - 0.5, broad + 0.5, abs(level - nearest) / pixel);
@@ -287,7 +287,7 @@ fn contour(place: vec3<f32>) -> f32 {
 // How much of a pixel the lines of the grid cover. They begin in the upper left corner of the map.
 fn grid_lines(place: vec3<f32>) -> f32 {
     let at = (place.xz - scene.place.xy + 0.5 * scene.extent.xy) / scene.country.y;
-    let pixel = max(fwidth(at) * view.size.w, vec2(1e-6));
+    let pixel = max(fwidth(at) * view.size.z, vec2(1e-6));
     let lines = 1.0 - smoothstep(vec2(0.2), vec2(1.2), abs(at - round(at)) / pixel);
     // Where they lie too close, they fade.
     let apart = 1.0 - smoothstep(vec2(0.12), vec2(0.3), pixel);
@@ -326,67 +326,6 @@ fn arrow(cell: vec2<f32>) -> vec2<f32> {
     return vec2(1.0 - smoothstep(-pixel, pixel, away), 1.0 - smoothstep(0.02, 0.02 + 2.0 * pixel, away));
 }
 
-#ifdef RIVERS
-// A river at a pixel: how much of the pixel it covers, how wet its banks are, how deep it is there in metres, and its flow.
-struct Channel {
-    covers: f32,
-    bank: f32,
-    depth: f32,
-    flow: vec2<f32>,
-}
-
-// Each of the four cells around knows the middle of its river as a line. So banks are sharp at any distance.
-fn channel_at(cell: vec2<f32>, pixel: f32) -> Channel {
-    let last = vec2<i32>(textureDimensions(channels)) - 1;
-    // A river is known farther from its banks than half a cell: what the nearest cell does not know is not seen here.
-    if textureLoad(channels, clamp(vec2<i32>(round(cell)), vec2(0), last), 0).z <= 0.0 { return Channel(); }
-    let first = vec2<i32>(floor(cell));
-    let part = cell - floor(cell);
-    var sum = vec4(0.0);
-    var flow = vec2(0.0);
-    var knows = 0.0;
-    for (var corner = 0; corner < 4; corner++) {
-        let offset = vec2(corner & 1, corner >> 1u);
-        let known = textureLoad(channels, clamp(first + offset, vec2(0), last), 0);
-        let share = select(1.0 - part.x, part.x, offset.x == 1) * select(1.0 - part.y, part.y, offset.y == 1);
-        let along = vec2(cos(known.x), sin(known.x));
-        let aside = known.y + dot(part - vec2<f32>(offset), vec2(-along.y, along.x));
-        // Where the corners know different rivers, the one that is nearest counts.
-        let weight = (share + 0.02) * exp2(clamp(8.0 * (known.z - abs(aside)), -40.0, 40.0)) * select(0.0, 1.0, known.z > 0.0);
-        knows += share * select(0.0, 1.0, known.z > 0.0);
-        sum += weight * vec4(abs(aside), known.z, known.w, 1.0);
-        flow += weight * along;
-    }
-    let mean = sum.xyz / max(sum.w, 1e-20);
-    // From afar a river stays as wide as a pixel, and fades instead.
-    let half_width = max(mean.y, 0.5 * pixel);
-    let seen = clamp(mean.y / half_width, 0.3, 1.0) * smoothstep(0.0, 0.2, knows);
-    let edge = 0.5 * pixel + 0.04 * mean.y;
-    var out: Channel;
-    out.covers = (1.0 - smoothstep(half_width - edge, half_width + edge, mean.x)) * seen;
-    let bank = mean.y + min(0.8 * mean.y, 0.6);
-    out.bank = (1.0 - smoothstep(mean.y, bank, mean.x)) * seen;
-    // Deepest in the middle.
-    let away = clamp(mean.x / max(half_width, 1e-4), 0.0, 1.0);
-    out.depth = mean.z * 1.5 * (1.0 - away * away);
-    out.flow = flow / max(length(flow), 1e-4);
-    return out;
-}
-
-// Small waves that drift with the flow, as a slope.
-fn river_waves(cell: vec2<f32>, flow: vec2<f32>, pixel: f32) -> vec2<f32> {
-    var slope = vec2(0.0);
-    for (var size = 0; size < 2; size++) {
-        let scale = array(3.0, 9.0)[size];
-        let at = scale * (cell - flow * river.waves.w * 0.35);
-        let near = 1.0 - smoothstep(0.08, 0.35, pixel * scale);
-        let here = noise(at);
-        slope += near * vec2(noise(at + vec2(0.35, 0.0)) - here, noise(at + vec2(0.0, 0.35)) - here);
-    }
-    return slope * river.waves.x * 2.5;
-}
-#endif
-
 @fragment
 fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #ifdef SPLIT
@@ -397,8 +336,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     if is_cut_away(place.xz) { discard; }
 #endif
     let cell = cell_at(place.xz);
-    let wall = dot(in.wall, in.wall) > 0.25;
-    var normal = in.wall;
+    var normal: vec3<f32>;
     var color: vec3<f32>;
     var open = 1.0;
     var lit = 1.0;
@@ -407,54 +345,52 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     var sparks = 0.0;
     // Width of a pixel on the ground, in cells.
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
-#ifdef RIVERS
-    var channel = Channel();
-#endif
-    if wall {
-        normal = normalize(normal);
-        color = wall_color(place, cell, normal);
-        let rim = world_height(bilinear(cell).r);
-        open = mix(0.5, 1.0, smoothstep(scene.extent.w, scene.extent.w + 0.09 * scene.air.w, place.y));
-        // A bright line where the saw has left the upper edge.
-        color *= 1.25 - 0.25 * smoothstep(0.0, 0.006 * scene.air.w, rim - place.y);
-    } else {
-        let here = look_around(cell);
-        open = mix(1.0, here.open, scene.ground.z);
-        lit = here.lit;
-        let ground = ground_at(place, cell, here, pixel);
-        normal = ground.normal;
-        color = ground.color;
-        bounced = 0.16 * ground.snow;
-        sparks = ground.glitter;
-#ifdef RIVERS
-        channel = channel_at(cell, pixel);
-        // Banks are damp, and fall to the water.
-        color *= mix(vec3(1.0), vec3(0.66, 0.62, 0.57), channel.bank);
-#endif
+#ifdef WALL
+    normal = normalize(in.wall);
+    color = wall_color(place, cell, normal);
+    let rim = world_height(bilinear(cell).r);
+    open = mix(0.5, 1.0, smoothstep(scene.extent.w, scene.extent.w + 0.09 * scene.air.w, place.y));
+    // A bright line where the saw has left the upper edge.
+    color *= 1.25 - 0.25 * smoothstep(0.0, 0.006 * scene.air.w, rim - place.y);
+#else
+    let here = look_around(cell);
+    open = mix(1.0, here.open, scene.ground.z);
+    lit = here.lit;
+    let ground = ground_at(place, cell, here, pixel);
+    normal = ground.normal;
+    color = ground.color;
+    bounced = 0.16 * ground.snow;
+    sparks = ground.glitter;
+#ifdef FINE
 #ifdef RIPPLES
-        if here.sand > 0.0 {
-            let slope = ripples(place, here) * scene.wind.xy;
-            normal = normalize(normal + vec3(-slope.x, 0.0, -slope.y));
-        }
+    if here.sand > 0.0 {
+        let slope = ripples(place, here) * scene.wind.xy;
+        normal = normalize(normal + vec3(-slope.x, 0.0, -slope.y));
+    }
+#endif
 #endif
 #ifdef OVERLAY
 #ifdef CLASSES
-        let value = moving(vec2<i32>(floor(cell + 0.5))).x;
+    let value = moving(vec2<i32>(floor(cell + 0.5))).x;
 #else
-        let value = moving_between(cell).x;
+    let value = moving_between(cell).x;
 #endif
-        let share = (value - overlay.range.x) * overlay.range.y;
-        let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
-        let seen = select(1.0, smoothstep(0.0, overlay.arrows.w, share), overlay.arrows.w > 0.0);
-        color = mix(bare, overlay_color(value), seen);
+    let share = (value - overlay.range.x) * overlay.range.y;
+    let bare = vec3(dot(color, vec3(0.25, 0.5, 0.25)));
+    let seen = select(1.0, smoothstep(0.0, overlay.arrows.w, share), overlay.arrows.w > 0.0);
+    color = mix(bare, overlay_color(value), seen);
 #endif
-        if scene.surface.z > 0.0 { color *= 1.0 - 0.55 * contour(place); }
-        if scene.country.y > 0.0 { color = mix(color, vec3(0.92), 0.45 * grid_lines(place)); }
+#ifdef CONTOURS
+    color *= 1.0 - 0.55 * contour(place);
+#endif
+#ifdef GRID
+    color = mix(color, vec3(0.92), 0.45 * grid_lines(place));
+#endif
 #ifdef ARROWS
-        let covers = arrow(cell);
-        color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);
+    let covers = arrow(cell);
+    color = mix(mix(color, vec3(0.02), 0.7 * covers.y), vec3(0.95), covers.x);
 #endif
-    }
+#endif
     lit *= past_clouds(place, scene);
     let sun = scene.sun.xyz;
     let eye = view.eye.xyz - place;
@@ -466,26 +402,11 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
     let around = ambient_light(normal, scene) * open + sun_color(scene) * (bounced * scene.sun.y);
     var light = color * (direct * facing + around) + direct * (highlight + 3.0 * sparks);
-#ifdef RIVERS
-    if channel.covers > 0.0 {
-        let waves = river_waves(cell, channel.flow, pixel);
-        // Water lies flatter than its bed.
-        let surface = normalize(mix(normal, vec3(0.0, 1.0, 0.0), 0.7) - vec3(waves.x, 0.0, waves.y));
-        let swallowed = 1.0 - exp(-2.5 * channel.depth / river.color.a);
-        let tint = mix(0.55 * color, river.color.rgb, 0.55 + 0.45 * swallowed);
-        let mirrored = reflect(-towards_eye, surface);
-        let sky = sky_color(normalize(vec3(mirrored.x, max(mirrored.y, 0.02), mirrored.z)), scene);
-        let facet = pow(1.0 - max(dot(surface, towards_eye), 0.0), 5.0);
-        // Waves that are too small to be seen turn some of the water towards the sky.
-        let fresnel = clamp(river.waves.y * (0.12 + 0.88 * facet), 0.0, 1.0);
-        let glint = river.waves.z * pow(max(dot(surface, half_way), 0.0), 220.0) * 2.0;
-        let water = tint * (direct * max(dot(surface, sun), 0.0) + ambient_light(surface, scene) * open);
-        light = mix(light, mix(water, sky, fresnel) + direct * glint, channel.covers);
-    }
-#endif
     light = through_air(light, towards_eye, distance, scene);
 #ifdef RING
-    if !wall { light = with_ring(light, cell, pixel); }
+#ifndef WALL
+    light = with_ring(light, cell, pixel);
+#endif
 #endif
     return on_screen(vec4(light, 1.0), in.position.xy);
 }

@@ -1,9 +1,9 @@
 // The water: the block's mesh again, lifted to the surface of the water. It shows the bed through what it does not absorb, mirrors the
 // sky and the sun, and is brown where it carries sediment.
 #import thalweg::view::view
-#import thalweg::scene::{past_clouds, sky_color, sun_color, noise}
+#import thalweg::scene::{past_clouds, sky_color, sun_color, ambient_light, noise}
 #import thalweg::screen::{through_air, on_screen}
-#import thalweg::map::{scene, sunlit, texel, moving_between, cell_at, place_of, bilinear, world_height}
+#import thalweg::map::{scene, sunlit, sun_share, relief_at, texel, moving_between, cell_at, place_of, bilinear, world_height}
 #import thalweg::map::{Corner, corner_cell, is_low, outward}
 #ifdef RING
 #import thalweg::map::with_ring
@@ -58,13 +58,17 @@ struct Pixel {
 
 @vertex
 fn vertex(corner: Corner) -> Pixel {
-    let kind = corner.position.y;
     let cell = corner_cell(corner);
-    let here = bilinear(cell);
+#ifdef WALL
     // The wall of water stands on the ground; a dry one has no height.
-    let rim = select(here.r + here.b, here.r, is_low(kind, cell));
-    let place = vec3(place_of(cell), world_height(select(surface(cell), rim, kind > 0.5))).xzy;
-    let normal = select(vec3(0.0, 1.0, 0.0), outward(corner), kind > 0.5);
+    let here = bilinear(cell);
+    let height = select(here.r + here.b, here.r, is_low(corner.position.y, cell));
+    let normal = outward(corner);
+#else
+    let height = surface(cell);
+    let normal = vec3(0.0, 1.0, 0.0);
+#endif
+    let place = vec3(place_of(cell), world_height(height)).xzy;
     return Pixel(view.clip_from_world * vec4(place, 1.0), place, normal);
 }
 
@@ -74,6 +78,47 @@ fn waves(at: vec2<f32>) -> vec2<f32> {
     let long = vec2(noise(at * 0.9 + drift), noise(at * 0.9 - drift + 7.0)) - 0.5;
     let short = vec2(noise(at * 2.3 - 1.7 * drift), noise(at * 2.3 + 1.7 * drift + 3.0)) - 0.5;
     return long + 0.6 * short;
+}
+
+// How far a place lies above the land and its water, in world units; nothing is there beside the map.
+fn above_land(place: vec3<f32>) -> f32 {
+    let cell = cell_at(place.xz);
+    let inside = all(cell >= vec2(0.0)) && all(cell <= scene.grid.xy - 1.0);
+    let here = texel(vec2<i32>(round(cell)));
+    return select(1e9, place.y - world_height(here.r + here.b), inside);
+}
+
+// The land that the water mirrors in a direction: its colour, and whether there is any. It is looked for step by step, each longer
+// than the last, and then between the last two.
+fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
+    var near = 0.0;
+    var far = 0.008 * scene.air.w;
+    var found = 0.0;
+    for (var look = 0; look < 15; look++) {
+        if far > 0.5 * scene.air.w || found > 0.0 { break; }
+        found = select(0.0, 1.0, above_land(place + direction * far) < 0.0);
+        near = select(far, near, found > 0.0);
+        far = select(far * 1.32, far, found > 0.0);
+    }
+    for (var look = 0; look < 5; look++) {
+        if found <= 0.0 { break; }
+        let middle = 0.5 * (near + far);
+        let inside = above_land(place + direction * middle) < 0.0;
+        near = select(middle, near, inside);
+        far = select(far, middle, inside);
+    }
+    if found <= 0.0 { return vec4(0.0); }
+    let at = place + direction * far;
+    let here = relief_at(cell_at(at.xz));
+    let slope = here.xy * scene.phong.w;
+    let normal = normalize(vec3(-slope.x, 1.0, -slope.y));
+    let steep = 1.0 - smoothstep(scene.ground.x - 0.08, scene.ground.x + 0.08, normal.y);
+    let sandy = smoothstep(0.25, 1.0, here.a / scene.sand_color.a) * (1.0 - 0.75 * steep);
+    let bare = mix(mix(scene.flat_color.rgb, scene.steep_color.rgb, steep), scene.sand_color.rgb, sandy);
+    let painted = mix(bare, scene.ramp[2].rgb, step(0.5, scene.ramp_by.x));
+    let snow = smoothstep(-0.4, 0.4, (at.y - scene.surface.x) / scene.surface.y) * smoothstep(0.50, 0.74, normal.y);
+    let lit = sun_color(scene) * sun_share(here.b) * max(dot(normal, scene.sun.xyz), 0.0);
+    return vec4(mix(painted, vec3(0.95, 0.935, 0.91), snow) * (lit + ambient_light(normal, scene) * 0.8), 1.0);
 }
 
 @fragment
@@ -90,7 +135,11 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
 #endif
     let here = bilinear(cell);
-    let wall = dot(in.normal.xz, in.normal.xz) > 0.25;
+#ifdef WALL
+    let wall = true;
+#else
+    let wall = false;
+#endif
     let depth = select((place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), here.b, wall);
     // Water ends in a line as wide as a pixel, where it is half as deep as it must be to be drawn fully.
     let thin = min(depth, here.b + water.film.x);
@@ -148,10 +197,21 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     // The cut through the water is no surface: it mirrors nothing.
     let fresnel = select(min((0.02 + 0.98 * pow(1.0 - facing, 5.0)) * water.film.z, 1.0), 0.0, wall);
     let glint = select(pow(max(dot(mirrored, sun), 0.0), 500.0) * 1.6 * lit * water.film.w, 0.0, wall);
-    let sky = sky_color(mirrored, scene);
+    let clear = sky_color(mirrored, scene);
+    // Haze and clouds that are not drawn make the sky paler than its zenith.
+    let sky = mix(clear, vec3(dot(clear, vec3(0.3, 0.5, 0.2))), 0.35);
+    var mirror = sky;
+#ifdef FINE
+    if !wall {
+        // Waves break up what is mirrored, but less than they turn the light of the sky: else it would be specks.
+        let calm = reflect(-towards_eye, normalize(mix(normal, vec3(0.0, 1.0, 0.0), 0.7)));
+        let land = mirrored_land(place, vec3(calm.x, abs(calm.y), calm.z));
+        mirror = mix(sky, land.rgb, land.a);
+    }
+#endif
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
     let alpha = clamp(max(max(covers, fresnel), 0.7 * foam) * wet, 0.0, 1.0);
-    var color = (body * covers * (1.0 - fresnel) + sky * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
+    var color = (body * covers * (1.0 - fresnel) + mirror * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
     // A pale line where waves lap at the bank.
     let lap = (1.0 - smoothstep(water.film.y, 2.0 * water.film.y, depth)) * 0.12 * (1.0 - silt);
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, max(lap, 0.55 * foam));

@@ -370,11 +370,18 @@ pub struct WaterLook {
     pub film: f32,
 }
 
+impl WaterLook {
+    /// Water that is less deep, in metres, is not drawn at all.
+    pub fn least_depth(&self) -> f32 {
+        0.5 * self.film
+    }
+}
+
 impl Default for WaterLook {
     fn default() -> Self {
         Self {
             shown: true,
-            color: [0.10, 0.27, 0.33],
+            color: [0.08, 0.20, 0.24],
             silt_color: [0.60, 0.40, 0.26],
             clarity: 2.5,
             mirror: 1.0,

@@ -9,7 +9,7 @@ use thalweg::{
         Budget, JobProgress, Place, SaidBy,
         export::{self, Dimensions, Export, Size, Subject},
         heightmap,
-        project::{self, Keyframes, Project},
+        project::{self, Project},
         write_asc, write_exr, write_png16, write_r32, write_sidecar, write_tiff,
     },
     model::{
@@ -191,7 +191,7 @@ fn nothing_takes_more_memory_than_it_says_or_much_less() {
     }
 
     let path = folder.path().join("work.thalweg");
-    let mut saved = Project { sessions: vec![still], chosen: 0, camera: None, timeline: Keyframes::default() };
+    let mut saved = Project::of(vec![still]);
     project::save(&mut saved, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
     let (taken, _project) = most(|| project::open(Path::new(&path)).unwrap_or_else(|error| panic!("{error}")));
     starts.add("a project that is opened".to_owned(), taken, BYTES_PER_CELL as u64);

@@ -106,6 +106,11 @@ fn world_height(metres: f32) -> f32 {
     return (metres - scene.grid.w) * scene.extent.z;
 }
 
+// The place of a cell on the ground.
+fn on_ground(cell: vec2<f32>) -> vec3<f32> {
+    return vec3(place_of(cell), world_height(bilinear(cell).r)).xzy;
+}
+
 // Effect of the brush at a distance counted in radii; the twin of `Falloff` in `src/sim/edit/brush.rs`.
 fn brush_weight(distance: f32) -> f32 {
     let near = max(1.0 - distance, 0.0);

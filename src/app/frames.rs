@@ -16,7 +16,7 @@ use crate::{
     runtime::{Channels, Command, EditCommand, FreeView, Live, Preferences, Revision, Timing, Transport},
     settings::{Quality, Settings},
     ui::UiVisible,
-    view::camera::Viewpoint,
+    view::{COARSE, camera::Viewpoint},
 };
 
 /// Frames until pipelines and textures are there.
@@ -171,9 +171,9 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     frames(&mut app, 2 * FIRST);
     let turning = median(&frames(&mut app, MEASURED));
     // From here on the picture is drawn in full while it turns.
-    let whole = turning_at(&mut app, 1.0);
-    let vertices = turning_at(&mut app, TINY);
-    let [rivers, whole_rivers] = [share, 1.0].map(|share| rivers_at(&mut app, share as f32));
+    let whole = turning_at(&mut app, (1.0, 1.0));
+    let vertices = turning_at(&mut app, (TINY, 1.0));
+    let [rivers, whole_rivers] = [(share as f32, COARSE), (1.0, 1.0)].map(|drawn| rivers_at(&mut app, drawn));
     app.insert_resource(Viewpoint::named("default").expect("it is a camera"));
     let still = still(&mut app);
     app.insert_resource(UiVisible(false));
@@ -207,16 +207,16 @@ fn measure(case: Case) -> Result<(Row, Value), Error> {
     Ok((Row { what, cells, pixels, figures }, adapter.unwrap_or_default()))
 }
 
-/// How long a frame takes in which the camera turns and a picture with this share of the pixels along a side is drawn, with the same
-/// triangles whatever the share.
-fn turning_at(app: &mut App, share: f32) -> f64 {
+/// How long a frame takes in which the camera turns and a picture with this share of the pixels along a side is drawn, with triangles
+/// so many times as large as when it stands still, whatever the share.
+fn turning_at(app: &mut App, (share, coarse): (f32, f32)) -> f64 {
     let mut preferences = app.world_mut().resource_mut::<Preferences>();
     let resolved = Settings { quality: Quality::Automatic, ..Settings::default() }.resolved(preferences.software);
     preferences.settings = Settings {
         quality: Quality::Custom,
         steady: false,
         render_scale: share * resolved.render_scale,
-        triangle: share * resolved.triangle,
+        triangle: share * coarse * resolved.triangle,
         ..resolved
     };
     frames(app, 2 * FIRST);
@@ -224,8 +224,8 @@ fn turning_at(app: &mut App, share: f32) -> f64 {
 }
 
 /// What drawing rivers adds to such a frame: the median over many turns. A machine that slows down slows both sides of a turn.
-fn rivers_at(app: &mut App, share: f32) -> f64 {
-    turning_at(app, share);
+fn rivers_at(app: &mut App, drawn: (f32, f32)) -> f64 {
+    turning_at(app, drawn);
     let mut turn = |_| {
         let [with, without] = [true, false].map(|shown| {
             show_rivers(app, shown);

@@ -27,8 +27,8 @@ use crate::{
         session::Session,
     },
     runtime::{
-        Ahead, Brushes, Channels, Command, Course, Document, History, Jobs, LearnCommand, Level, Live, Notices,
-        Preferences, Presentation, Revision, Transport, ViewCommand, Workspace,
+        Ahead, Bookmarks, Brushes, Channels, Command, Course, Document, History, Jobs, LearnCommand, Level, Live,
+        Notices, Preferences, Presentation, Revision, Transport, ViewCommand, Workspace,
     },
     settings::autosave_folder,
 };
@@ -47,7 +47,7 @@ pub(super) const SIZE: (u32, u32) = (1280, 800);
 /// Opens a window on runs, which may come from a project's file, a lesson or a playlist, and runs until it is closed. An error is one
 /// sentence: there is no display or no graphics driver.
 pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<(), String> {
-    let Project { mut sessions, chosen, camera, timeline } = opened;
+    let Project { mut sessions, chosen, views, timeline } = opened;
     find_display()?;
     let software = find_adapter()?;
     let mut app = App::new();
@@ -108,7 +108,10 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     app.world_mut().resource_scope(|world, live: Mut<Live>| {
         world.resource_mut::<History>().begin_with(&timeline, &live);
     });
-    if let Some(camera) = camera {
+    app.world_mut().resource_scope(|world, mut bookmarks: Mut<Bookmarks>| {
+        *bookmarks.of_mut(world.resource::<Live>()) = views.kept;
+    });
+    if let Some(camera) = views.eye {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
     }
     loss::come_back(&mut app, document.is_recovered(), &mut notices);

@@ -9,7 +9,7 @@ use super::{Failure, Window, print};
 use crate::{
     io::{
         lesson::{self, BUILT_IN},
-        project::{Keyframes, Project},
+        project::Project,
     },
     model::{chart::told, playlist::Opening},
 };
@@ -43,7 +43,7 @@ impl Learn {
         }
         let (lesson, mut session) = lesson::open(named)?;
         if !self.check {
-            let opened = Project { sessions: vec![session], chosen: 0, camera: None, timeline: Keyframes::default() };
+            let opened = Project::of(vec![session]);
             return window(opened, None::<PathBuf>, Opening::Lesson(Box::new(lesson))).map_err(|reason| {
                 Failure::bad_input(format!("{reason}; \"thalweg learn {named} --check\" works without a display"))
             });

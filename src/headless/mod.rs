@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand, error::ErrorKind};
 use crate::{
     io::{
         Budget, Error, SaidBy, escaped, playlist,
-        project::{self, Keyframes, Project},
+        project::{self, Project},
         scene::{self, DEFAULT, Picture},
         watch::{Shooting, Watch},
     },
@@ -224,7 +224,7 @@ fn open(input: Option<String>, window: Window) -> Result<(), Failure> {
         Some(file) => project::open_whole(file)?,
         None => {
             let sessions = scene::open(input.as_deref().unwrap_or(DEFAULT), &Options::default())?;
-            Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() }
+            Project::of(sessions)
         }
     };
     match (window(opened, file, Opening::Work), input) {

@@ -6,10 +6,7 @@ use clap::Args;
 
 use super::{Failure, Window, print};
 use crate::{
-    io::{
-        playlist,
-        project::{Keyframes, Project},
-    },
+    io::{playlist, project::Project},
     model::playlist::{Opening, Playlist, Show},
 };
 
@@ -49,12 +46,7 @@ impl Present {
         if self.check {
             return check(&list);
         }
-        let opened = Project {
-            sessions: playlist::open(&list.scenes[0])?,
-            chosen: 0,
-            camera: None,
-            timeline: Keyframes::default(),
-        };
+        let opened = Project::of(playlist::open(&list.scenes[0])?);
         let show = Show {
             list: Arc::new(list),
             kiosk: self.kiosk,

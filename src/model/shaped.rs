@@ -206,8 +206,7 @@ mod tests {
         ticks(&mut session);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("work.thalweg");
-        let mut project =
-            Project { sessions: vec![session], chosen: 0, camera: None, timeline: project::Keyframes::default() };
+        let mut project = Project::of(vec![session]);
         project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
         let mut opened = project::open(&path).unwrap_or_else(|error| panic!("{error}")).sessions.remove(0);
         assert!(opened.simulation.terrain != shaped);

@@ -240,6 +240,8 @@ pub enum ShowCommand {
     ToggleArrows,
     /// The water, or the bed without it.
     ToggleWater,
+    /// Keeps where the eye is under this number, from 1 to 9.
+    KeepView(usize),
     /// A small picture of a place of the history.
     Picture(u64),
     /// Other panels.
@@ -315,6 +317,8 @@ pub enum ViewCommand {
     Move(CameraStep),
     /// Puts the eye there.
     PlaceCamera(Camera),
+    /// Puts the eye where a view was kept under this number, from 1 to 9.
+    GoToView(usize),
     /// The camera walks or flies; asked again, it goes round the land as before.
     Go(Gait),
     /// A picture of the view, without panels.

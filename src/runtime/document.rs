@@ -1,6 +1,7 @@
 //! The work as a document: saving it, keeping it in case the program breaks down, and leaving.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -16,7 +17,7 @@ use crate::{
     io::{
         Error, JobProgress,
         keep::{Keeper, left_behind},
-        project::{Camera, Keyframes, Project},
+        project::{Camera, Project, Views},
     },
     model::origin::Options,
 };
@@ -146,10 +147,26 @@ pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
     recent.truncate(RECENT);
 }
 
+/// Views that are kept under the numbers from 1 to 9, by the number of their work.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Bookmarks(BTreeMap<u64, [Option<Camera>; 9]>);
+
+impl Bookmarks {
+    /// Those of a work.
+    pub fn of(&self, live: &Live) -> [Option<Camera>; 9] {
+        self.0.get(&live.work()).copied().unwrap_or_default()
+    }
+
+    /// Those of a work, to be changed.
+    pub fn of_mut(&mut self, live: &Live) -> &mut [Option<Camera>; 9] {
+        self.0.entry(live.work()).or_default()
+    }
+}
+
 /// A copy of the work as it is, or as it will be when the present tick is finished.
-pub(super) fn project(live: &Live, eye: Eye) -> Box<Project> {
-    let (sessions, chosen) = (live.all().to_vec(), live.index());
-    Box::new(Project { sessions, chosen, camera: eye.0, timeline: Keyframes::default() })
+pub(super) fn project(live: &Live, eye: Eye, bookmarks: &Bookmarks) -> Box<Project> {
+    let views = Views { eye: eye.0, kept: bookmarks.of(live) };
+    Box::new(Project { chosen: live.index(), views, ..Project::of(live.all().to_vec()) })
 }
 
 /// Offers what breakdowns left behind until each is answered, here or at a later start.
@@ -184,7 +201,7 @@ pub(super) fn keep(
     mut commands: MessageReader<Command>,
     mut leaving: MessageReader<AppExit>,
     live: Res<Live>,
-    eye: Res<Eye>,
+    (eye, bookmarks): (Res<Eye>, Res<Bookmarks>),
     history: Res<History>,
     preferences: Res<Preferences>,
     mut document: ResMut<Document>,
@@ -202,7 +219,7 @@ pub(super) fn keep(
             // It did not end as planned: what lies there is offered at the next start.
             let held = jobs.held.take();
             if fresh || document.handed_over {
-                let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
+                let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye, &bookmarks);
                 match save(&mut project, keeper.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
                     Ok(_) => document.left = Some(keeper.path().to_owned()),
@@ -226,6 +243,6 @@ pub(super) fn keep(
     }
     document.kept_at = Instant::now();
     if fresh {
-        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye), now));
+        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye, &bookmarks), now));
     }
 }

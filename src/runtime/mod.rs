@@ -45,7 +45,7 @@ pub use self::{
         PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     course::Course,
-    document::{Document, Eye},
+    document::{Bookmarks, Document, Eye},
     followed::{Followed, FollowedTrace, Way},
     history::{History, HistoryPicture, HistoryRow, Mark},
     jobs::Jobs,
@@ -425,6 +425,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Checkup>()
         .init_resource::<Document>()
         .init_resource::<Eye>()
+        .init_resource::<Bookmarks>()
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
         .add_message::<Command>()

@@ -414,6 +414,37 @@ fn a_project_is_saved_opened_and_marked_as_saved_until_something_is_done() {
 }
 
 #[test]
+fn kept_views_are_saved_with_the_project_and_belong_to_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let mut app = app();
+    let kept = |app: &App| app.world().resource::<Bookmarks>().of(app.world().resource::<Live>());
+    // Where the eye is, is not known yet.
+    send(&mut app, ShowCommand::KeepView(3));
+    app.update();
+    assert!(kept(&app) == [None; 9] && !is_unsaved(&app));
+    let camera = project::Camera { focus: [1.0, 2.0, 3.0], yaw: 0.5, pitch: 0.6, distance: 70.0 };
+    app.insert_resource(Eye(Some(camera)));
+    for number in [0, 3, 10] {
+        send(&mut app, ShowCommand::KeepView(number));
+    }
+    app.update();
+    let mut wanted = [None; 9];
+    wanted[2] = Some(camera);
+    assert!(kept(&app) == wanted && is_unsaved(&app), "a view that is kept is work");
+    send(&mut app, FileCommand::SaveProject(path.clone()));
+    wait_for_jobs(&mut app);
+    assert!(!is_unsaved(&app));
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    send(&mut app, FileCommand::Open("round-hill".to_owned(), options));
+    wait_for_jobs(&mut app);
+    assert_eq!(kept(&app), [None; 9]);
+    send(&mut app, FileCommand::Open(path.display().to_string(), Options::default()));
+    wait_for_jobs(&mut app);
+    assert_eq!(kept(&app), wanted);
+}
+
+#[test]
 fn leaving_asks_if_there_is_unsaved_work_and_saves_before_it_leaves() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");

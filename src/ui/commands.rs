@@ -212,10 +212,13 @@ fn edit(table: &mut MenuPart<'_>) {
     table.add(icon::DROP_HALF_BOTTOM, "Fill rivers", rivers, &[], EditCommand::FillRivers);
 }
 
+/// The keys of brushes, and of the views that are kept.
+pub(super) const NUMBERS: [Key; 9] =
+    [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
+
 fn brush(table: &mut MenuPart<'_>) {
-    let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7, Key::Num8, Key::Num9];
     for (index, tool) in Tool::ALL.into_iter().enumerate() {
-        let keys: Vec<_> = numbers.get(index).map(|key| (NONE, *key)).into_iter().collect();
+        let keys: Vec<_> = NUMBERS.get(index).map(|key| (NONE, *key)).into_iter().collect();
         table.add(tool_icon(tool), tool.title(), tool.about(), &keys, BrushCommand::Hold(Some(tool)));
     }
     let stamp = "Loads a heightmap as what the stamp presses on the ground.";
@@ -311,6 +314,15 @@ fn view(table: &mut MenuPart<'_>) {
     step(icon::ARROW_RIGHT, "Shift right", over, (SHIFT_ALT, right), CameraStep::Shift(0.05, 0.0));
     step(icon::ARROW_UP, "Shift away", over, (SHIFT_ALT, up), CameraStep::Shift(0.0, 0.05));
     step(icon::ARROW_DOWN, "Shift back", over, (SHIFT_ALT, down), CameraStep::Shift(0.0, -0.05));
+    table.group = Some("Kept views");
+    for (index, key) in NUMBERS.into_iter().enumerate() {
+        let number = index + 1;
+        let (go, keep) = (format!("Go to view {number}"), format!("Keep view {number}"));
+        let to = "The camera goes to where this view was kept. In Present, the number alone does it.";
+        table.add(icon::BOOKMARK_SIMPLE, &go, to, &[], ViewCommand::GoToView(number));
+        let here = "Keeps where the camera is, with the project.";
+        table.add(icon::BOOKMARK_SIMPLE, &keep, here, &[(CTRL, key)], ShowCommand::KeepView(number));
+    }
     table.group = None;
     let before = "Shows how the run began. Holding B shows it until you let go.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Before(Before::Alone));

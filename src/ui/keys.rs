@@ -9,8 +9,10 @@ use bevy_egui::{
     helpers::bevy_to_egui_key,
 };
 
-use super::commands::asked_by;
-use crate::runtime::{Before, Command, Live, PresentCommand, Presentation, ShowCommand, Shown, Steps};
+use super::commands::{NUMBERS, asked_by};
+use crate::runtime::{
+    Before, Command, Live, PresentCommand, Presentation, ShowCommand, Shown, Steps, ViewCommand, Workspace,
+};
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
 const EDITS_TEXT: [egui::Key; 6] = [egui::Key::A, egui::Key::C, egui::Key::V, egui::Key::X, egui::Key::Y, egui::Key::Z];
@@ -80,6 +82,13 @@ fn page_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<P
     Some(PresentCommand::Go(*steps))
 }
 
+/// The kept view that a number goes to where no brush can be taken.
+fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<ViewCommand> {
+    let number = NUMBERS.iter().position(|number| *number == key)? + 1;
+    let plain = modifiers.is_none() && matches!(keyboard, Keyboard::Commands | Keyboard::Land | Keyboard::Walking);
+    plain.then_some(ViewCommand::GoToView(number))
+}
+
 fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
     !modifiers.alt && !modifiers.command && STEPS.iter().any(|(step, _)| *step == key)
 }
@@ -98,7 +107,7 @@ pub(super) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
     keyboard: Res<Keyboard>,
-    (shown, presentation, live): (Res<Shown>, Res<Presentation>, Res<Live>),
+    (shown, presentation, live, workspace): (Res<Shown>, Res<Presentation>, Res<Live>, Res<Workspace>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
     mut commands: MessageWriter<Command>,
@@ -141,12 +150,13 @@ pub(super) fn ask(
                     Keyboard::Answering => function_key,
                 };
                 let page = page_of(modifiers, key, *keyboard).filter(|_| presentation.is_on());
-                let page = page.map(Command::from);
-                let ours = ours || page.is_some();
+                let view = view_of(modifiers, key, *keyboard).filter(|_| *workspace == Workspace::Present);
+                let before_a_room = page.map(Command::from).or(view.map(Command::from));
+                let ours = ours || before_a_room.is_some();
                 if !ours || !pressed {
                     continue;
                 }
-                let asked = page.as_ref().or(asked_by(modifiers, key));
+                let asked = before_a_room.as_ref().or(asked_by(modifiers, key));
                 let asked = asked.filter(|command| presentation.allows(command, &live));
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
@@ -210,6 +220,7 @@ mod tests {
             .init_resource::<Shown>()
             .init_resource::<Steps>()
             .init_resource::<Presentation>()
+            .init_resource::<Workspace>()
             .insert_resource(Live::new(vec![Session::small("alone", 1, Origin::default())]))
             .add_systems(Update, ask);
         app
@@ -354,6 +365,28 @@ mod tests {
             let undo = Command::from(EditCommand::Undo);
             assert_eq!(asked(&mut app), if fields { vec![] } else { vec![undo] });
         }
+    }
+
+    #[test]
+    fn numbers_take_brushes_and_go_to_kept_views_in_present() {
+        let mut app = app();
+        let three = |app: &mut App| {
+            press(app, Key::Character("3".into()), true);
+            press(app, Key::Character("3".into()), false);
+            asked(app)
+        };
+        let brush = asked_by(Modifiers::NONE, egui::Key::Num3).expect("it takes a brush").clone();
+        assert_eq!(three(&mut app), [brush]);
+        app.insert_resource(Workspace::Present);
+        for (keyboard, goes) in [(Keyboard::Commands, true), (Keyboard::Land, true), (Keyboard::Typing, false)] {
+            app.insert_resource(keyboard);
+            let wanted: Vec<Command> = if goes { vec![ViewCommand::GoToView(3).into()] } else { vec![] };
+            assert_eq!(three(&mut app), wanted, "{keyboard:?}");
+        }
+        app.insert_resource(Keyboard::Commands);
+        press(&mut app, Key::Control, true);
+        assert_eq!(three(&mut app), [Command::from(ShowCommand::KeepView(3))]);
+        press(&mut app, Key::Control, false);
     }
 
     #[test]

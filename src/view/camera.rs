@@ -24,8 +24,8 @@ use crate::{
     io,
     model::{film::CAMERAS, playlist::Item},
     runtime::{
-        Brushes, CameraStep, Command, Eye, FreeView, Gait, Live, PointerOverView, Preferences, Presentation,
-        ViewCommand,
+        Bookmarks, Brushes, CameraStep, Command, Eye, FreeView, Gait, Level, Live, Notices, PointerOverView,
+        Preferences, Presentation, ViewCommand,
     },
     settings::Buttons,
 };
@@ -306,6 +306,8 @@ pub(super) fn obey(
     mut asked: MessageReader<Command>,
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
+    (live, bookmarks): (Res<Live>, Res<Bookmarks>),
+    mut notices: ResMut<Notices>,
 ) {
     for command in asked.read() {
         let Command::View(command) = command else { continue };
@@ -320,6 +322,17 @@ pub(super) fn obey(
             ViewCommand::PlaceCamera(wanted) => {
                 (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None);
                 place(&mut camera, *wanted);
+            }
+            ViewCommand::GoToView(number) => {
+                let kept = number.checked_sub(1).and_then(|index| *bookmarks.of(&live).get(index)?);
+                if let Some(kept) = kept {
+                    (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
+                    let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
+                    place(&mut camera, io::project::Camera { yaw, ..kept });
+                } else {
+                    let text = format!("There is no view {number} yet: Ctrl+{number} keeps the present one.");
+                    notices.tell(Level::Info, text);
+                }
             }
             ViewCommand::Move(step) => {
                 viewpoint.turn = Turning::Still;

@@ -9,7 +9,7 @@ use bevy::{
 
 use super::{
     ViewSystems,
-    ground::Blocks,
+    ground::{Bed, Blocks},
     material::{Variant, update},
     numbers::SceneNumbers,
     pass::{Piece, Surface, SurfacePlugin},
@@ -78,9 +78,9 @@ fn show(
         return;
     }
     let wanted: Vec<CutMaterial> = blocks
-        .surfaces()
+        .beds()
         .zip(live.all())
-        .filter_map(|((_, [layers, _], numbers), session)| {
+        .filter_map(|(Bed { numbers, layers, .. }, session)| {
             let line = numbers.cut_line(ends?)?;
             let look = &session.water_look;
             let color = |color: [f32; 3], last: f32| Color::srgb_from_array(color).to_linear().to_vec3().extend(last);
@@ -102,7 +102,7 @@ fn show(
             update(&mut materials, material, |material| *material = wanted);
         } else {
             let material = materials.add(wanted);
-            let piece = Piece { mesh: faces.mesh.clone(), material: material.clone(), land: None };
+            let piece = Piece { mesh: faces.mesh.clone(), material: material.clone(), tract: None };
             faces.drawn.push((commands.spawn(piece).id(), material));
         }
     }

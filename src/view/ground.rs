@@ -1,6 +1,9 @@
 //! The ground: one block per session, whose height texture follows the simulation.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bevy::{
     ecs::system::SystemParam,
@@ -10,9 +13,8 @@ use bevy::{
 
 use super::{
     ViewSystems,
-    channels::RiverNumbers,
     layers::{Drawn, Editions, Heights, cell_image, no_past, start_bytes},
-    levels::{self, Land},
+    levels::{self, Coverage, Land, Tract},
     light::{Found, Lit, Taken},
     material::{Variant, update},
     numbers::{self, Layout, SceneNumbers},
@@ -42,10 +44,6 @@ pub(super) struct GroundMaterial {
     pub motion: Handle<Image>,
     #[uniform(3)]
     pub overlay: OverlayNumbers,
-    #[texture(4, sample_type = "float", filterable = false)]
-    pub channels: Handle<Image>,
-    #[uniform(5)]
-    pub river: RiverNumbers,
     #[texture(6)]
     #[sampler(7)]
     relief: Handle<Image>,
@@ -58,15 +56,18 @@ pub(super) struct GroundMaterial {
 }
 
 impl From<&GroundMaterial> for Variant {
-    fn from(GroundMaterial { scene, overlay, river, .. }: &GroundMaterial) -> Self {
+    fn from(GroundMaterial { scene, overlay, .. }: &GroundMaterial) -> Self {
         Self::with(&[
             ("SPLIT", scene.is_split()),
             ("CLOUDS", scene.has_clouds()),
             ("RIPPLES", scene.has_ripples()),
+            ("RAMP", scene.has_ramp()),
+            ("GLITTER", scene.has_glitter()),
+            ("CONTOURS", scene.has_contours()),
+            ("GRID", scene.has_grid()),
             ("OVERLAY", overlay.has_values()),
             ("CLASSES", overlay.has_classes()),
             ("ARROWS", overlay.has_arrows()),
-            ("RIVERS", river.are_drawn()),
             ("RING", scene.has_ring()),
             ("CUT", scene.is_cut()),
         ])
@@ -93,6 +94,9 @@ struct Block {
     /// The highest place so far, in metres, and where the block is drawn.
     highest: f32,
     land: Option<Land>,
+    numbers: SceneNumbers,
+    /// How the water lies that is on the screen, if there is any.
+    water: Option<Arc<Coverage>>,
     /// What the texture holds of a terrain's layers; none of the start.
     holds: Option<Editions>,
     lit: Lit,
@@ -107,6 +111,24 @@ struct Textures {
     past: Handle<Image>,
 }
 
+/// A block as what is drawn on it knows it.
+pub(super) struct Bed<'a> {
+    pub land: Land,
+    pub numbers: &'a SceneNumbers,
+    pub layers: &'a Handle<Image>,
+    pub relief: &'a Handle<Image>,
+    pub cover: &'a Handle<Image>,
+    /// How its water lies, if there is any.
+    pub water: Option<&'a Arc<Coverage>>,
+}
+
+impl Block {
+    fn bed(&self) -> Option<Bed<'_>> {
+        let Self { land, numbers, textures: Textures { layers, relief, cover, .. }, water, .. } = self;
+        Some(Bed { land: (*land)?, numbers, layers, relief, cover, water: water.as_ref() })
+    }
+}
+
 /// All blocks on screen, and the numbers that other shaders share with the first.
 #[derive(Resource, Default)]
 pub(super) struct Blocks {
@@ -116,7 +138,6 @@ pub(super) struct Blocks {
     /// The starts, while they are drawn beside the present.
     starts: Vec<Block>,
     pub numbers: Vec<SceneNumbers>,
-    drawn: Vec<SceneNumbers>,
     /// How far the lowest ground of each block has sunk below that of its start, in metres. It never rises again, so that the foot
     /// of the block does not move up and down.
     sunk: Vec<f32>,
@@ -145,17 +166,19 @@ impl Blocks {
         self.starts.iter().map(|block| &block.material)
     }
 
-    /// Land, layers, relief and numbers of every block of the present.
-    pub(super) fn surfaces(&self) -> impl Iterator<Item = (Land, [&Handle<Image>; 2], &SceneNumbers)> {
-        let blocks = self.present.iter().zip(&self.drawn);
-        blocks.filter_map(|(block, numbers)| {
-            Some((block.land?, [&block.textures.layers, &block.textures.relief], numbers))
-        })
+    /// What lies under all that is drawn on every block of the present.
+    pub(super) fn beds(&self) -> impl Iterator<Item = Bed<'_>> {
+        self.present.iter().filter_map(Block::bed)
     }
 
-    /// What is drawn of a land with a material.
-    pub(super) fn piece<M: Surface>(&self, material: Handle<M>, land: Land) -> Piece<M> {
-        Piece { mesh: self.square.clone(), material, land: Some(land) }
+    /// And on that of every start which is drawn beside the present.
+    pub(super) fn beds_of_starts(&self) -> impl Iterator<Item = Bed<'_>> {
+        self.starts.iter().filter_map(Block::bed)
+    }
+
+    /// What is drawn of a tract with a material.
+    pub(super) fn piece<M: Surface>(&self, material: Handle<M>, tract: Tract) -> Piece<M> {
+        Piece { mesh: self.square.clone(), material, tract: Some(tract) }
     }
 
     /// What every block shades the table with: those of the present, and those of the starts, if they are drawn beside it.
@@ -204,6 +227,20 @@ pub(super) struct BlockAssets<'w, 's> {
     motions: Res<'w, Motions>,
     timing: ResMut<'w, Timing>,
     commands: Commands<'w, 's>,
+}
+
+impl Block {
+    fn new(
+        entity: Entity,
+        material: Handle<GroundMaterial>,
+        textures: Textures,
+        size: (usize, usize),
+        highest: f32,
+        lit: Lit,
+    ) -> Self {
+        let numbers = SceneNumbers::default();
+        Self { entity, material, textures, size, highest, land: None, numbers, water: None, holds: None, lit }
+    }
 }
 
 impl BlockAssets<'_, '_> {
@@ -258,8 +295,7 @@ impl BlockAssets<'_, '_> {
                 (material.cover, material.past) = (textures.cover.clone(), textures.past.clone());
             }
             let material = block.material.clone();
-            let (entity, land, size) = (block.entity, None, cells);
-            *block = Block { entity, material, textures, size, highest, land, holds, lit };
+            *block = Block { holds, ..Block::new(block.entity, material, textures, cells, highest, lit) };
             return lowest;
         }
         let material = self.materials.add(GroundMaterial {
@@ -267,32 +303,36 @@ impl BlockAssets<'_, '_> {
             layers: textures.layers.clone(),
             motion: self.motions.still.clone(),
             overlay: OverlayNumbers::default(),
-            channels: self.motions.still.clone(),
-            river: RiverNumbers::default(),
             relief: textures.relief.clone(),
             cover: textures.cover.clone(),
             past: textures.past.clone(),
             flow: self.motions.dry.clone(),
         });
-        let (entity, land, size) = (self.commands.spawn_empty().id(), None, cells);
-        list.push(Block { entity, material, textures, size, highest, land, holds, lit });
+        let entity = self.commands.spawn_empty().id();
+        list.push(Block { holds, ..Block::new(entity, material, textures, cells, highest, lit) });
         lowest
     }
 
     /// Brings to the screen what is found until a moment. Without one, all that is being found.
-    fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
-        let Blocks { present, starts, lit, .. } = blocks;
+    fn fetch(&mut self, blocks: &mut ResMut<Blocks>, until: Option<Instant>) {
+        let Blocks { present, starts, lit, .. } = blocks.bypass_change_detection();
+        let mut flows = false;
         for block in present.iter_mut().chain(starts) {
             if let Some(found) = block.lit.fetch(until) {
+                flows |= found.water != block.water;
                 self.bring(block, found);
                 *lit += 1;
             }
+        }
+        if flows {
+            blocks.set_changed();
         }
     }
 
     /// Brings what was found of a block to the screen.
     fn bring(&mut self, block: &mut Block, found: Found) {
-        let Found { taken, parts, bytes: [relief, cover], took, shone } = found;
+        let Found { taken, parts, bytes: [relief, cover], water, took, shone } = found;
+        block.water = water;
         if shone {
             self.timing.shine_ms = smoothed(self.timing.shine_ms, took.as_secs_f64() * 1e3);
         }
@@ -319,7 +359,7 @@ impl BlockAssets<'_, '_> {
 
 /// Brings to the screen what was found since the last frame.
 fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
-    assets.fetch(blocks.bypass_change_detection(), Some(Instant::now()));
+    assets.fetch(&mut blocks, Some(Instant::now()));
 }
 
 /// Has light and shadow of every block found, and brings them to the screen.
@@ -332,12 +372,12 @@ fn show_light(
 ) {
     // A stroke or a slider that is held changes it again in the next frame.
     let more = transport.playing && !view.taking || buttons.get_pressed().next().is_some();
-    let blocks = blocks.bypass_change_detection();
-    let sessions = live.all().iter().zip(&mut blocks.present).chain(live.all().iter().zip(&mut blocks.starts));
+    let Blocks { present, starts, .. } = blocks.bypass_change_detection();
+    let sessions = live.all().iter().zip(present).chain(live.all().iter().zip(starts));
     for (session, block) in sessions {
         block.lit.begin(Light::of(&live.chosen().look, session.simulation.terrain.cell_size), more);
     }
-    assets.fetch(blocks, more.then(|| Instant::now() + WAIT));
+    assets.fetch(&mut blocks, more.then(|| Instant::now() + WAIT));
 }
 
 /// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.
@@ -425,12 +465,17 @@ fn show_numbers(
         })
         .collect();
     let square = blocks.square.clone();
+    let mut new = false;
     let mut set = |block: &mut Block, numbers: SceneNumbers| {
-        update(&mut materials, &block.material, |material| material.scene = numbers);
-        let land = Some(numbers.land(block.highest));
-        if block.land != land {
-            block.land = land;
-            let piece = Piece { mesh: square.clone(), material: block.material.clone(), land };
+        if block.numbers != numbers {
+            (block.numbers, new) = (numbers, true);
+            update(&mut materials, &block.material, |material| material.scene = numbers);
+        }
+        let land = numbers.land(block.highest);
+        if block.land != Some(land) {
+            (block.land, new) = (Some(land), true);
+            let tract = Some(Tract { land, only: None });
+            let piece = Piece { mesh: square.clone(), material: block.material.clone(), tract };
             commands.entity(block.entity).insert(piece);
         }
     };
@@ -447,9 +492,8 @@ fn show_numbers(
             set(block, numbers.beside(-side, share));
         }
     }
-    let drawn: Vec<SceneNumbers> = numbers.iter().map(|numbers| numbers.beside(side, share)).collect();
-    if blocks.drawn != drawn {
-        blocks.drawn = drawn;
+    if new {
+        blocks.set_changed();
     }
     let numbers: Vec<SceneNumbers> = numbers.into_iter().map(|numbers| numbers.beside(0.0, share)).collect();
     if blocks.numbers != numbers {

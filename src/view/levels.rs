@@ -4,6 +4,10 @@
 //! A map lies in a square whose side doubles from level to level. A square that is too near for its size is drawn as its four
 //! quarters. Between two levels the vertices of the finer one glide to those of the coarser one, so that neither cracks nor jumps are
 //! seen: continuous distance-dependent levels of detail (Strugar 2009).
+//!
+//! What lies on the ground in some places only, as water and rivers do, is drawn in the squares that have it: see [`Coverage`].
+
+use std::{ops::Range, sync::Arc};
 
 use bevy::{
     asset::RenderAssetUsages,
@@ -13,8 +17,12 @@ use bevy::{
     render::render_resource::{VertexAttribute, VertexStepMode},
 };
 
-/// Quads along a side of a square.
-const QUADS: u32 = 16;
+use crate::sim::tiles::{self, Tiling};
+
+/// Quads along a side of a square: the smallest one is a tile.
+const QUADS: u32 = tiles::SIDE as u32;
+/// The indices of its surface. Those of the walls follow.
+const SURFACE: u32 = 6 * QUADS * QUADS;
 /// A square is drawn to a distance of so many of its sides, at least: so the levels of neighbours differ by one at most.
 const NEAREST: f32 = 3.0;
 
@@ -63,15 +71,80 @@ pub(super) fn vertex_buffer(first: u32) -> VertexBufferLayout {
     }
 }
 
+/// What is drawn of a land: all of it, or the squares in which there is more than so much of something.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tract {
+    pub land: Land,
+    pub only: Option<(Arc<Coverage>, f32)>,
+}
+
+impl Tract {
+    /// Whether a square of the land is part of it.
+    pub(super) fn has(&self, square: &Square) -> bool {
+        self.only.as_ref().is_none_or(|(coverage, least)| coverage.most(square) > *least)
+    }
+}
+
+/// How much there is of something: the most in any cell of a tile, the most in any four tiles, and so on up to the whole map.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Coverage(Vec<(usize, Vec<f32>)>);
+
+impl Coverage {
+    /// From the most in any cell of each tile, and in the first cells of the next ones to the right and below: a square reaches so far.
+    pub(super) fn new(tiling: Tiling, most: Vec<f32>) -> Self {
+        let mut levels = vec![(tiling.across(), most)];
+        while let Some((across, finer)) = levels.last().filter(|(_, finer)| finer.len() > 1) {
+            let (wide, rows) = (across.div_ceil(2), finer.len() / across);
+            let mut coarser = vec![0.0_f32; wide * rows.div_ceil(2)];
+            for (tile, &most) in finer.iter().enumerate() {
+                let four = &mut coarser[tile / across / 2 * wide + tile % across / 2];
+                *four = four.max(most);
+            }
+            levels.push((wide, coarser));
+        }
+        Self(levels)
+    }
+
+    /// The same for what reaches into the tiles beside.
+    pub(super) fn and_beside(tiling: Tiling, most: &[f32]) -> Self {
+        let across = tiling.across();
+        let near = |at: usize, count: usize| at.saturating_sub(1)..(at + 2).min(count);
+        let rows = tiling.count() / across;
+        let around = |tile: usize| {
+            let columns = near(tile % across, across);
+            let tiles = near(tile / across, rows).flat_map(|row| columns.clone().map(move |x| row * across + x));
+            tiles.fold(0.0, |out: f32, tile| out.max(most[tile]))
+        };
+        Self::new(tiling, (0..tiling.count()).map(around).collect())
+    }
+
+    /// The most in any cell of a square.
+    fn most(&self, square: &Square) -> f32 {
+        let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
+        let level = (square.step as u32).ilog2() as usize;
+        let (across, tiles) = &self.0[level.min(last)];
+        let [column, row] = square.first.map(|cell| cell as usize >> level.min(last) >> tiles::SIDE.ilog2());
+        tiles.get(row * across + column).copied().unwrap_or(0.0)
+    }
+}
+
 impl Land {
-    /// The squares that are seen.
+    /// The squares that are seen: first those inside the map, then those at its border.
     pub(super) fn squares(&self, sight: &Sight) -> Vec<Square> {
         let last = (self.cells.max(UVec2::splat(2)) - 1).max_element();
         let levels = last.div_ceil(QUADS).next_power_of_two().ilog2();
         let mut squares = Vec::new();
         let choice = Choice { land: self, sight, sides: (1.0 / (QUADS as f32 * sight.triangle)).max(NEAREST) };
         choice.visit(UVec2::ZERO, levels, &mut squares);
+        squares.sort_by_key(|square| self.has_wall(square));
         squares
+    }
+
+    /// Whether a square is at the border of the map, so that it has a wall.
+    pub(super) fn has_wall(&self, square: &Square) -> bool {
+        let first = Vec2::from(square.first);
+        let end = first + square.step * QUADS as f32;
+        first.cmple(Vec2::ZERO).any() || end.cmpge(self.cells.as_vec2() - 1.0).any()
     }
 }
 
@@ -136,6 +209,12 @@ impl Choice<'_> {
             [|at| at.x < -at.w, |at| at.x > at.w, |at| at.y < -at.w, |at| at.y > at.w, |at| at.w <= 0.0];
         !sides.into_iter().any(outside)
     }
+}
+
+/// Of the indices of a square's mesh, those of the surface and those of the walls.
+pub(super) fn surface_and_walls(indices: Range<u32>) -> [Range<u32>; 2] {
+    let walls = indices.start + SURFACE;
+    [indices.start..walls, walls..indices.end]
 }
 
 /// The mesh of every square: its vertices in steps from 0 to [`QUADS`], and its border again as the upper and lower rims of walls. The
@@ -307,5 +386,58 @@ mod tests {
     fn a_larger_map_needs_hardly_more_squares() {
         let count = |side: u32| land(side, side).squares(&sight(EYES[0], Vec3::ZERO, 0.006)).len();
         assert!(count(4096) <= count(512) + 8, "{} and {}", count(4096), count(512));
+    }
+
+    #[test]
+    fn a_square_is_drawn_if_there_is_something_in_it_or_beside_it() {
+        for (columns, rows) in [(203, 147), (64, 64), (5, 3)] {
+            let land = land(columns, rows);
+            let tiling = Tiling::new(columns as usize, rows as usize);
+            let mut seen = [0, 0];
+            for (x, y) in [(0, 0), (columns - 1, rows - 1), (columns / 2, rows / 3), (7, 2), (8, 2)] {
+                let [x, y] = [x.min(columns - 1), y.min(rows - 1)];
+                let mut most = vec![0.0; tiling.count()];
+                most[tiling.of(x as usize, y as usize)] = 2.0;
+                let coverage = Arc::new(Coverage::and_beside(tiling, &most));
+                let tract = |least: f32| Tract { land, only: Some((Arc::clone(&coverage), least)) };
+                for square in EYES.iter().flat_map(|eye| land.squares(&everywhere(*eye, 0.006))) {
+                    let first = Vec2::from(square.first);
+                    let at = UVec2::new(x, y).as_vec2();
+                    let side = square.step * QUADS as f32;
+                    let away = (first - at).max(at - first - side).max_element();
+                    assert!(!tract(2.0).has(&square));
+                    // A vertex looks two cells around.
+                    assert!(tract(1.9).has(&square) || away > 2.0, "{columns} × {rows}, {x} {y}: {square:?}");
+                    assert!(!tract(1.9).has(&square) || away < 2.0 * side, "{columns} × {rows}, {x} {y}: {square:?}");
+                    seen[usize::from(tract(1.9).has(&square))] += 1;
+                }
+            }
+            assert!(seen[1] > 0 && (seen[0] > 0 || columns < 9), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn only_squares_at_the_border_have_walls_and_come_last() {
+        let land = land(203, 147);
+        let squares = land.squares(&everywhere(EYES[1], 0.006));
+        let begin = squares.partition_point(|square| !land.has_wall(square));
+        assert!(begin > 0 && begin < squares.len());
+        for (index, square) in squares.iter().enumerate() {
+            let [first, end] = [0.0, QUADS as f32].map(|corner| Vec2::from(square.first) + corner * square.step);
+            let inside = first.x > 0.0 && first.y > 0.0 && end.x < 202.0 && end.y < 146.0;
+            assert_eq!(inside, index < begin, "{square:?}");
+        }
+        let indices = square_mesh().indices().map_or(0, Indices::len) as u32;
+        let [surface, walls] = surface_and_walls(7..7 + indices);
+        assert_eq!((surface, walls), (7..7 + SURFACE, 7 + SURFACE..7 + indices));
+        assert_eq!(walls_of(&square_mesh()), SURFACE);
+    }
+
+    /// The first index of a mesh whose vertex is one of a wall.
+    fn walls_of(mesh: &Mesh) -> u32 {
+        let kinds = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3()).unwrap_or(&[]);
+        let Some(Indices::U32(indices)) = mesh.indices() else { panic!("it has indices") };
+        let first = indices.iter().position(|&index| kinds[index as usize][1] > 0.0);
+        first.expect("it has walls") as u32
     }
 }

@@ -4,7 +4,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, sync_channel},
     },
     time::{Duration, Instant},
@@ -14,6 +14,7 @@ use bevy::math::URect;
 
 use super::{
     layers::CELL_BYTES,
+    levels::Coverage,
     relief::{Light, Relief, Rims},
     upload,
 };
@@ -37,6 +38,8 @@ pub(super) struct Found {
     /// The textures of relief and cover: parts of them, as [`upload::Patch`] has them, or all.
     pub parts: Option<Vec<URect>>,
     pub bytes: [Vec<u8>; 2],
+    /// How the water lies, if there is any.
+    pub water: Option<Arc<Coverage>>,
     pub took: Duration,
     /// Whether shadows were looked for.
     pub shone: bool,
@@ -145,8 +148,9 @@ impl Lit {
             }
             let parts = relief.changed_parts();
             let bytes = parts.as_ref().map_or_else(|| relief.bytes(), |parts| relief.part_bytes(parts));
+            let water = relief.water.clone();
             // A block that is gone needs none of it.
-            let _ = send.send((relief, Found { taken, parts, bytes, took: begun.elapsed(), shone: due }));
+            let _ = send.send((relief, Found { taken, parts, bytes, water, took: begun.elapsed(), shone: due }));
         };
         rayon::spawn(|| drop(catch_unwind(AssertUnwindSafe(look))));
     }

@@ -28,6 +28,8 @@ mod water;
 
 use std::path::{Path, PathBuf};
 
+pub use redraw::COARSE;
+
 use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
 
 /// Side of a square map in world units. Maps of other shapes, or several side by side, fill the same circle.
@@ -47,13 +49,14 @@ pub enum ViewSystems {
 struct SharedShaders(#[expect(dead_code, reason = "holding the handles is the purpose")] Vec<Handle<Shader>>);
 
 /// The shaders, compiled into the program: path below `shaders/`, text.
-const SHADERS: [(&str, &[u8]); 11] = [
+const SHADERS: [(&str, &[u8]); 12] = [
     ("lib/scene.wgsl", include_bytes!("../../shaders/lib/scene.wgsl")),
     ("lib/map.wgsl", include_bytes!("../../shaders/lib/map.wgsl")),
     ("lib/rock.wgsl", include_bytes!("../../shaders/lib/rock.wgsl")),
     ("lib/screen.wgsl", include_bytes!("../../shaders/lib/screen.wgsl")),
     ("lib/view.wgsl", include_bytes!("../../shaders/lib/view.wgsl")),
     ("terrain.wgsl", include_bytes!("../../shaders/terrain.wgsl")),
+    ("rivers.wgsl", include_bytes!("../../shaders/rivers.wgsl")),
     ("cut.wgsl", include_bytes!("../../shaders/cut.wgsl")),
     ("table.wgsl", include_bytes!("../../shaders/table.wgsl")),
     ("tracks.wgsl", include_bytes!("../../shaders/tracks.wgsl")),

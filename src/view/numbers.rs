@@ -209,6 +209,26 @@ impl SceneNumbers {
         self.wind.z > 0.0
     }
 
+    /// Whether a ramp gives the ground its colours.
+    pub(super) fn has_ramp(&self) -> bool {
+        self.ramp_by.x > 0.5
+    }
+
+    /// Whether sand glitters.
+    pub(super) fn has_glitter(&self) -> bool {
+        self.life.y > 0.0
+    }
+
+    /// Whether there are contour lines.
+    pub(super) fn has_contours(&self) -> bool {
+        self.surface.z > 0.0
+    }
+
+    /// Whether there is a grid.
+    pub(super) fn has_grid(&self) -> bool {
+        self.country.y > 0.0
+    }
+
     /// Whether it is drawn on one side of the divider alone.
     pub(super) fn is_split(&self) -> bool {
         self.place.z != 0.0

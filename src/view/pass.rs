@@ -33,7 +33,7 @@ use bevy::{
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
-    levels::{self, Land, Sight, Square},
+    levels::{self, Land, Sight, Square, Tract},
     material::Variant,
     redraw::{Drawing, Waiting},
 };
@@ -55,6 +55,11 @@ pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
     const VERTEX: &'static [MeshVertexAttribute] = &[Mesh::ATTRIBUTE_POSITION];
     /// Whether its pieces are land, whose squares have numbers at the next shader locations.
     const LAND: bool = false;
+    /// Whether the walls of land are drawn too.
+    const WALLS: bool = true;
+    /// Whether the shader's function `mark` first says where it is. Drivers that draw with the processor go through the whole of a shader
+    /// even where it discards its pixel, but not where its depth is not the wanted one.
+    const MARKS: bool = false;
     /// Whether it is what lies behind and beneath the land.
     const IS_BEHIND: bool = false;
 }
@@ -64,8 +69,8 @@ pub(super) trait Surface: Asset + AsBindGroup<Data = Variant> + Clone {
 pub(super) struct Piece<M: Surface> {
     pub mesh: Handle<Mesh>,
     pub material: Handle<M>,
-    /// If the mesh is that of a square of land: all squares are drawn that this land needs.
-    pub land: Option<Land>,
+    /// If the mesh is that of a square of land: all squares of this tract are drawn.
+    pub tract: Option<Tract>,
 }
 
 /// Has all pieces of a surface drawn.
@@ -121,9 +126,8 @@ struct Lens {
 struct ViewNumbers {
     clip_from_world: Mat4,
     eye: Vec4,
-    /// Width and height of what is drawn, in pixels, how much of what is smaller than a cell is drawn, and how many times
-    /// as wide as on the screen lines are, in pixels.
-    size: Vec4,
+    /// Width and height of what is drawn, in pixels, and how many times as wide as on the screen lines are, in pixels.
+    size: Vec3,
     /// Where in the whole picture that lies, and width and height of that, in pixels.
     part: Vec4,
 }
@@ -153,7 +157,7 @@ fn extract_lens(
     let numbers = ViewNumbers {
         clip_from_world,
         eye: eye.extend(1.0),
-        size: Vec4::new(size.x, size.y, f32::from(u8::from(drawing.fine)), sharpness),
+        size: size.extend(sharpness),
         part: Vec4::new(at.x, at.y, whole.x, whole.y),
     };
     // The picture's height is so many times the distance.
@@ -183,8 +187,27 @@ fn begin_view(mut commands: Commands) {
 #[derive(Resource)]
 struct Kind<M> {
     layout: BindGroupLayoutDescriptor,
-    pipelines: HashMap<(Variant, u32, ToneCurve), CachedRenderPipelineId>,
+    pipelines: HashMap<(Variant, u32, ToneCurve, bool, Stroke), CachedRenderPipelineId>,
     kind: PhantomData<M>,
+}
+
+/// What is drawn of a piece, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stroke {
+    /// The depth of its surface alone, a little nearer than it is, so that nothing else has that depth.
+    Mark,
+    /// Its surface, or all of it.
+    Surface,
+    /// Its walls.
+    Walls,
+}
+
+impl Stroke {
+    /// Those of a kind of pieces.
+    fn of<M: Surface>() -> impl Iterator<Item = Self> {
+        let strokes = [(Self::Mark, M::MARKS), (Self::Surface, true), (Self::Walls, M::LAND && M::WALLS)];
+        strokes.into_iter().filter_map(|(stroke, drawn)| drawn.then_some(stroke))
+    }
 }
 
 #[derive(Resource)]
@@ -201,7 +224,7 @@ fn begin<M: Surface>(device: Res<RenderDevice>, mut commands: Commands) {
 impl<M: Surface> Kind<M> {
     fn pipeline(
         &self,
-        (variant, drawing): (&Variant, &Drawing),
+        (variant, drawing, stroke): (&Variant, &Drawing, Stroke),
         vertex: &MeshVertexBufferLayoutRef,
         view: &ViewGroup,
         shader: &Handle<Shader>,
@@ -216,6 +239,10 @@ impl<M: Surface> Kind<M> {
         ];
         definitions.extend(tone(drawing.tone).0.iter().map(|name| (*name).into()));
         variant.define(&mut definitions);
+        let parts = [("WALL", stroke == Stroke::Walls), ("FINE", M::LAND && drawing.fine)];
+        definitions.extend(parts.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.into()));
+        let (marks, hides) = (stroke == Stroke::Mark, M::HIDES || stroke == Stroke::Mark);
+        let bias = if M::MARKS { DepthBiasState { constant: 2, ..default() } } else { DepthBiasState::default() };
         Some(RenderPipelineDescriptor {
             label: Some(M::SHADER.into()),
             layout: vec![view.layout.clone(), self.layout.clone()],
@@ -228,21 +255,25 @@ impl<M: Surface> Kind<M> {
             primitive: PrimitiveState::default(),
             depth_stencil: Some(DepthStencilState {
                 format: DEPTH,
-                depth_write_enabled: Some(M::HIDES),
+                depth_write_enabled: Some(hides),
                 // Depth is reversed: 1 is near.
-                depth_compare: Some(CompareFunction::GreaterEqual),
+                depth_compare: Some(if M::MARKS && !marks {
+                    CompareFunction::Equal
+                } else {
+                    CompareFunction::GreaterEqual
+                }),
                 stencil: StencilState::default(),
-                bias: DepthBiasState::default(),
+                bias,
             }),
             multisample: MultisampleState { count: drawing.samples, ..default() },
             fragment: Some(FragmentState {
                 shader: shader.clone(),
                 shader_defs: definitions,
-                entry_point: Some("fragment".into()),
+                entry_point: Some(if marks { "mark" } else { "fragment" }.into()),
                 targets: vec![Some(ColorTargetState {
                     format: FORMAT,
-                    blend: (!M::HIDES).then_some(BlendState::ALPHA_BLENDING),
-                    write_mask: ColorWrites::ALL,
+                    blend: (!hides).then_some(BlendState::ALPHA_BLENDING),
+                    write_mask: if marks { ColorWrites::empty() } else { ColorWrites::ALL },
                 })],
             }),
             ..default()
@@ -288,9 +319,9 @@ impl<M: Surface> RenderAsset for Prepared<M> {
     }
 }
 
-/// Mesh, land and material of every piece.
+/// Mesh, tract and material of every piece.
 #[derive(Resource)]
-struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, Option<Land>, AssetId<M>)>);
+struct Pieces<M: Surface>(Vec<(AssetId<Mesh>, Option<Tract>, AssetId<M>)>);
 
 impl<M: Surface> Default for Pieces<M> {
     fn default() -> Self {
@@ -300,42 +331,44 @@ impl<M: Surface> Default for Pieces<M> {
 
 fn extract_pieces<M: Surface>(pieces: Extract<Query<&Piece<M>>>, mut list: ResMut<Pieces<M>>) {
     list.0.clear();
-    list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.land, piece.material.id())));
+    list.0.extend(pieces.iter().map(|piece| (piece.mesh.id(), piece.tract.clone(), piece.material.id())));
 }
 
 /// All that is drawn in a frame.
 #[derive(Resource, Default)]
 struct Draws {
     list: Vec<Draw>,
-    /// The squares of every land.
+    /// The squares of every tract.
     squares: Vec<Square>,
-    lands: Vec<(Land, Range<u32>)>,
+    lands: Vec<(Land, Vec<Square>)>,
     /// Whether a mesh, a texture or a shader is not there yet.
     waits: bool,
 }
 
 impl Draws {
-    /// The squares of a land, as a range of all. Ground and water have the same.
-    fn squares_of(&mut self, land: Land, sight: &Sight) -> Range<u32> {
-        if let Some((_, range)) = self.lands.iter().find(|(known, _)| *known == land) {
-            return range.clone();
-        }
-        let begin = self.squares.len() as u32;
-        self.squares.extend(land.squares(sight));
-        let range = begin..self.squares.len() as u32;
-        self.lands.push((land, range.clone()));
-        range
+    /// The squares of a tract, as ranges of all: all of them, and those that have walls.
+    fn squares_of(&mut self, tract: &Tract, sight: &Sight) -> [Range<u32>; 2] {
+        // Ground, water and rivers have the same, so that what lies on the ground lies on its triangles.
+        let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
+            self.lands.push((tract.land, tract.land.squares(sight)));
+            self.lands.len() - 1
+        });
+        let begin = self.squares.len();
+        self.squares.extend(self.lands[known].1.iter().filter(|square| tract.has(square)));
+        let inside = self.squares[begin..].partition_point(|square| !tract.land.has_wall(square));
+        let [begin, walls, end] = [begin, begin + inside, self.squares.len()].map(|index| index as u32);
+        [begin..end, walls..end]
     }
 }
 
 struct Draw {
     order: u8,
     is_behind: bool,
-    pipeline: CachedRenderPipelineId,
+    strokes: Vec<(Stroke, CachedRenderPipelineId)>,
     material: BindGroup,
     mesh: AssetId<Mesh>,
-    /// The squares of land that it draws; none for what is not land.
-    squares: Option<Range<u32>>,
+    /// The squares of land whose surfaces it draws, and those whose walls; none for what is not land.
+    squares: Option<[Range<u32>; 2]>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -349,25 +382,26 @@ fn queue<M: Surface>(
     mut kind: ResMut<Kind<M>>,
     mut draws: ResMut<Draws>,
 ) {
-    for &(mesh, land, material) in &pieces.0 {
-        let (Some(prepared), Some(shape)) = (materials.get(material), meshes.get(mesh)) else {
+    for (mesh, tract, material) in &pieces.0 {
+        let (Some(prepared), Some(shape)) = (materials.get(*material), meshes.get(*mesh)) else {
             draws.waits = true;
             continue;
         };
-        let key = (prepared.variant.clone(), lens.drawing.samples, lens.drawing.tone);
-        let pipeline = match kind.pipelines.get(&key) {
-            Some(&pipeline) => pipeline,
-            None => {
-                let wanted = (&prepared.variant, &lens.drawing);
-                let Some(descriptor) = kind.pipeline(wanted, &shape.layout, &view, &shader.shader) else { continue };
-                let pipeline = cache.queue_render_pipeline(descriptor);
-                kind.pipelines.insert(key, pipeline);
-                pipeline
+        let mut pipeline = |stroke: Stroke| {
+            let Drawing { samples, tone, fine, .. } = lens.drawing;
+            let key = (prepared.variant.clone(), samples, tone, M::LAND && fine, stroke);
+            if let Some(&pipeline) = kind.pipelines.get(&key) {
+                return Some((stroke, pipeline));
             }
+            let wanted = (&prepared.variant, &lens.drawing, stroke);
+            let pipeline = cache.queue_render_pipeline(kind.pipeline(wanted, &shape.layout, &view, &shader.shader)?);
+            kind.pipelines.insert(key, pipeline);
+            Some((stroke, pipeline))
         };
-        let squares = land.map(|land| draws.squares_of(land, &lens.sight));
+        let Some(strokes) = Stroke::of::<M>().map(&mut pipeline).collect() else { continue };
+        let squares = tract.as_ref().map(|tract| draws.squares_of(tract, &lens.sight));
         let material = prepared.group.clone();
-        draws.list.push(Draw { order: M::ORDER, is_behind: M::IS_BEHIND, pipeline, material, mesh, squares });
+        draws.list.push(Draw { order: M::ORDER, is_behind: M::IS_BEHIND, strokes, material, mesh: *mesh, squares });
     }
 }
 
@@ -394,7 +428,7 @@ fn draw(
 ) {
     draws.list.sort_by_key(|draw| draw.order);
     // A shader that the driver refuses is told of by the engine; the rest is drawn without it.
-    let ready = |draw: &Draw| match card.cache.get_render_pipeline_state(draw.pipeline) {
+    let ready = |pipeline: &CachedRenderPipelineId| match card.cache.get_render_pipeline_state(*pipeline) {
         CachedPipelineState::Ok(_) => true,
         CachedPipelineState::Err(error) => {
             !matches!(error, ShaderCacheError::ShaderNotLoaded(_) | ShaderCacheError::ShaderImportNotYetAvailable)
@@ -402,7 +436,7 @@ fn draw(
         CachedPipelineState::Queued | CachedPipelineState::Creating(_) => false,
     };
     // What is not there yet would be missing from the picture: the last one stays.
-    let waits = draws.waits || !draws.list.iter().all(ready);
+    let waits = draws.waits || !draws.list.iter().flat_map(|draw| &draw.strokes).all(|(_, pipeline)| ready(pipeline));
     waiting.tell(waits);
     let part = lens.drawing.part;
     let Some(picture) = card.images.get(part.map_or(lens.picture, |part| part.onto)) else { return };
@@ -465,19 +499,29 @@ fn draw(
     pass.set_viewport(0.0, 0.0, width, height, 0.0, 1.0);
     pass.set_bind_group(0, &group, &[]);
     for draw in draws.list.iter().filter(|draw| !(alone && draw.is_behind)) {
-        let Some(pipeline) = card.cache.get_render_pipeline(draw.pipeline) else { continue };
         let Some(vertices) = card.allocator.mesh_vertex_slice(&draw.mesh) else { continue };
         let Some(indices) = card.allocator.mesh_index_slice(&draw.mesh) else { continue };
-        pass.set_render_pipeline(pipeline);
         pass.set_bind_group(1, &draw.material, &[]);
         pass.set_vertex_buffer(0, vertices.buffer.slice(..));
         pass.set_index_buffer(indices.buffer.slice(..), IndexFormat::Uint32);
         if let (Some(_), Some(squares)) = (&draw.squares, view.squares.buffer()) {
             pass.set_vertex_buffer(1, squares.slice(..));
         }
-        let instances = draw.squares.clone().unwrap_or(0..1);
-        if !instances.is_empty() {
-            pass.draw_indexed(indices.range, vertices.range.start as i32, instances);
+        let first = vertices.range.start as i32;
+        for &(stroke, pipeline) in &draw.strokes {
+            let Some(pipeline) = card.cache.get_render_pipeline(pipeline) else { continue };
+            let all = indices.range.clone();
+            let (indices, instances) = match &draw.squares {
+                Some(squares) => {
+                    let part = usize::from(stroke == Stroke::Walls);
+                    (levels::surface_and_walls(all)[part].clone(), squares[part].clone())
+                }
+                None => (all, 0..1),
+            };
+            if !instances.is_empty() {
+                pass.set_render_pipeline(pipeline);
+                pass.draw_indexed(indices, first, instances);
+            }
         }
     }
     span.end(&mut pass);

@@ -44,7 +44,7 @@ const REST: Duration = Duration::from_millis(400);
 /// ground has its coarse shape. Where the processor draws, small triangles cost more than the pixels that they cover.
 const STEPS: [(f32, bool); 6] = [(1.0, false), (1.0, true), (0.8, true), (0.64, true), (0.5, true), (0.4, true)];
 /// How many times as large triangles are in the coarse shape.
-const COARSE: f32 = 3.0;
+pub const COARSE: f32 = 3.0;
 /// What a frame takes more with the fine shape of the ground, at most.
 const FINE: f32 = 1.6;
 /// A picture that has this step or a coarser one for so many looks is too fine for the machine.

@@ -1,10 +1,13 @@
 //! What light finds on the ground, computed for every cell when the ground or the sun changes: its slope, how much of the sky it
 //! sees, and whether the sun reaches it. The shaders need one look at a texture for all of it, and no pass for shadows.
 
+use std::sync::Arc;
+
 use bevy::math::{URect, Vec3};
 use rayon::prelude::*;
 
 use super::{
+    levels::Coverage,
     numbers,
     rays::{self, WHOLLY},
     upload::{self, Room},
@@ -106,6 +109,9 @@ pub(super) struct Relief {
     /// Share of the sky, how wet the ground is, and how it is bent, seen broadly and seen closely.
     covers: Vec<[u8; 4]>,
     pub rims: Rims,
+    /// The deepest water of each tile, in metres, and how it lies, if there is any.
+    deepest: Vec<f32>,
+    pub water: Option<Arc<Coverage>>,
     /// Tiles whose texels have changed since they were last asked for.
     changed: Vec<bool>,
 }
@@ -121,6 +127,8 @@ impl Relief {
             texels: vec![[0; 4]; cells],
             covers: vec![[0; 4]; cells],
             rims: Rims::default(),
+            deepest: vec![0.0; Tiling::new(width, height).count()],
+            water: None,
             changed: vec![true; Tiling::new(width, height).count()],
         }
     }
@@ -134,12 +142,18 @@ impl Relief {
     /// sun is brought up to date by [`Self::shine`].
     pub(super) fn take(&mut self, parts: &[URect], bytes: &[u8], stride: impl Fn(&URect) -> usize, light: Light) {
         let mut rest = bytes;
+        let before = self.deepest.clone();
         for part in parts {
             let (rows, others) = rest.split_at(stride(part) * part.height() as usize);
             self.take_part(part, rows, stride(part));
             rest = others;
         }
         let tiling = self.tiling();
+        if self.deepest != before {
+            let wet = self.deepest.iter().any(|depth| *depth > 0.0);
+            // Water is drawn some way into its banks.
+            self.water = wet.then(|| Arc::new(Coverage::and_beside(tiling, &self.deepest)));
+        }
         let tiles = parts.iter().flat_map(|part| {
             let [columns, rows] = [part.min.x..part.max.x, part.min.y..part.max.y];
             tiling.within(columns.start as usize..columns.end as usize, rows.start as usize..rows.end as usize)
@@ -167,7 +181,11 @@ impl Relief {
     fn take_part(&mut self, part: &URect, rows: &[u8], stride: usize) {
         let (first, count) = (part.min.x as usize, part.width() as usize);
         let tiling = self.tiling();
-        for (y, row) in (part.min.y as usize..part.max.y as usize).zip(rows.chunks_exact(stride)) {
+        let lines = part.min.y as usize..part.max.y as usize;
+        for tile in tiling.within(first..first + count, lines.clone()) {
+            self.deepest[tile] = 0.0;
+        }
+        for (y, row) in lines.zip(rows.chunks_exact(stride)) {
             let cells = &row.as_chunks::<16>().0[..count];
             let ground = self.ground[(y + PAD) * (self.width + 2 * PAD) + PAD + first..][..count].iter_mut();
             let range = y * self.width + first..y * self.width + first + count;
@@ -178,6 +196,8 @@ impl Relief {
             for (x, ((((cell, ground), top), texel), cover)) in cells {
                 let [level, sand, depth, last] = layers(cell);
                 (*ground, *top) = (level, level + depth);
+                let deepest = &mut self.deepest[tiling.of(first + x, y)];
+                *deepest = deepest.max(depth);
                 let (sand, wet) = (half(sand), (255.0 * (-last).max(100.0 * depth).clamp(0.0, 1.0)) as u8);
                 if (texel[3], cover[1]) != (sand, wet) {
                     (texel[3], cover[1]) = (sand, wet);

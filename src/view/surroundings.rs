@@ -96,10 +96,10 @@ fn build(
     let rims = images.add(cell_image(size, TextureFormat::R16Float));
     let table = tables.add(TableMaterial { scene, blocks: [Vec4::ZERO; MOST_BLOCKS], rims: rims.clone() });
     let ball = Sphere::new(40.0 * SIDE).mesh().uv(64, 32);
-    commands.spawn(Piece { mesh: meshes.add(ball), material: sky.clone(), land: None });
+    commands.spawn(Piece { mesh: meshes.add(ball), material: sky.clone(), tract: None });
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
-    commands.spawn(Piece { mesh: meshes.add(lying), material: table.clone(), land: None });
+    commands.spawn(Piece { mesh: meshes.add(lying), material: table.clone(), tract: None });
     commands.insert_resource(Surroundings { sky, table, rims });
 }
 

@@ -55,7 +55,7 @@ impl From<&TrackMaterial> for Variant {
 
 impl Surface for TrackMaterial {
     const SHADER: &'static str = "tracks.wgsl";
-    const ORDER: u8 = 4;
+    const ORDER: u8 = 5;
     const HIDES: bool = false;
     const VERTEX: &'static [MeshVertexAttribute] =
         &[Mesh::ATTRIBUTE_POSITION, Mesh::ATTRIBUTE_NORMAL, Mesh::ATTRIBUTE_UV_0];
@@ -89,7 +89,7 @@ pub(super) fn plugin(app: &mut App) {
 fn build(mut commands: Commands, mut meshes: ResMut<Assets<Mesh>>, mut materials: ResMut<Assets<TrackMaterial>>) {
     let mesh = meshes.add(ribbons(&[]));
     let material = materials.add(TrackMaterial { ink: Ink { color: INK, sand: BLOWN, column: Vec4::ZERO } });
-    commands.spawn(Piece { mesh: mesh.clone(), material: material.clone(), land: None });
+    commands.spawn(Piece { mesh: mesh.clone(), material: material.clone(), tract: None });
     commands.insert_resource(Streaks { mesh, material, running: Vec::new(), still: None, start: 0, next: 0 });
 }
 

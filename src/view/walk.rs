@@ -61,6 +61,7 @@ fn change_gait(
             ViewCommand::FrameAll
             | ViewCommand::FrameAgain
             | ViewCommand::PlaceCamera(_)
+            | ViewCommand::GoToView(_)
             | ViewCommand::ToggleTurntable
             | ViewCommand::Move(_) => Gait::Orbit,
             ViewCommand::TakePicture | ViewCommand::TakeWindow => continue,
@@ -213,6 +214,7 @@ mod tests {
     use crate::{
         io::project,
         model::{origin::Options, session::Session},
+        runtime::{Bookmarks, CameraStep},
         view::{camera::Viewpoint, numbers},
     };
 
@@ -229,6 +231,7 @@ mod tests {
             .init_resource::<Viewpoint>()
             .init_resource::<Brushes>()
             .init_resource::<Notices>()
+            .init_resource::<Bookmarks>()
             .insert_resource(PointerOverView { view: true, land: true, rains: false })
             .init_resource::<ButtonInput<MouseButton>>()
             .init_resource::<Time>()
@@ -318,5 +321,40 @@ mod tests {
         let orbit = cameras.single(app.world()).expect("there is one");
         assert_eq!((orbit.target_focus.to_array(), orbit.target_yaw), (place.focus, place.yaw));
         assert_eq!((orbit.target_pitch, orbit.target_radius), (place.pitch, place.distance));
+    }
+
+    #[test]
+    fn a_kept_view_is_gone_to_by_the_shorter_way_and_one_that_is_not_there_is_told() {
+        let mut app = app();
+        let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
+        app.world_mut().resource_scope(|world, mut bookmarks: Mut<Bookmarks>| {
+            bookmarks.of_mut(world.resource::<Live>())[1] = Some(kept);
+        });
+        let orbit = |app: &mut App| {
+            let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+            let orbit = cameras.single(app.world()).expect("there is one");
+            (orbit.target_focus.to_array(), orbit.target_yaw, orbit.target_pitch, orbit.target_radius)
+        };
+        let before = orbit(&mut app);
+        for number in [0, 1, 10] {
+            ask(&mut app, ViewCommand::GoToView(number));
+            assert_eq!(orbit(&mut app), before);
+        }
+        let told: Vec<_> = app.world().resource::<Notices>().shown().map(|notice| notice.text.clone()).collect();
+        assert!(told.iter().any(|text| text.contains("no view 1 yet: Ctrl+1")), "{told:?}");
+        ask(&mut app, ViewCommand::Go(Gait::Fly));
+        ask(&mut app, ViewCommand::GoToView(2));
+        assert_eq!(*app.world().resource::<Gait>(), Gait::Orbit);
+        let (focus, yaw, pitch, radius) = orbit(&mut app);
+        assert_eq!((focus, pitch, radius), (kept.focus, kept.pitch, kept.distance));
+        assert!((yaw - (kept.yaw - std::f32::consts::TAU)).abs() < 1e-5, "{yaw}");
+        // Another work has views of its own.
+        let session = app.world().resource::<Live>().chosen().clone();
+        app.insert_resource(Live::new(vec![session]));
+        let before = orbit(&mut app);
+        ask(&mut app, ViewCommand::Move(CameraStep::Turn(10.0, 0.0)));
+        let turned = orbit(&mut app);
+        ask(&mut app, ViewCommand::GoToView(2));
+        assert!(orbit(&mut app) == turned && turned != before);
     }
 }

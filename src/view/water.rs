@@ -1,4 +1,6 @@
-//! The water: a second, transparent surface over each block of ground.
+//! The water: a second, transparent surface over each block of ground, where water lies.
+
+use std::sync::Arc;
 
 use bevy::{
     prelude::*,
@@ -7,8 +9,8 @@ use bevy::{
 
 use super::{
     ViewSystems,
-    ground::Blocks,
-    levels::Land,
+    ground::{Bed, Blocks},
+    levels::Tract,
     material::{Variant, update},
     numbers::SceneNumbers,
     overlay::Motions,
@@ -16,7 +18,7 @@ use super::{
 };
 use crate::{
     look::WaterLook,
-    runtime::{Before, Channels, Live, Shown, TICKS_PER_SECOND},
+    runtime::{Before, Live, Shown, TICKS_PER_SECOND},
 };
 
 /// `Water` in `shaders/water.wgsl` is its twin.
@@ -35,7 +37,7 @@ impl WaterNumbers {
         Self {
             color: color(look.color, look.clarity),
             silt: color(look.silt_color, look.ripples),
-            film: Vec4::new(0.5 * look.film, 1.5 * look.film, look.mirror, look.glint),
+            film: Vec4::new(look.least_depth(), 1.5 * look.film, look.mirror, look.glint),
             clock: Vec4::splat((ticks as f64 / TICKS_PER_SECOND % 1000.0) as f32),
         }
     }
@@ -70,7 +72,7 @@ impl From<&WaterMaterial> for Variant {
 
 impl Surface for WaterMaterial {
     const SHADER: &'static str = "water.wgsl";
-    const ORDER: u8 = 3;
+    const ORDER: u8 = 4;
     const HIDES: bool = false;
     const LAND: bool = true;
 }
@@ -81,7 +83,7 @@ struct Waters(Vec<Option<Sheet>>);
 
 struct Sheet {
     entity: Entity,
-    land: Land,
+    tract: Tract,
     material: Handle<WaterMaterial>,
 }
 
@@ -96,56 +98,51 @@ fn show_water(
     live: Res<Live>,
     shown: Res<Shown>,
     blocks: Res<Blocks>,
-    (motions, channels): (Res<Motions>, Res<Channels>),
+    motions: Res<Motions>,
     mut waters: ResMut<Waters>,
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {
-    if !(live.is_changed()
-        || shown.is_changed()
-        || blocks.is_changed()
-        || motions.is_changed()
-        || channels.is_changed())
-    {
+    if !(live.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
         return;
     }
-    let surfaces: Vec<_> = blocks.surfaces().collect();
-    let kept = surfaces.len().min(waters.0.len());
+    let beds: Vec<Bed> = blocks.beds().collect();
+    let kept = beds.len().min(waters.0.len());
     for sheet in waters.0.drain(kept..).flatten() {
         commands.entity(sheet.entity).despawn();
     }
-    waters.0.resize_with(surfaces.len(), || None);
-    for (index, ((slot, (land, [layers, relief], numbers)), session)) in
-        waters.0.iter_mut().zip(surfaces).zip(live.all()).enumerate()
-    {
+    waters.0.resize_with(beds.len(), || None);
+    for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(live.all()).enumerate() {
+        let Bed { land, numbers, layers, relief, water, .. } = bed;
         // No water is kept of the start.
         let hidden = !session.water_look.shown || shown.0 == Before::Alone || motions.bare;
-        let wet = !hidden && (session.simulation.has_water() || channels.lakes(index).is_some());
-        if !wet {
+        let Some(coverage) = water.filter(|_| !hidden) else {
             if let Some(sheet) = slot.take() {
                 commands.entity(sheet.entity).despawn();
             }
             continue;
-        }
+        };
+        let look = &live.chosen().water_look;
         let wanted = WaterMaterial {
             scene: *numbers,
             layers: layers.clone(),
             motion: motions.image(index).clone(),
-            water: WaterNumbers::new(&live.chosen().water_look, live.ticks()),
+            water: WaterNumbers::new(look, live.ticks()),
             relief: relief.clone(),
         };
+        let tract = Tract { land, only: Some((Arc::clone(coverage), look.least_depth())) };
         match slot {
             Some(sheet) => {
-                if sheet.land != land {
-                    sheet.land = land;
-                    commands.entity(sheet.entity).insert(blocks.piece(sheet.material.clone(), land));
+                if sheet.tract != tract {
+                    sheet.tract = tract.clone();
+                    commands.entity(sheet.entity).insert(blocks.piece(sheet.material.clone(), tract));
                 }
                 update(&mut materials, &sheet.material, |material| *material = wanted);
             }
             None => {
                 let material = materials.add(wanted);
-                let entity = commands.spawn(blocks.piece(material.clone(), land)).id();
-                *slot = Some(Sheet { entity, land, material });
+                let entity = commands.spawn(blocks.piece(material.clone(), tract.clone())).id();
+                *slot = Some(Sheet { entity, tract, material });
             }
         }
     }

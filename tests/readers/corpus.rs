@@ -55,7 +55,7 @@ fn work_with_timeline() -> Project {
         timeline.frames.push(Keyframe { id, parent, states });
     }
     timeline.here = Some(1);
-    Project { sessions: vec![session], chosen: 0, camera: None, timeline }
+    Project { timeline, ..Project::of(vec![session]) }
 }
 
 fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {

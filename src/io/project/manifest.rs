@@ -40,6 +40,15 @@ pub struct Camera {
     pub distance: f32,
 }
 
+/// How a work is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Views {
+    /// Where the eye is.
+    pub eye: Option<Camera>,
+    /// Views that are kept under the numbers from 1 to 9.
+    pub kept: [Option<Camera>; 9],
+}
+
 impl Camera {
     pub(super) fn is_sane(&self) -> bool {
         let numbers = self.focus.into_iter().chain([self.yaw, self.pitch, self.distance]);
@@ -53,6 +62,8 @@ pub(super) struct Manifest {
     pub program: String,
     pub chosen: usize,
     pub camera: Option<Camera>,
+    #[serde(default)]
+    pub kept_views: [Option<Camera>; 9],
     pub runs: Vec<SavedRun>,
 }
 

@@ -43,7 +43,7 @@ use crate::{
 
 pub use self::{
     keyframes::{Keyframe, Keyframes, keyframes},
-    manifest::Camera,
+    manifest::{Camera, Views},
 };
 
 /// Ending of a project's name.
@@ -64,10 +64,17 @@ pub struct Project {
     pub sessions: Vec<Session>,
     /// The one whose numbers are shown.
     pub chosen: usize,
-    /// Where the eye is.
-    pub camera: Option<Camera>,
+    /// Where the eye is, and the views that are kept.
+    pub views: Views,
     /// States along the run, if they are to be saved too. Opening leaves them out: see [`keyframes()`].
     pub timeline: Keyframes,
+}
+
+impl Project {
+    /// Runs that nobody has looked at yet. The first is chosen.
+    pub fn of(sessions: Vec<Session>) -> Self {
+        Self { sessions, chosen: 0, views: Views::default(), timeline: Keyframes::default() }
+    }
 }
 
 /// Whether a name is that of a project.
@@ -93,7 +100,8 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         chosen: project.chosen,
-        camera: project.camera,
+        camera: project.views.eye,
+        kept_views: project.views.kept,
         runs: project.sessions.iter().zip(&states).map(run).collect(),
     };
     let text = ron::ser::to_string_pretty(&manifest, ron::ser::PrettyConfig::new())
@@ -145,8 +153,9 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     let runs = manifest.runs.into_iter().enumerate();
     let sessions = runs.map(|(index, run)| take_up(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
-    let camera = manifest.camera.filter(Camera::is_sane);
-    Ok(Project { sessions, chosen, camera, timeline: Keyframes::default() })
+    let sane = |camera: Option<Camera>| camera.filter(Camera::is_sane);
+    let views = Views { eye: sane(manifest.camera), kept: manifest.kept_views.map(sane) };
+    Ok(Project { chosen, views, ..Project::of(sessions) })
 }
 
 /// Reads a project with its timeline. If the timeline alone is damaged, it opens without it, and says so.

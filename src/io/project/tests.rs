@@ -53,7 +53,9 @@ fn eventful(side: usize) -> Project {
         (0..3).for_each(|_| session.simulation.tick());
     }
     let camera = Camera { focus: [1.0, 2.0, -3.5], yaw: 0.3, pitch: 0.9, distance: 321.0 };
-    Project { sessions, chosen: 1, camera: Some(camera), timeline: Keyframes::default() }
+    let mut views = Views { eye: Some(camera), ..Views::default() };
+    views.kept[2] = Some(Camera { yaw: -1.5, distance: 40.0, ..camera });
+    Project { chosen: 1, views, ..Project::of(sessions) }
 }
 
 fn folder() -> tempfile::TempDir {
@@ -104,7 +106,7 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
     let mut project = eventful(48);
     let (_folder, path) = saved(&mut project);
     let mut again = opened(&path);
-    assert_eq!((again.chosen, again.camera, again.sessions.len()), (project.chosen, project.camera, 2));
+    assert_eq!((again.chosen, again.views, again.sessions.len()), (project.chosen, project.views, 2));
     for _ in 0..2 {
         for (was, is) in project.sessions.iter_mut().zip(&mut again.sessions) {
             let (was, is) = (state(was), state(is));
@@ -133,7 +135,7 @@ fn every_built_in_scene_survives_as_a_project() {
         let options = Options { size: Some((40, 36)), ..Options::default() };
         let mut sessions = scene::open(name, &options).unwrap_or_else(|error| panic!("{error}"));
         sessions.iter_mut().for_each(|session| (0..2).for_each(|_| session.simulation.tick()));
-        let mut project = Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() };
+        let mut project = Project::of(sessions);
         let (_folder, path) = saved(&mut project);
         for (was, is) in project.sessions.iter_mut().zip(&mut opened(&path).sessions) {
             assert!(state(was) == state(is), "{name}");
@@ -172,7 +174,7 @@ fn a_damaged_file_is_refused_in_a_sentence_or_is_what_it_was() {
 fn every_byte_of_every_header_can_be_wrong() {
     let options = Options { size: Some((32, 32)), ..Options::default() };
     let sessions = scene::open("round-hill", &options).expect("it is built in");
-    let mut project = Project { sessions, chosen: 0, camera: None, timeline: Keyframes::default() };
+    let mut project = Project::of(sessions);
     let (_folder, path) = saved(&mut project);
     let whole = fs::read(&path).expect("it was just written");
     let wanted: Vec<_> = opened(&path).sessions.iter_mut().map(state).collect();

@@ -192,6 +192,11 @@ impl History {
         self.changes
     }
 
+    /// Something was changed by hand that is saved with the work, and that is no step of it.
+    pub fn note_change(&mut self) {
+        self.changes += 1;
+    }
+
     /// Memory that all steps and states take, in bytes.
     pub fn bytes(&self) -> usize {
         self.nodes.iter().map(Node::bytes).sum()

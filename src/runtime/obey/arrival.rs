@@ -130,13 +130,14 @@ impl Runtime<'_> {
                 self.teach(*lesson);
             }
             JobOutcome::Project(path, project) => {
-                let Project { sessions, chosen, camera, timeline } = *project;
-                if let Some(camera) = camera {
+                let Project { sessions, chosen, views, timeline } = *project;
+                if let Some(camera) = views.eye {
                     commands.write(ViewCommand::PlaceCamera(camera).into());
                 }
                 self.transport.playing = false;
                 let mut live = Live::new(sessions);
                 live.choose(chosen);
+                *self.bookmarks.of_mut(&live) = views.kept;
                 let opened = !self.document.takes_over(&path);
                 let label = Label::Opened(name(&path));
                 if opened {
@@ -153,6 +154,7 @@ impl Runtime<'_> {
             }
             JobOutcome::Map(layer, path, map, warnings) => {
                 let changed = self.with_map(layer, &path, &map, &warnings)?;
+                *self.bookmarks.of_mut(&changed) = self.bookmarks.of(&self.live);
                 self.replace(Label::Loaded(layer, name(&path)), changed, Keyframes::default(), false);
             }
             JobOutcome::Saved(path, now, work, size) => {

@@ -103,7 +103,7 @@ impl Runtime<'_> {
 
     fn save_project(&mut self, path: PathBuf) {
         self.history.end_stroke();
-        let mut project = project(&self.live, *self.eye);
+        let mut project = project(&self.live, *self.eye, &self.bookmarks);
         if self.preferences.settings.save_timeline {
             let (timeline, left_out) = self.history.keyframes(&self.live);
             project.timeline = timeline;

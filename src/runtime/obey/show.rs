@@ -28,6 +28,7 @@ impl Runtime<'_> {
                 let shown = Value::Switch(!self.live.chosen().water_look.shown);
                 self.set("water-look", "shown", &shown);
             }
+            ShowCommand::KeepView(number) => self.keep_view(*number),
             ShowCommand::Picture(id) => self.history.draw(*id),
             ShowCommand::Workspace(wanted) => {
                 // Learning is slow; afterwards the speed is the usual one again.
@@ -45,6 +46,21 @@ impl Runtime<'_> {
                 *self.workspace = *wanted;
             }
         }
+    }
+
+    /// Keeps where the eye is under a number.
+    fn keep_view(&mut self, number: usize) {
+        let kept = self.bookmarks.of_mut(&self.live);
+        let (Some(place), Some(camera)) = (number.checked_sub(1).and_then(|index| kept.get_mut(index)), self.eye.0)
+        else {
+            return;
+        };
+        *place = Some(camera);
+        self.history.note_change();
+        let text = format!(
+            "View {number} is kept with the project. {number} goes to it in Present, the menu View everywhere."
+        );
+        self.notices.tell(Level::Info, text);
     }
 
     /// Lets a particle run from a place on a copy of the land.

@@ -41,7 +41,7 @@ fn a_layer_of_the_table_is_saved_taken_back_exported_and_shown() {
     let written = std::fs::read(folder.path().join("trial.r32")).expect("it is there");
     assert_eq!(written, trial.iter().flat_map(|cell| cell.to_le_bytes()).collect::<Vec<u8>>());
     assert_eq!(export::about("trial"), Layer::Trial.row().about);
-    let mut project = Project { sessions, chosen: 0, camera: None, timeline: project::Keyframes::default() };
+    let mut project = Project::of(sessions);
     project::save(&mut project, &path, &JobProgress::default()).expect("there is room");
     let opened = project::open(&path).expect("it is whole").sessions.remove(0);
     assert_eq!(opened.simulation.terrain.layer(Layer::Trial), Some(&trial));
