@@ -95,7 +95,7 @@ fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
     var far = 0.008 * scene.air.w;
     var found = 0.0;
     for (var look = 0; look < 15; look++) {
-        if far > 0.5 * scene.air.w || found > 0.0 { break; }
+        if found > 0.0 { break; }
         found = select(0.0, 1.0, above_land(place + direction * far) < 0.0);
         near = select(far, near, found > 0.0);
         far = select(far * 1.32, far, found > 0.0);

@@ -21,6 +21,8 @@ use crate::{
 /// Finding them may take this part of the time; on a large map they follow the land less often.
 const SHARE: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(250);
+/// On land of more cells, the first picture does not wait for them.
+const AT_ONCE: usize = 1 << 21;
 
 /// What is drawn of each run; none where rivers are not drawn.
 type Maps = Vec<Option<Arc<Drawn>>>;
@@ -134,20 +136,54 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
         quiet.starts_of = Some(question);
     }
     if start {
-        // The first picture of a run has its rivers.
-        channels.work = None;
-        channels.take(find(lands));
-        return;
+        // Those of other land are of no use.
+        (channels.work, channels.maps, channels.starts, channels.lakes) = (None, Vec::new(), Vec::new(), Vec::new());
+        let cells: usize = lands.iter().flatten().flatten().map(|land| land.terrain().bedrock.len()).sum();
+        // The first picture of a run has its rivers, unless it would come late.
+        if cells <= AT_ONCE {
+            channels.take(find(lands));
+            return;
+        }
     }
     let work = std::thread::Builder::new().name("thalweg channels".to_owned()).spawn(move || find(lands));
     // Without a thread they stay as they are this time.
-    quiet.work = work.ok().map(|work| (work, Instant::now()));
+    channels.bypass_change_detection().work = work.ok().map(|work| (work, Instant::now()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::origin::Options;
+
+    #[test]
+    fn the_first_picture_of_large_land_does_not_wait_for_its_rivers() {
+        let side = AT_ONCE.isqrt() + 8;
+        let options = Options { size: Some((side, side)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).expect("built in");
+        session.rivers.shown = true;
+        let mut app = App::new();
+        app.insert_resource(Live::new(vec![session]))
+            .insert_resource(Revision { state: 1, start: 1 })
+            .init_resource::<Channels>()
+            .init_resource::<Shown>()
+            .add_systems(Update, follow);
+        let state = |app: &App| {
+            let world = app.world();
+            let channels = world.resource::<Channels>();
+            (channels.maps.len(), channels.are_of(world.resource::<Live>(), *world.resource::<Revision>()))
+        };
+        for start in 1..3 {
+            app.insert_resource(Revision { state: start, start });
+            app.update();
+            // Nor are those of the land before shown on the new land.
+            assert_eq!(state(&app), (0, false));
+            while !state(&app).1 {
+                app.update();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            assert_eq!(state(&app).0, 1);
+        }
+    }
 
     #[test]
     fn rivers_are_there_with_the_first_picture_and_follow_land_and_sliders() {

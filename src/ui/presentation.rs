@@ -136,8 +136,13 @@ fn slider_ui(ui: &mut Ui, parameter: &Parameter, number: &mut f64) -> egui::Resp
             let slider = slider.logarithmic(log).show_value(false);
             if parameter.whole { slider.integer() } else { slider }
         });
-        let (unit, times) = told_in(units(ui), unit);
-        ui.label(RichText::new(format!("{} {unit}", told(*number * times))).color(Color32::WHITE));
+        // Visitors know rain by the hour, and the wind by where it comes from.
+        let reading = parameter.knob.reading.of(*number, |unit| told_in(units(ui), unit));
+        let text = reading.unwrap_or_else(|| {
+            let (unit, times) = told_in(units(ui), unit);
+            format!("{} {unit}", told(*number * times))
+        });
+        ui.label(RichText::new(text).color(Color32::WHITE));
         slider
     })
     .inner

@@ -8,7 +8,7 @@ use bevy::{
     prelude::*,
     window::RequestRedraw,
 };
-use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera};
+use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera, PanOrbitCameraSystemSet};
 
 use super::{SIDE, camera, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
 use crate::runtime::{
@@ -41,6 +41,7 @@ const STEEPEST: f32 = 1.5;
 pub(super) fn plugin(app: &mut App) {
     // What shows the land from elsewhere finds the camera as it goes round it.
     app.add_systems(Update, (change_gait, go).chain().before(camera::obey).before(frame_blocks));
+    app.add_systems(PostUpdate, stay_outside.before(PanOrbitCameraSystemSet));
 }
 
 /// Begins to walk or to fly, and ends it.
@@ -157,6 +158,17 @@ fn go(
     }
 }
 
+/// While the camera goes round the land, the eye rises where it would come into the ground, and so glides over a slope or over the edge of a
+/// block.
+fn stay_outside(gait: Res<Gait>, ground: Ground, mut orbit: Single<&mut PanOrbitCamera>) {
+    if *gait != Gait::Orbit {
+        return;
+    }
+    let Some((pitch, radius)) = ground.kept_outside(&orbit) else { return };
+    (orbit.target_pitch, orbit.target_radius) = (pitch, radius);
+    orbit.force_update = true;
+}
+
 /// How far ahead the ground is measured, in world units. Where it rises more steeply than this, it would fill the view.
 const AHEAD: f32 = 0.04 * SIDE;
 const STEEP: f32 = 0.2;
@@ -170,6 +182,32 @@ struct Ground<'w> {
 }
 
 impl Ground<'_> {
+    /// How steeply and from how far away the camera must look, so that its eye is above the ground; none if it is.
+    fn kept_outside(&self, orbit: &PanOrbitCamera) -> Option<(f32, f32)> {
+        // Into a block that is cut open one may look from its open side.
+        if self.blocks.numbers.iter().any(SceneNumbers::is_cut) {
+            return None;
+        }
+        let outside = |pitch: f32, radius: f32| {
+            let way = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -pitch, 0.0) * Vec3::Z;
+            let eye = orbit.target_focus + radius * way;
+            // Nor may ground lie before the eye that is too near to be drawn.
+            [eye, eye - 2.0 * camera::NEAR_PLANE * way].into_iter().all(|place| place.y >= self.standing(place.xz()))
+        };
+        let (pitch, radius) = (orbit.target_pitch, orbit.target_radius);
+        if outside(pitch, radius) {
+            return None;
+        }
+        let steepest = orbit.pitch_upper_limit.unwrap_or(STEEPEST);
+        let mut pitches = (1..=64u8).map(|step| pitch + f32::from(step) / 64.0 * (steepest - pitch));
+        if let Some(pitch) = pitches.find(|&pitch| outside(pitch, radius)) {
+            return Some((pitch, radius));
+        }
+        // What it looks at lies deep in the ground.
+        let mut radii = (1..=64u8).map(|step| radius + f32::from(step) / 64.0 * SIDE);
+        radii.find(|&radius| outside(steepest, radius)).map(|radius| (steepest, radius))
+    }
+
     /// The direction nearest to the one that the camera has in which the ground does not rise before the eye: on a slope, people look
     /// along it or down.
     fn open_side(&self, place: Vec2, yaw: f32) -> f32 {
@@ -321,6 +359,51 @@ mod tests {
         let orbit = cameras.single(app.world()).expect("there is one");
         assert_eq!((orbit.target_focus.to_array(), orbit.target_yaw), (place.focus, place.yaw));
         assert_eq!((orbit.target_pitch, orbit.target_radius), (place.pitch, place.distance));
+    }
+
+    #[test]
+    fn an_eye_that_goes_round_the_land_does_not_come_into_it() {
+        let mut app = app();
+        app.add_systems(PostUpdate, stay_outside);
+        let place = |app: &mut App, focus: Vec3, pitch: f32, radius: f32| {
+            let mut cameras = app.world_mut().query::<&mut PanOrbitCamera>();
+            let mut orbit = cameras.single_mut(app.world_mut()).expect("there is one");
+            (orbit.target_focus, orbit.target_pitch, orbit.target_radius) = (focus, pitch, radius);
+        };
+        let orbit = |app: &mut App| {
+            let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
+            let orbit = cameras.single(app.world()).expect("there is one");
+            let eye = Quat::from_euler(EulerRot::YXZ, orbit.target_yaw, -orbit.target_pitch, 0.0) * Vec3::Z;
+            (orbit.target_focus + orbit.target_radius * eye, orbit.target_pitch, orbit.target_radius)
+        };
+        let above = |app: &mut App, eye: Vec3| {
+            let mut state = SystemState::<Ground<'_>>::new(app.world_mut());
+            let ground = state.get(app.world()).expect("all is there");
+            eye.y - ground.standing(eye.xz())
+        };
+        // From far away and above, nothing changes.
+        for (pitch, radius) in [(0.5, 300.0), (0.03, 600.0), (1.5, 200.0)] {
+            place(&mut app, Vec3::ZERO, pitch, radius);
+            app.update();
+            let (_, pitch_now, radius_now) = orbit(&mut app);
+            assert_eq!((pitch_now, radius_now), (pitch, radius));
+        }
+        // Ever nearer to the hill from the side of the block: it rises over the edge, and keeps its distance.
+        let mut rose = 0;
+        for step in 0..60u8 {
+            let radius = 200.0 - 3.0 * f32::from(step);
+            place(&mut app, Vec3::new(0.0, 2.0, 0.0), 0.03, radius);
+            app.update();
+            let (eye, pitch, now) = orbit(&mut app);
+            assert!(above(&mut app, eye) >= 0.0 && now == radius, "at {radius}: {}", above(&mut app, eye));
+            rose += u8::from(pitch > 0.03);
+        }
+        assert!(rose > 30 && rose < 60, "{rose}");
+        // What it looks at lies deep under the hill.
+        place(&mut app, Vec3::new(0.0, -60.0, 0.0), 0.1, 13.0);
+        app.update();
+        let (eye, _, radius) = orbit(&mut app);
+        assert!(above(&mut app, eye) >= 0.0 && radius > 13.0, "{eye}, {radius}");
     }
 
     #[test]
