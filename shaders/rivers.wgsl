@@ -125,6 +125,10 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let place = in.place;
     let cell = cell_at(place.xz);
     let pixel = pixel_width(cell);
+#ifdef SPLIT
+    // The marks of the other side may have the same depth.
+    if scene.place.z * (view.part.x + in.position.x - scene.place.w * view.part.z) < 0.0 { discard; }
+#endif
     let channel = channel_at(cell, pixel);
     let here = relief_at(cell);
     let slope = here.xy * scene.phong.w;

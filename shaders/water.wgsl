@@ -80,12 +80,14 @@ fn waves(at: vec2<f32>) -> vec2<f32> {
     return long + 0.6 * short;
 }
 
-// How far a place lies above the land and its water, in world units; nothing is there beside the map.
+// How far a place lies above the ground, in world units; nothing is there beside the map.
 fn above_land(place: vec3<f32>) -> f32 {
     let cell = cell_at(place.xz);
-    let inside = all(cell >= vec2(0.0)) && all(cell <= scene.grid.xy - 1.0);
-    let here = texel(vec2<i32>(round(cell)));
-    return select(1e9, place.y - world_height(here.r + here.b), inside);
+    var inside = all(cell >= vec2(0.0)) && all(cell <= scene.grid.xy - 1.0);
+#ifdef CUT
+    inside = inside && !is_cut_away(place.xz);
+#endif
+    return select(1e9, place.y - world_height(texel(vec2<i32>(round(cell))).r), inside);
 }
 
 // The land that the water mirrors in a direction: its colour, and whether there is any. It is looked for step by step, each longer

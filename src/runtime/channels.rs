@@ -120,6 +120,15 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
     if known || !live.between_ticks() || (!start && (quiet.work.is_some() || rests)) {
         return;
     }
+    let shown = live.all().iter().filter(|session| session.rivers.shown);
+    let cells: usize = shown.map(|session| session.simulation.terrain.bedrock.len()).sum();
+    if start && cells > AT_ONCE && quiet.work.is_some() {
+        // One search at a time: each has a copy of the land. What it finds of other land is of no use.
+        if !quiet.maps.is_empty() {
+            (channels.maps, channels.starts, channels.lakes) = (Vec::new(), Vec::new(), Vec::new());
+        }
+        return;
+    }
     quiet.asked = Some(question.clone());
     if !question.params.iter().any(|params| params.shown) {
         if quiet.maps.iter().chain(&quiet.starts).any(Option::is_some) {
@@ -138,7 +147,6 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
     if start {
         // Those of other land are of no use.
         (channels.work, channels.maps, channels.starts, channels.lakes) = (None, Vec::new(), Vec::new(), Vec::new());
-        let cells: usize = lands.iter().flatten().flatten().map(|land| land.terrain().bedrock.len()).sum();
         // The first picture of a run has its rivers, unless it would come late.
         if cells <= AT_ONCE {
             channels.take(find(lands));

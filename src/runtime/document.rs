@@ -157,6 +157,11 @@ impl Bookmarks {
         self.0.get(&live.work()).copied().unwrap_or_default()
     }
 
+    /// The one of this number, from 1, of a work.
+    pub fn view(&self, live: &Live, number: usize) -> Option<Camera> {
+        *self.of(live).get(number.checked_sub(1)?)?
+    }
+
     /// Those of a work, to be changed.
     pub fn of_mut(&mut self, live: &Live) -> &mut [Option<Camera>; 9] {
         self.0.entry(live.work()).or_default()

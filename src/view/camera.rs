@@ -261,7 +261,7 @@ struct KeyedWay {
 
 /// Lets the camera go along the keys of the scene that is shown, until a hand takes it.
 fn follow_keys(
-    (presentation, live): (Res<Presentation>, Res<Live>),
+    (presentation, live, bookmarks): (Res<Presentation>, Res<Live>, Res<Bookmarks>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
@@ -270,7 +270,11 @@ fn follow_keys(
     mut way: Local<KeyedWay>,
 ) {
     let pointed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]) || fingers.iter().count() > 1;
-    let moved = wheel.read().count() + asked.read().filter(|command| matches!(command, Command::View(_))).count();
+    let moves = |command: &Command| match command {
+        Command::View(ViewCommand::GoToView(number)) => bookmarks.view(&live, *number).is_some(),
+        command => matches!(command, Command::View(_)),
+    };
+    let moved = wheel.read().count() + asked.read().filter(|command| moves(command)).count();
     let Some(script) = presentation.item(&live).and_then(Item::script) else {
         way.work = None;
         return;
@@ -324,13 +328,12 @@ pub(super) fn obey(
                 place(&mut camera, *wanted);
             }
             ViewCommand::GoToView(number) => {
-                let kept = number.checked_sub(1).and_then(|index| *bookmarks.of(&live).get(index)?);
-                if let Some(kept) = kept {
+                if let Some(kept) = bookmarks.view(&live, *number) {
                     (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
                     let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
                     place(&mut camera, io::project::Camera { yaw, ..kept });
                 } else {
-                    let text = format!("There is no view {number} yet: Ctrl+{number} keeps the present one.");
+                    let text = format!("There is no view {number} yet: Ctrl+{number} keeps the one that you see now.");
                     notices.tell(Level::Info, text);
                 }
             }

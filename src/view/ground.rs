@@ -314,18 +314,13 @@ impl BlockAssets<'_, '_> {
     }
 
     /// Brings to the screen what is found until a moment. Without one, all that is being found.
-    fn fetch(&mut self, blocks: &mut ResMut<Blocks>, until: Option<Instant>) {
-        let Blocks { present, starts, lit, .. } = blocks.bypass_change_detection();
-        let mut flows = false;
+    fn fetch(&mut self, blocks: &mut Blocks, until: Option<Instant>) {
+        let Blocks { present, starts, lit, .. } = blocks;
         for block in present.iter_mut().chain(starts) {
             if let Some(found) = block.lit.fetch(until) {
-                flows |= found.water != block.water;
                 self.bring(block, found);
                 *lit += 1;
             }
-        }
-        if flows {
-            blocks.set_changed();
         }
     }
 
@@ -359,7 +354,7 @@ impl BlockAssets<'_, '_> {
 
 /// Brings to the screen what was found since the last frame.
 fn fetch_light(mut blocks: ResMut<Blocks>, mut assets: BlockAssets) {
-    assets.fetch(&mut blocks, Some(Instant::now()));
+    assets.fetch(blocks.bypass_change_detection(), Some(Instant::now()));
 }
 
 /// Has light and shadow of every block found, and brings them to the screen.
@@ -372,12 +367,12 @@ fn show_light(
 ) {
     // A stroke or a slider that is held changes it again in the next frame.
     let more = transport.playing && !view.taking || buttons.get_pressed().next().is_some();
-    let Blocks { present, starts, .. } = blocks.bypass_change_detection();
-    let sessions = live.all().iter().zip(present).chain(live.all().iter().zip(starts));
+    let blocks = blocks.bypass_change_detection();
+    let sessions = live.all().iter().zip(&mut blocks.present).chain(live.all().iter().zip(&mut blocks.starts));
     for (session, block) in sessions {
         block.lit.begin(Light::of(&live.chosen().look, session.simulation.terrain.cell_size), more);
     }
-    assets.fetch(&mut blocks, more.then(|| Instant::now() + WAIT));
+    assets.fetch(blocks, more.then(|| Instant::now() + WAIT));
 }
 
 /// Brings the last finished tick to the screen: textures, and other blocks where there are others to show.

@@ -290,7 +290,9 @@ fn draw_when_changed(
     let (transform, projection) = *camera;
     let now = Instant::now();
     let settings = seen.preferences.settings.resolved(seen.preferences.software);
-    if let (true, true, Some(begun)) = (drawing.due, last.again, last.begun) {
+    let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
+    // A frame that waits for a shader says nothing of how long a picture takes.
+    if let (true, true, Some(begun), false) = (drawing.due, last.again, last.begun, waits) {
         last.took = now - begun;
         if last.changed.is_some_and(|changed| changed >= begun) {
             let took = last.took;
@@ -311,7 +313,6 @@ fn draw_when_changed(
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
-    let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
     let runs = transport.playing && !seen.view.taking || !seen.live.rests();
     let kinds = seen.kinds();
     // Whether something has changed that may need another shader.

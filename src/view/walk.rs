@@ -12,7 +12,7 @@ use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera, PanOrbitCameraSyste
 
 use super::{SIDE, camera, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
 use crate::runtime::{
-    Before, Brushes, Command, Gait, Level, Live, Notices, PointerOverView, Shown, Steps, ViewCommand,
+    Before, Bookmarks, Brushes, Command, Gait, Level, Live, Notices, PointerOverView, Shown, Steps, ViewCommand,
 };
 
 /// Distance from the eye to the place that it goes round.
@@ -48,7 +48,7 @@ pub(super) fn plugin(app: &mut App) {
 fn change_gait(
     mut asked: MessageReader<Command>,
     mut gait: ResMut<Gait>,
-    ground: Ground,
+    (ground, bookmarks): (Ground, Res<Bookmarks>),
     camera: Single<(&mut PanOrbitCamera, &mut Projection)>,
     mut notices: ResMut<Notices>,
 ) {
@@ -58,6 +58,7 @@ fn change_gait(
         let wanted = match command {
             ViewCommand::Go(wanted) if *wanted == *gait => Gait::Orbit,
             ViewCommand::Go(wanted) => *wanted,
+            ViewCommand::GoToView(number) if bookmarks.view(&ground.live, *number).is_none() => continue,
             // What shows the land from elsewhere.
             ViewCommand::FrameAll
             | ViewCommand::FrameAgain
@@ -160,8 +161,14 @@ fn go(
 
 /// While the camera goes round the land, the eye rises where it would come into the ground, and so glides over a slope or over the edge of a
 /// block.
-fn stay_outside(gait: Res<Gait>, ground: Ground, mut orbit: Single<&mut PanOrbitCamera>) {
-    if *gait != Gait::Orbit {
+fn stay_outside(
+    gait: Res<Gait>,
+    ground: Ground,
+    windows: Query<(), With<Window>>,
+    mut orbit: Single<&mut PanOrbitCamera>,
+) {
+    // Pictures and films without a window are taken from where they say.
+    if *gait != Gait::Orbit || windows.is_empty() {
         return;
     }
     let Some((pitch, radius)) = ground.kept_outside(&orbit) else { return };
@@ -252,7 +259,7 @@ mod tests {
     use crate::{
         io::project,
         model::{origin::Options, session::Session},
-        runtime::{Bookmarks, CameraStep},
+        runtime::CameraStep,
         view::{camera::Viewpoint, numbers},
     };
 
@@ -365,6 +372,7 @@ mod tests {
     fn an_eye_that_goes_round_the_land_does_not_come_into_it() {
         let mut app = app();
         app.add_systems(PostUpdate, stay_outside);
+        app.world_mut().spawn(Window::default());
         let place = |app: &mut App, focus: Vec3, pitch: f32, radius: f32| {
             let mut cameras = app.world_mut().query::<&mut PanOrbitCamera>();
             let mut orbit = cameras.single_mut(app.world_mut()).expect("there is one");

@@ -77,9 +77,9 @@ impl Surface for WaterMaterial {
     const LAND: bool = true;
 }
 
-/// The water of each block, where there is any.
+/// The water of each block, where there is any, and how often light had been found: with it comes where the water lies.
 #[derive(Resource, Default)]
-struct Waters(Vec<Option<Sheet>>);
+struct Waters(Vec<Option<Sheet>>, u64);
 
 struct Sheet {
     entity: Entity,
@@ -103,7 +103,8 @@ fn show_water(
     mut materials: ResMut<Assets<WaterMaterial>>,
     mut commands: Commands,
 ) {
-    if !(live.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
+    let found = std::mem::replace(&mut waters.1, blocks.times_lit()) != blocks.times_lit();
+    if !(found || live.is_changed() || shown.is_changed() || blocks.is_changed() || motions.is_changed()) {
         return;
     }
     let beds: Vec<Bed> = blocks.beds().collect();

@@ -11,9 +11,9 @@ mod show;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    Ahead, Bookmarks, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, Followed, History, Jobs, Level,
-    Live, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section, Shown,
-    Transport, Workspace,
+    Ahead, Bookmarks, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, Followed, Gait, History, Jobs,
+    Level, Live, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section,
+    Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -42,6 +42,7 @@ pub(super) struct Runtime<'w> {
     pub shown: ResMut<'w, Shown>,
     pub workspace: ResMut<'w, Workspace>,
     pub eye: Res<'w, Eye>,
+    pub gait: Res<'w, Gait>,
     pub bookmarks: ResMut<'w, Bookmarks>,
     pub leave: MessageWriter<'w, AppExit>,
 }

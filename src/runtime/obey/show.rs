@@ -3,7 +3,7 @@
 use super::Runtime;
 use crate::{
     params::Value,
-    runtime::{Level, SPEEDS, ShowCommand, Way, Workspace},
+    runtime::{Gait, Level, SPEEDS, ShowCommand, Way, Workspace},
 };
 
 impl Runtime<'_> {
@@ -50,6 +50,11 @@ impl Runtime<'_> {
 
     /// Keeps where the eye is under a number.
     fn keep_view(&mut self, number: usize) {
+        if *self.gait != Gait::Orbit {
+            let text = "A view is kept while the camera goes round the land: end walking or flying with Esc first.";
+            self.notices.tell(Level::Info, text);
+            return;
+        }
         let kept = self.bookmarks.of_mut(&self.live);
         let (Some(place), Some(camera)) = (number.checked_sub(1).and_then(|index| kept.get_mut(index)), self.eye.0)
         else {
@@ -58,7 +63,7 @@ impl Runtime<'_> {
         *place = Some(camera);
         self.history.note_change();
         let text = format!(
-            "View {number} is kept with the project. {number} goes to it in Present, the menu View everywhere."
+            "View {number} is kept, and saved with the project. {number} goes there in the workspace Present, View ▸ Kept views everywhere."
         );
         self.notices.tell(Level::Info, text);
     }
