@@ -163,23 +163,31 @@ mod tests {
     use super::*;
     use crate::model::origin::Options;
 
-    #[test]
-    fn the_first_picture_of_large_land_does_not_wait_for_its_rivers() {
-        let side = AT_ONCE.isqrt() + 8;
-        let options = Options { size: Some((side, side)), ..Options::default() };
-        let mut session = Session::open("round-hill", &options).expect("built in");
-        session.rivers.shown = true;
+    /// Follows a run.
+    fn app(session: Session) -> App {
         let mut app = App::new();
         app.insert_resource(Live::new(vec![session]))
             .insert_resource(Revision { state: 1, start: 1 })
             .init_resource::<Channels>()
             .init_resource::<Shown>()
             .add_systems(Update, follow);
-        let state = |app: &App| {
-            let world = app.world();
-            let channels = world.resource::<Channels>();
-            (channels.maps.len(), channels.are_of(world.resource::<Live>(), *world.resource::<Revision>()))
-        };
+        app
+    }
+
+    /// Whether the rivers are those of the present state.
+    fn settled(app: &App) -> bool {
+        let world = app.world();
+        world.resource::<Channels>().are_of(world.resource::<Live>(), *world.resource::<Revision>())
+    }
+
+    #[test]
+    fn the_first_picture_of_large_land_does_not_wait_for_its_rivers() {
+        let side = AT_ONCE.isqrt() + 8;
+        let options = Options { size: Some((side, side)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).expect("built in");
+        session.rivers.shown = true;
+        let mut app = app(session);
+        let state = |app: &App| (app.world().resource::<Channels>().maps.len(), settled(app));
         for start in 1..3 {
             app.insert_resource(Revision { state: start, start });
             app.update();
@@ -198,19 +206,10 @@ mod tests {
         let options = Options { size: Some((64, 64)), ..Options::default() };
         let mut session = Session::open("alpine-valley", &options).expect("built in");
         session.rivers = RiverParams { shown: true, from_cells: 40.0, ..RiverParams::default() };
-        let mut app = App::new();
-        app.insert_resource(Live::new(vec![session]))
-            .insert_resource(Revision { state: 1, start: 1 })
-            .init_resource::<Channels>()
-            .init_resource::<Shown>()
-            .add_systems(Update, follow);
+        let mut app = app(session);
         let count = |app: &App| {
             let maps = &app.world().resource::<Channels>().maps;
             maps.iter().flatten().flat_map(|map| &map.nearest).filter(|cell| cell.half_width > 0.0).count()
-        };
-        let settled = |app: &App| {
-            let world = app.world();
-            world.resource::<Channels>().are_of(world.resource::<Live>(), *world.resource::<Revision>())
         };
         let wait = |app: &mut App| {
             assert!(!settled(app), "nothing is to be found");
