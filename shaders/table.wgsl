@@ -12,6 +12,43 @@
 @group(1) @binding(2) var rims: texture_2d<f32>;
 @group(1) @binding(3) var rims_sampler: sampler;
 
+#ifdef PLATE
+// How far the plate reaches beyond the block, and at its front, towards higher z.
+@group(1) @binding(4) var<uniform> reach: vec4<f32>;
+// Its front, with smaller copies: where there are letters.
+@group(1) @binding(5) var letters: texture_2d<f32>;
+@group(1) @binding(6) var letters_sampler: sampler;
+
+// The plate at a place: how much of the pixel it covers, how far beyond its edge the place is, its colour and its normal.
+struct Plate {
+    covers: f32,
+    beyond: f32,
+    color: vec3<f32>,
+    normal: vec3<f32>,
+}
+
+fn plate_at(place: vec2<f32>) -> Plate {
+    let block = blocks[0];
+    let low = block.xy - block.zw - reach.x;
+    let high = block.xy + block.zw + reach.xy;
+    let from_middle = place - 0.5 * (low + high);
+    let beyond = abs(from_middle) - 0.5 * (high - low);
+    let edge = max(beyond.x, beyond.y);
+    let pixel = 0.6 * length(vec2(length(dpdx(place)), length(dpdy(place))));
+    var out: Plate;
+    out.covers = 1.0 - smoothstep(-pixel, pixel, edge);
+    out.beyond = max(edge, 0.0);
+    let aside = select(vec2(0.0, sign(from_middle.y)), vec2(sign(from_middle.x), 0.0), beyond.x > beyond.y);
+    let bevel = smoothstep(-0.007 * scene.air.w, 0.0, edge);
+    out.normal = normalize(vec3(1.1 * bevel * aside.x, 1.0, 1.1 * bevel * aside.y));
+    let at = vec2((place.x - low.x) / (high.x - low.x), (place.y - high.y + reach.y) / reach.y);
+    let inside = select(0.0, 1.0, at.y > 0.0 && at.y < 1.0 && at.x > 0.0 && at.x < 1.0);
+    let ink = inside * textureSampleGrad(letters, letters_sampler, at, dpdx(at), dpdy(at)).r;
+    out.color = mix(0.16 * scene.table_color.rgb + 0.01, vec3(0.80, 0.79, 0.75), ink);
+    return out;
+}
+#endif
+
 struct Pixel {
     @builtin(position) position: vec4<f32>,
     @location(0) place: vec3<f32>,
@@ -80,6 +117,13 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     }
     // In a studio there are no clouds.
     if scene.country.x > 0.5 { lit *= past_clouds(place, scene); }
+#ifdef PLATE
+    let plate = plate_at(place.xz);
+    let sunny = sun_color(scene) * max(dot(plate.normal, scene.sun.xyz), 0.0) * lit * mix(open, 1.0, 0.4);
+    let plate_light = plate.color * (sunny + ambient_light(plate.normal, scene) * open);
+    // It lies on the table, and darkens it beside itself.
+    open *= 1.0 - 0.45 * exp(-plate.beyond / (0.006 * size));
+#endif
     let direct = sun_color(scene) * max(scene.sun.y, 0.0) * lit * mix(open, 1.0, 0.4);
     let light = direct + ambient_light(normal, scene) * open;
     let towards = normalize(place - view.eye.xyz);
@@ -105,5 +149,8 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
         let behind = studio_color(towards, scene);
         color = mix(color, behind, smoothstep(0.55, 1.6, far));
     }
+#ifdef PLATE
+    color = mix(color, plate_light, plate.covers);
+#endif
     return on_screen(vec4(color * scene.air.y, 1.0), in.position.xy);
 }

@@ -350,8 +350,18 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     color = wall_color(place, cell, normal);
     let rim = world_height(bilinear(cell).r);
     open = mix(0.5, 1.0, smoothstep(scene.extent.w, scene.extent.w + 0.09 * scene.air.w, place.y));
-    // A bright line where the saw has left the upper edge.
-    color *= 1.25 - 0.25 * smoothstep(0.0, 0.006 * scene.air.w, rim - place.y);
+    // The edges are bevelled: the upper one leans up, those between two walls towards the other wall. What is smaller than a pixel
+    // is left out.
+    let bevel = 0.008 * scene.air.w;
+    let fades = smoothstep(0.3, 1.0, bevel / (pixel * scene.grid.z));
+    let from_middle = (place.xz - scene.place.xy);
+    let to_corner = 0.5 * scene.extent.xy - abs(from_middle);
+    let beside = select(to_corner.x, to_corner.y, abs(normal.x) > 0.5);
+    let other = select(vec3(sign(from_middle.x), 0.0, 0.0), vec3(0.0, 0.0, sign(from_middle.y)), abs(normal.x) > 0.5);
+    let up = fades * (1.0 - smoothstep(0.0, bevel, rim - place.y));
+    let round = fades * (1.0 - smoothstep(0.0, bevel, beside));
+    normal = normalize(normal + vec3(0.0, 0.9 * up, 0.0) + 0.9 * round * other);
+    color *= 1.0 + 0.12 * up;
 #else
     let here = look_around(cell);
     open = mix(1.0, here.open, scene.ground.z);

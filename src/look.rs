@@ -239,6 +239,9 @@ pub struct Look {
     /// What stands behind the land.
     #[reflect(@choice().source("ours").main())]
     pub background: Background,
+    /// Whether the block stands on a plate with its title, its size and a scale. Runs side by side have none.
+    #[reflect(@choice().source("ours").main())]
+    pub plate: bool,
     /// How much the camera sees from top to bottom. Small: as through a long lens, nearly without perspective. Large: near land is
     /// large, far land small.
     #[reflect(@knob(10.0..=100.0).unit("°").source("ours"))]
@@ -303,6 +306,7 @@ impl Default for Look {
             exposure: 0.0,
             tone_curve: ToneCurve::Aces,
             background: Background::Studio,
+            plate: false,
             field_of_view: 41.0,
             base: 0.06,
             vertical_exaggeration: 1.0,

@@ -28,7 +28,7 @@ const MEASURED: usize = 15;
 /// Frames that are measured while a run plays.
 const RUNNING: usize = 41;
 /// How often frames with rivers and frames without take turns.
-const TURNS: usize = 9;
+const TURNS: usize = 16;
 /// Frames after such a change that do not count.
 const AFTER_A_CHANGE: usize = 3;
 /// Until all counts as standing still, and the picture is drawn in full.
@@ -223,11 +223,13 @@ fn turning_at(app: &mut App, (share, coarse): (f32, f32)) -> f64 {
     median(&frames(app, MEASURED))
 }
 
-/// What drawing rivers adds to such a frame: the median over many turns. A machine that slows down slows both sides of a turn.
+/// What drawing rivers adds to such a frame: the median over many turns. A machine that slows down slows both sides of a turn, and what
+/// comes first in one comes last in the next.
 fn rivers_at(app: &mut App, drawn: (f32, f32)) -> f64 {
     turning_at(app, drawn);
-    let mut turn = |_| {
-        let [with, without] = [true, false].map(|shown| {
+    let mut turn = |turn: usize| {
+        let mut took = [0.0; 2];
+        for shown in if turn.is_multiple_of(2) { [true, false] } else { [false, true] } {
             show_rivers(app, shown);
             let found = |app: &App| {
                 let (live, revision) = (app.world().resource::<Live>(), *app.world().resource::<Revision>());
@@ -237,9 +239,9 @@ fn rivers_at(app: &mut App, drawn: (f32, f32)) -> f64 {
                 app.update();
             }
             frames(app, AFTER_A_CHANGE);
-            median(&frames(app, MEASURED))
-        });
-        with - without
+            took[usize::from(shown)] = median(&frames(app, MEASURED));
+        }
+        took[1] - took[0]
     };
     let mut costs: Vec<f64> = (0..TURNS).map(&mut turn).collect();
     costs.sort_by(f64::total_cmp);

@@ -9,7 +9,9 @@ use std::{
     io::{ErrorKind, Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::mpsc::{SyncSender, TrySendError, sync_channel},
     thread::{self, JoinHandle},
+    time::Instant,
 };
 
 use super::{Error, JobProgress, write_picture};
@@ -79,6 +81,11 @@ impl Film {
     /// # Errors
     /// Another ending, a folder that cannot be made, a folder where the file would go, or no `ffmpeg`.
     pub fn begin(path: &Path, size: (usize, usize), fps: f32) -> Result<Self, Error> {
+        Self::begin_with(path, size, fps, &[])
+    }
+
+    /// The same with more to tell `ffmpeg`.
+    fn begin_with(path: &Path, size: (usize, usize), fps: f32, more: &[&str]) -> Result<Self, Error> {
         let made = |folder: &Path| {
             fs::create_dir_all(folder)
                 .map_err(|error| Error::output(folder, error.to_string(), "name a folder that can be made"))
@@ -112,6 +119,7 @@ impl Film {
             .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24"])
             .args(["-s", &format!("{width}x{height}"), "-framerate", &fps.to_string(), "-i", "-"])
             .args(*how)
+            .args(more)
             .arg(file)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -197,6 +205,98 @@ impl Drop for Film {
     }
 }
 
+/// Red, green and blue of each pixel of a picture, and its columns and rows.
+pub type Picture = ((usize, usize), Vec<u8>);
+
+/// Makes a picture, away from where it was taken.
+pub type Shot = Box<dyn FnOnce() -> Option<Picture> + Send>;
+
+/// Pictures in a second of a film that is recorded.
+const LIVE: f32 = 30.0;
+/// What makes `ffmpeg` fast enough beside the program.
+const IN_HASTE: [&str; 2] = ["-preset", "veryfast"];
+/// Shots that may wait. If the encoder is slower, some are left out, and the one before stays longer.
+const WAITING: usize = 3;
+
+/// A film of what happens, as it happens: a picture stays until the next one comes.
+pub struct Reel {
+    begun: Instant,
+    /// Seconds since the begin, and a shot; none ends the film.
+    shots: SyncSender<(f64, Option<Shot>)>,
+    writer: JoinHandle<Result<PathBuf, Error>>,
+}
+
+impl Reel {
+    /// Begins an MP4 of this name; without `ffmpeg` a folder of pictures.
+    ///
+    /// # Errors
+    /// Neither can be made.
+    pub fn begin(path: &Path, size: (usize, usize)) -> Result<Self, Error> {
+        let folder = path.with_extension("");
+        let film = Film::begin_with(path, size, LIVE, &IN_HASTE)
+            .or_else(|error| Film::begin(&folder, size, LIVE).map_err(|_| error))?;
+        let (shots, taken) = sync_channel(WAITING);
+        let writer = thread::Builder::new().name("film".into());
+        let writer = writer
+            .spawn(move || roll(film, taken.into_iter()))
+            .map_err(|error| Error::output(path, error.to_string(), "close other programs"))?;
+        Ok(Self { begun: Instant::now(), shots, writer })
+    }
+
+    /// Seconds since it has begun.
+    pub fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+
+    /// Shows a picture from now on. Says whether the film goes on: if not, its end tells why.
+    pub fn show(&self, shot: Shot) -> bool {
+        !matches!(self.shots.try_send((self.seconds(), Some(shot))), Err(TrySendError::Disconnected(_)))
+    }
+
+    /// Ends the film now, and returns where it is.
+    ///
+    /// # Errors
+    /// It could not be written; what was written stays.
+    pub fn end(self) -> Result<PathBuf, Error> {
+        // A writer that has stopped says why.
+        let _ = self.shots.send((self.seconds(), None));
+        drop(self.shots);
+        self.writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+/// Writes shots as they come, each as often as it is seen, up to the one that ends them.
+fn roll(mut film: Film, shots: impl Iterator<Item = (f64, Option<Shot>)>) -> Result<PathBuf, Error> {
+    let mut seen: Option<Vec<u8>> = None;
+    for (seconds, shot) in shots {
+        if let Some(seen) = &seen {
+            while (film.frames() as f64) < (seconds * f64::from(LIVE)).round() {
+                film.add(seen)?;
+            }
+        }
+        match shot {
+            None => break,
+            Some(shot) => seen = shot().map(|picture| fitted(picture, film.size)).or(seen),
+        }
+    }
+    let path = film.path.clone();
+    film.end()?;
+    Ok(path)
+}
+
+/// A picture with so many columns and rows: what is more is cut off, what is missing is black.
+fn fitted(((width, height), pixels): Picture, size: (usize, usize)) -> Vec<u8> {
+    if (width, height) == size {
+        return pixels;
+    }
+    let mut out = vec![0; 3 * size.0 * size.1];
+    let row = 3 * width.min(size.0);
+    for (out, line) in out.chunks_exact_mut(3 * size.0).zip(pixels.chunks_exact(3 * width)).take(height) {
+        out[..row].copy_from_slice(&line[..row]);
+    }
+    out
+}
+
 /// What the encoder says of why it has ended.
 fn refused(path: &Path, encoder: &mut Child, said: &mut Option<JoinHandle<String>>) -> Error {
     drop(encoder.stdin.take());
@@ -211,6 +311,45 @@ mod tests {
 
     fn picture(shade: u8) -> Vec<u8> {
         vec![shade; 3 * 32 * 24]
+    }
+
+    #[test]
+    fn what_is_recorded_lasts_as_long_as_it_was_seen() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let path = folder.path().join("live");
+        let film = Film::begin(&path, (32, 24), LIVE).unwrap_or_else(|error| panic!("{error}"));
+        let shot = |shade: u8, size: (usize, usize)| -> Option<Shot> {
+            Some(Box::new(move || Some((size, vec![shade; 3 * size.0 * size.1]))))
+        };
+        let nothing: Option<Shot> = Some(Box::new(|| None));
+        // The window becomes wider and lower meanwhile, and once the driver gives no picture.
+        let shots = [
+            (0.0, shot(10, (32, 24))),
+            (0.1, shot(20, (40, 12))),
+            (0.15, nothing),
+            (0.2, shot(30, (32, 24))),
+            (0.5, None),
+        ];
+        assert_eq!(roll(film, shots.into_iter()).unwrap_or_else(|error| panic!("{error}")), path);
+        let shade = |frame: usize| {
+            let file = fs::File::open(path.join(format!("{frame:06}.png"))).expect("it was written");
+            let mut reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("it is a picture");
+            let mut pixels = vec![0; reader.output_buffer_size().expect("it fits")];
+            reader.next_frame(&mut pixels).expect("it is whole");
+            [pixels[0], pixels[pixels.len() - 1]]
+        };
+        let shades: Vec<_> = (1..=15).map(shade).collect();
+        assert_eq!(shades, [vec![[10, 10]; 3], vec![[20, 0]; 3], vec![[30, 30]; 9]].concat());
+    }
+
+    #[test]
+    fn a_reel_that_nothing_was_shown_to_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let reel = Reel::begin(&folder.path().join("none.mp4"), (32, 24)).unwrap_or_else(|error| panic!("{error}"));
+        assert!(reel.show(Box::new(|| None)));
+        assert!(reel.seconds() < 60.0);
+        let _ = reel.end();
+        assert_eq!(fs::read_dir(folder.path()).map(Iterator::count).unwrap_or_default(), 0);
     }
 
     #[test]

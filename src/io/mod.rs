@@ -19,6 +19,7 @@ pub mod input;
 pub mod keep;
 mod land;
 pub mod lesson;
+mod markup;
 pub mod output;
 pub mod page;
 pub mod playlist;

@@ -6,11 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pulldown_cmark::{Parser, html};
-
 use super::{
     Error,
     lesson::built_in,
+    markup::markup,
     output::{self, Output},
 };
 use crate::{
@@ -32,6 +31,7 @@ main{padding:1em 2.5em;max-width:60em}h2{border-bottom:2px solid #60b084;padding
 input{width:100%;box-sizing:border-box;font:inherit;padding:.3em .5em}table{border-collapse:collapse;width:100%;font-size:.9em}\
 td,th{text-align:left;vertical-align:top;padding:.35em .6em;border-bottom:1px solid #ddd}th{color:#555}\
 code,pre{background:#f3f4f3;font-size:.93em}pre{padding:.6em .8em;overflow:auto}.of{color:#60676c;font-size:.9em}\
+math{font-size:1.15em}.equations div{margin:.4em 0}.equations{padding:.4em .8em;background:#f3f4f3;overflow:auto}\
 @media(max-width:50em){body{display:block}nav{position:static;height:auto}}";
 
 /// Hides the rows that have none of what is typed.
@@ -109,7 +109,7 @@ fn process(info: &Info) -> String {
         let _ = write!(text, "<li><strong>{}</strong>: {}</li>", escaped(&title(stage.name)), escaped(stage.about));
     }
     text.push_str("</ol>\n");
-    info.heads.iter().for_each(|head| html::push_html(&mut text, Parser::new(&stated(head))));
+    info.heads.iter().for_each(|head| text += &markup(&stated(head)));
     if !info.guards.is_empty() {
         text.push_str("<h3>Limits</h3>\n<ul>");
         for guard in info.guards {
@@ -226,7 +226,7 @@ mod tests {
             let count = page.matches(&format!(" id=\"{}\"", parameter.path)).count();
             assert_eq!(count, usize::from(!parameter.path.contains("-masked.")), "{}", parameter.path);
         }
-        assert!(page.contains("<pre><code class=\"language-text\">") && page.contains("Kd·A^m·S^n"));
+        assert!(page.matches("<math ").count() > 20 && page.contains("<msup><mi>A</mi><mi>m</mi></msup>"));
         assert_eq!(page.matches("thalweg learn ").count(), built_in().len());
     }
 

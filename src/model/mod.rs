@@ -5,6 +5,7 @@
 pub mod chart;
 pub mod command_line;
 pub mod film;
+pub mod formula;
 pub mod lesson;
 pub mod origin;
 pub mod packed;

@@ -27,6 +27,19 @@ const FEET: [(&str, &str, f64); 12] = [
     ("mm/h", "in/h", INCH),
 ];
 
+/// The longest length of at most so many metres that is 1, 2 or 5 times a power of ten of a unit: in metres, and as text.
+pub fn round_length(units: Units, longest: f64) -> (f64, String) {
+    let (small, large) = match units {
+        Units::Metric => (("m", 1.0), ("km", 1000.0)),
+        Units::Feet => (("ft", FOOT), ("mi", MILE)),
+    };
+    let (name, unit) = if longest >= large.1 { large } else { small };
+    let power = 10.0_f64.powf((longest / unit).log10().floor());
+    let length = [5.0, 2.0].into_iter().find(|times| times * power * unit <= longest).unwrap_or(1.0) * power;
+    let decimals = (-power.log10().round()).max(0.0) as usize;
+    (length * unit, format!("{length:.decimals$} {name}"))
+}
+
 /// The unit in which numbers of a unit are told, and how much of it one of the other is. What has no counterpart stays.
 pub fn told_in(units: Units, unit: &str) -> (&str, f64) {
     let told = FEET.iter().find(|(metric, ..)| units == Units::Feet && *metric == unit);

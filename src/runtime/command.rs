@@ -325,6 +325,8 @@ pub enum ViewCommand {
     TakePicture,
     /// A picture of the window, with panels.
     TakeWindow,
+    /// Films the window from now on; asked again, ends the film.
+    Record,
 }
 
 /// A step of the camera, as a key asks for it.

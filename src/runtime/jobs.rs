@@ -144,6 +144,11 @@ impl Jobs {
         self.start(notices, Task::SavePicture(folder, stem, size, pixels));
     }
 
+    /// A name in the folder of pictures that nothing has yet.
+    pub fn free_picture(&self, stem: &str, ending: &str) -> PathBuf {
+        free_name(&self.pictures.clone().unwrap_or_else(picture_folder), stem, ending)
+    }
+
     /// Whether something is made of the work, which is put away meanwhile.
     pub fn hold(&self) -> bool {
         self.held.is_some()
@@ -260,7 +265,7 @@ impl Task {
                 Ok(JobOutcome::Exported(folder, written.len()))
             }
             Self::SavePicture(folder, stem, size, pixels) => {
-                let path = free_name(&folder, &stem);
+                let path = free_name(&folder, &stem, "png");
                 output::replace(&path, |file| write_picture(file, size, &pixels, progress))?;
                 Ok(JobOutcome::Written(path))
             }
@@ -342,10 +347,12 @@ pub(super) fn save(project: &mut Project, path: &Path, progress: &JobProgress) -
 }
 
 /// A name for a picture that nothing has yet.
-fn free_name(folder: &Path, stem: &str) -> PathBuf {
-    let plain = folder.join(format!("{stem}.png"));
-    let numbered = (2..10_000).map(|number| folder.join(format!("{stem}-{number}.png")));
-    std::iter::once(plain.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(plain)
+fn free_name(folder: &Path, stem: &str, ending: &str) -> PathBuf {
+    let plain = folder.join(format!("{stem}.{ending}"));
+    let numbered = (2..10_000).map(|number| folder.join(format!("{stem}-{number}.{ending}")));
+    // A film may become a folder of pictures.
+    let free = |path: &PathBuf| !path.exists() && !path.with_extension("").exists();
+    std::iter::once(plain.clone()).chain(numbered).find(free).unwrap_or(plain)
 }
 
 /// What a person calls what is opened.

@@ -22,6 +22,7 @@ mod preferences;
 mod presentation;
 mod probes;
 mod record;
+mod recording;
 mod riddle;
 mod rivers;
 mod section;
@@ -56,6 +57,7 @@ pub use self::{
     presentation::Presentation,
     probes::{MOST_PROBES, Probe, ProbeMarks, Probes, Sample},
     record::{DuneSample, LedgerSample, Record},
+    recording::Recording,
     riddle::{Riddle, Riddles},
     rivers::{RiverTrace, Rivers},
     section::{DRAWN, Profile, Section, SectionTrace},
@@ -219,19 +221,50 @@ pub struct FrameBudget(pub Duration);
 
 /// When this frame's budget is spent, by brush and ticks together.
 #[derive(Resource, Clone, Copy, Debug)]
-pub struct Deadline(Instant);
+pub struct Deadline {
+    until: Instant,
+    /// What ticks took of the last frame, and what they took too much of the frames so far: a part of a tick that is begun is not
+    /// interrupted.
+    spent: Duration,
+    owed: Duration,
+    /// Whether ticks rest in this frame, for what is owed.
+    rests: bool,
+}
+
+impl Default for Deadline {
+    fn default() -> Self {
+        Self { until: Instant::now(), spent: Duration::ZERO, owed: Duration::ZERO, rests: false }
+    }
+}
 
 impl Deadline {
     /// Whether what is not done yet is left to the next frame.
     pub fn is_over(self) -> bool {
-        Instant::now() >= self.0
+        Instant::now() >= self.until
     }
 
     /// The time that is left in this frame.
     fn left(self) -> Duration {
-        self.0.saturating_duration_since(Instant::now())
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Begins a frame in which ticks should take so long.
+    fn begin(&mut self, fair: Duration) {
+        self.until = Instant::now() + fair;
+        self.rests = !self.owed.is_zero();
+        self.owed = self.owed.min(MOST_OWED * fair).saturating_sub(fair);
+        self.spent = Duration::ZERO;
+    }
+
+    /// Ticks have worked since then, and now rest till the next frame.
+    fn end(&mut self, begun: Instant) {
+        self.spent = begun.elapsed();
+        self.owed += self.until.elapsed();
     }
 }
+
+/// Ticks rest in so many frames at most, however much they owe.
+const MOST_OWED: u32 = 4;
 
 /// What the view shows: goes up whenever there is another finished state to show.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -391,7 +424,7 @@ pub fn plugin(app: &mut App) {
     app.init_resource::<Transport>()
         .init_resource::<Ahead>()
         .insert_resource(FrameBudget(Duration::from_millis(12)))
-        .insert_resource(Deadline(Instant::now()))
+        .init_resource::<Deadline>()
         .insert_resource(Revision { state: 1, start: 1 })
         .init_resource::<Timing>()
         .insert_resource(PointerOverView { view: true, land: true, rains: false })
@@ -408,6 +441,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Notices>()
         .init_resource::<Jobs>()
         .init_resource::<Record>()
+        .init_resource::<Recording>()
         .init_resource::<Rivers>()
         .init_resource::<RiverTrace>()
         .init_resource::<Probes>()
@@ -471,6 +505,7 @@ pub fn plugin(app: &mut App) {
         )
         .add_systems(Update, checkup::follow.in_set(SimSystems::Tick))
         .add_systems(First, preferences::say_budget.run_if(resource_changed::<Preferences>))
+        .add_systems(Last, recording::obey)
         .add_systems(
             Last,
             (document::offer, jobs::wait_before_exit, document::keep, preferences::remember)

@@ -53,11 +53,11 @@ fn set_deadline(
     (ahead, live, transport): (Res<Ahead>, Res<Live>, Res<Transport>),
     mut deadline: ResMut<Deadline>,
 ) {
-    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the frame; most of it on the way to
-    // the tick that is to be seen, but not so much that the picture stands.
-    let (share, longest) = if ahead.runs(&live, &transport) { (0.6, 0.1) } else { (0.25, 0.4) };
-    let fair = Duration::from_secs_f64(time.delta_secs_f64().min(longest) * share);
-    deadline.0 = Instant::now() + budget.0.max(fair);
+    // Where drawing itself takes long, a software driver say, the simulation gets a fair part of the time: half as long as all else takes,
+    // or longer on the way to the tick that is to be seen, but not so long that the picture stands.
+    let (parts, longest) = if ahead.runs(&live, &transport) { (1.5, 0.04) } else { (0.5, 0.3) };
+    let rest = time.delta().saturating_sub(deadline.spent).as_secs_f64();
+    deadline.begin(budget.0.max(Duration::from_secs_f64(rest.min(longest) * parts)));
 }
 
 /// Begins a tick, or goes on with one.
@@ -102,7 +102,9 @@ pub(super) fn run_due(world: &mut World) {
         let holds = transport.brush_waits || world.resource::<FreeView>().taking;
         !holds && (transport.due >= 1.0 || ahead())
     };
-    while !world.resource::<Live>().rests() || due(world, &transport) {
+    let begun = Instant::now();
+    let works = !world.resource::<Deadline>().rests && (!world.resource::<Live>().rests() || due(world, &transport));
+    while works && (!world.resource::<Live>().rests() || due(world, &transport)) {
         let pass = Instant::now();
         world.run_schedule(SimTick);
         let live = world.resource::<Live>();
@@ -141,6 +143,9 @@ pub(super) fn run_due(world: &mut World) {
         if deadline.is_over() || (finished && transport.due < 1.0 && would_be_cut()) {
             break;
         }
+    }
+    if works {
+        world.resource_mut::<Deadline>().end(begun);
     }
     // A long tick is shown as it goes on.
     let live = world.resource::<Live>();

@@ -381,6 +381,8 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::CAMERA, "Take picture", picture, &[(NONE, Key::F12)], ViewCommand::TakePicture);
     let window = "Writes a picture of the window, with its panels, into your folder of pictures.";
     table.add(icon::CAMERA, "Take picture of the window", window, &[(SHIFT, Key::F12)], ViewCommand::TakeWindow);
+    let film = "Films the window, with its panels, into your folder of pictures, until you choose this again.";
+    table.add(icon::RECORD, "Film the window", film, &[(CTRL, Key::F12)], ViewCommand::Record);
 }
 
 fn learn(table: &mut MenuPart<'_>) {

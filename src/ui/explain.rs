@@ -3,7 +3,7 @@
 use bevy_egui::egui::{self, RichText, Ui};
 
 use super::{
-    Kept, PanelState, access,
+    Kept, PanelState, access, formula,
     panel::{EVERYWHERE, Panel},
     style,
 };
@@ -76,11 +76,12 @@ fn draw(ui: &mut Ui, state: &PanelState<'_>, memory: &mut Kept) -> Vec<Command> 
 
 /// An equation, its numbers, and what comes of it.
 fn explanation_ui(ui: &mut Ui, explanation: &Explanation) {
-    ui.add(egui::Label::new(RichText::new(explanation.equation).monospace().color(style::ACCENT)).wrap());
+    formula::show(ui, explanation.equation, style::EQUATION, style::ACCENT);
+    ui.add_space(2.0);
     for term in &explanation.terms {
         ui.horizontal_wrapped(|ui| {
-            let value = format!("{} = {} {}", term.symbol, told(term.value), term.unit);
-            ui.label(RichText::new(value.trim_end()).monospace());
+            formula::show(ui, term.symbol, style::TERM, ui.visuals().text_color());
+            ui.label(format!("= {} {}", told(term.value), term.unit).trim_end());
             ui.label(RichText::new(term.about).weak().small());
         });
     }

@@ -11,7 +11,7 @@ use egui_commonmark::{CommonMarkCache, CommonMarkViewer};
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, access,
+    PanelState, access, formula,
     group::{chosen_of_group_ui, set},
     style,
 };
@@ -98,7 +98,17 @@ fn markdown_ui(ui: &mut Ui, text: &str) {
     }
     let cache: Cache = ui.data_mut(|data| data.get_temp_mut_or_default::<Cache>(egui::Id::new("markdown")).clone());
     let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-    CommonMarkViewer::new().show(ui, &mut cache, text);
+    // A line of code that stands alone is an equation.
+    let alone = |line: &str| {
+        let code = line.trim().strip_prefix('`')?.strip_suffix('`')?;
+        (!code.is_empty() && !code.contains('`')).then(|| format!("$${code}$$"))
+    };
+    let paragraph = |text: &str| alone(text).unwrap_or_else(|| text.to_owned());
+    let text = text.split("\n\n").map(paragraph).collect::<Vec<_>>().join("\n\n");
+    let equation = |ui: &mut Ui, text: &str, _: bool| {
+        formula::show(ui, text, style::EQUATION, ui.visuals().strong_text_color());
+    };
+    CommonMarkViewer::new().render_math_fn(Some(&equation)).show(ui, &mut cache, &text);
 }
 
 /// The sliders that the lesson leaves to the student.

@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod files;
 mod follow;
+mod formula;
 pub mod group;
 mod history;
 mod keys;
@@ -63,9 +64,9 @@ use crate::{
     runtime::{
         BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed, FollowedTrace,
         FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane, Placed, Pointed,
-        PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Riddles, RiverTrace,
-        Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand, WindowCommand,
-        Workspace, charts::Series,
+        PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording, Riddles,
+        RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand,
+        WindowCommand, Workspace, charts::Series,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -211,6 +212,7 @@ pub struct PanelState<'w> {
     transport: Res<'w, Transport>,
     timing: Res<'w, Timing>,
     record: Res<'w, Record>,
+    recording: Res<'w, Recording>,
     rivers: Res<'w, Rivers>,
     course: Res<'w, Course>,
     presentation: Res<'w, Presentation>,

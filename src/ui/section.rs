@@ -110,9 +110,12 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     });
     let predicted = predicted(state);
     let mut kept = false;
-    if drawn.is_some() {
+    if let Some(heights) = &mut drawn {
         // Above the plot, where it is seen without scrolling.
-        ui.label("Drag in the plot to draw the profile that you expect.");
+        ui.label("Drag in the plot to draw the profile that you expect, or give it point by point:");
+        if points_ui(ui, id.with("points"), heights, ([far, unit], (width, times), room)) {
+            ui.data_mut(|data| data.insert_temp(id, heights.clone()));
+        }
         kept = ui.button(format!("{} Keep my drawing", icon::CHECK)).clicked();
     }
     let mut asked = Vec::new();
@@ -174,6 +177,45 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let times = exaggeration(touched.transform.dpos_dvalue(), of_far / times);
     ui.label(RichText::new(format!("Heights are drawn {times} as large as lengths.")).weak().small());
     asked
+}
+
+/// Draws from point to point, for who has no mouse. Says whether the drawing has changed. `room` is the lowest and the highest place.
+fn points_ui(
+    ui: &mut Ui,
+    id: egui::Id,
+    heights: &mut [f32],
+    ([far, unit], size, room): ([&str; 2], (f64, f64), (f64, f64)),
+) -> bool {
+    // The point that is being given, and the one before.
+    type Points = (PlotPoint, Option<PlotPoint>);
+    let (width, times) = size;
+    let place = |along: f64| (along / width * (DRAWN - 1) as f64).round() as usize;
+    let drawn = |heights: &[f32], along: f64| times * f64::from(heights[place(along).min(heights.len() - 1)]);
+    let start: Points = (PlotPoint::new(0.0, drawn(heights, 0.0)), None);
+    let (mut point, mut last) = ui.data_mut(|data| data.get_temp(id)).unwrap_or(start);
+    let mut changed = false;
+    ui.horizontal_wrapped(|ui| {
+        let name = ui.label("at");
+        let help = "How far along the line, from A.";
+        let field = egui::DragValue::new(&mut point.x).range(0.0..=width).suffix(format!(" {far}")).max_decimals(2);
+        if ui.add(field).labelled_by(name.id).on_hover_text(help).changed() {
+            point.y = drawn(heights, point.x);
+        }
+        let name = ui.label("height");
+        let field =
+            egui::DragValue::new(&mut point.y).range(room.0..=room.1).suffix(format!(" {unit}")).max_decimals(1);
+        ui.add(field).labelled_by(name.id);
+        let (text, help) = match last {
+            None => ("Begin here", "The first point of the line."),
+            Some(_) => ("Line to there", "Draws a straight line from the last point to this one."),
+        };
+        if ui.button(text).on_hover_text(help).clicked() {
+            pull(heights, last.unwrap_or(point), point, size);
+            (last, changed) = (Some(point), true);
+        }
+    });
+    ui.data_mut(|data| data.insert_temp::<Points>(id, (point, last)));
+    changed
 }
 
 /// Whether the water carries sediment somewhere along it.

@@ -59,6 +59,9 @@ pub const LEGEND_BAR: egui::Vec2 = egui::vec2(220.0, 12.0);
 pub const DIAL_RADIUS: f32 = 34.0;
 /// Side of each of the two pictures of the wind map.
 pub const WIND_MAP_SIDE: f32 = 150.0;
+/// Letters of an equation, and of the numbers in it.
+pub const EQUATION: f32 = 17.0;
+pub const TERM: f32 = 14.0;
 /// The mark of a spring.
 pub const MARK_RADIUS: f32 = 10.0;
 

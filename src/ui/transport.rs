@@ -7,7 +7,7 @@ use super::{
     PanelState, commands,
     number::Number,
     process::grouped,
-    style::{ACCENT, duration},
+    style::{ACCENT, ERROR, duration},
 };
 use crate::{
     runtime::{
@@ -64,6 +64,13 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 ui.separator();
                 asked.extend(button(ui, icon::CORNERS_OUT, "Frame", ViewCommand::FrameAll.into(), false));
                 asked.extend(button(ui, icon::CAMERA, "Picture", ViewCommand::TakePicture.into(), false));
+                if let Some(seconds) = state.recording.seconds() {
+                    let text = format!("{} {}:{:02}", icon::RECORD, seconds / 60, seconds % 60);
+                    let stop = egui::Button::new(RichText::new(text).color(ERROR));
+                    let stop =
+                        ui.add(stop).on_hover_text("The window is being filmed. Press to end the film (Ctrl+F12).");
+                    asked.extend(stop.clicked().then_some(ViewCommand::Record.into()));
+                }
             });
         });
     asked

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     runtime::{
         Before, Command, RunCommand, ShowCommand, Workspace,
-        amount::{FOOT, MILE, length, told_in},
+        amount::{length, round_length, told_in},
     },
     settings::{Signs, Units},
 };
@@ -146,20 +146,10 @@ pub(super) fn signs_ui(root: &Ui, view: Rect, state: &PanelState<'_>, (turned, m
     }
 }
 
-/// The longest bar that fits and is 1, 2 or 5 times a power of ten of a unit: its length in points, and its text. A point shows so many
-/// metres.
+/// The longest round bar that fits: its length in points, and its text. A point shows so many metres.
 fn bar(units: Units, metres: f64) -> (f32, String) {
-    let longest = metres * f64::from(LONGEST_BAR);
-    let (small, large) = match units {
-        Units::Metric => (("m", 1.0), ("km", 1000.0)),
-        Units::Feet => (("ft", FOOT), ("mi", MILE)),
-    };
-    let (name, unit) = if longest >= large.1 { large } else { small };
-    let power = 10.0_f64.powf((longest / unit).log10().floor());
-    let length = [5.0, 2.0].into_iter().find(|times| times * power * unit <= longest).unwrap_or(1.0) * power;
-    let decimals = (-power.log10().round()).max(0.0) as usize;
-    let text = format!("{length:.decimals$} {name}");
-    ((length * unit / metres) as f32, text)
+    let (length, text) = round_length(units, metres * f64::from(LONGEST_BAR));
+    ((length / metres) as f32, text)
 }
 
 /// The divider between start and present, at a share of the view's width. Returns where it is moved to.

@@ -350,7 +350,7 @@ pub(super) fn obey(
             }
             ViewCommand::Go(_) => (viewpoint.turn, viewpoint.wanted) = (Turning::Still, None),
             // `picture.rs` does it.
-            ViewCommand::TakePicture | ViewCommand::TakeWindow => {}
+            ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record => {}
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{
     layers,
     levels::Land,
     numbers::SceneNumbers,
+    plate,
 };
 use crate::runtime::{FreeView, Live, Revision};
 
@@ -143,7 +144,10 @@ pub(super) fn frame_blocks(
         place == (frame.focus, frame.pitch, frame.distance)
     };
     let framed = viewpoint.framed.filter(stays);
-    let now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
+    let mut now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
+    let complete = now.len() == live.all().len();
+    let plate = blocks.numbers.first().and_then(|numbers| plate::lying(&live, numbers));
+    now.extend(plate.iter().map(|plate| [plate.extent.x, plate.extent.y, plate.centre.x, plate.centre.y, 0.0]));
     // Mountains that grow do not move it.
     let new = framed.is_none_or(|frame| (frame.work, frame.base) != (work, base)) || *shapes != now;
     let other = framed.is_some_and(|frame| (frame.fov, frame.aspect) != (fov, aspect) || new);
@@ -152,11 +156,12 @@ pub(super) fn frame_blocks(
     }
     let going = viewpoint.wanted.or(other.then_some(Going::AtOnce));
     // Before its first frame the camera does not know where it is, and new land may still have to come into the picture.
-    let ready = camera.initialized && blocks.are_of(*revision) && now.len() == live.all().len();
+    let ready = camera.initialized && blocks.are_of(*revision) && complete;
     let Some(going) = going.filter(|_| ready) else { return };
     if viewpoint.wanted.is_some() || new {
         let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
-        *lands = blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).collect();
+        *lands =
+            blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plate).collect();
         *shapes = now;
     }
     // While it turns, nothing may be cut off later.

@@ -21,8 +21,11 @@ use crate::sim::tiles::{self, Tiling};
 
 /// Quads along a side of a square: the smallest one is a tile.
 const QUADS: u32 = tiles::SIDE as u32;
-/// The indices of its surface. Those of the walls follow.
-const SURFACE: u32 = 6 * QUADS * QUADS;
+/// Indices of a quad.
+const QUAD: u32 = 6;
+/// What lies on the ground in some places only is drawn in parts of squares. They have so many quads along a side, at least: two, so that
+/// no vertex glides out of its part.
+const LEAST: u32 = 2;
 /// A square is drawn to a distance of so many of its sides, at least: so the levels of neighbours differ by one at most.
 const NEAREST: f32 = 3.0;
 
@@ -79,9 +82,38 @@ pub(super) struct Tract {
 }
 
 impl Tract {
-    /// Whether a square of the land is part of it.
-    pub(super) fn has(&self, square: &Square) -> bool {
-        self.only.as_ref().is_none_or(|(coverage, least)| coverage.most(square) > *least)
+    /// Whether some quads at the first corner of a square, so many along a side, have something of it.
+    fn has(&self, square: &Square, quads: u32) -> bool {
+        self.only.as_ref().is_none_or(|(coverage, least)| coverage.most(square, quads) > *least)
+    }
+
+    /// What of these squares of the land belongs to it: where to begin, by the quads along a side. Whole squares come last.
+    pub(super) fn surfaces(&self, squares: &[Square]) -> Vec<(u32, Vec<Square>)> {
+        let mut surfaces: Vec<_> = [LEAST, QUADS / 2, QUADS].map(|quads| (quads, Vec::new())).into();
+        for square in squares.iter().filter(|square| self.has(square, QUADS)) {
+            let quads = if self.only.is_some() { (QUADS / square.step as u32).max(LEAST) } else { QUADS };
+            let count = (QUADS / quads).pow(2);
+            let parts = (0..count).map(|index| square.part(quads, index));
+            let parts: Vec<Square> = parts.filter(|part| self.has(part, quads)).collect();
+            let (quads, parts) = if parts.len() as u32 == count { (QUADS, vec![*square]) } else { (quads, parts) };
+            surfaces.iter_mut().filter(|(of, _)| *of == quads).for_each(|(_, list)| list.extend(&parts));
+        }
+        surfaces
+    }
+
+    /// Those of these squares that have a wall with something of it.
+    pub(super) fn walls(&self, squares: &[Square]) -> impl Iterator<Item = Square> {
+        squares.iter().filter(|square| self.land.has_wall(square) && self.has(square, QUADS)).copied()
+    }
+}
+
+impl Square {
+    /// A part of it, so many quads wide, counted row by row.
+    fn part(&self, quads: u32, index: u32) -> Self {
+        let across = QUADS / quads;
+        let [x, y] = self.first;
+        let [right, down] = [index % across, index / across].map(|part| (part * quads) as f32 * self.step);
+        Self { first: [x + right, y + down], ..*self }
     }
 }
 
@@ -118,30 +150,30 @@ impl Coverage {
         Self::new(tiling, (0..tiling.count()).map(around).collect())
     }
 
-    /// The most in any cell of a square.
-    fn most(&self, square: &Square) -> f32 {
+    /// The most in any cell of the quads at the first corner of a square, so many along a side. None where it begins beyond the map.
+    fn most(&self, square: &Square, quads: u32) -> f32 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
-        let level = (square.step as u32).ilog2() as usize;
-        let (across, tiles) = &self.0[level.min(last)];
-        let [column, row] = square.first.map(|cell| cell as usize >> level.min(last) >> tiles::SIDE.ilog2());
-        tiles.get(row * across + column).copied().unwrap_or(0.0)
+        let tiles = (square.step as usize * quads as usize / tiles::SIDE).max(1);
+        let level = (tiles.ilog2() as usize).min(last);
+        let (across, most) = &self.0[level];
+        let [column, row] = square.first.map(|cell| cell as usize >> level >> tiles::SIDE.ilog2());
+        if column < *across { most.get(row * across + column).copied().unwrap_or(0.0) } else { 0.0 }
     }
 }
 
 impl Land {
-    /// The squares that are seen: first those inside the map, then those at its border.
+    /// The squares that are seen.
     pub(super) fn squares(&self, sight: &Sight) -> Vec<Square> {
         let last = (self.cells.max(UVec2::splat(2)) - 1).max_element();
         let levels = last.div_ceil(QUADS).next_power_of_two().ilog2();
         let mut squares = Vec::new();
         let choice = Choice { land: self, sight, sides: (1.0 / (QUADS as f32 * sight.triangle)).max(NEAREST) };
         choice.visit(UVec2::ZERO, levels, &mut squares);
-        squares.sort_by_key(|square| self.has_wall(square));
         squares
     }
 
     /// Whether a square is at the border of the map, so that it has a wall.
-    pub(super) fn has_wall(&self, square: &Square) -> bool {
+    fn has_wall(&self, square: &Square) -> bool {
         let first = Vec2::from(square.first);
         let end = first + square.step * QUADS as f32;
         first.cmple(Vec2::ZERO).any() || end.cmpge(self.cells.as_vec2() - 1.0).any()
@@ -211,13 +243,18 @@ impl Choice<'_> {
     }
 }
 
-/// Of the indices of a square's mesh, those of the surface and those of the walls.
-pub(super) fn surface_and_walls(indices: Range<u32>) -> [Range<u32>; 2] {
-    let walls = indices.start + SURFACE;
-    [indices.start..walls, walls..indices.end]
+/// Of the indices of a square's mesh, those of the quads at its first corner, so many along a side.
+pub(super) fn surface(indices: &Range<u32>, quads: u32) -> Range<u32> {
+    indices.start..indices.start + QUAD * quads * quads
 }
 
-/// The mesh of every square: its vertices in steps from 0 to [`QUADS`], and its border again as the upper and lower rims of walls. The
+/// Of the indices of a square's mesh, those of the walls.
+pub(super) fn walls(indices: &Range<u32>) -> Range<u32> {
+    surface(indices, QUADS).end..indices.end
+}
+
+/// The mesh of every square: its vertices in steps from 0 to [`QUADS`], and its border again as the upper and lower rims of walls. Its
+/// quads come in the order of their distance from the first corner, so that the first ones make a smaller square. The
 /// y of a vertex says its kind: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a wall along z. Walls inside the map
 /// fold up.
 pub(super) fn square_mesh() -> Mesh {
@@ -225,7 +262,9 @@ pub(super) fn square_mesh() -> Mesh {
     let mut positions: Vec<[f32; 3]> =
         (0..line * line).map(|index| [(index % line) as f32, 0.0, (index / line) as f32]).collect();
     let mut indices = Vec::new();
-    for (row, column) in (0..QUADS).flat_map(|row| (0..QUADS).map(move |column| (row, column))) {
+    let mut quads: Vec<_> = (0..QUADS * QUADS).map(|index| [index / QUADS, index % QUADS]).collect();
+    quads.sort_by_key(|[row, column]| *row.max(column));
+    for [row, column] in quads {
         let a = row * line + column;
         let [b, c, d] = [a + 1, a + line, a + line + 1];
         indices.extend([a, c, b, b, c, d]);
@@ -389,55 +428,87 @@ mod tests {
     }
 
     #[test]
-    fn a_square_is_drawn_if_there_is_something_in_it_or_beside_it() {
+    fn squares_and_parts_of_squares_are_drawn_where_there_is_something_in_or_beside_them() {
         for (columns, rows) in [(203, 147), (64, 64), (5, 3)] {
             let land = land(columns, rows);
             let tiling = Tiling::new(columns as usize, rows as usize);
-            let mut seen = [0, 0];
+            let mut drawn = [0; 4];
             for (x, y) in [(0, 0), (columns - 1, rows - 1), (columns / 2, rows / 3), (7, 2), (8, 2)] {
-                let [x, y] = [x.min(columns - 1), y.min(rows - 1)];
+                let at = UVec2::new(x.min(columns - 1), y.min(rows - 1));
                 let mut most = vec![0.0; tiling.count()];
-                most[tiling.of(x as usize, y as usize)] = 2.0;
+                most[tiling.of(at.x as usize, at.y as usize)] = 2.0;
                 let coverage = Arc::new(Coverage::and_beside(tiling, &most));
                 let tract = |least: f32| Tract { land, only: Some((Arc::clone(&coverage), least)) };
                 for square in EYES.iter().flat_map(|eye| land.squares(&everywhere(*eye, 0.006))) {
-                    let first = Vec2::from(square.first);
-                    let at = UVec2::new(x, y).as_vec2();
-                    let side = square.step * QUADS as f32;
-                    let away = (first - at).max(at - first - side).max_element();
-                    assert!(!tract(2.0).has(&square));
-                    // A vertex looks two cells around.
-                    assert!(tract(1.9).has(&square) || away > 2.0, "{columns} × {rows}, {x} {y}: {square:?}");
-                    assert!(!tract(1.9).has(&square) || away < 2.0 * side, "{columns} × {rows}, {x} {y}: {square:?}");
-                    seen[usize::from(tract(1.9).has(&square))] += 1;
+                    let surfaces = |least: f32| tract(least).surfaces(&[square]);
+                    assert!(surfaces(2.0).iter().all(|(_, parts)| parts.is_empty()));
+                    // Of the cells that the square has, each is drawn once at most, and those are that are near: a vertex looks two
+                    // cells around.
+                    let cells = (square.step as u32 * QUADS).pow(2) as usize;
+                    let mut covered = vec![0_u8; cells];
+                    for (quads, parts) in surfaces(1.9) {
+                        drawn[quads.ilog2() as usize] += parts.len();
+                        let side = quads * square.step as u32;
+                        for part in parts {
+                            assert_eq!((part.step, part.level, part.glide), (square.step, square.level, square.glide));
+                            let away = (Vec2::from(part.first) - Vec2::from(square.first)).as_uvec2();
+                            for index in 0..side * side {
+                                let cell = away + UVec2::new(index % side, index / side);
+                                covered[(cell.y * square.step as u32 * QUADS + cell.x) as usize] += 1;
+                            }
+                        }
+                    }
+                    let first = Vec2::from(square.first).as_uvec2();
+                    for (index, times) in covered.into_iter().enumerate() {
+                        let across = square.step as u32 * QUADS;
+                        let cell = first + UVec2::new(index as u32 % across, index as u32 / across);
+                        let away = cell.as_ivec2() - at.as_ivec2();
+                        let away = away.abs().max_element() as u32;
+                        assert!(times <= 1, "{columns} × {rows}, {at}: {square:?}");
+                        assert!(
+                            times == 1 || away > 2 || cell.cmpge(land.cells).any(),
+                            "{cell} of {square:?} from {at}"
+                        );
+                        // What is drawn besides is no more than two tiles and a part.
+                        let far = 16 + (LEAST * square.step as u32).max(8);
+                        assert!(times == 0 || away <= far, "{cell} of {square:?} from {at}");
+                    }
                 }
             }
-            assert!(seen[1] > 0 && (seen[0] > 0 || columns < 9), "{seen:?}");
+            assert!(drawn[3] > 0 && (drawn[1] > 0 || columns < 9), "{drawn:?}");
         }
     }
 
     #[test]
-    fn only_squares_at_the_border_have_walls_and_come_last() {
+    fn only_squares_at_the_border_have_walls() {
         let land = land(203, 147);
         let squares = land.squares(&everywhere(EYES[1], 0.006));
-        let begin = squares.partition_point(|square| !land.has_wall(square));
-        assert!(begin > 0 && begin < squares.len());
-        for (index, square) in squares.iter().enumerate() {
+        let walls: Vec<Square> = Tract { land, only: None }.walls(&squares).collect();
+        assert!(!walls.is_empty() && walls.len() < squares.len());
+        for square in &squares {
             let [first, end] = [0.0, QUADS as f32].map(|corner| Vec2::from(square.first) + corner * square.step);
             let inside = first.x > 0.0 && first.y > 0.0 && end.x < 202.0 && end.y < 146.0;
-            assert_eq!(inside, index < begin, "{square:?}");
+            assert_eq!(inside, !walls.contains(square), "{square:?}");
         }
-        let indices = square_mesh().indices().map_or(0, Indices::len) as u32;
-        let [surface, walls] = surface_and_walls(7..7 + indices);
-        assert_eq!((surface, walls), (7..7 + SURFACE, 7 + SURFACE..7 + indices));
-        assert_eq!(walls_of(&square_mesh()), SURFACE);
     }
 
-    /// The first index of a mesh whose vertex is one of a wall.
-    fn walls_of(mesh: &Mesh) -> u32 {
-        let kinds = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3()).unwrap_or(&[]);
+    #[test]
+    fn the_first_indices_of_the_mesh_are_those_of_a_smaller_square() {
+        let mesh = square_mesh();
+        let places = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3()).unwrap_or(&[]);
         let Some(Indices::U32(indices)) = mesh.indices() else { panic!("it has indices") };
-        let first = indices.iter().position(|&index| kinds[index as usize][1] > 0.0);
-        first.expect("it has walls") as u32
+        let all = 0..indices.len() as u32;
+        for quads in 1..=QUADS {
+            let corners = |range: Range<u32>| indices[range.start as usize..range.end as usize].iter();
+            let farthest = |range: Range<u32>| {
+                corners(range)
+                    .map(|&index| places[index as usize])
+                    .fold([0.0_f32; 3], |out, place| [out[0].max(place[0]), out[1].max(place[1]), out[2].max(place[2])])
+            };
+            let side = quads as f32;
+            assert_eq!(farthest(surface(&all, quads)), [side, 0.0, side]);
+        }
+        assert!(indices[walls(&all).start as usize..].iter().all(|&index| places[index as usize][1] > 0.0));
+        assert_eq!(walls(&(7..7 + all.end)), 7 + 6 * 64..7 + all.end);
     }
 }

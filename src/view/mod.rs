@@ -17,6 +17,7 @@ mod overlay;
 mod pass;
 mod pick;
 pub mod picture;
+mod plate;
 mod rays;
 mod redraw;
 mod relief;

@@ -346,18 +346,40 @@ struct Draws {
 }
 
 impl Draws {
-    /// The squares of a tract, as ranges of all: all of them, and those that have walls.
-    fn squares_of(&mut self, tract: &Tract, sight: &Sight) -> [Range<u32>; 2] {
+    /// The squares of a tract.
+    fn squares_of(&mut self, tract: &Tract, sight: &Sight) -> Squares {
         // Ground, water and rivers have the same, so that what lies on the ground lies on its triangles.
         let known = self.lands.iter().position(|(land, _)| *land == tract.land).unwrap_or_else(|| {
             self.lands.push((tract.land, tract.land.squares(sight)));
             self.lands.len() - 1
         });
-        let begin = self.squares.len();
-        self.squares.extend(self.lands[known].1.iter().filter(|square| tract.has(square)));
-        let inside = self.squares[begin..].partition_point(|square| !tract.land.has_wall(square));
-        let [begin, walls, end] = [begin, begin + inside, self.squares.len()].map(|index| index as u32);
-        [begin..end, walls..end]
+        let seen = &self.lands[known].1;
+        let mut place = |squares: &mut dyn Iterator<Item = Square>| {
+            let begin = self.squares.len() as u32;
+            self.squares.extend(squares);
+            begin..self.squares.len() as u32
+        };
+        let surfaces = tract.surfaces(seen).into_iter();
+        let surfaces = surfaces.map(|(quads, squares)| (quads, place(&mut squares.into_iter()))).collect();
+        Squares { surfaces, walls: place(&mut tract.walls(seen)) }
+    }
+}
+
+/// What is drawn of land, as ranges of [`Draws::squares`].
+struct Squares {
+    /// By the quads along a side.
+    surfaces: Vec<(u32, Range<u32>)>,
+    walls: Range<u32>,
+}
+
+impl Squares {
+    /// What a stroke draws of them: ranges of the indices of a square's mesh, and the squares.
+    fn drawn(&self, stroke: Stroke, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
+        let surface = |(quads, squares): &(u32, Range<u32>)| (levels::surface(indices, *quads), squares.clone());
+        match stroke {
+            Stroke::Walls => vec![(levels::walls(indices), self.walls.clone())],
+            Stroke::Mark | Stroke::Surface => self.surfaces.iter().map(surface).collect(),
+        }
     }
 }
 
@@ -367,8 +389,8 @@ struct Draw {
     strokes: Vec<(Stroke, CachedRenderPipelineId)>,
     material: BindGroup,
     mesh: AssetId<Mesh>,
-    /// The squares of land whose surfaces it draws, and those whose walls; none for what is not land.
-    squares: Option<[Range<u32>; 2]>,
+    /// None for what is not land.
+    squares: Option<Squares>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
@@ -510,16 +532,13 @@ fn draw(
         let first = vertices.range.start as i32;
         for &(stroke, pipeline) in &draw.strokes {
             let Some(pipeline) = card.cache.get_render_pipeline(pipeline) else { continue };
+            pass.set_render_pipeline(pipeline);
             let all = indices.range.clone();
-            let (indices, instances) = match &draw.squares {
-                Some(squares) => {
-                    let part = usize::from(stroke == Stroke::Walls);
-                    (levels::surface_and_walls(all)[part].clone(), squares[part].clone())
-                }
-                None => (all, 0..1),
-            };
-            if !instances.is_empty() {
-                pass.set_render_pipeline(pipeline);
+            let drawn = draw
+                .squares
+                .as_ref()
+                .map_or_else(|| vec![(all, 0..1)], |squares| squares.drawn(stroke, &indices.range));
+            for (indices, instances) in drawn.into_iter().filter(|(_, instances)| !instances.is_empty()) {
                 pass.draw_indexed(indices, first, instances);
             }
         }

@@ -2,6 +2,8 @@
 //!
 //! A picture of the view is drawn in parts, however large it is, so that the graphics card needs no more room for it than for a
 //! window. The land stands still meanwhile; what changes it all the same begins the picture anew.
+//!
+//! While the window is filmed, pictures of it are taken as it is drawn.
 
 use bevy::{
     prelude::*,
@@ -20,7 +22,9 @@ use super::{
 };
 use crate::{
     io::JobProgress,
-    runtime::{Command, FileCommand, FreeView, Jobs, Level, Live, Notices, Preferences, Revision, ViewCommand},
+    runtime::{
+        Command, FileCommand, FreeView, Jobs, Level, Live, Notices, Preferences, Recording, Revision, ViewCommand,
+    },
 };
 
 /// Side of a part in pixels, at most.
@@ -135,7 +139,7 @@ fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Taking>().add_systems(Update, take_window);
+    app.init_resource::<Taking>().add_systems(Update, (take_window, film_window));
 }
 
 /// Width and height of the whole picture: its longer side has so many pixels; at 0, it is as large as on the screen.
@@ -286,6 +290,44 @@ fn take_window(
             };
             let size = (picture.width() as usize, picture.height() as usize);
             jobs.save_picture(&mut notices, stem.clone(), size, picture.into_raw());
+        },
+    );
+}
+
+/// Pictures of the window are taken for a film after so many seconds at the earliest.
+const FILMED: f32 = 1.0 / 30.0;
+
+/// Takes pictures of the window for the film that is recorded, one at a time.
+fn film_window(
+    recording: Res<Recording>,
+    time: Res<Time<Real>>,
+    windows: Query<(), With<PrimaryWindow>>,
+    under_way: Query<(), With<Screenshot>>,
+    mut again: MessageWriter<RequestRedraw>,
+    mut since: Local<f32>,
+    mut commands: Commands,
+) {
+    *since += time.delta_secs();
+    if !recording.is_at_work() {
+        return;
+    }
+    again.write(RequestRedraw);
+    if !recording.is_on() || windows.is_empty() || !under_way.is_empty() || *since < FILMED {
+        return;
+    }
+    *since = 0.0;
+    commands.spawn(Screenshot::primary_window()).observe(
+        |captured: On<ScreenshotCaptured>,
+         mut recording: ResMut<Recording>,
+         (live, jobs): (Res<Live>, Res<Jobs>),
+         mut notices: ResMut<Notices>| {
+            let image = captured.image.clone();
+            let size = (image.width() as usize, image.height() as usize);
+            let shot = move || {
+                let picture = image.try_into_dynamic().ok()?.into_rgb8();
+                Some(((picture.width() as usize, picture.height() as usize), picture.into_raw()))
+            };
+            recording.bypass_change_detection().show(size, shot, (&live, &jobs), &mut notices);
         },
     );
 }

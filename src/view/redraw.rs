@@ -52,8 +52,9 @@ const FAR: usize = 3;
 const TRIES: u32 = 6;
 /// A moving frame may take so long.
 const GOAL: Duration = Duration::from_millis(50);
-/// So many frames are looked at before the number of pixels changes.
+/// So many frames are looked at before the number of pixels changes; more while the land runs, whose frames differ much from each other.
 const SEEN: usize = 5;
+const SEEN_RUNNING: usize = 15;
 /// Fewer pixels are kept if a frame then takes at most this share of its time.
 const HELPS: f32 = 0.93;
 /// Looks in a row that must say so before a coarser picture counts as no help.
@@ -148,14 +149,15 @@ struct Pace {
 }
 
 impl Pace {
-    /// Sees how long a moving frame took from its begin to that of the next.
-    fn see(&mut self, took: Duration) {
+    /// Sees how long a moving frame took from its begin to that of the next, and whether the land runs.
+    fn see(&mut self, took: Duration, runs: bool) {
         self.frames.push(took);
-        if self.frames.len() < SEEN {
+        let count = self.frames.len();
+        if count < if runs { SEEN_RUNNING } else { SEEN } {
             return;
         }
         self.frames.sort();
-        let median = self.frames[SEEN / 2].as_secs_f32();
+        let median = self.frames[count / 2].as_secs_f32();
         self.frames.clear();
         let goal = GOAL.as_secs_f32();
         self.content = self.content.saturating_sub(1);
@@ -291,12 +293,13 @@ fn draw_when_changed(
     let now = Instant::now();
     let settings = seen.preferences.settings.resolved(seen.preferences.software);
     let waits = seen.waiting.0.waits.load(Ordering::Relaxed);
+    let runs = transport.playing && !seen.view.taking || !seen.live.rests();
     // A frame that waits for a shader says nothing of how long a picture takes.
     if let (true, true, Some(begun), false) = (drawing.due, last.again, last.begun, waits) {
         last.took = now - begun;
         if last.changed.is_some_and(|changed| changed >= begun) {
             let took = last.took;
-            last.pace.see(took);
+            last.pace.see(took, runs);
             // The quality was chosen by the adapter's kind. A card that is as slow as a processor is treated as one.
             if settings.steady
                 && last.pace.gives_up()
@@ -313,7 +316,6 @@ fn draw_when_changed(
     }
     let fov = if let Projection::Perspective(lens) = projection { lens.fov } else { 0.0 };
     let place = Some((*transform, fov, seen.blocks.times_lit()));
-    let runs = transport.playing && !seen.view.taking || !seen.live.rests();
     let kinds = seen.kinds();
     // Whether something has changed that may need another shader.
     let other = seen.shown.is_changed() || seen.preferences.is_changed() || kinds != last.kinds;
@@ -396,7 +398,7 @@ mod tests {
             .map(|_| {
                 let (step, (share, coarse)) = (pace.step, STEPS[pace.step]);
                 let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
-                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0));
+                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
                 step
             })
             .collect()
@@ -424,7 +426,7 @@ mod tests {
             (0..300).any(|_| {
                 let (share, coarse) = STEPS[pace.step];
                 let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
-                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0));
+                pace.see(Duration::from_secs_f32((fixed + picture) / 1000.0), false);
                 pace.gives_up()
             })
         };
@@ -434,7 +436,7 @@ mod tests {
         // One that was slow at first, and would be taken for slow by what it takes now.
         let mut pace = Pace::default();
         for took in [300, 200, 120].into_iter().chain([45; 20]) {
-            (0..SEEN).for_each(|_| pace.see(Duration::from_millis(took)));
+            (0..SEEN).for_each(|_| pace.see(Duration::from_millis(took), false));
         }
         assert!(!pace.gives_up() && pace.step < FAR);
     }
@@ -442,7 +444,7 @@ mod tests {
     #[test]
     fn the_finest_picture_comes_back_with_more_time() {
         let mut pace = Pace { step: STEPS.len() - 1, ..Pace::default() };
-        (0..10 * SEEN).for_each(|_| pace.see(Duration::from_millis(9)));
+        (0..10 * SEEN).for_each(|_| pace.see(Duration::from_millis(9), false));
         assert_eq!(pace.step, 0);
     }
 }

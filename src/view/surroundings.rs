@@ -8,12 +8,14 @@ use bevy::{
 use super::{
     SIDE, ViewSystems,
     ground::Blocks,
-    layers::cell_image,
+    layers::{byte_image, cell_image},
     material::{Variant, update},
     numbers::SceneNumbers,
     pass::{Piece, Surface, SurfacePlugin},
+    plate::Plate,
     relief::{self, RIM_CELLS},
 };
+use crate::runtime::{Live, Preferences};
 
 /// Blocks that darken the table beside them and shade it, at most; `shaders/table.wgsl` says it too.
 const MOST_BLOCKS: usize = 32;
@@ -49,12 +51,18 @@ struct TableMaterial {
     #[texture(2)]
     #[sampler(3)]
     rims: Handle<Image>,
+    /// How far the plate reaches beyond the block, and at its front; none at 0.
+    #[uniform(4)]
+    plate: Vec4,
+    #[texture(5)]
+    #[sampler(6)]
+    letters: Handle<Image>,
 }
 
 impl From<&TableMaterial> for Variant {
-    fn from(TableMaterial { scene, blocks, .. }: &TableMaterial) -> Self {
+    fn from(TableMaterial { scene, blocks, plate, .. }: &TableMaterial) -> Self {
         let count = blocks.iter().filter(|block| block.z > 0.0).count();
-        Self::with(&[("CLOUDS", scene.has_clouds())]).and("BLOCKS", count)
+        Self::with(&[("CLOUDS", scene.has_clouds()), ("PLATE", plate.x > 0.0)]).and("BLOCKS", count)
     }
 }
 
@@ -74,6 +82,9 @@ struct Surroundings {
     sky: Handle<SkyMaterial>,
     table: Handle<TableMaterial>,
     rims: Handle<Image>,
+    /// What the plate says that is shown, and its letters.
+    plate: Option<Plate>,
+    letters: Handle<Image>,
 }
 
 pub(super) fn plugin(app: &mut App) {
@@ -94,19 +105,28 @@ fn build(
     let sky = skies.add(SkyMaterial { scene });
     let size = (RIM_CELLS, RIMS);
     let rims = images.add(cell_image(size, TextureFormat::R16Float));
-    let table = tables.add(TableMaterial { scene, blocks: [Vec4::ZERO; MOST_BLOCKS], rims: rims.clone() });
+    let letters = images.add(byte_image((1, 1), vec![0]));
+    let table = TableMaterial {
+        scene,
+        blocks: [Vec4::ZERO; MOST_BLOCKS],
+        rims: rims.clone(),
+        plate: Vec4::ZERO,
+        letters: letters.clone(),
+    };
+    let table = tables.add(table);
     let ball = Sphere::new(40.0 * SIDE).mesh().uv(64, 32);
     commands.spawn(Piece { mesh: meshes.add(ball), material: sky.clone(), tract: None });
     let disc = Circle::new(30.0 * SIDE).mesh().resolution(96).build();
     let lying = disc.rotated_by(Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2));
     commands.spawn(Piece { mesh: meshes.add(lying), material: table.clone(), tract: None });
-    commands.insert_resource(Surroundings { sky, table, rims });
+    commands.insert_resource(Surroundings { sky, table, rims, plate: None, letters });
 }
 
 /// Brings light, colours and shadows to sky and table.
 fn show(
     blocks: Res<Blocks>,
-    parts: Res<Surroundings>,
+    (live, preferences): (Res<Live>, Res<Preferences>),
+    mut parts: ResMut<Surroundings>,
     mut images: ResMut<Assets<Image>>,
     mut skies: ResMut<Assets<SkyMaterial>>,
     mut tables: ResMut<Assets<TableMaterial>>,
@@ -114,8 +134,15 @@ fn show(
 ) {
     let Some(&scene) = blocks.numbers.first() else { return };
     let later = lit.as_ref().is_some_and(|(times, _)| *times != blocks.times_lit());
-    if !blocks.is_changed() && !later {
+    if !(blocks.is_changed() || later || live.is_changed() || preferences.is_changed()) {
         return;
+    }
+    let plate = Plate::of(&live, &scene, preferences.settings.units);
+    if parts.plate != plate {
+        if let Some(plate) = &plate {
+            parts.letters = images.add(plate.image());
+        }
+        parts.plate = plate;
     }
     let seen = Some((blocks.times_lit(), blocks.numbers.clone()));
     if *lit != seen {
@@ -136,5 +163,9 @@ fn show(
         *place = numbers.footprint();
     }
     update(&mut skies, &parts.sky, |sky| sky.scene = scene);
-    update(&mut tables, &parts.table, |table| (table.scene, table.blocks) = (scene, places));
+    let reach = parts.plate.as_ref().map_or(Vec2::ZERO, |plate| plate.reach);
+    update(&mut tables, &parts.table, |table| {
+        (table.scene, table.blocks, table.plate) = (scene, places, reach.extend(0.0).extend(0.0));
+        table.letters = parts.letters.clone();
+    });
 }

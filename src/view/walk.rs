@@ -66,7 +66,7 @@ fn change_gait(
             | ViewCommand::GoToView(_)
             | ViewCommand::ToggleTurntable
             | ViewCommand::Move(_) => Gait::Orbit,
-            ViewCommand::TakePicture | ViewCommand::TakeWindow => continue,
+            ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record => continue,
         };
         if wanted == *gait {
             continue;

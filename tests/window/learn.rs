@@ -90,19 +90,31 @@ fn questions_are_answered_numbers_typed_and_runs_started_by_keys_and_clicks() {
     assert_eq!(asked.take(), [LearnCommand::Next]);
 }
 
-#[test]
-fn a_profile_is_drawn_into_the_section_with_the_pointer() {
+/// A window on the first lesson that asks for a drawing, and the key of its answer.
+fn asked_to_draw() -> (Shelf, String) {
     let (name, step, task) = first(|task| matches!(task, Task::Draw { .. }));
     let shelf = at(name, step, BTreeMap::new());
-    let ends = shelf.show(|state| state.live.chosen().simulation.terrain.start.clone());
     let mut section = Section::default();
     section.ends = Some([[0.0, 0.5], [1.0, 0.5]]);
     section.now = shelf.show(|state| {
         thalweg::sim::measure::section(&state.live.chosen().simulation.terrain, [[0.0, 0.5], [1.0, 0.5]])
     });
     section.start = section.now.iter().map(thalweg::sim::measure::Layers::ground).collect();
-    assert!(ends.len() > section.now.len());
-    let (shelf, asked) = (shelf.with(section), RefCell::default());
+    (shelf.with(section), task.key().expect("it is answered").to_owned())
+}
+
+/// The heights that were kept under a key.
+fn kept(asked: &[Command], key: &str) -> Vec<f32> {
+    match asked.last() {
+        Some(Command::Learn(LearnCommand::Answer(of, Answer::Line(heights)))) if of == key => heights.clone(),
+        _ => panic!("it was not kept: {asked:?}"),
+    }
+}
+
+#[test]
+fn a_profile_is_drawn_into_the_section_with_the_pointer() {
+    let (shelf, key) = asked_to_draw();
+    let asked = RefCell::default();
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(4);
     let keep = harness
@@ -124,11 +136,7 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
         .expect("it is there")
         .click();
     harness.run_steps(2);
-    let asked = asked.take();
-    let Some(Command::Learn(LearnCommand::Answer(key, Answer::Line(heights)))) = asked.last() else {
-        panic!("it was not kept: {asked:?}");
-    };
-    assert_eq!(Some(&**key), task.key());
+    let heights = kept(&asked.take(), &key);
     let start = shelf.show(|state| {
         let terrain = &state.live.chosen().simulation.terrain;
         (0..heights.len())
@@ -140,6 +148,42 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     });
     let moved = heights.iter().zip(&start).filter(|(drawn, start)| (**drawn - **start).abs() > 2.0).count();
     assert!((2..heights.len() / 2).contains(&moved), "{moved} of {} heights were drawn", heights.len());
+}
+
+#[test]
+fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
+    let (shelf, key) = asked_to_draw();
+    let asked = RefCell::default();
+    let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(4);
+    let start = shelf.show(|state| {
+        let line = [[0.0, 0.5], [1.0, 0.5]];
+        thalweg::sim::measure::section(&state.live.chosen().simulation.terrain, line)[0].ground()
+    });
+    let press = |harness: &mut Harness<'_>, name: &str| {
+        harness.get_by_label(name).click();
+        harness.run_steps(2);
+    };
+    press(&mut harness, "Begin here");
+    // From the start to a place beyond the far end, which is the end, on the height that the land has there.
+    harness.get_by_role_and_label(Role::SpinButton, "at").focus();
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    harness.run_steps(2);
+    harness.event(egui::Event::Text("1000000".to_owned()));
+    harness.run_steps(2);
+    harness.key_press(Key::Enter);
+    harness.run_steps(2);
+    press(&mut harness, "Line to there");
+    harness.get_by_label_contains("Keep my drawing").click();
+    harness.run_steps(2);
+    let heights = kept(&asked.take(), &key);
+    let last = heights.len() - 1;
+    assert!((heights[0] - start).abs() < 0.1, "{} and {start}", heights[0]);
+    for (place, height) in heights.iter().enumerate() {
+        let straight = heights[0] + (heights[last] - heights[0]) * place as f32 / last as f32;
+        assert!((height - straight).abs() < 0.1, "{place}: {height}, not {straight}");
+    }
 }
 
 #[test]

@@ -37,9 +37,9 @@ use thalweg::{
     runtime::{
         Before, BrushCommand, Brushes, CameraStep, Checkup, Command, Course, Document, EditCommand, FileCommand,
         Followed, FollowedTrace, FreeView, Gait, Held, History, Jobs, Live, Notices, Overlay, Pane, Pointed,
-        Preferences, Presentation, ProbeMarks, Probes, Record, Revision, Riddles, RiverTrace, Rivers, RunCommand,
-        Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand,
-        Workspace,
+        Preferences, Presentation, ProbeMarks, Probes, Record, Recording, Revision, Riddles, RiverTrace, Rivers,
+        RunCommand, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand,
+        WindowCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -84,7 +84,7 @@ impl Shelf {
         macro_rules! init {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
-        init!(Transport Timing Revision Record History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
+        init!(Transport Timing Revision Record Recording History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
         init!(Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait);
         Self(RefCell::new(world))
     }

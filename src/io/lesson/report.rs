@@ -3,11 +3,13 @@
 
 use std::{fmt::Write, path::Path};
 
-use pulldown_cmark::{Event, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use crate::{
     io::{
-        Error, chart, output,
+        Error, chart,
+        markup::markup,
+        output,
         page::{self, wrapped},
         reference::escaped,
     },
@@ -151,10 +153,7 @@ fn html_page(title: &str, blocks: &[Block]) -> String {
             Block::Title(text) => write!(page, "<h1>{}</h1>", escaped(text)),
             Block::Note(text) => writeln!(page, "<p class=\"of\">{}</p>", escaped(text)),
             Block::Heading(text) => writeln!(page, "<h2>{}</h2>", escaped(text)),
-            Block::Text(text) => {
-                html::push_html(&mut page, Parser::new(text));
-                Ok(())
-            }
+            Block::Text(text) => writeln!(page, "{}", markup(text)),
             Block::Answer(verdict, text) => {
                 let class = match verdict {
                     Verdict::Right => " right",

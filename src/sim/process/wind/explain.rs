@@ -46,12 +46,12 @@ pub(super) fn explain(wind: &Wind, terrain: &Terrain, place: [usize; 2]) -> Opti
         Term::new("τ", "shear of the wind here, without gusts; 1 over a plain at the usual strength", shear, ""),
         Term::new("τ/τ₀", "how many times as large as over a plain the land makes it", times, ""),
         Term::new("w", "wetness of the sand", wet, ""),
-        Term::new("τt(dry)", "shear below which no dry sand moves", dry, ""),
+        Term::new("τ_dry", "shear below which no dry sand moves", dry, ""),
         Term::new("τt", "shear below which this sand does not move", threshold, ""),
         Term::new("Q", "capacity", capacity, "m²/tick"),
         Term::new("sand", "depth of the sand", sand, "m"),
         Term::new("qs", "sand that the wind can carry", carries, "m²/tick"),
     ];
-    let equation = "qs = Q·√τ·max(0, τ − τt)/(1 − τt(dry)),   τt = τt(dry)·(1 + 1.21·w^(2/3))";
+    let equation = "qs = Q·√τ·max(0, τ − τt)/(1 − τ_dry),   τt = τ_dry·(1 + 1.21·w^(2/3))";
     Some(Explanation { equation, terms, outcome: outcome.to_owned() })
 }

@@ -1,0 +1,93 @@
+//! Markdown as HTML with its equations as MathML, which browsers set as in print. Equations are the lines of a block of code marked as
+//! `text`, and a line of code that is a paragraph of its own.
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd, html};
+
+use super::reference::escaped;
+use crate::model::formula::Formula;
+
+/// The HTML of a text.
+pub fn markup(text: &str) -> String {
+    let events: Vec<Event<'_>> = Parser::new(text).collect();
+    let mut changed = Vec::with_capacity(events.len());
+    let mut rest = &*events;
+    while let Some((event, after)) = rest.split_first() {
+        rest = after;
+        match (event, after) {
+            (Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))), after) if &**language == "text" => {
+                let end = after.iter().position(|event| matches!(event, Event::End(_))).unwrap_or(after.len());
+                let text: String = after[..end]
+                    .iter()
+                    .filter_map(|event| if let Event::Text(text) = event { Some(&**text) } else { None })
+                    .collect();
+                let equations = text.lines().map(|line| format!("<div>{}</div>\n", mathml(line)));
+                changed.push(Event::Html(
+                    format!("<div class=\"equations\">{}</div>\n", equations.collect::<String>()).into(),
+                ));
+                rest = &after[(end + 1).min(after.len())..];
+            }
+            (Event::Start(Tag::Paragraph), [Event::Code(code), Event::End(TagEnd::Paragraph), after @ ..]) => {
+                changed.push(Event::Html(format!("<p>{}</p>\n", mathml(code)).into()));
+                rest = after;
+            }
+            _ => changed.push(event.clone()),
+        }
+    }
+    let mut page = String::new();
+    html::push_html(&mut page, changed.into_iter());
+    page
+}
+
+/// An equation on a line of its own.
+fn mathml(text: &str) -> String {
+    format!("<math displaystyle=\"true\">{}</math>", part(&Formula::read(text)))
+}
+
+fn part(formula: &Formula) -> String {
+    let operator = |text: &str| format!("<mo>{}</mo>", escaped(text));
+    match formula {
+        Formula::Row(parts) => format!("<mrow>{}</mrow>", parts.iter().map(part).collect::<String>()),
+        Formula::Letter(text) => match text.strip_suffix('′') {
+            Some(plain) => format!("<msup><mi>{}</mi><mo>′</mo></msup>", escaped(plain)),
+            None => format!("<mi>{}</mi>", escaped(text)),
+        },
+        Formula::Upright(text) if text.starts_with(|first: char| first.is_ascii_digit()) => format!("<mn>{text}</mn>"),
+        Formula::Upright(text) if text.starts_with(char::is_alphabetic) => format!("<mtext>{}</mtext>", escaped(text)),
+        Formula::Upright(text) => format!("<mo form=\"prefix\" stretchy=\"false\">{}</mo>", escaped(text)),
+        Formula::Sign(text) => operator(text),
+        Formula::Blank => "<mspace width=\"0.3em\"></mspace>".to_owned(),
+        Formula::Gap => "<mspace width=\"2em\"></mspace>".to_owned(),
+        Formula::Scripts(base, foot, head) => {
+            let [base, foot, head] =
+                [Some(base), foot.as_ref(), head.as_ref()].map(|part_of| part_of.map(|it| part(it)));
+            let name = if foot.is_none() {
+                "msup"
+            } else if head.is_none() {
+                "msub"
+            } else {
+                "msubsup"
+            };
+            format!("<{name}>{}</{name}>", [base, foot, head].into_iter().flatten().collect::<String>())
+        }
+        Formula::Fraction(above, below) => format!("<mfrac>{}{}</mfrac>", part(above), part(below)),
+        Formula::Root(inside) => format!("<msqrt>{}</msqrt>", part(inside)),
+        Formula::Parentheses(inside) => format!("<mrow>{}{}{}</mrow>", operator("("), part(inside), operator(")")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equations_are_set_and_other_code_stays() {
+        let text = "One `a` in a line.\n\n`q = √τ·(A/ha)^θ`\n\n```text\nKc < 2\n1 > w\n```\n\n```sh\nls\n```\n";
+        let made = markup(text);
+        let root = "<math displaystyle=\"true\"><mrow><mi>q</mi><mo>=</mo><msqrt><mi>τ</mi></msqrt><mo>·</mo><msup><mrow><mo>(</mo>\
+                    <mfrac><mi>A</mi><mtext>ha</mtext></mfrac><mo>)</mo></mrow><mi>θ</mi></msup></mrow></math>";
+        assert!(made.contains(root), "{made}");
+        assert!(made.contains("<msub><mi>K</mi><mtext>c</mtext></msub><mo>&lt;</mo><mn>2</mn>"), "{made}");
+        assert_eq!(made.matches("<math ").count(), 3, "{made}");
+        assert!(made.contains("One <code>a</code> in a line.") && made.contains("ls"), "{made}");
+    }
+}

@@ -1,0 +1,314 @@
+//! Equations as they are written in a line of text, and their parts as they are set in print.
+//!
+//! `C = Kc·v·(A/ha)^θ` has a letter with a lower index, a fraction and an exponent. A letter with letters behind it has a lower index: `Kc`,
+//! `Dmax`; `_` and `^` write any other. What stands before `/`, back to the last sign that is no product, is divided by what follows. Words
+//! of three small letters stay words, and two blanks part what stands side by side.
+
+/// A part of an equation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// Parts from left to right.
+    Row(Vec<Formula>),
+    /// A quantity: a letter, which is set slanted.
+    Letter(String),
+    /// A number, the name of a function, a word or a bracket.
+    Upright(String),
+    /// A sign between two parts.
+    Sign(String),
+    /// A blank between words.
+    Blank,
+    /// The room between equations on one line.
+    Gap,
+    /// A base with what stands at its foot and at its head.
+    Scripts(Box<Formula>, Option<Box<Formula>>, Option<Box<Formula>>),
+    /// What stands above the bar, and what below.
+    Fraction(Box<Formula>, Box<Formula>),
+    /// A square root.
+    Root(Box<Formula>),
+    /// What stands in parentheses.
+    Parentheses(Box<Formula>),
+}
+
+impl Formula {
+    /// Reads an equation. Every text is one: what it does not know it takes as it stands.
+    pub fn read(text: &str) -> Self {
+        let mut reader = Reader { rest: text.trim(), inline: false };
+        let mut parts = Vec::new();
+        while !reader.rest.is_empty() {
+            match reader.row() {
+                Self::Row(row) => parts.extend(row),
+                part => parts.push(part),
+            }
+            // A parenthesis that nothing opened.
+            if let Some(sign) = reader.take() {
+                parts.push(Self::Upright(sign.into()));
+            }
+        }
+        Self::of(parts)
+    }
+
+    /// A row, unless there is only one part.
+    fn of(mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1 { parts.remove(0) } else { Self::Row(parts) }
+    }
+
+    /// Without the parentheses around all of it.
+    fn bare(self) -> Self {
+        if let Self::Parentheses(inside) = self { *inside } else { self }
+    }
+}
+
+/// Signs that part products from each other.
+const SIGNS: &str = "=+−<>≥≤→∝,:;≈±";
+/// Signs that belong to what follows.
+const OPERATORS: &str = "ΣΔδ∂∇";
+/// Names that are set upright although they are short.
+const NAMES: [&str; 16] =
+    ["it", "to", "is", "of", "ha", "on", "or", "as", "in", "by", "at", "up", "no", "so", "if", "an"];
+
+struct Reader<'a> {
+    rest: &'a str,
+    /// In an exponent a fraction stays on its line.
+    inline: bool,
+}
+
+impl Reader<'_> {
+    fn next(&self) -> Option<char> {
+        self.rest.chars().next()
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let mut letters = self.rest.chars();
+        let taken = letters.next();
+        self.rest = letters.as_str();
+        taken
+    }
+
+    fn take_while(&mut self, is_part: impl Fn(char) -> bool) -> String {
+        let end = self.rest.find(|letter| !is_part(letter)).unwrap_or(self.rest.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken.to_owned()
+    }
+
+    /// All up to the end, or up to a closing parenthesis.
+    fn row(&mut self) -> Formula {
+        let mut parts: Vec<Formula> = Vec::new();
+        // Where the last product begins.
+        let mut product = 0;
+        while let Some(next) = self.next().filter(|&next| next != ')') {
+            let after_a_sign = matches!(parts.last(), None | Some(Formula::Sign(_) | Formula::Gap));
+            if next == ' ' {
+                let blanks = self.take_while(|letter| letter == ' ').len();
+                let before_a_sign = self.next().is_none_or(|next| "·/)".contains(next) || SIGNS.contains(next));
+                if blanks > 1 && !self.next().is_some_and(|next| "=<>≥≤→".contains(next)) {
+                    parts.push(Formula::Gap);
+                    product = parts.len();
+                } else if !after_a_sign && !before_a_sign {
+                    parts.push(Formula::Blank);
+                }
+            } else if SIGNS.contains(next) || (next == '*' && self.rest.starts_with("*=")) {
+                let mut sign: String = self.take().into_iter().collect();
+                if "+−*".contains(next) && self.next() == Some('=') {
+                    sign.extend(self.take());
+                }
+                // A sign before a number is no sum.
+                parts.push(if after_a_sign && "+−".contains(next) {
+                    Formula::Upright(sign)
+                } else {
+                    Formula::Sign(sign)
+                });
+                product = parts.len();
+            } else if next == '·' || next == '×' {
+                parts.push(Formula::Sign(self.take().into_iter().collect()));
+            } else if next == '/' && !self.inline && parts.len() > product {
+                self.take();
+                self.take_while(|letter| letter == ' ');
+                let above = Formula::of(parts.split_off(product)).bare();
+                parts.push(Formula::Fraction(Box::new(above), Box::new(self.factor().bare())));
+            } else {
+                parts.push(self.factor());
+            }
+        }
+        Formula::of(parts)
+    }
+
+    /// One part, with what stands at its foot and its head.
+    fn factor(&mut self) -> Formula {
+        let base = self.base();
+        let (mut base, mut foot) = match base {
+            Formula::Scripts(base, foot, _) => (*base, foot),
+            base => (base, None),
+        };
+        let mut head = None;
+        while let Some(next) = self.next() {
+            match next {
+                '\'' => {
+                    self.take();
+                    if let Formula::Letter(name) | Formula::Upright(name) = &mut base {
+                        name.push('′');
+                    }
+                }
+                '^' | '_' => {
+                    self.take();
+                    let script = Some(Box::new(self.script()));
+                    if next == '^' { head = script } else { foot = script }
+                }
+                _ => {
+                    let found = SMALL.iter().find(|(small, ..)| *small == next);
+                    let Some((_, is_head, plain)) = found else { break };
+                    self.take();
+                    let script = Some(Box::new(letters((*plain).to_owned())));
+                    if *is_head { head = script } else { foot = script }
+                }
+            }
+        }
+        if foot.is_none() && head.is_none() { base } else { Formula::Scripts(Box::new(base), foot, head) }
+    }
+
+    fn base(&mut self) -> Formula {
+        match self.next() {
+            None => Formula::Row(Vec::new()),
+            Some('(') => {
+                self.take();
+                let inside = self.row();
+                self.take();
+                Formula::Parentheses(Box::new(inside))
+            }
+            Some('√') => {
+                self.take();
+                Formula::Root(Box::new(self.factor().bare()))
+            }
+            Some(next) if next.is_ascii_digit() => {
+                Formula::Upright(self.take_while(|letter| letter.is_ascii_digit() || letter == '.'))
+            }
+            // A sum, a difference, a derivative: it belongs to what follows.
+            Some(next) if OPERATORS.contains(next) => {
+                let operator = Formula::Upright(self.take().into_iter().collect());
+                match self.next() {
+                    Some(next) if next.is_alphabetic() && !is_small(next) => {
+                        Formula::Row(vec![operator, self.factor()])
+                    }
+                    _ => operator,
+                }
+            }
+            // A length, between two bars.
+            Some('|') if self.rest[1..].contains('|') => {
+                self.take();
+                let end = self.rest.find('|').unwrap_or(self.rest.len());
+                let inside = Formula::read(&self.rest[..end]);
+                self.rest = &self.rest[end + 1..];
+                let bar = || Formula::Upright("|".to_owned());
+                Formula::Row(vec![bar(), inside, bar()])
+            }
+            Some(next) if next.is_alphabetic() && !is_small(next) => {
+                letters(self.take_while(|letter| (letter.is_alphabetic() && !is_small(letter)) || letter == '\u{302}'))
+            }
+            Some(_) => Formula::Upright(self.take().into_iter().collect()),
+        }
+    }
+
+    /// What stands at the head or at the foot.
+    fn script(&mut self) -> Formula {
+        let outer = std::mem::replace(&mut self.inline, true);
+        let sign = if self.next() == Some('−') { self.take() } else { None };
+        let script = self.base().bare();
+        self.inline = outer;
+        match sign {
+            Some(sign) => Formula::Row(vec![Formula::Upright(sign.into()), script]),
+            None => script,
+        }
+    }
+}
+
+/// Letters that are small already: whether they stand at the head, and what they are.
+const SMALL: [(char, bool, &str); 10] = [
+    ('²', true, "2"),
+    ('³', true, "3"),
+    ('¹', true, "1"),
+    ('ⁿ', true, "n"),
+    ('ᵐ', true, "m"),
+    ('ᵢ', false, "i"),
+    ('ⱼ', false, "j"),
+    ('₀', false, "0"),
+    ('₁', false, "1"),
+    ('₂', false, "2"),
+];
+
+fn is_small(letter: char) -> bool {
+    SMALL.iter().any(|(small, ..)| *small == letter)
+}
+
+/// A letter, a letter with a lower index, or a word.
+fn letters(text: String) -> Formula {
+    let (first, behind) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    let is_word = text.len() > 2 && text.chars().all(|letter| letter.is_ascii_lowercase());
+    if is_word
+        || NAMES.contains(&&*text)
+        || behind.chars().count() > 4
+        || text.starts_with(|first: char| first.is_ascii_digit())
+    {
+        return Formula::Upright(text);
+    }
+    if behind.is_empty() || behind == "\u{302}" || matches!(&*text, "dt" | "dx" | "dz") {
+        return Formula::Letter(text);
+    }
+    Formula::Scripts(
+        Box::new(Formula::Letter(first.to_owned())),
+        Some(Box::new(Formula::Upright(behind.to_owned()))),
+        None,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its parts as text, each named.
+    fn told(formula: &Formula) -> String {
+        let script = |script: &Option<Box<Formula>>| script.as_ref().map_or_else(String::new, |script| told(script));
+        match formula {
+            Formula::Row(parts) => parts.iter().map(told).collect(),
+            Formula::Letter(text) | Formula::Upright(text) => text.clone(),
+            Formula::Sign(text) => format!(" {text} "),
+            Formula::Blank => " ".to_owned(),
+            Formula::Gap => " | ".to_owned(),
+            Formula::Scripts(base, foot, head) => format!("{}[{}:{}]", told(base), script(foot), script(head)),
+            Formula::Fraction(above, below) => format!("{{{} over {}}}", told(above), told(below)),
+            Formula::Root(inside) => format!("root{{{}}}", told(inside)),
+            Formula::Parentheses(inside) => format!("({})", told(inside)),
+        }
+    }
+
+    #[test]
+    fn an_equation_has_the_parts_that_it_has_in_print() {
+        let cases = [
+            ("C = k·V·(A/ha)^θ·S", "C = k · V · ({A over ha})[:θ] · S"),
+            ("Kdmax", "K[dmax:]"),
+            ("qs = Q·√τ·max(0, τ − τt)/(1 − τ_(t,0))", "q[s:] = {Q · root{τ} · max(0 , τ − τ[t:]) over 1 − τ[t , 0:]}"),
+            ("Sf = n²·v²/h^(4/3),   C = h", "S[f:] = {n[:2] · v[:2] over h[:4/3]} ,  | C = h"),
+            ("e^(−f·τ) + A^−θ", "e[:−f · τ] + A[:−θ]"),
+            ("max(least, −N·V)", "max(least , −N · V)"),
+            ("Kc·sin α·v", "K[c:] · sin α · v"),
+            ("where  S > tan φ", "where | S > tan φ"),
+            ("ΣD + Δt·wᵢ/w_b", "ΣD + {Δt · w[i:] over w[b:]}"),
+            ("v += dt·n; p' = p", "v += dt · n ; p′ = p"),
+            ("1/(N + 1)", "{1 over N + 1}"),
+            ("∂z/∂t = D·∇²z", "{∂z over ∂t} = D · ∇[:2]z"),
+            ("k_x/|k|·|v|  = 2", "{k[x:] over |k|} · |v| = 2"),
+        ];
+        for (text, parts) in cases {
+            assert_eq!(told(&Formula::read(text)), parts, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_to_its_end() {
+        for text in ["", "(", ")", "a)b", "/", "^", "x^", "√", "a/", "((", "1 /2", "_", "²", "  ", "τ̂·|v| ≈ {?}"]
+        {
+            let told = told(&Formula::read(text));
+            let count = |text: &str| text.chars().filter(|letter| letter.is_alphanumeric()).count();
+            assert!(count(&told) >= count(text.trim_matches(['²'])), "{text}: {told}");
+        }
+    }
+}
