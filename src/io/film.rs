@@ -214,7 +214,9 @@ pub type Shot = Box<dyn FnOnce() -> Option<Picture> + Send>;
 /// Pictures in a second of a film that is recorded.
 const LIVE: f32 = 30.0;
 /// What makes `ffmpeg` fast enough beside the program.
-const IN_HASTE: [&str; 2] = ["-preset", "veryfast"];
+const IN_HASTE: [&str; 2] = ["-preset", "ultrafast"];
+/// If the encoder is so many seconds late, the film loses them, so that its end does not come ever later.
+const LATE: f64 = 2.0;
 /// Shots that may wait. If the encoder is slower, some are left out, and the one before stays longer.
 const WAITING: usize = 3;
 
@@ -223,7 +225,20 @@ pub struct Reel {
     begun: Instant,
     /// Seconds since the begin, and a shot; none ends the film.
     shots: SyncSender<(f64, Option<Shot>)>,
-    writer: JoinHandle<Result<PathBuf, Error>>,
+    writer: JoinHandle<Result<Filmed, Error>>,
+}
+
+/// What came of a film that was recorded.
+#[derive(Debug, PartialEq)]
+pub struct Filmed {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Seconds that it has.
+    pub seconds: f64,
+    /// Seconds for which the encoder was too slow.
+    pub missing: f64,
+    /// Whether it is a folder of pictures.
+    pub is_folder: bool,
 }
 
 impl Reel {
@@ -238,7 +253,10 @@ impl Reel {
         let (shots, taken) = sync_channel(WAITING);
         let writer = thread::Builder::new().name("film".into());
         let writer = writer
-            .spawn(move || roll(film, taken.into_iter()))
+            .spawn(move || {
+                let begun = Instant::now();
+                roll(film, taken.into_iter(), || begun.elapsed().as_secs_f64())
+            })
             .map_err(|error| Error::output(path, error.to_string(), "close other programs"))?;
         Ok(Self { begun: Instant::now(), shots, writer })
     }
@@ -253,11 +271,11 @@ impl Reel {
         !matches!(self.shots.try_send((self.seconds(), Some(shot))), Err(TrySendError::Disconnected(_)))
     }
 
-    /// Ends the film now, and returns where it is.
+    /// Ends the film now, and returns what came of it.
     ///
     /// # Errors
     /// It could not be written; what was written stays.
-    pub fn end(self) -> Result<PathBuf, Error> {
+    pub fn end(self) -> Result<Filmed, Error> {
         // A writer that has stopped says why.
         let _ = self.shots.send((self.seconds(), None));
         drop(self.shots);
@@ -265,12 +283,20 @@ impl Reel {
     }
 }
 
-/// Writes shots as they come, each as often as it is seen, up to the one that ends them.
-fn roll(mut film: Film, shots: impl Iterator<Item = (f64, Option<Shot>)>) -> Result<PathBuf, Error> {
-    let mut seen: Option<Vec<u8>> = None;
+/// Writes shots as they come, each as often as it is seen, up to the one that ends them. `now` tells the seconds since the begin.
+fn roll(
+    mut film: Film,
+    shots: impl Iterator<Item = (f64, Option<Shot>)>,
+    now: impl Fn() -> f64,
+) -> Result<Filmed, Error> {
+    let rate = f64::from(LIVE);
+    let (mut seen, mut missing): (Option<Vec<u8>>, f64) = (None, 0.0);
     for (seconds, shot) in shots {
+        if now() - seconds > LATE {
+            missing = missing.max(seconds - film.frames() as f64 / rate);
+        }
         if let Some(seen) = &seen {
-            while (film.frames() as f64) < (seconds * f64::from(LIVE)).round() {
+            while (film.frames() as f64) < ((seconds - missing) * rate).round() {
                 film.add(seen)?;
             }
         }
@@ -279,9 +305,16 @@ fn roll(mut film: Film, shots: impl Iterator<Item = (f64, Option<Shot>)>) -> Res
             Some(shot) => seen = shot().map(|picture| fitted(picture, film.size)).or(seen),
         }
     }
-    let path = film.path.clone();
+    let (path, is_folder) = (film.path.clone(), matches!(film.kind, Kind::Folder));
+    match seen {
+        None => return Err(Error::output(&path, "the driver gave no picture of the window", "film it again")),
+        // It was seen for less than the time of a picture.
+        Some(seen) if film.frames() == 0 => film.add(&seen)?,
+        Some(_) => {}
+    }
+    let seconds = film.frames() as f64 / rate;
     film.end()?;
-    Ok(path)
+    Ok(Filmed { path, seconds, missing, is_folder })
 }
 
 /// A picture with so many columns and rows: what is more is cut off, what is missing is black.
@@ -330,7 +363,8 @@ mod tests {
             (0.2, shot(30, (32, 24))),
             (0.5, None),
         ];
-        assert_eq!(roll(film, shots.into_iter()).unwrap_or_else(|error| panic!("{error}")), path);
+        let filmed = roll(film, shots.into_iter(), || 0.0).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(filmed, Filmed { path: path.clone(), seconds: 0.5, missing: 0.0, is_folder: true });
         let shade = |frame: usize| {
             let file = fs::File::open(path.join(format!("{frame:06}.png"))).expect("it was written");
             let mut reader = png::Decoder::new(std::io::BufReader::new(file)).read_info().expect("it is a picture");
@@ -343,12 +377,33 @@ mod tests {
     }
 
     #[test]
+    fn what_an_encoder_is_too_slow_for_is_missing_and_told() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let path = folder.path().join("slow");
+        let film = Film::begin(&path, (32, 24), LIVE).unwrap_or_else(|error| panic!("{error}"));
+        let shots = [0.0, 0.1, 5.0, 5.1].map(|seconds| {
+            let shot: Shot = Box::new(|| Some(((32, 24), vec![9; 3 * 32 * 24])));
+            (seconds, Some(shot))
+        });
+        // From the third shot on it is late.
+        let clock = std::cell::Cell::new(0.0);
+        let now = || {
+            clock.set(clock.get() + 2.6);
+            clock.get() - 2.6
+        };
+        let filmed = roll(film, shots.into_iter(), now).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(fs::read_dir(&path).map(Iterator::count).unwrap_or_default(), 5);
+        assert!((filmed.seconds - 5.0 / 30.0).abs() < 1e-9 && (filmed.missing - 4.9).abs() < 0.05, "{filmed:?}");
+    }
+
+    #[test]
     fn a_reel_that_nothing_was_shown_to_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
         let reel = Reel::begin(&folder.path().join("none.mp4"), (32, 24)).unwrap_or_else(|error| panic!("{error}"));
         assert!(reel.show(Box::new(|| None)));
         assert!(reel.seconds() < 60.0);
-        let _ = reel.end();
+        let error = reel.end().expect_err("there is no picture");
+        assert!(error.to_string().contains("no picture"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).map(Iterator::count).unwrap_or_default(), 0);
     }
 

@@ -223,6 +223,8 @@ pub struct FrameBudget(pub Duration);
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct Deadline {
     until: Instant,
+    /// The same for ticks.
+    ticks_until: Instant,
     /// What ticks took of the last frame, and what they took too much of the frames so far: a part of a tick that is begun is not
     /// interrupted.
     spent: Duration,
@@ -233,7 +235,8 @@ pub struct Deadline {
 
 impl Default for Deadline {
     fn default() -> Self {
-        Self { until: Instant::now(), spent: Duration::ZERO, owed: Duration::ZERO, rests: false }
+        let now = Instant::now();
+        Self { until: now, ticks_until: now, spent: Duration::ZERO, owed: Duration::ZERO, rests: false }
     }
 }
 
@@ -243,23 +246,26 @@ impl Deadline {
         Instant::now() >= self.until
     }
 
-    /// The time that is left in this frame.
+    /// The time that is left to ticks in this frame.
     fn left(self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
+        self.ticks_until.saturating_duration_since(Instant::now())
     }
 
     /// Begins a frame in which ticks should take so long.
     fn begin(&mut self, fair: Duration) {
+        let owed = self.owed.min(MOST_OWED * fair);
+        let paid = owed.min(fair);
+        (self.owed, self.spent) = (owed - paid, Duration::ZERO);
+        // A stroke does not pay for ticks: it may use all of the time.
         self.until = Instant::now() + fair;
-        self.rests = !self.owed.is_zero();
-        self.owed = self.owed.min(MOST_OWED * fair).saturating_sub(fair);
-        self.spent = Duration::ZERO;
+        self.ticks_until = self.until - paid;
+        self.rests = paid == fair;
     }
 
     /// Ticks have worked since then, and now rest till the next frame.
     fn end(&mut self, begun: Instant) {
         self.spent = begun.elapsed();
-        self.owed += self.until.elapsed();
+        self.owed += self.ticks_until.elapsed();
     }
 }
 

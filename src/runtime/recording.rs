@@ -1,16 +1,13 @@
 //! The film of the window that is being recorded.
 
-use std::{
-    path::PathBuf,
-    thread::{self, JoinHandle},
-};
+use std::thread::{self, JoinHandle};
 
 use bevy::prelude::*;
 
 use super::{Command, FileCommand, Jobs, Level, Live, Notices, ViewCommand};
 use crate::io::{
     Error,
-    film::{Picture, Reel, Shot},
+    film::{Filmed, Picture, Reel, Shot},
 };
 
 /// Whether the window is filmed.
@@ -26,8 +23,8 @@ enum State {
     /// The first picture tells how large the film is.
     Asked,
     On(Reel),
-    /// The encoder ends a film of so many seconds.
-    Ending(f64, JoinHandle<Result<PathBuf, Error>>),
+    /// The encoder ends the film.
+    Ending(JoinHandle<Result<Filmed, Error>>),
 }
 
 impl Recording {
@@ -39,7 +36,7 @@ impl Recording {
     /// Whole seconds that the film has so far, if one is made.
     pub fn seconds(&self) -> Option<u64> {
         match &self.state {
-            State::Off | State::Ending(..) => None,
+            State::Off | State::Ending(_) => None,
             State::Asked => Some(0),
             State::On(reel) => Some(reel.seconds() as u64),
         }
@@ -59,7 +56,9 @@ impl Recording {
         notices: &mut Notices,
     ) {
         if matches!(self.state, State::Asked) {
-            let path = jobs.free_picture(&format!("{}-film", live.chosen().name), "mp4");
+            // What stands behind a dot would be taken for an ending.
+            let stem = format!("{}-film", live.chosen().name.replace('.', "-"));
+            let path = jobs.free_picture(&stem, "mp4");
             self.state = match Reel::begin(&path, size) {
                 Ok(reel) => State::On(reel),
                 Err(error) => {
@@ -79,28 +78,34 @@ impl Recording {
     /// Has the encoder end the film.
     fn end(&mut self) {
         self.state = match std::mem::take(&mut self.state) {
-            State::On(reel) => State::Ending(reel.seconds(), thread::spawn(|| reel.end())),
+            State::On(reel) => State::Ending(thread::spawn(|| reel.end())),
             State::Off | State::Asked => State::Off,
-            ending @ State::Ending(..) => ending,
+            ending @ State::Ending(_) => ending,
         };
     }
 
     /// Says where the film is once it has ended; or waits for that.
     fn tell(&mut self, waits: bool, notices: &mut Notices) {
-        let has_ended = |state: &State| matches!(state, State::Ending(_, ends) if waits || ends.is_finished());
+        let has_ended = |state: &State| matches!(state, State::Ending(ends) if waits || ends.is_finished());
         if !has_ended(&self.state) {
             return;
         }
-        let State::Ending(seconds, ends) = std::mem::take(&mut self.state) else { return };
+        let State::Ending(ends) = std::mem::take(&mut self.state) else { return };
         match ends.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-            Ok(path) => {
-                let text = match path.extension() {
-                    Some(_) => format!("The film of {seconds:.0} s is {}.", path.display()),
-                    None => format!(
-                        "The film of {seconds:.0} s is a folder of pictures, {}: ffmpeg, which makes films, is not installed.",
-                        path.display()
-                    ),
+            Ok(Filmed { path, seconds, missing, is_folder }) => {
+                let place = path.display();
+                let mut text = if is_folder {
+                    format!(
+                        "ffmpeg, which makes films, is not installed: the film of {seconds:.0} s is a folder of pictures, {place}."
+                    )
+                } else {
+                    format!("The film of {seconds:.0} s is {place}.")
                 };
+                if missing >= 0.5 {
+                    text += &format!(
+                        " It misses {missing:.0} s, because the encoder was too slow. A smaller window helps."
+                    );
+                }
                 let folder = path.parent().unwrap_or(&path).to_owned();
                 let open = Command::from(FileCommand::OpenFolder(folder));
                 notices.offer(Level::Info, text, Some(("Open folder", open)));
@@ -120,10 +125,12 @@ pub(super) fn obey(
     mut notices: ResMut<Notices>,
 ) {
     for _ in asked.read().filter(|command| **command == ViewCommand::Record) {
-        if matches!(recording.state, State::Off) {
-            recording.state = State::Asked;
-        } else {
-            recording.end();
+        match recording.state {
+            State::Off => recording.state = State::Asked,
+            State::Ending(_) => {
+                notices.tell(Level::Info, "The last film is still being written. Try again in a moment.");
+            }
+            State::Asked | State::On(_) => recording.end(),
         }
     }
     let leaves = leaving.read().next().is_some();

@@ -36,7 +36,7 @@ pub(super) fn plugin(app: &mut App) {
     for process in 0..processes {
         let run_process = move |mut live: ResMut<Live>, deadline: Res<Deadline>| {
             for session in &mut live.sessions {
-                while !session.simulation.advance(process) && !deadline.is_over() {}
+                while !session.simulation.advance(process) && !deadline.left().is_zero() {}
             }
         };
         app.add_systems(SimTick, run_process.in_set(Turn(process + 1)));
@@ -140,7 +140,7 @@ pub(super) fn run_due(world: &mut World) {
         let deadline = world.resource::<Deadline>();
         // Ticks that follow each other without a pause would all be cut by the ends of frames, and none could be seen whole.
         let would_be_cut = || deadline.left().as_secs_f64() * 1e3 < world.resource::<Timing>().tick_ms;
-        if deadline.is_over() || (finished && transport.due < 1.0 && would_be_cut()) {
+        if deadline.left().is_zero() || (finished && transport.due < 1.0 && would_be_cut()) {
             break;
         }
     }

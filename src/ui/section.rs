@@ -113,7 +113,8 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     if let Some(heights) = &mut drawn {
         // Above the plot, where it is seen without scrolling.
         ui.label("Drag in the plot to draw the profile that you expect, or give it point by point:");
-        if points_ui(ui, id.with("points"), heights, ([far, unit], (width, times), room)) {
+        let points = id.with(("points", far));
+        if points_ui(ui, points, heights, ([far, unit], (width, times), room)) {
             ui.data_mut(|data| data.insert_temp(id, heights.clone()));
         }
         kept = ui.button(format!("{} Keep my drawing", icon::CHECK)).clicked();
@@ -172,12 +173,16 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         if kept {
             asked.push(LearnCommand::Answer(key, Answer::Line(heights.clone())).into());
             ui.data_mut(|data| data.remove::<Vec<f32>>(id));
+            ui.data_mut(|data| data.remove_by_type::<Points>());
         }
     }
     let times = exaggeration(touched.transform.dpos_dvalue(), of_far / times);
     ui.label(RichText::new(format!("Heights are drawn {times} as large as lengths.")).weak().small());
     asked
 }
+
+/// The point that is being given, and the one before.
+type Points = (PlotPoint, Option<PlotPoint>);
 
 /// Draws from point to point, for who has no mouse. Says whether the drawing has changed. `room` is the lowest and the highest place.
 fn points_ui(
@@ -186,8 +191,6 @@ fn points_ui(
     heights: &mut [f32],
     ([far, unit], size, room): ([&str; 2], (f64, f64), (f64, f64)),
 ) -> bool {
-    // The point that is being given, and the one before.
-    type Points = (PlotPoint, Option<PlotPoint>);
     let (width, times) = size;
     let place = |along: f64| (along / width * (DRAWN - 1) as f64).round() as usize;
     let drawn = |heights: &[f32], along: f64| times * f64::from(heights[place(along).min(heights.len() - 1)]);
@@ -197,7 +200,11 @@ fn points_ui(
     ui.horizontal_wrapped(|ui| {
         let name = ui.label("at");
         let help = "How far along the line, from A.";
-        let field = egui::DragValue::new(&mut point.x).range(0.0..=width).suffix(format!(" {far}")).max_decimals(2);
+        let field = egui::DragValue::new(&mut point.x)
+            .range(0.0..=width)
+            .suffix(format!(" {far}"))
+            .max_decimals(2)
+            .speed(width / 100.0);
         if ui.add(field).labelled_by(name.id).on_hover_text(help).changed() {
             point.y = drawn(heights, point.x);
         }
@@ -205,11 +212,14 @@ fn points_ui(
         let field =
             egui::DragValue::new(&mut point.y).range(room.0..=room.1).suffix(format!(" {unit}")).max_decimals(1);
         ui.add(field).labelled_by(name.id);
-        let (text, help) = match last {
-            None => ("Begin here", "The first point of the line."),
-            Some(_) => ("Line to there", "Draws a straight line from the last point to this one."),
-        };
-        if ui.button(text).on_hover_text(help).clicked() {
+        let help = "The first point of a line.";
+        if ui.button("Begin here").on_hover_text(help).clicked() {
+            pull(heights, point, point, size);
+            (last, changed) = (Some(point), true);
+        }
+        let help = "Draws a straight line from the last point to this one.";
+        let line = egui::Button::new("Line to there");
+        if ui.add_enabled(last.is_some(), line).on_hover_text(help).clicked() {
             pull(heights, last.unwrap_or(point), point, size);
             (last, changed) = (Some(point), true);
         }

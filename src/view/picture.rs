@@ -139,7 +139,7 @@ fn straight([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
 }
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Taking>().add_systems(Update, (take_window, film_window));
+    app.init_resource::<Taking>().add_systems(Update, (take_window, film_window).chain());
 }
 
 /// Width and height of the whole picture: its longer side has so many pixels; at 0, it is as large as on the screen.
@@ -297,7 +297,10 @@ fn take_window(
 /// Pictures of the window are taken for a film after so many seconds at the earliest.
 const FILMED: f32 = 1.0 / 30.0;
 
-/// Takes pictures of the window for the film that is recorded, one at a time.
+/// So many pictures of the window may be on their way: each takes some frames.
+const ON_THEIR_WAY: usize = 3;
+
+/// Takes pictures of the window for the film that is recorded.
 fn film_window(
     recording: Res<Recording>,
     time: Res<Time<Real>>,
@@ -312,10 +315,10 @@ fn film_window(
         return;
     }
     again.write(RequestRedraw);
-    if !recording.is_on() || windows.is_empty() || !under_way.is_empty() || *since < FILMED {
+    if !recording.is_on() || windows.is_empty() || under_way.iter().count() >= ON_THEIR_WAY || *since < FILMED {
         return;
     }
-    *since = 0.0;
+    *since = (*since - FILMED).min(FILMED);
     commands.spawn(Screenshot::primary_window()).observe(
         |captured: On<ScreenshotCaptured>,
          mut recording: ResMut<Recording>,
