@@ -21,6 +21,8 @@ const HALVINGS: usize = 5;
 const WIDE: f64 = 1000.0;
 const TITLE: f64 = 0.36;
 const NOTE: f64 = 0.17;
+/// From so many metres on, sides are told in kilometres.
+const FAR: f64 = 2000.0;
 /// The scale has this share of the width at most.
 const SCALE: f64 = 0.28;
 
@@ -61,7 +63,11 @@ impl Plate {
         let (reach, session) = (reach(live, numbers)?, live.chosen());
         let terrain = &session.simulation.terrain;
         let wide = 2.0 * (numbers.footprint().z + reach.x);
-        let side = |cells: usize| amount::length(units, f64::from(terrain.cell_size) * cells as f64, 0);
+        let side = |cells: usize| {
+            let metres = f64::from(terrain.cell_size) * cells as f64;
+            let (unit, times) = amount::told_in(units, "km");
+            if metres < FAR { amount::length(units, metres, 0) } else { format!("{:.1} {unit}", 1e-3 * times * metres) }
+        };
         let mut note = format!("{} × {}", side(terrain.width()), side(terrain.height()));
         let steep = session.look.vertical_exaggeration;
         if steep != 1.0 {
