@@ -436,10 +436,15 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
         return;
     }
     let Some(mut app) = running("mountain-lake", 64, (96, 64)) else { return };
-    // What is drawn counts, not how finely.
+    // What is drawn counts, not how finely. What undo keeps has a budget of its own.
     let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
-    *settings =
-        Settings { quality: Quality::Custom, triangle: 16.0, anti_aliasing: AntiAliasing::Off, ..Settings::default() };
+    *settings = Settings {
+        quality: Quality::Custom,
+        triangle: 16.0,
+        anti_aliasing: AntiAliasing::Off,
+        undo_memory: 0.0,
+        ..Settings::default()
+    };
     app.world_mut().write_message(Command::from(ViewCommand::ToggleTurntable));
     let plain = growth(&mut app, |_| {});
     app.world_mut().write_message(Command::from(BrushCommand::Hold(Some(Tool::Raise))));
