@@ -252,13 +252,11 @@ impl Reel {
             .or_else(|error| Film::begin(&folder, size, LIVE).map_err(|_| error))?;
         let (shots, taken) = sync_channel(WAITING);
         let writer = thread::Builder::new().name("film".into());
+        let begun = Instant::now();
         let writer = writer
-            .spawn(move || {
-                let begun = Instant::now();
-                roll(film, taken.into_iter(), || begun.elapsed().as_secs_f64())
-            })
+            .spawn(move || roll(film, taken.into_iter(), || begun.elapsed().as_secs_f64()))
             .map_err(|error| Error::output(path, error.to_string(), "close other programs"))?;
-        Ok(Self { begun: Instant::now(), shots, writer })
+        Ok(Self { begun, shots, writer })
     }
 
     /// Seconds since it has begun.

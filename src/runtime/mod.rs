@@ -259,7 +259,7 @@ impl Deadline {
         // A stroke does not pay for ticks: it may use all of the time.
         self.until = Instant::now() + fair;
         self.ticks_until = self.until - paid;
-        self.rests = paid == fair;
+        self.rests = !owed.is_zero() && paid == fair;
     }
 
     /// Ticks have worked since then, and now rest till the next frame.

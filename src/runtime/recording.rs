@@ -28,12 +28,7 @@ enum State {
 }
 
 impl Recording {
-    /// Whether pictures of the window are wanted.
-    pub fn is_on(&self) -> bool {
-        matches!(self.state, State::Asked | State::On(_))
-    }
-
-    /// Whole seconds that the film has so far, if one is made.
+    /// Whole seconds that the film has so far, if pictures of the window are wanted for one.
     pub fn seconds(&self) -> Option<u64> {
         match &self.state {
             State::Off | State::Ending(_) => None,

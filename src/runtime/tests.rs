@@ -51,6 +51,31 @@ fn a_budget_of_nothing_spreads_a_tick_over_frames_and_changes_no_bit() {
 }
 
 #[test]
+fn what_ticks_take_too_much_they_pay_back_but_a_stroke_does_not_and_nothing_stops_for_good() {
+    let fair = Duration::from_millis(200);
+    let begin = |deadline: &mut Deadline| {
+        deadline.begin(fair);
+        let brush = deadline.until.saturating_duration_since(Instant::now());
+        assert!(brush > fair / 2, "a stroke has {brush:?}");
+        (deadline.rests, deadline.left())
+    };
+    let mut deadline = Deadline { owed: 5 * fair / 2, ..Deadline::default() };
+    assert_eq!([begin(&mut deadline), begin(&mut deadline)], [(true, Duration::ZERO); 2]);
+    let (rests, left) = begin(&mut deadline);
+    assert!(!rests && left > fair / 4 && left <= fair / 2, "{left:?}");
+    // Whatever is owed, ticks go on.
+    deadline.owed = 1000 * fair;
+    let rested = (0..20).take_while(|_| begin(&mut deadline).0).count();
+    assert_eq!(rested, MOST_OWED as usize);
+    // What a pass takes beyond the end of its time is owed.
+    deadline.begin(Duration::ZERO);
+    assert!(!deadline.rests, "without any time it would rest for good");
+    std::thread::sleep(Duration::from_millis(3));
+    deadline.end(Instant::now());
+    assert!(deadline.owed >= Duration::from_millis(3), "{:?}", deadline.owed);
+}
+
+#[test]
 fn a_tick_of_many_frames_is_shown_while_it_runs() {
     let mut app = app();
     app.insert_resource(FrameBudget(Duration::from_nanos(1)));

@@ -102,9 +102,9 @@ pub(super) fn run_due(world: &mut World) {
         let holds = transport.brush_waits || world.resource::<FreeView>().taking;
         !holds && (transport.due >= 1.0 || ahead())
     };
-    let begun = Instant::now();
-    let works = !world.resource::<Deadline>().rests && (!world.resource::<Live>().rests() || due(world, &transport));
-    while works && (!world.resource::<Live>().rests() || due(world, &transport)) {
+    let (begun, rests, mut worked) = (Instant::now(), world.resource::<Deadline>().rests, false);
+    while !rests && (!world.resource::<Live>().rests() || due(world, &transport)) {
+        worked = true;
         let pass = Instant::now();
         world.run_schedule(SimTick);
         let live = world.resource::<Live>();
@@ -144,7 +144,7 @@ pub(super) fn run_due(world: &mut World) {
             break;
         }
     }
-    if works {
+    if worked {
         world.resource_mut::<Deadline>().end(begun);
     }
     // A long tick is shown as it goes on.

@@ -184,7 +184,7 @@ fn plot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 /// The point that is being given, and the one before.
 type Points = (PlotPoint, Option<PlotPoint>);
 
-/// Draws from point to point, for who has no mouse. Says whether the drawing has changed. `room` is the lowest and the highest place.
+/// Draws from point to point, for those who have no mouse. Says whether the drawing has changed. `room` is the lowest and the highest place.
 fn points_ui(
     ui: &mut Ui,
     id: egui::Id,

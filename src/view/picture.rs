@@ -315,7 +315,11 @@ fn film_window(
         return;
     }
     again.write(RequestRedraw);
-    if !recording.is_on() || windows.is_empty() || under_way.iter().count() >= ON_THEIR_WAY || *since < FILMED {
+    if recording.seconds().is_none()
+        || windows.is_empty()
+        || under_way.iter().count() >= ON_THEIR_WAY
+        || *since < FILMED
+    {
         return;
     }
     *since = (*since - FILMED).min(FILMED);

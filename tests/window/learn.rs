@@ -103,6 +103,12 @@ fn asked_to_draw() -> (Shelf, String) {
     (shelf.with(section), task.key().expect("it is answered").to_owned())
 }
 
+/// The button below a drawing, which a text of the lesson names too.
+fn keep_button<'a>(harness: &'a Harness<'_>) -> egui_kittest::Node<'a> {
+    let mut named = harness.get_all_by_label_contains("Keep my drawing");
+    named.find(|node| node.accesskit_node().role() == Role::Button).expect("it is there")
+}
+
 /// The heights that were kept under a key.
 fn kept(asked: &[Command], key: &str) -> Vec<f32> {
     match asked.last() {
@@ -117,11 +123,7 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     let asked = RefCell::default();
     let mut harness = Harness::builder().with_size([1280.0, 4000.0]).build_ui(shelf.window(&asked));
     harness.run_steps(4);
-    let keep = harness
-        .get_all_by_label_contains("Keep my drawing")
-        .find(|node| node.accesskit_node().role() == Role::Button)
-        .expect("it is there")
-        .rect();
+    let keep = keep_button(&harness).rect();
     // The plot stands below the button and the title.
     let middle = egui::pos2(keep.left() + 150.0, keep.bottom() + 130.0);
     harness.drag_at(middle);
@@ -130,11 +132,7 @@ fn a_profile_is_drawn_into_the_section_with_the_pointer() {
     harness.run_steps(2);
     harness.drop_at(middle + egui::vec2(40.0, -20.0));
     harness.run_steps(2);
-    harness
-        .get_all_by_label_contains("Keep my drawing")
-        .find(|node| node.accesskit_node().role() == Role::Button)
-        .expect("it is there")
-        .click();
+    keep_button(&harness).click();
     harness.run_steps(2);
     let heights = kept(&asked.take(), &key);
     let start = shelf.show(|state| {
@@ -173,11 +171,7 @@ fn a_profile_is_drawn_with_the_keyboard_from_point_to_point() {
     harness.key_press(Key::Enter);
     harness.run_steps(2);
     press(&mut harness, "Line to there");
-    harness
-        .get_all_by_label_contains("Keep my drawing")
-        .find(|node| node.accesskit_node().role() == Role::Button)
-        .expect("it is there")
-        .click();
+    keep_button(&harness).click();
     harness.run_steps(2);
     let heights = kept(&asked.take(), &key);
     let last = heights.len() - 1;

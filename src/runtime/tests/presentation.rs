@@ -103,6 +103,7 @@ fn a_kiosk_goes_round_begins_again_alone_and_lets_nobody_at_files() {
         WindowCommand::Toggle(Pane::Palette).into(),
         ShowCommand::Workspace(Workspace::Sculpt).into(),
         ViewCommand::TakePicture.into(),
+        ViewCommand::Record.into(),
         PresentCommand::Begin(list(), false).into(),
     ] {
         assert!(!allows(refused));
