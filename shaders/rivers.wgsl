@@ -141,7 +141,10 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let distance = length(eye);
     let towards_eye = eye / distance;
     let half_way = normalize(sun + towards_eye);
-    let waves = river_waves(cell, channel.flow, pixel);
+    var waves = vec2(0.0);
+#ifdef FINE
+    waves = river_waves(cell, channel.flow, pixel);
+#endif
     // Water lies flatter than its bed.
     let surface = normalize(mix(normal, vec3(0.0, 1.0, 0.0), 0.7) - vec3(waves.x, 0.0, waves.y));
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);

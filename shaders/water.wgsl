@@ -87,18 +87,27 @@ fn above_land(place: vec3<f32>) -> f32 {
 #ifdef CUT
     inside = inside && !is_cut_away(place.xz);
 #endif
-    return select(1e9, place.y - world_height(texel(vec2<i32>(round(cell))).r), inside);
+    return select(1e9, place.y - world_height(bilinear(cell).r), inside);
 }
 
-// The land that the water mirrors in a direction: its colour, and whether there is any. It is looked for step by step, each longer
-// than the last, and then between the last two.
+// Beside a crest, the mirror fades from land to sky within this angle, in radians: else it would have stairs.
+const CREST: f32 = 0.012;
+
+// The land that the water mirrors in a direction: its colour, and how much of the mirror it fills. It is looked for step by step, each
+// longer than the last, and then between the last two. What is missed by little is part of the edge.
 fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
     var near = 0.0;
     var far = 0.008 * scene.air.w;
     var found = 0.0;
+    // The narrowest gap so far, as an angle, and where it is.
+    var least = 1.0;
+    var closest = far;
     for (var look = 0; look < 15; look++) {
         if found > 0.0 { break; }
-        found = select(0.0, 1.0, above_land(place + direction * far) < 0.0);
+        let above = above_land(place + direction * far);
+        found = select(0.0, 1.0, above < 0.0);
+        closest = select(closest, far, above / far < least);
+        least = min(least, above / far);
         near = select(far, near, found > 0.0);
         far = select(far * 1.32, far, found > 0.0);
     }
@@ -109,8 +118,9 @@ fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
         near = select(middle, near, inside);
         far = select(far, middle, inside);
     }
-    if found <= 0.0 { return vec4(0.0); }
-    let at = place + direction * far;
+    let fills = max(found, 1.0 - smoothstep(0.0, CREST, least));
+    if fills <= 0.0 { return vec4(0.0); }
+    let at = place + direction * select(closest, far, found > 0.0);
     let here = relief_at(cell_at(at.xz));
     let slope = here.xy * scene.phong.w;
     let normal = normalize(vec3(-slope.x, 1.0, -slope.y));
@@ -120,7 +130,7 @@ fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
     let painted = mix(bare, scene.ramp[2].rgb, step(0.5, scene.ramp_by.x));
     let snow = smoothstep(-0.4, 0.4, (at.y - scene.surface.x) / scene.surface.y) * smoothstep(0.50, 0.74, normal.y);
     let lit = sun_color(scene) * sun_share(here.b) * max(dot(normal, scene.sun.xyz), 0.0);
-    return vec4(mix(painted, vec3(0.95, 0.935, 0.91), snow) * (lit + ambient_light(normal, scene) * 0.8), 1.0);
+    return vec4(mix(painted, vec3(0.95, 0.935, 0.91), snow) * (lit + ambient_light(normal, scene) * 0.8), fills);
 }
 
 @fragment

@@ -136,6 +136,10 @@ pub struct Settings {
     /// Pixels along the longer side of pictures that you save. At 0, they have as many as the view has on the screen.
     #[reflect(@knob(0.0..=8192.0).unit("px").source("ours").main())]
     pub picture_side: f32,
+    /// How blurred pictures that you save are before and behind what lies in their middle, as with a large lens: the width of a far point, as
+    /// a share of the picture's height. At 0 all is sharp. Blurred ones take 64 times as long.
+    #[reflect(@knob(0.0..=10.0).unit("%").source("ours").main())]
+    pub picture_blur: f32,
     /// Whether pictures that you save show the land alone, with a transparent background.
     #[reflect(@choice().source("ours").main())]
     pub transparent_pictures: bool,
@@ -177,6 +181,7 @@ impl Default for Settings {
             render_scale: 1.0,
             steady: true,
             picture_side: 0.0,
+            picture_blur: 0.0,
             transparent_pictures: false,
             vsync: true,
             autosave: 5.0,

@@ -8,7 +8,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Before, Live, Revision, Shown};
+use super::{Live, Revision, Shown};
 use crate::{
     model::session::Session,
     sim::{
@@ -94,7 +94,7 @@ fn find(lands: [Vec<Option<Land>>; 2]) -> [Maps; 2] {
 /// Follows all runs.
 pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>, mut channels: ResMut<Channels>) {
     let params = live.all().iter().map(|session| session.rivers.clone()).collect();
-    let question = Question { of: *revision, params, starts: shown.0 != Before::Off };
+    let question = Question { of: *revision, params, starts: shown.0.shows_start() };
     // What is on the screen changes rarely.
     let quiet = channels.bypass_change_detection();
     let (start, same) = match &quiet.asked {
@@ -161,7 +161,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::origin::Options;
+    use crate::{model::origin::Options, runtime::Before};
 
     /// Follows a run.
     fn app(session: Session) -> App {

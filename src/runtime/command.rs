@@ -9,7 +9,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::Gait;
+use super::{Gait, Live};
 use crate::{
     io::{
         NewLand,
@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// Whether the start of the run is seen.
+/// Whether the start of the run is seen, or two runs on the same place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Before {
     /// The present alone.
@@ -41,6 +41,21 @@ pub enum Before {
     Alone,
     /// The start on the left, the present on the right of this share of the view's width.
     Split(f32),
+    /// One of several runs on the left and another on the right of this share: see [`Before::pair`]. At 0 and at 1 one is seen alone.
+    Runs(f32),
+}
+
+impl Before {
+    /// The runs that are seen on the same place, by their numbers, if two are: the first and the chosen one, or the first two.
+    pub fn pair(self, live: &Live) -> Option<[usize; 2]> {
+        let wanted = matches!(self, Self::Runs(_)) && live.all().len() > 1;
+        wanted.then(|| [0, live.index().max(1)])
+    }
+
+    /// Whether the start is seen.
+    pub fn shows_start(self) -> bool {
+        matches!(self, Self::Alone | Self::Split(_))
+    }
 }
 
 /// Which panels there are.
@@ -216,8 +231,10 @@ pub enum FileCommand {
 /// What is shown of the runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShowCommand {
-    /// The start, the present, or both.
+    /// The start, the present, or both; or two runs on the same place.
     Before(Before),
+    /// The one or the other of two runs on the same place.
+    Flicker,
     /// A quantity over the ground, or none.
     Overlay(Option<Quantity>),
     /// The last quantity over the ground, or none.

@@ -44,6 +44,7 @@ pub(super) use factors;
 pub struct NoFactors {}
 
 /// The mask, and the parameters where it covers the ground whole.
+#[derive(Clone)]
 pub struct Covered<P> {
     /// Parameters under the mask.
     pub params: P,
@@ -52,6 +53,7 @@ pub struct Covered<P> {
 }
 
 /// How much of each cell is covered, from 0 to 1.
+#[derive(Clone)]
 pub struct Mask {
     cells: Grid,
     edge: Edge,

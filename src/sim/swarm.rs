@@ -4,6 +4,8 @@
 //! its block waits until its new one has its turn. Blocks that run at the same time are never neighbours: what they see and change
 //! lies apart. Which blocks there are and in which order particles come depends on the map and the particles alone, so the bits
 //! are the same for every number of threads; and nobody passes over the ground.
+//!
+//! Between blocks it may stop and go on later, so that a frame can be drawn meanwhile.
 
 use std::ops::Range;
 
@@ -24,6 +26,8 @@ const MARGIN: f32 = 2.0;
 const LAST: usize = 32;
 /// Steps after which lanes give account.
 const ROUND: usize = 16;
+/// Blocks that run before a flock may stop, for each thread: with fewer, threads would often wait for one another.
+const BLOCKS_PER_THREAD: usize = 2;
 
 /// Particles of one kind: how eight of them move, and what they do to the ground.
 ///
@@ -93,6 +97,7 @@ impl Block {
 
 /// How a map is cut into blocks: whole rows of tiles, and an even number of blocks, so that in two turns none runs beside another, on
 /// a periodic map too. Those between the first and the last lie where the particles are.
+#[derive(Clone)]
 struct Blocks {
     tiling: Tiling,
     /// The rows of tiles that particles are in, without a last one that is cut off.
@@ -142,49 +147,101 @@ impl Blocks {
     }
 }
 
-/// Runs particles until each has ended. Returns what they did.
-pub fn run<S: Swarm>(swarm: &S, tiling: Tiling, mut particles: Vec<S::Particle>) -> S::Outcome {
-    let mut outcome = S::Outcome::default();
-    while !particles.is_empty() {
-        let blocks = Blocks::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
-        let mut waiting: Vec<Vec<S::Particle>> = vec![Vec::new(); blocks.count];
-        send::<S>(&blocks, &mut waiting, std::mem::take(&mut particles));
-        let many = blocks.count > 1 || waiting.iter().map(Vec::len).sum::<usize>() >= 2 * PER_BLOCK;
-        let mut far = Vec::new();
-        for turn in 0..2 {
-            let own = waiting
-                .par_iter_mut()
-                .enumerate()
-                .skip(turn)
-                .step_by(2)
-                .with_max_len(1)
-                .filter(|(_, own)| !own.is_empty());
-            let ran = own.map(|(index, particles)| {
-                let (block, mut particles) = (blocks.block(index), std::mem::take(particles));
-                in_order::<S>(tiling, &mut particles);
-                // Many that begin in few rows are cut into blocks when they have spread.
-                let last = if many { LAST } else { usize::MAX };
-                let ran = with_eight_lanes(RunBlock { swarm, block: &block, particles, last });
-                (block, ran)
-            });
-            for (block, Ran { gone, left, outcome: did }) in ran.collect::<Vec<_>>() {
-                S::add(&mut outcome, did);
-                let (leaps, gone): (Vec<_>, _) = gone.into_iter().partition(|gone| block.has(S::place(gone)[1]));
-                far.extend(leaps);
-                particles.extend(left);
-                send::<S>(&blocks, &mut waiting, gone);
-            }
+/// Particles of a swarm on their way, and what they have done so far.
+#[derive(Clone)]
+pub struct Flock<P, O> {
+    /// Those that wait for the next round.
+    particles: Vec<P>,
+    round: Option<Round<P>>,
+    outcome: O,
+}
+
+/// A round: every other block runs the particles that wait in it, then the blocks between them do.
+#[derive(Clone)]
+struct Round<P> {
+    blocks: Blocks,
+    waiting: Vec<Vec<P>>,
+    /// Blocks that have had their turn: first those of even numbers, then the others.
+    done: usize,
+    /// Steps that those do who run when no other waits any more in their block.
+    last: usize,
+    /// Those that leap far over the border of their block: they do so at the end, while no other runs.
+    far: Vec<P>,
+}
+
+impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
+    /// Particles at their start.
+    pub fn new(particles: Vec<P>) -> Self {
+        Self { particles, round: None, outcome: O::default() }
+    }
+
+    /// Runs them for a while: as many blocks as there is work for all threads. True if each particle has ended; what they did is then
+    /// complete. Where it stops depends on the number of threads, what comes of it does not.
+    pub fn go_on<S: Swarm<Particle = P, Outcome = O>>(&mut self, swarm: &S, tiling: Tiling) -> bool {
+        let mut round = match self.round.take() {
+            Some(round) => round,
+            None if self.particles.is_empty() => return true,
+            None => Round::new::<S>(tiling, std::mem::take(&mut self.particles)),
+        };
+        let crowds = round.next_crowds(BLOCKS_PER_THREAD * rayon::current_num_threads());
+        let (blocks, last) = (&round.blocks, round.last);
+        let ran = crowds.into_par_iter().with_max_len(1).map(|(block, mut particles)| {
+            in_order::<S>(tiling, &mut particles);
+            let block = blocks.block(block);
+            let ran = with_eight_lanes(RunBlock { swarm, block: &block, particles, last });
+            (block, ran)
+        });
+        for (block, Ran { gone, left, outcome }) in ran.collect::<Vec<_>>() {
+            S::add(&mut self.outcome, outcome);
+            let (leaps, gone): (Vec<_>, _) = gone.into_iter().partition(|gone| block.has(S::place(gone)[1]));
+            round.far.extend(leaps);
+            self.particles.extend(left);
+            send::<S>(&round.blocks, &mut round.waiting, gone);
         }
-        particles.extend(waiting.into_iter().flatten());
-        // Those that leap far over the border of their block do so while no other runs.
-        for particle in far {
+        if round.done < round.blocks.count {
+            self.round = Some(round);
+            return false;
+        }
+        self.particles.extend(round.waiting.into_iter().flatten());
+        for particle in round.far {
             let leap = RunBlock { swarm, block: &Block::ALL, particles: vec![particle], last: 1 };
             let ran = with_eight_lanes(leap);
-            S::add(&mut outcome, ran.outcome);
-            particles.extend(ran.gone.into_iter().chain(ran.left));
+            S::add(&mut self.outcome, ran.outcome);
+            self.particles.extend(ran.gone.into_iter().chain(ran.left));
         }
+        self.particles.is_empty()
     }
-    outcome
+
+    /// What they did.
+    pub fn into_outcome(self) -> O {
+        self.outcome
+    }
+}
+
+impl<P: Copy> Round<P> {
+    fn new<S: Swarm<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
+        let blocks = Blocks::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
+        // Many that begin in few rows are cut into blocks when they have spread.
+        let many = blocks.count > 1 || particles.len() >= 2 * PER_BLOCK;
+        let mut waiting = vec![Vec::new(); blocks.count];
+        send::<S>(&blocks, &mut waiting, particles);
+        Self { blocks, waiting, done: 0, last: if many { LAST } else { usize::MAX }, far: Vec::new() }
+    }
+
+    /// The next blocks of a turn that particles wait in, so many at most, with these.
+    fn next_crowds(&mut self, most: usize) -> Vec<(usize, Vec<P>)> {
+        let (first, mut crowds) = (self.blocks.count.div_ceil(2), Vec::new());
+        let end = if self.done < first { first } else { self.blocks.count };
+        while self.done < end && crowds.len() < most {
+            let block = if self.done < first { 2 * self.done } else { 2 * (self.done - first) + 1 };
+            let particles = std::mem::take(&mut self.waiting[block]);
+            if !particles.is_empty() {
+                crowds.push((block, particles));
+            }
+            self.done += 1;
+        }
+        crowds
+    }
 }
 
 /// Has particles wait in the blocks that they are in.

@@ -113,6 +113,8 @@ pub(super) fn plot<'a>(ui: &Ui, name: &'a str, axes: [&str; 2], logarithmic: [bo
     };
     Plot::new(name)
         .height(style::PLOT_HEIGHT)
+        // Half of the last number of the axis stands beside the plot.
+        .width(ui.available_width() - style::LAST_NUMBER)
         .allow_scroll(false)
         .allow_drag(false)
         .allow_zoom(false)

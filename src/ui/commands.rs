@@ -330,6 +330,13 @@ fn view(table: &mut MenuPart<'_>) {
     let half = ShowCommand::Before(Before::Split(0.5));
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half);
     table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], ShowCommand::Before(Before::Off));
+    let runs = "Shows two of the runs side by side on the same place, left and right of a divider that can be dragged: the first one and the \
+                one that is chosen.";
+    let half = ShowCommand::Before(Before::Runs(0.5));
+    table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split two runs", runs, &[(SHIFT, Key::C)], half);
+    let flicker =
+        "Shows the one of these two runs, and with the next press the other. What differs between them jumps.";
+    table.add(icon::SWAP, "Flicker between two runs", flicker, &[(NONE, Key::C)], ShowCommand::Flicker);
     let water = "Shows the water, or the bed without it.";
     table.add(icon::WAVES, "-Water", water, &[(NONE, Key::W)], ShowCommand::ToggleWater);
     let overlay = "Shows the last quantity over the ground, with its legend, or the ground itself.";

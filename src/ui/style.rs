@@ -52,6 +52,8 @@ pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
 /// The list of steps.
 pub const LIST_HEIGHT: f32 = 220.0;
 pub const PLOT_HEIGHT: f32 = 130.0;
+/// Room at the right of a plot for half of the last number of its axis.
+pub const LAST_NUMBER: f32 = 12.0;
 /// The plot of a section.
 pub const SECTION_HEIGHT: f32 = 210.0;
 pub const LEGEND_BAR: egui::Vec2 = egui::vec2(220.0, 12.0);

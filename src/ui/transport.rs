@@ -61,6 +61,11 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 asked.extend(button(ui, icon::CLOCK_COUNTER_CLOCKWISE, "Start", toggled(Before::Alone, alone), alone));
                 let half = toggled(Before::Split(0.5), split);
                 asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Split", half, split));
+                if state.live.all().len() > 1 {
+                    let pair = state.shown.0.pair(&state.live).is_some();
+                    let half = toggled(Before::Runs(0.5), pair);
+                    asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
+                }
                 ui.separator();
                 asked.extend(button(ui, icon::CORNERS_OUT, "Frame", ViewCommand::FrameAll.into(), false));
                 asked.extend(button(ui, icon::CAMERA, "Picture", ViewCommand::TakePicture.into(), false));

@@ -4,7 +4,7 @@ use bevy::math::Vec2;
 use bevy_egui::egui::{self, Align2, Color32, CursorIcon, FontId, Rect, Sense, Stroke, Ui};
 
 use super::{
-    PanelState,
+    PanelState, access,
     overlay::legend,
     style::{ACCENT, FAINT, FOCUS, RIM, SHADE, shaded_text},
 };
@@ -61,7 +61,20 @@ pub fn view_ui(
     match state.shown.0 {
         Before::Off => {}
         Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE),
-        Before::Split(share) => commands.extend(divider_ui(root, rect, state.live.ticks(), share)),
+        Before::Split(share) => {
+            let names = ["Start".to_owned(), format!("Tick {}", state.live.ticks())];
+            let moved = divider_ui(root, rect, names, share);
+            commands.extend(moved.map(|to| ShowCommand::Before(Before::Split(to.clamp(0.02, 0.98))).into()));
+        }
+        Before::Runs(share) => {
+            if let Some(pair) = state.shown.0.pair(&state.live) {
+                let names =
+                    pair.map(|run| state.live.all()[run].tile_title().unwrap_or_else(|| format!("Run {}", run + 1)));
+                let moved = divider_ui(root, rect, names, share);
+                commands.extend(moved.map(|to| ShowCommand::Before(Before::Runs(to.clamp(0.0, 1.0))).into()));
+                commands.extend(next_run_ui(root, rect, (pair[1], state.live.all().len()), share));
+            }
+        }
     }
     // How to leave a presentation that was begun by mistake.
     let (begun, now) = (root.id().with("present"), root.input(|input| input.time));
@@ -152,8 +165,22 @@ fn bar(units: Units, metres: f64) -> (f32, String) {
     ((length / metres) as f32, text)
 }
 
-/// The divider between start and present, at a share of the view's width. Returns where it is moved to.
-fn divider_ui(root: &mut Ui, rect: Rect, ticks: u64, share: f32) -> Option<Command> {
+/// A button under the name of the run on the right, if there are others that could be there. Returns what is asked for.
+fn next_run_ui(root: &mut Ui, rect: Rect, (shown, count): (usize, usize), share: f32) -> Option<Command> {
+    // The first one is on the left.
+    let next = if shown + 1 < count { shown + 1 } else { 1 };
+    let place = egui::pos2(rect.left() + share * rect.width() + 16.0, rect.top() + 30.0);
+    if next == shown || share >= 1.0 {
+        return None;
+    }
+    let button = egui::Button::new(egui_phosphor::regular::CARET_RIGHT).small();
+    let button = root.put(Rect::from_min_size(place, egui::vec2(22.0, 18.0)), button);
+    access::name(&button, "Next run");
+    button.on_hover_text("Shows the next run on the right").clicked().then(|| RunCommand::Choose(next).into())
+}
+
+/// The divider between what has these names, at a share of the view's width. Returns where it is moved to.
+fn divider_ui(root: &mut Ui, rect: Rect, [left, right]: [String; 2], share: f32) -> Option<f32> {
     let painter = root.painter().with_clip_rect(rect);
     let text = |place, align, text: &str| shaded_text(&painter, place, align, text, 13.0, SHADE);
     let x = rect.left() + share * rect.width();
@@ -170,11 +197,17 @@ fn divider_ui(root: &mut Ui, rect: Rect, ticks: u64, share: f32) -> Option<Comma
         Color32::BLACK,
     );
     let top = rect.top() + 18.0;
-    text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, "Start");
-    text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &format!("Tick {}", ticks));
+    // What is not seen has no name.
+    if share > 0.0 {
+        text(egui::pos2(x - 16.0, top), Align2::RIGHT_CENTER, &left);
+    }
+    if share < 1.0 {
+        text(egui::pos2(x + 16.0, top), Align2::LEFT_CENTER, &right);
+    }
+    let name = format!("Divider between {left} and {right}");
     let handle = Rect::from_center_size(egui::pos2(x, rect.center().y), egui::vec2(24.0, rect.height()));
     let response = root.interact(handle, root.id().with("divider"), Sense::drag());
-    response.widget_info(|| egui::WidgetInfo::slider(true, share.into(), "Divider between start and present"));
+    response.widget_info(|| egui::WidgetInfo::slider(true, share.into(), &name));
     let mut wanted = share;
     if response.has_focus() {
         painter.circle_stroke(egui::pos2(x, rect.center().y), 13.0, FOCUS);
@@ -188,7 +221,7 @@ fn divider_ui(root: &mut Ui, rect: Rect, ticks: u64, share: f32) -> Option<Comma
         wanted = (place.x - rect.left()) / rect.width().max(1.0);
     }
     response.on_hover_cursor(CursorIcon::ResizeHorizontal);
-    (wanted != share).then(|| ShowCommand::Before(Before::Split(wanted.clamp(0.02, 0.98))).into())
+    (wanted != share).then_some(wanted)
 }
 
 #[cfg(test)]

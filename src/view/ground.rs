@@ -123,6 +123,10 @@ pub(super) struct Bed<'a> {
 }
 
 impl Block {
+    fn rims(&self) -> &Rims {
+        &self.lit.rims
+    }
+
     fn bed(&self) -> Option<Bed<'_>> {
         let Self { land, numbers, textures: Textures { layers, relief, cover, .. }, water, .. } = self;
         Some(Bed { land: (*land)?, numbers, layers, relief, cover, water: water.as_ref() })
@@ -141,6 +145,8 @@ pub(super) struct Blocks {
     /// How far the lowest ground of each block has sunk below that of its start, in metres. It never rises again, so that the foot
     /// of the block does not move up and down.
     sunk: Vec<f32>,
+    /// The runs that are seen on the same place, left and right of the divider, if two are.
+    pair: Option<[usize; 2]>,
     /// Lowest ground at the start, in metres: what lies at 0.
     levels: Vec<f32>,
     /// The highest place of each run so far, in metres.
@@ -181,9 +187,20 @@ impl Blocks {
         Piece { mesh: self.square.clone(), material, tract: Some(tract) }
     }
 
-    /// What every block shades the table with: those of the present, and those of the starts, if they are drawn beside it.
-    pub(super) fn rims(&self) -> [impl Iterator<Item = &Rims>; 2] {
-        [&self.present, &self.starts].map(|blocks| blocks.iter().map(|block| &block.lit.rims))
+    /// What every block shades the table with: those of the present, and those of the starts, if they are drawn beside it. Of two runs on
+    /// the same place, the right one and then the left one.
+    pub(super) fn rims(&self) -> [Vec<&Rims>; 2] {
+        match self.pair {
+            Some([left, right]) => {
+                [right, left].map(|run| self.present.get(run).into_iter().map(Block::rims).collect())
+            }
+            None => [&self.present, &self.starts].map(|blocks| blocks.iter().map(Block::rims).collect()),
+        }
+    }
+
+    /// The numbers of the runs that each have a place of their own.
+    pub(super) fn places(&self) -> &[SceneNumbers] {
+        &self.numbers[..if self.pair.is_some() { 1 } else { self.numbers.len() }]
     }
 
     /// Whether this state is shown, and its light.
@@ -385,7 +402,11 @@ pub(super) fn show_heights(
     mut assets: BlockAssets,
 ) {
     // A divider that moves changes no heights.
-    let kind = if let Before::Split(_) = shown.0 { Before::Split(0.0) } else { shown.0 };
+    let kind = match shown.0 {
+        Before::Split(_) => Before::Split(0.0),
+        Before::Runs(_) => Before::Off,
+        kind => kind,
+    };
     let lakes = (0..live.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
     let seen = Some((*revision, kind, lakes));
     if blocks.shown == seen || !live.can_be_shown() || blocks.at_work_on(&live, *revision) {
@@ -434,7 +455,8 @@ fn show_numbers(
     mut materials: ResMut<Assets<GroundMaterial>>,
     mut commands: Commands,
 ) {
-    let layout = Layout::new(live.all());
+    let pair = shown.0.pair(&live);
+    let layout = if pair.is_some() { Layout::stacked(live.all()) } else { Layout::new(live.all()) };
     let look = &live.chosen().look;
     let feet = live.all().iter().zip(&blocks.sunk);
     let feet = feet.map(|(session, &sunk)| numbers::foot(&session.simulation.terrain, look, &layout, sunk));
@@ -448,7 +470,8 @@ fn show_numbers(
             let level = blocks.levels.get(index).copied().unwrap_or_default();
             let wind = session.simulation.wind();
             let heights = (level, blocks.tops.get(index).copied().unwrap_or(level), foot);
-            let numbers = SceneNumbers::new(terrain, look, &layout, layout.centre(index), heights, wind);
+            let centre = if pair.is_some() { Vec2::ZERO } else { layout.centre(index) };
+            let numbers = SceneNumbers::new(terrain, look, &layout, centre, heights, wind);
             let numbers = section.cut().map_or(numbers, |ends| numbers.cut_along(ends));
             match cursor.0 {
                 // In pictures that are saved there is none.
@@ -477,11 +500,25 @@ fn show_numbers(
     let unwatched = blocks.bypass_change_detection();
     let (side, share) = match shown.0 {
         Before::Split(share) => (1.0, share),
+        Before::Runs(share) if pair.is_some() => (0.0, share),
         _ => (0.0, 0.0),
     };
+    unwatched.pair = pair;
     for (index, numbers) in numbers.iter().enumerate() {
         if let Some(block) = unwatched.present.get_mut(index) {
-            set(block, numbers.beside(side, share));
+            // Of two runs on the same place, one that is seen alone needs no divider.
+            let whole = share <= 0.0 || share >= 1.0;
+            let placed = match pair {
+                None => numbers.beside(side, share),
+                Some([left, _]) if index == left && share > 0.0 => {
+                    numbers.beside(if whole { 0.0 } else { -1.0 }, share)
+                }
+                Some([_, right]) if index == right && share < 1.0 => {
+                    numbers.beside(if whole { 0.0 } else { 1.0 }, share)
+                }
+                Some(_) => numbers.hidden(),
+            };
+            set(block, placed);
         }
         if let Some(block) = unwatched.starts.get_mut(index) {
             set(block, numbers.beside(-side, share));

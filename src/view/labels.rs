@@ -6,7 +6,7 @@ use bevy_panorbit_camera::PanOrbitCamera;
 use super::{SIDE, ViewSystems, camera::FAR, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
 use crate::{
     model::session::Session,
-    runtime::{FreeView, Gait, Live, Preferences, Presentation, Workspace, amount},
+    runtime::{FreeView, Gait, Live, Preferences, Presentation, Shown, Workspace, amount},
     settings::Units,
 };
 
@@ -26,7 +26,7 @@ fn base_title(session: &Session, units: Units, named: bool) -> String {
 /// if another block is in front of it. And how far the camera is turned.
 fn place_labels(
     live: Res<Live>,
-    (blocks, gait): (Res<Blocks>, Res<Gait>),
+    (blocks, gait, shown): (Res<Blocks>, Res<Gait>, Res<Shown>),
     (workspace, preferences, presentation): (Res<Workspace>, Res<Preferences>, Res<Presentation>),
     camera: Single<(&Camera, &GlobalTransform, &Projection, &PanOrbitCamera)>,
     mut view: ResMut<FreeView>,
@@ -34,7 +34,9 @@ fn place_labels(
     let (camera, transform, projection, orbit) = camera.into_inner();
     let Projection::Perspective(lens) = projection else { return };
     let mut labels = Vec::new();
-    for (index, (session, numbers)) in live.all().iter().zip(&blocks.numbers).enumerate() {
+    // Of two runs on the same place, the divider has the names.
+    let apart = live.all().iter().zip(&blocks.numbers).filter(|_| shown.0.pair(&live).is_none());
+    for (index, (session, numbers)) in apart.enumerate() {
         // A run that stands alone has its name and its size at its foot when it is presented.
         let named = presentation.item(&live).is_some();
         let presents = *workspace == Workspace::Present;

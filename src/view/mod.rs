@@ -29,7 +29,7 @@ mod water;
 
 use std::path::{Path, PathBuf};
 
-pub use redraw::COARSE;
+pub use redraw::FixedStep;
 
 use bevy::{asset::io::embedded::EmbeddedAssetRegistry, prelude::*, shader::Shader};
 

@@ -24,6 +24,8 @@ const SNOW_FADES_WITHIN: f32 = 200.0;
 
 /// A column and a row that lie on no map.
 const NOWHERE: f32 = -1e9;
+/// Where a block stands that is not to be seen, in world units.
+const FAR_AWAY: f32 = 1e4 * SIDE;
 
 /// `Scene` in `shaders/lib/scene.wgsl` is its twin.
 #[derive(ShaderType, Clone, Copy, Debug, Default, PartialEq)]
@@ -64,8 +66,17 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Each session in a place of its own.
     pub(super) fn new(sessions: &[Session]) -> Self {
-        let count = sessions.len().max(1);
+        Self::with_places(sessions, sessions.len().max(1))
+    }
+
+    /// All sessions on one place.
+    pub(super) fn stacked(sessions: &[Session]) -> Self {
+        Self::with_places(sessions, 1)
+    }
+
+    fn with_places(sessions: &[Session], count: usize) -> Self {
         let sides = sessions.iter().map(|session| sides(&session.simulation.terrain));
         let cell = sides.fold(Vec2::splat(f32::MIN_POSITIVE), Vec2::max);
         // As many columns as leave the fewest empty places and make the whole not quite twice as wide as deep.
@@ -237,6 +248,12 @@ impl SceneNumbers {
     /// Drawn only on one side of a share of the picture's width: -1 left of it, 1 right of it.
     pub(super) fn beside(mut self, side: f32, share: f32) -> Self {
         (self.place.z, self.place.w) = (side, share);
+        self
+    }
+
+    /// Out of sight.
+    pub(super) fn hidden(mut self) -> Self {
+        self.place.x = FAR_AWAY;
         self
     }
 

@@ -138,14 +138,43 @@ fn trace_followed(picture: Picture<'_, '_>, followed: Res<Followed>, mut trace: 
     picture.put(places, trace.reborrow().map_unchanged(|trace| &mut trace.0));
 }
 
+/// The land that is seen.
+#[derive(SystemParam)]
+pub(super) struct Land<'w> {
+    live: Res<'w, Live>,
+    blocks: Res<'w, Blocks>,
+}
+
+impl Land<'_> {
+    /// How far ahead of the eye the ground lies in the middle of the picture, in world units, if there is any.
+    pub(super) fn ahead(&self, clip_from_view: Mat4, place: &GlobalTransform) -> Option<f32> {
+        let world = place.to_matrix();
+        // Depth is reversed: 1 is near.
+        let [near, far] = [1.0, 0.1]
+            .map(|depth| world.transform_point3(clip_from_view.inverse().project_point3(Vec3::new(0.0, 0.0, depth))));
+        let view = world.inverse();
+        let met = self.live.all().iter().zip(&self.blocks.numbers).filter_map(|(session, numbers)| {
+            let terrain = &session.simulation.terrain;
+            let [column, row] = cell(pick(near, far, numbers, terrain)?, terrain);
+            Some(-view.transform_point3(numbers.world(column, row, terrain.ground_between(column, row))).z)
+        });
+        met.filter(|&distance| distance > 0.0).min_by(f32::total_cmp)
+    }
+}
+
+/// Column and row of a place of the map, which is given as shares of its sides.
+fn cell([x, y]: [f32; 2], terrain: &Terrain) -> [f32; 2] {
+    [x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5]
+}
+
 /// Where in the picture a place of the map is, both as shares of their sides; nowhere if it lies behind the eye.
 pub(super) fn on_picture(
     (camera, transform): CameraPlace<'_>,
     numbers: &SceneNumbers,
     terrain: &Terrain,
-    [x, y]: [f32; 2],
+    place: [f32; 2],
 ) -> Option<Vec2> {
-    let (column, row) = (x * terrain.width() as f32 - 0.5, y * terrain.height() as f32 - 0.5);
+    let [column, row] = cell(place, terrain);
     let ndc = camera.world_to_ndc(transform, numbers.world(column, row, terrain.ground_between(column, row)))?;
     (ndc.z > 0.0).then(|| Vec2::new(0.5 + 0.5 * ndc.x, 0.5 - 0.5 * ndc.y))
 }

@@ -1,7 +1,8 @@
 //! Pictures that are saved: of the view, without panels, with as many pixels as the settings say, or of the window.
 //!
 //! A picture of the view is drawn in parts, however large it is, so that the graphics card needs no more room for it than for a
-//! window. The land stands still meanwhile; what changes it all the same begins the picture anew.
+//! window. The land stands still meanwhile; what changes it all the same begins the picture anew. Where a lens blurs what is near and far,
+//! each part is the mean of many that are seen through places of the lens.
 //!
 //! While the window is filmed, pictures of it are taken as it is drawn.
 
@@ -14,9 +15,11 @@ use bevy::{
     window::{PrimaryWindow, RequestRedraw},
 };
 use bevy_panorbit_camera::PanOrbitCamera;
+use rayon::prelude::*;
 
 use super::{
-    camera::{LONGEST_SIDE, canvas},
+    camera::{FAR, LONGEST_SIDE, canvas},
+    pick::Land,
     redraw::Waiting,
     upload::row_bytes,
 };
@@ -29,6 +32,8 @@ use crate::{
 
 /// Side of a part in pixels, at most.
 const PART: u32 = 2048;
+/// Places of a lens that a part is seen through.
+const APERTURE: usize = 64;
 
 /// A part of a picture that is drawn now, and from where the whole is seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,8 +88,9 @@ struct Picture {
     of: (u64, u64),
     size: UVec2,
     transparent: bool,
-    /// From where it is seen: the camera may move on meanwhile.
+    /// From where it is seen, the camera may move on meanwhile, and through what.
     seen: (Mat4, GlobalTransform),
+    aperture: Aperture,
     /// How many pixels along a side it has for each of the view.
     sharpness: f32,
     /// What parts are drawn onto, one after the other.
@@ -92,6 +98,9 @@ struct Picture {
     /// The parts, left upper corner and size, and how many are done.
     parts: Vec<[UVec2; 2]>,
     done: usize,
+    /// The light of the present part that has come through the first places of the lens, and how many these are.
+    light: Vec<[u32; 4]>,
+    through: usize,
     /// Whether the pixels of the part are on their way.
     reading: bool,
     /// Those of all parts that are done; none before the first is begun.
@@ -108,19 +117,96 @@ impl Picture {
     /// Takes the pixels of the part that is drawn.
     fn put(&mut self, rows: &[u8]) {
         let [at, size] = self.parts[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
-        let channels = self.channels();
-        let wide = canvas_side(self.size) as usize;
-        for (line, row) in rows.chunks(row_bytes(4 * wide)).take(size[1]).enumerate() {
+        let (channels, wide) = (self.channels(), row_bytes(4 * canvas_side(self.size) as usize));
+        let rows = || rows.chunks(wide).take(size[1]).map(|row| &row.as_chunks::<4>().0[..size[0]]);
+        self.through += 1;
+        let places = self.aperture.places();
+        self.progress.done(self.done * places + self.through, self.parts.len() * places);
+        if places > 1 {
+            self.light.resize(size[0] * size[1], [0; 4]);
+            let light = light_of_bytes();
+            let sums = self.light.par_chunks_mut(size[0]).zip(rows().collect::<Vec<_>>());
+            sums.for_each(|(sums, row)| {
+                for (sum, pixel) in sums.iter_mut().zip(row) {
+                    for (channel, (sum, byte)) in sum.iter_mut().zip(pixel).enumerate() {
+                        *sum += if channel == OPACITY { u32::from(*byte) } else { light[usize::from(*byte)] };
+                    }
+                }
+            });
+            if self.through < places {
+                return;
+            }
+        }
+        let mixed: Vec<[u8; 4]> = self.light.par_iter().map(|&light| mean(light, places)).collect();
+        for (line, row) in rows().enumerate() {
             let begin = ((at[1] + line) * self.size.x as usize + at[0]) * channels;
             let out = &mut self.pixels[begin..begin + size[0] * channels];
-            for (out, pixel) in out.chunks_exact_mut(channels).zip(row.as_chunks::<4>().0) {
+            let row = mixed.get(line * size[0]..(line + 1) * size[0]).unwrap_or(row);
+            for (out, pixel) in out.chunks_exact_mut(channels).zip(row) {
                 out.copy_from_slice(&if self.transparent { straight(*pixel) } else { *pixel }[..channels]);
             }
         }
-        self.done += 1;
-        self.progress.done(self.done, self.parts.len());
+        self.light.clear();
+        (self.done, self.through) = (self.done + 1, 0);
     }
 }
+
+/// Place of the opacity in a pixel.
+const OPACITY: usize = 3;
+/// Light of the brightest byte.
+const BRIGHTEST: f32 = 65_535.0;
+
+/// The light of each byte of a colour, in whole numbers, as sums must not depend on their order.
+fn light_of_bytes() -> [u32; 256] {
+    std::array::from_fn(|byte| {
+        let light = LinearRgba::from(Srgba::rgb_u8(byte as u8, 0, 0)).red;
+        (light * BRIGHTEST).round() as u32
+    })
+}
+
+/// The pixel whose light is the mean of so many, of which the sum is given.
+fn mean(sum: [u32; 4], count: usize) -> [u8; 4] {
+    let [red, green, blue, opacity] = sum.map(|sum| sum as f32 / count as f32);
+    let light = LinearRgba::rgb(red, green, blue) * (1.0 / BRIGHTEST);
+    let [red, green, blue, _] = Srgba::from(LinearRgba { alpha: 1.0, ..light }).to_u8_array();
+    [red, green, blue, opacity.round() as u8]
+}
+
+/// A round lens. What lies as far away as the middle of the picture is sharp.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Aperture {
+    /// Half its width, and how far away all is sharp, in world units.
+    radius: f32,
+    sharp: f32,
+}
+
+impl Aperture {
+    /// One through which a far point is as wide as this share of the picture's height.
+    fn new(blur: f32, sharp: f32, clip_from_view: Mat4) -> Self {
+        let depth = clip_from_view.project_point3(Vec3::new(0.0, 0.0, -sharp)).z;
+        let half_height = clip_from_view.inverse().project_point3(Vec3::new(0.0, 1.0, depth)).y;
+        Self { radius: blur * half_height, sharp }
+    }
+
+    /// How many of its places a part is seen through.
+    fn places(self) -> usize {
+        if self.radius > 0.0 { APERTURE } else { 1 }
+    }
+
+    /// What is seen through one of its places.
+    fn through(self, index: usize, (clip_from_view, eye): (Mat4, GlobalTransform)) -> (Mat4, GlobalTransform) {
+        // On a spiral that leaves no part of the lens empty.
+        let away = self.radius * ((index as f32 + 0.5) / self.places() as f32).sqrt();
+        let place = away * Vec2::from_angle(index as f32 * GOLDEN_ANGLE);
+        // What is sharp stays where it is in the picture.
+        let mut slant = Mat4::IDENTITY;
+        slant.z_axis = (-place / self.sharp).extend(1.0).extend(0.0);
+        (clip_from_view * slant, eye * Transform::from_translation(place.extend(0.0)))
+    }
+}
+
+/// From place to place on the spiral, in radians.
+const GOLDEN_ANGLE: f32 = 2.399_963;
 
 /// Side of what the parts of a picture of so many pixels are drawn onto.
 fn canvas_side(whole: UVec2) -> u32 {
@@ -163,7 +249,7 @@ pub(super) fn take(
     mut asked: MessageReader<Command>,
     mut taking: ResMut<Taking>,
     (live, revision, preferences): (Res<Live>, Res<Revision>, Res<Preferences>),
-    camera: Single<(&Transform, &Projection), With<PanOrbitCamera>>,
+    (camera, land): (Single<(&Transform, &Projection, &PanOrbitCamera)>, Land),
     waiting: Res<Waiting>,
     (mut view, mut jobs, mut notices): (ResMut<FreeView>, ResMut<Jobs>, ResMut<Notices>),
     mut images: ResMut<Assets<Image>>,
@@ -174,7 +260,10 @@ pub(super) fn take(
     let of = (live.work(), revision.start);
     let asked = asked.read().filter(|command| **command == ViewCommand::TakePicture).count() > 0;
     if asked && taking.picture.is_none() {
-        let (place, projection) = *camera;
+        let (place, projection, orbit) = *camera;
+        let seen = (projection.get_clip_from_view(), GlobalTransform::from(*place));
+        let blur = preferences.settings.picture_blur / 100.0;
+        let sharp = land.ahead(seen.0, &seen.1).or(orbit.radius).unwrap_or(FAR);
         let whole = size(view.rect.size(), preferences.settings.picture_side);
         let progress = JobProgress::default();
         let notice = notices.work(format!("Taking a picture of {} × {} pixels …", whole.x, whole.y), progress.clone());
@@ -183,11 +272,14 @@ pub(super) fn take(
             of,
             size: whole,
             transparent: preferences.settings.transparent_pictures,
-            seen: (projection.get_clip_from_view(), GlobalTransform::from(*place)),
+            seen,
+            aperture: Aperture::new(blur, sharp, seen.0),
             sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
             canvas: images.add(canvas(UVec2::splat(canvas_side(whole)))),
             parts: parts(whole),
             done: 0,
+            light: Vec::new(),
+            through: 0,
             reading: false,
             pixels: Vec::new(),
             progress,
@@ -215,8 +307,8 @@ pub(super) fn take(
     again.write(RequestRedraw);
     if std::mem::take(&mut taking.changed) {
         // Parts of different states do not fit together. Once all is calm again, it begins anew.
-        (picture.done, picture.reading) = (0, false);
-        picture.pixels.clear();
+        (picture.done, picture.through, picture.reading) = (0, 0, false);
+        (picture.light, picture.pixels) = (Vec::new(), Vec::new());
         (taking.part, taking.read, taking.ready) = (None, None, false);
     }
     if picture.pixels.is_empty() {
@@ -241,7 +333,8 @@ pub(super) fn take(
     }
     let Some(part) = taking.part else {
         let [at, size] = picture.parts[picture.done];
-        let Picture { transparent, sharpness, seen: (clip_from_view, place), .. } = *picture;
+        let Picture { transparent, sharpness, .. } = *picture;
+        let (clip_from_view, place) = picture.aperture.through(picture.through, picture.seen);
         taking.parts += 1;
         let (number, onto, whole) = (taking.parts, picture.canvas.id(), picture.size);
         let part = Part { number, onto, whole, at, size, transparent, clip_from_view, place, sharpness };
@@ -387,6 +480,46 @@ mod tests {
             assert!((found.xy() / found.w - wanted).length() < 1e-5, "{pixel}: {found}, not {wanted}");
             assert_eq!(found.zw(), Vec2::new(0.3, 4.0));
         }
+    }
+
+    #[test]
+    fn a_lens_keeps_what_is_as_far_away_as_the_middle_where_it_is_and_blurs_the_rest() {
+        let perspective = Mat4::perspective_infinite_reverse_rh(0.7, 1.5, 0.1);
+        let parallel = Mat4::orthographic_rh(-3.0, 3.0, -2.0, 2.0, 100.0, 0.1);
+        let eye = GlobalTransform::from(Transform::from_xyz(1.0, 2.0, 3.0).looking_at(Vec3::ZERO, Vec3::Y));
+        for clip_from_view in [perspective, parallel] {
+            let (aperture, seen) = (Aperture::new(0.02, 5.0, clip_from_view), (clip_from_view, eye));
+            let put = |(clip, eye): (Mat4, GlobalTransform), at: Vec3| {
+                (clip * eye.to_matrix().inverse()).project_point3(eye_point(at, seen.1)).xy()
+            };
+            let moved = |at: Vec3| -> Vec<Vec2> {
+                let places = (0..aperture.places()).map(|index| aperture.through(index, seen));
+                places.map(|through| put(through, at) - put(seen, at)).collect()
+            };
+            assert!(moved(Vec3::new(0.4, -0.3, -5.0)).iter().all(|moved| moved.length() < 1e-4));
+            // A point twice as far away in a parallel view, or at the horizon: from -1 to 1 is the picture's height.
+            let far = if clip_from_view == parallel { -10.0 } else { -1e6 };
+            let widest = moved(Vec3::new(0.0, 0.0, far)).iter().map(|moved| moved.y.abs()).fold(0.0, f32::max);
+            assert!((widest - 0.02).abs() < 0.001, "half of it is {widest} of half the height");
+        }
+        let sharp = Aperture::new(0.0, 5.0, perspective);
+        assert!(sharp.places() == 1 && sharp.through(0, (perspective, eye)) == (perspective, eye));
+    }
+
+    /// A place that lies so before an eye, in the world.
+    fn eye_point(place: Vec3, eye: GlobalTransform) -> Vec3 {
+        eye.to_matrix().transform_point3(place)
+    }
+
+    #[test]
+    fn the_mean_of_pixels_is_that_of_their_light() {
+        let light = light_of_bytes();
+        for byte in 0..=255u8 {
+            let sum = [64 * light[usize::from(byte)], 0, 64 * light[usize::from(byte)], 64 * u32::from(byte)];
+            assert_eq!(mean(sum, 64), [byte, 0, byte, byte]);
+        }
+        // Half of the light of white.
+        assert_eq!(mean([light[255] + light[0], 0, 0, 255], 2), [188, 0, 0, 128]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ const REST: Duration = Duration::from_millis(400);
 /// ground has its coarse shape. Where the processor draws, small triangles cost more than the pixels that they cover.
 const STEPS: [(f32, bool); 6] = [(1.0, false), (1.0, true), (0.8, true), (0.64, true), (0.5, true), (0.4, true)];
 /// How many times as large triangles are in the coarse shape.
-pub const COARSE: f32 = 3.0;
+const COARSE: f32 = 3.0;
 /// What a frame takes more with the fine shape of the ground, at most.
 const FINE: f32 = 1.6;
 /// A picture that has this step or a coarser one for so many looks is too fine for the machine.
@@ -69,7 +69,7 @@ const STILL: Duration = Duration::from_millis(150);
 
 pub(super) fn plugin(app: &mut App) {
     let waiting = Waiting::default();
-    app.insert_resource(waiting.clone()).init_resource::<Drawing>().add_systems(
+    app.insert_resource(waiting.clone()).init_resource::<Drawing>().init_resource::<FixedStep>().add_systems(
         PostUpdate,
         (picture::take, draw_when_changed)
             .chain()
@@ -130,6 +130,11 @@ pub(super) struct Drawing {
     /// A part of a picture that is saved is drawn instead of the view.
     pub part: Option<Part>,
 }
+
+/// The step of a moving picture, whatever frames take: to measure what it costs. Its sides as shares of what they are when all stands
+/// still, and whether the ground has its coarse shape.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+pub struct FixedStep(pub Option<(f32, bool)>);
 
 /// How coarse a moving picture is, by how long the last frames took.
 #[derive(Default)]
@@ -282,7 +287,7 @@ fn draw_when_changed(
     camera: Single<(&Transform, &Projection), With<PanOrbitCamera>>,
     mut motion: MessageReader<MouseMotion>,
     mut keys: MessageReader<KeyboardInput>,
-    (over_view, transport): (Res<PointerOverView>, Res<Transport>),
+    (over_view, transport, fixed): (Res<PointerOverView>, Res<Transport>, Res<FixedStep>),
     images: Res<Assets<Image>>,
     mut drawing: ResMut<Drawing>,
     mut again: MessageWriter<RequestRedraw>,
@@ -333,7 +338,8 @@ fn draw_when_changed(
     last.place = place;
     let whole = images.get(&seen.view.picture).map_or(UVec2::ONE, Image::size);
     let moves = last.changed.is_some_and(|changed| now - changed < STILL);
-    let (share, coarse) = if settings.steady && moves { STEPS[last.pace.step] } else { (1.0, false) };
+    let step = fixed.0.unwrap_or(STEPS[last.pace.step]);
+    let (share, coarse) = if settings.steady && moves { step } else { (1.0, false) };
     let mut size = (whole.as_vec2() * share).round().as_uvec2().max(UVec2::ONE);
     // Of another size of the window there is no picture yet.
     let resized = last.whole != whole;

@@ -149,7 +149,7 @@ fn show(
         *lit = seen;
         let mut bytes = Vec::new();
         for (half, rims) in blocks.rims().into_iter().enumerate() {
-            let rows = rims.zip(&blocks.numbers).take(MOST_BLOCKS);
+            let rows = rims.into_iter().zip(blocks.places()).take(MOST_BLOCKS);
             let rows = rows.flat_map(|(rims, numbers)| relief::rim_texels(rims, |metres| numbers.above_foot(metres)));
             bytes.extend(rows.flat_map(u16::to_le_bytes));
             bytes.resize((half + 1) * RIM_CELLS * RIMS, 0);
@@ -159,7 +159,7 @@ fn show(
         }
     }
     let mut places = [Vec4::ZERO; MOST_BLOCKS];
-    for (place, numbers) in places.iter_mut().zip(&blocks.numbers) {
+    for (place, numbers) in places.iter_mut().zip(blocks.places()) {
         *place = numbers.footprint();
     }
     update(&mut skies, &parts.sky, |sky| sky.scene = scene);

@@ -118,7 +118,8 @@ fn draw(
     let column = Vec4::splat(blocks.numbers.first().map_or(0.0, |numbers| numbers.place.w));
     update(&mut materials, &streaks.material, |material| material.ink.column = column);
     // Where the block is cut open, they would hang in the air.
-    let hidden = shown.0 == Before::Alone || section.cut().is_some();
+    // Of two runs on the same place, those of one would lie on the other.
+    let hidden = matches!(shown.0, Before::Alone | Before::Runs(_)) || section.cut().is_some();
     if streaks.start != revision.start || hidden {
         // Drops of another terrain, or none: the start has no drops yet.
         streaks.start = revision.start;

@@ -3,6 +3,7 @@
 use std::{
     cell::RefCell,
     env, fs, io,
+    ops::Range,
     path::Path,
     process,
     time::{Duration, Instant},
@@ -206,7 +207,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
         asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, state, &labels, true)));
     });
     harness.run_steps(2);
-    harness.get_by_label("Divider between start and present").focus();
+    harness.get_by_label("Divider between Start and Tick 0").focus();
     harness.run_steps(2);
     harness.key_press(Key::ArrowRight);
     harness.run_steps(2);
@@ -216,6 +217,25 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     harness.key_press(Key::Enter);
     harness.run_steps(2);
     assert_eq!(asked.take(), [RunCommand::Choose(1)]);
+}
+
+#[test]
+fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button() {
+    let shelf = Shelf::of("ten-seeds").with(Shown(Before::Runs(0.5)));
+    let asked = RefCell::new(Vec::new());
+    let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
+        let rect = ui.max_rect();
+        asked.borrow_mut().extend(shelf.show(|state| view_ui(ui, rect, state, &[], true)));
+    });
+    harness.run_steps(2);
+    harness.get_by_label("Divider between 1, as in 2020 and 2, as in 2020").focus();
+    harness.run_steps(2);
+    harness.key_press(Key::ArrowLeft);
+    harness.run_steps(2);
+    assert!(matches!(asked.take()[..], [Command::Show(ShowCommand::Before(Before::Runs(share)))] if share < 0.5));
+    harness.get_by_label("Next run").click();
+    harness.run_steps(2);
+    assert_eq!(asked.take(), [RunCommand::Choose(2)]);
 }
 
 #[test]

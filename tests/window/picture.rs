@@ -96,6 +96,8 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
     parts_of_the_map_make_the_picture_of_the_whole();
     parts_of_the_window_make_the_whole();
     a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent();
+    a_lens_blurs_all_but_what_is_as_far_away_as_the_middle();
+    two_runs_on_the_same_place_are_each_seen_as_if_alone();
     what_is_smaller_than_a_pixel_does_not_flicker();
     no_palette_is_cut_off_by_the_screen();
     a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was();
@@ -293,6 +295,59 @@ fn a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent() {
         app.update();
         assert!(begun.elapsed() < Duration::from_secs(60), "the run stands still");
     }
+}
+
+/// How much neighbours in a row differ, in steps of a byte, within these rows.
+fn sharpness(picture: &[[u8; 4]], width: usize, rows: Range<usize>) -> f64 {
+    let rows = &picture[rows.start * width..rows.end * width];
+    let steps =
+        rows.chunks_exact(width).flat_map(|row| row.windows(2)).map(|pair| f64::from(pair[0][1].abs_diff(pair[1][1])));
+    steps.sum::<f64>() / rows.len() as f64
+}
+
+/// A lens blurs what is near and far, and the same picture comes again.
+fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
+    let Some(mut app) = running("alpine-valley", 128, (320, 200)) else { return };
+    app.insert_resource(Viewpoint::named("low").expect("it is a camera"));
+    frames(&mut app, 20);
+    let (size, sharp) = taken(&mut app);
+    app.world_mut().resource_mut::<Preferences>().settings.picture_blur = 3.0;
+    let (_, blurred) = taken(&mut app);
+    let [width, height] = size.map(|side| side as usize);
+    let kept = |rows: Range<usize>| sharpness(&blurred, width, rows.clone()) / sharpness(&sharp, width, rows);
+    let middle = kept(height / 2 - height / 20..height / 2 + height / 20);
+    let near = kept(height - height / 5..height);
+    assert!(middle > 0.75 && near < 0.6, "{middle} of the middle is left, and {near} of what is near");
+    assert!(taken(&mut app).1 == blurred, "it is another picture");
+}
+
+/// Of two runs on the same place, each is seen on its side as if it were there alone.
+fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
+    let Some(mut app) = running("ten-seeds", 64, (320, 200)) else { return };
+    let mut show = |before: Before| {
+        app.world_mut().write_message(Command::from(ShowCommand::Before(before)));
+        frames(&mut app, 8);
+        picture(&mut app)
+    };
+    let apart = show(Before::Off);
+    let [left, right, both] = [1.0, 0.0, 0.5].map(|share| show(Before::Runs(share)));
+    assert!(changed(&left, &right) > 0.1, "two runs look alike");
+    let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
+        let inside = |pixel: &usize| if left { pixel % 320 < 155 } else { pixel % 320 > 165 };
+        (0..picture.len()).filter(inside).map(|pixel| picture[pixel]).collect()
+    };
+    for (side, alone) in [(true, &left), (false, &right)] {
+        let differ = changed(&half(&both, side), &half(alone, side));
+        assert!(differ < 0.005, "{differ} of a side is not as if it were alone");
+    }
+    assert!(changed(&show(Before::Off), &apart) < 1e-3, "the runs do not stand apart again");
+    // From one to the other and back.
+    app.world_mut().write_message(Command::from(ShowCommand::Flicker));
+    frames(&mut app, 8);
+    let one = picture(&mut app);
+    app.world_mut().write_message(Command::from(ShowCommand::Flicker));
+    frames(&mut app, 8);
+    assert!(changed(&one, &right) < 1e-3 && changed(&picture(&mut app), &left) < 1e-3, "they do not take turns");
 }
 
 /// Mean difference of two pictures, in steps of a byte.

@@ -4,7 +4,7 @@ use super::{ground::Ground, tracks::Tracks};
 use crate::sim::{
     process::Moment,
     real::{LANES, LaneMask, Lanes, Real},
-    swarm::{self, Block, Swarm},
+    swarm::{Block, Flock, Swarm},
     terrain::Edge,
 };
 
@@ -18,15 +18,23 @@ pub(super) trait Law: Sync {
     fn act(&self, bundle: &mut Bundle) -> Lanes;
 }
 
-/// Runs droplets of a law until each has ended, some of them watched if there are `tracks`.
-pub(super) fn run(law: &impl Law, mut droplets: Vec<Droplet>, tracks: Option<&Tracks>) -> Outcome {
+/// Droplets at their start on a ground, some of them watched if there are `tracks`.
+pub(super) fn begin(
+    ground: &Ground<'_>,
+    mut droplets: Vec<Droplet>,
+    tracks: Option<&Tracks>,
+) -> Flock<Droplet, Outcome> {
     if let Some(tracks) = tracks {
         let numbers = tracks.numbers(droplets.len());
         droplets.iter_mut().zip(numbers).for_each(|(droplet, number)| droplet.watched = number);
     }
-    let ground = law.ground();
     droplets.iter().for_each(|droplet| ground.come_to(Lanes([droplet.x; LANES]), Lanes([droplet.y; LANES])));
-    swarm::run(&Wave { law, tracks }, ground.tiling(), droplets)
+    Flock::new(droplets)
+}
+
+/// Runs droplets of a law for a while. True if each has ended.
+pub(super) fn go_on(law: &impl Law, flock: &mut Flock<Droplet, Outcome>, tracks: Option<&Tracks>) -> bool {
+    flock.go_on(&Wave { law, tracks }, law.ground().tiling())
 }
 
 /// The droplets of a wave.

@@ -9,6 +9,7 @@ const PUBLISHED_DT: f32 = 1.2;
 const PATIENCE: f32 = 20.0;
 
 /// The constants of a law on a terrain.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Constants {
     /// Whether the capacity follows the fall, and not the speed alone.
     pub(super) falls: bool,

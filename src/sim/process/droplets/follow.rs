@@ -3,7 +3,7 @@
 use super::{Droplets, Start};
 use crate::sim::{
     ledger::Ledger,
-    process::{Context, Moment, Process},
+    process::{Context, Moment, Process, Progress},
     terrain::Terrain,
 };
 
@@ -26,7 +26,7 @@ impl Droplets {
         own.step(0, &mut context);
         own.waiting = vec![Start { place, load: 0.0 }];
         (own.wave, own.fallen, own.way) = (1, 1, Some(Vec::new()));
-        own.step(1, &mut context);
+        while own.step(1, &mut context) == Progress::Again {}
         own.way.unwrap_or_default()
     }
 }

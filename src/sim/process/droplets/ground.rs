@@ -87,6 +87,34 @@ impl Clone for Copies {
     }
 }
 
+impl Copies {
+    /// Makes them ready for a wave on a terrain: those that are as its layers stay.
+    pub(super) fn begin(&mut self, terrain: &Terrain) {
+        let (width, height) = (terrain.width(), terrain.height());
+        let Self { tiles, changed, undercut, written, wet } = self;
+        tiles.begin(Tiling::new(width, height));
+        for cells in [&mut *changed, &mut *undercut] {
+            cells.resize_with(tiles.tiling().count(), AtomicU64::default);
+        }
+        if written.take() != Some(editions(terrain)) {
+            tiles.forget();
+        }
+        let water = terrain.water.edition();
+        let stands = || terrain.water.par_chunks(width).any(|row| row.iter().any(|&depth| depth > STANDING));
+        *wet = wet.filter(|(seen, _)| *seen == water).or_else(|| Some((water, stands())));
+    }
+
+    /// A copy of them in the middle of a wave, which goes on there.
+    pub(super) fn with_tiles(&self) -> Self {
+        let copied = |cells: &[AtomicU64]| {
+            cells.iter().map(|cells| AtomicU64::new(cells.load(Ordering::Relaxed))).collect::<Vec<_>>()
+        };
+        let (changed, undercut) = (copied(&self.changed), copied(&self.undercut));
+        // SAFETY: only waves write tiles, and a process that runs one is not copied meanwhile.
+        Self { tiles: unsafe { self.tiles.copied() }, changed, undercut, written: self.written, wet: self.wet }
+    }
+}
+
 fn editions(terrain: &Terrain) -> [Edition; 3] {
     [terrain.bedrock.edition(), terrain.sand.edition(), terrain.softness.edition()]
 }
@@ -112,24 +140,13 @@ pub(super) struct Ground<'a> {
 }
 
 impl<'a> Ground<'a> {
-    /// The ground of a terrain. Nothing is laid above the `highest` ground.
-    pub(super) fn new(terrain: &'a Terrain, copies: &'a mut Copies, highest: f32) -> Self {
-        let (width, height) = (terrain.width(), terrain.height());
-        let Copies { tiles, changed, undercut, written, wet } = copies;
-        tiles.begin(Tiling::new(width, height));
-        for cells in [&mut *changed, &mut *undercut] {
-            cells.resize_with(tiles.tiling().count(), AtomicU64::default);
-        }
-        if written.take() != Some(editions(terrain)) {
-            tiles.forget();
-        }
-        let water = terrain.water.edition();
-        let stands = || terrain.water.par_chunks(width).any(|row| row.iter().any(|&depth| depth > STANDING));
-        let (_, wet) = *wet.insert(wet.filter(|(seen, _)| *seen == water).unwrap_or_else(|| (water, stands())));
+    /// The ground of a terrain on copies that have [begun](Copies::begin). Nothing is laid above the `highest` ground.
+    pub(super) fn new(terrain: &'a Terrain, copies: &'a Copies, highest: f32) -> Self {
+        let Copies { tiles, changed, undercut, wet, .. } = copies;
         Self {
-            wet,
-            width: width as i32,
-            height: height as i32,
+            wet: wet.is_some_and(|(_, wet)| wet),
+            width: terrain.width() as i32,
+            height: terrain.height() as i32,
             edge: terrain.edge,
             cell_size: terrain.cell_size,
             wraps: terrain.edge == Edge::Wrap,

@@ -24,19 +24,17 @@ mod streams;
 #[cfg(test)]
 mod tests;
 pub mod tracks;
+mod under_way;
 pub mod wave;
 
 use self::{
     bundle::Droplet,
-    constants::Constants,
-    cured::Cured,
     discharge::Discharge,
     ground::{Copies, Ground},
     peak::Peak,
-    published::{CapacityLaw, DropletState, DropletStep, MassTransfer},
     rain::{Rain, Start, in_waves},
-    streams::{StreamLaw, Streams},
     tracks::Tracks,
+    under_way::{Runners, UnderWay},
     wave::DriveTile,
 };
 pub use self::{
@@ -48,7 +46,6 @@ use crate::sim::{
     grid::Grid,
     memory::Memories,
     quantity::Quantity,
-    real::Lanes,
     rng::Stream,
     terrain::{Layer, Terrain},
     tiles::{CellSet, TileCache, Tiling},
@@ -122,6 +119,8 @@ pub struct Droplets {
     /// Droplets of a wave of this tick, and of the tick.
     wave: usize,
     fallen: usize,
+    /// The one that has begun and not ended.
+    under_way: Option<UnderWay>,
     copies: Copies,
     discharge: Discharge,
     /// Cells where a wave has undercut a bank.
@@ -169,6 +168,7 @@ impl Process for Droplets {
             self.fallen = self.waiting.len();
             // Waves are taken from the end.
             self.waiting.reverse();
+            self.under_way = None;
             let cut = self.setup.params.dt > self.longest_step();
             self.setup.note([u64::from(cut), 0, 0, 0, 0]);
             if self.setup.params.mode == Mode::Default {
@@ -181,24 +181,16 @@ impl Process for Droplets {
             self.tracks.clear();
             return Progress::Done;
         }
-        if streams {
-            self.discharge.make_ready(context.terrain);
+        let mut wave = match self.under_way.take() {
+            Some(wave) => wave,
+            None => self.begin_wave(context),
+        };
+        if !wave.go_on(context.terrain, &self.discharge) {
+            self.under_way = Some(wave);
+            return Progress::Again;
         }
-        let wave = self.wave.min(self.waiting.len());
-        let starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
-        self.setup.counts.particles += starts.len() as u64;
-        match (self.setup.params.mode, self.setup.params.law) {
-            (Mode::Default, _) | (_, DropletLaw::Streams) => self.run_on_copies(context, &starts),
-            (Mode::Published, DropletLaw::MassTransfer) => {
-                let dt = self.setup.params.dt.min(self.longest_step());
-                let law = MassTransfer::new(&Params { dt, ..self.setup.params.clone() });
-                self.run_published(context, &starts, 1.0, &law);
-            }
-            (Mode::Published, DropletLaw::Capacity) => {
-                let law = CapacityLaw::new(&self.setup.params, context.terrain.cell_size);
-                self.run_published(context, &starts, self.setup.params.start_water, &law);
-            }
-        }
+        let streams = wave.streams();
+        self.end_wave(context, wave);
         if !self.waiting.is_empty() {
             return Progress::Again;
         }
@@ -270,91 +262,81 @@ impl Droplets {
         }
     }
 
-    fn run_on_copies(&mut self, context: &mut Context<'_>, starts: &[Start]) {
-        let volume = if self.setup.params.law == DropletLaw::Capacity { self.setup.params.start_water } else { 1.0 };
-        let droplets: Vec<Droplet> = starts.iter().map(|start| start.droplet(volume)).collect();
+    /// The next wave, at its start.
+    fn begin_wave(&mut self, context: &Context<'_>) -> UnderWay {
+        let terrain = &*context.terrain;
+        let wave = self.wave.min(self.waiting.len());
+        let starts: Vec<Start> = self.waiting.drain(self.waiting.len() - wave..).rev().collect();
+        self.setup.counts.particles += starts.len() as u64;
         let tracks = self.new_tracks(starts.len());
+        let (params, highest) = (&self.setup.params, self.peak.height(terrain));
+        if params.mode == Mode::Published && params.law != DropletLaw::Streams {
+            self.copies = Copies::default();
+            let land = (std::mem::take(&mut self.published), highest);
+            return UnderWay::published(terrain, &starts, (params, self.longest_step()), land, tracks);
+        }
+        if params.law == DropletLaw::Streams {
+            self.discharge.make_ready(terrain);
+        }
         self.published = TileCache::default();
-        let terrain = &mut *context.terrain;
-        // What comes from outside may raise the land, by a little in a wave.
-        let supplied = starts.iter().any(|start| start.load > 0.0);
-        let highest = self.peak.height(terrain) + if supplied { terrain.cell_size } else { 0.0 };
-        let params = &self.setup.params;
         let covered = self.setup.covered(terrain, params.mode);
-        let under = covered.as_ref().map_or(params, |covered| &covered.params);
-        let mask = covered.as_ref().map(|covered| &covered.mask);
-        let mut ground = Ground::new(terrain, &mut self.copies, highest);
-        let outcome = if params.law == DropletLaw::Streams {
-            let laws = [params, under].map(|params| StreamLaw::new(params, terrain, self.land));
-            bundle::run(&Streams::new(&ground, &self.discharge, laws, mask), droplets, tracks.as_ref())
-        } else {
-            let laws = [params, under].map(|params| Constants::new(params, terrain));
-            bundle::run(&Cured::new(&ground, laws, mask), droplets, tracks.as_ref())
-        };
-        let laid = settling::settle(&mut ground, &outcome.ended, highest);
-        let undercut = &mut self.undercut;
-        undercut.clear(ground.tiling());
-        ground.take_undercut(undercut);
-        if params.law != DropletLaw::Streams {
-            // These dig in all cells around.
-            undercut.grow();
-        }
-        let fallen = banks::fail(&mut ground, undercut, params.stands());
-        let changed = ground::write_back(terrain, &mut self.copies);
-        self.peak.follow(terrain, Tiling::new(terrain.width(), terrain.height()), &changed);
-        if let Some(tracks) = tracks {
-            self.keep(tracks);
-        }
-        let [short, cut, risen] = outcome.limited;
-        self.setup.note([short, cut, risen, fallen.cells, outcome.endless]);
-        self.setup.counts.substeps += outcome.steps;
-        let area = context.terrain.cell_area();
-        let row = context.ledger.solid.row(INFO.key);
-        row.inflow += starts.iter().map(|start| f64::from(start.load)).sum::<f64>() * area;
-        row.eroded += (outcome.eroded + fallen.volume) * area;
-        row.deposited += (outcome.deposited + laid + fallen.volume) * area;
-        row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
-        row.outflow += outcome.outflow * area;
-        if context.water_flows && self.setup.params.mode == Mode::Default {
-            let poured = pour(context.terrain, &outcome.ended, self.setup.params.water / volume);
-            context.ledger.water.row(INFO.key).inflow += poured * area;
-        }
+        let land = (std::mem::take(&mut self.copies), highest);
+        UnderWay::on_copies(terrain, &starts, (params, self.land), covered, land, tracks)
     }
 
-    /// The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
-    fn run_published<S: DropletStep<Lanes> + Send>(
-        &mut self,
-        context: &mut Context<'_>,
-        starts: &[Start],
-        volume: f32,
-        law: &S,
-    ) {
-        self.copies = Copies::default();
-        let terrain = &mut *context.terrain;
-        let (width, height) = (terrain.width(), terrain.height());
-        // A droplet that starts in the outermost ring has left before its first step.
-        let droplets: Vec<DropletState<f32>> = starts
-            .iter()
-            .map(|Start { place: [x, y], .. }| (x.floor(), y.floor()))
-            .filter(|&(x, y)| x >= 1.0 && y >= 1.0 && x < (width - 1) as f32 && y < (height - 1) as f32)
-            .map(|(x, y)| DropletState::at(x + 0.5, y + 0.5, volume))
-            .collect();
-        let tracks = self.new_tracks(starts.len());
-        let highest = self.peak.height(terrain);
-        let (outcome, visited) = wave::run(terrain, highest, law, droplets, &mut self.published, tracks.as_ref());
+    /// Brings what a wave did into the layers, and books it.
+    fn end_wave(&mut self, context: &mut Context<'_>, wave: UnderWay) {
+        let (tiling, area) =
+            (Tiling::new(context.terrain.width(), context.terrain.height()), context.terrain.cell_area());
+        let UnderWay { params, supplied, highest, tracks, runners } = wave;
+        match runners {
+            Runners::OnCopies { mut copies, flock, .. } => {
+                let (terrain, outcome) = (&mut *context.terrain, flock.into_outcome());
+                let mut ground = Ground::new(terrain, &copies, highest);
+                let laid = settling::settle(&mut ground, &outcome.ended, highest);
+                let undercut = &mut self.undercut;
+                undercut.clear(tiling);
+                ground.take_undercut(undercut);
+                if params.law != DropletLaw::Streams {
+                    // These dig in all cells around.
+                    undercut.grow();
+                }
+                let fallen = banks::fail(&mut ground, undercut, params.stands());
+                let changed = ground::write_back(terrain, &mut copies);
+                self.peak.follow(terrain, tiling, &changed);
+                self.copies = copies;
+                let [short, cut, risen] = outcome.limited;
+                self.setup.note([short, cut, risen, fallen.cells, outcome.endless]);
+                self.setup.counts.substeps += outcome.steps;
+                let row = context.ledger.solid.row(INFO.key);
+                row.inflow += supplied * area;
+                row.eroded += (outcome.eroded + fallen.volume) * area;
+                row.deposited += (outcome.deposited + laid + fallen.volume) * area;
+                row.moved += (outcome.eroded + outcome.deposited + laid + 2.0 * fallen.volume) * area;
+                row.outflow += outcome.outflow * area;
+                if context.water_flows && params.mode == Mode::Default {
+                    let poured = pour(terrain, &outcome.ended, params.water / UnderWay::volume(&params));
+                    context.ledger.water.row(INFO.key).inflow += poured * area;
+                }
+            }
+            // The ground is one solid: what is taken is sand as long as there is some, what is laid down is bedrock.
+            Runners::Published { tiles, flock, .. } => {
+                let outcome = flock.into_outcome();
+                let (net, visited) = wave::write_back(context.terrain, &tiles);
+                self.peak.follow(context.terrain, tiling, &visited);
+                self.published = tiles;
+                self.setup.counts.substeps += outcome.steps;
+                let row = context.ledger.solid.row(INFO.key);
+                row.moved += outcome.moved * area;
+                row.eroded += 0.5 * (outcome.moved + net) * area;
+                row.deposited += 0.5 * (outcome.moved - net) * area;
+                row.outflow += outcome.outflow * area;
+                row.lost += (net - outcome.outflow) * area;
+            }
+        }
         if let Some(tracks) = tracks {
             self.keep(tracks);
         }
-        self.peak.follow(terrain, Tiling::new(width, height), &visited);
-        let net = outcome.taken;
-        self.setup.counts.substeps += outcome.steps;
-        let area = terrain.cell_area();
-        let row = context.ledger.solid.row(INFO.key);
-        row.moved += outcome.moved * area;
-        row.eroded += 0.5 * (outcome.moved + net) * area;
-        row.deposited += 0.5 * (outcome.moved - net) * area;
-        row.outflow += outcome.outflow * area;
-        row.lost += (net - outcome.outflow) * area;
     }
 }
 

@@ -9,15 +9,25 @@ use std::{
 };
 
 use super::{
+    bundle::{Law, Outcome},
+    constants::Constants,
+    cured::Cured,
+    published::{DropletState, DropletStep, MassTransfer},
     rain::{CELLS_PER_DROPLET, MOST, SQUARE},
+    streams::{StreamLaw, Streams},
+    wave::PublishedOutcome,
     *,
 };
-use crate::sim::{
-    Simulation,
-    generate::{TerrainParams, generate},
-    grid::Grid,
-    ledger::Ledger,
-    terrain::{Edge, Source},
+use crate::{
+    params::set,
+    sim::{
+        Simulation,
+        generate::{TerrainParams, generate},
+        grid::Grid,
+        ledger::Ledger,
+        real::Lanes,
+        terrain::{Edge, Source},
+    },
 };
 
 const LAWS: [DropletLaw; 3] = [DropletLaw::Streams, DropletLaw::MassTransfer, DropletLaw::Capacity];
@@ -112,6 +122,25 @@ fn said_within_a_minute(work: impl FnOnce() + Send + 'static) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).expect("it has a text")
 }
 
+/// Runs a published wave to its end. Returns what it did.
+fn run_wave<S>(terrain: &mut Terrain, highest: f32, law: &S, droplets: Vec<DropletState<f32>>) -> PublishedOutcome
+where
+    S: DropletStep<Lanes> + Send,
+{
+    let mut tiles = TileCache::default();
+    let mut flock = wave::begin(terrain, droplets, &mut tiles, None);
+    while !wave::go_on(terrain, highest, law, &mut flock, &tiles, None) {}
+    wave::write_back(terrain, &tiles);
+    flock.into_outcome()
+}
+
+/// Runs droplets of a default law to their end. Returns what they did.
+fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
+    let mut flock = bundle::begin(law.ground(), droplets, None);
+    while !bundle::go_on(law, &mut flock, None) {}
+    flock.into_outcome()
+}
+
 #[test]
 fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
     for threads in [2, 4] {
@@ -125,8 +154,7 @@ fn a_wave_whose_law_panics_on_one_thread_ends_on_all() {
                 let start =
                     |index: usize| DropletState::at((index % 100) as f32 + 10.5, (index / 8 % 120) as f32 + 4.5, 1.0);
                 let droplets = (0..960).map(start).collect();
-                let mut tiles = TileCache::default();
-                pool.install(|| wave::run(&mut terrain, f32::INFINITY, &law, droplets, &mut tiles, None));
+                pool.install(|| run_wave(&mut terrain, f32::INFINITY, &law, droplets));
             });
             assert_eq!(said, "a droplet came too far", "{threads} threads, row {row}");
         }
@@ -143,9 +171,9 @@ fn published_droplets_that_leap_over_blocks_end_and_are_the_same_on_any_number_o
             vy: speed(index),
             ..DropletState::at((index % 100) as f32 + 10.5, (index / 8 % 120) as f32 + 4.5, 1.0)
         };
-        let (mut terrain, mut tiles) = (perlin(128, 1), TileCache::default());
+        let mut terrain = perlin(128, 1);
         let droplets = (0..960).map(start).collect();
-        let (outcome, _) = pool.install(|| wave::run(&mut terrain, 600.0, &law, droplets, &mut tiles, None));
+        let outcome = pool.install(|| run_wave(&mut terrain, 600.0, &law, droplets));
         (terrain, outcome)
     };
     let one = run(1);
@@ -260,16 +288,17 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
     for _ in 0..20 {
         let (mut copies, highest) = (Copies::default(), Peak::default().height(&terrain));
         droplets.discharge.begin(&terrain, streams::pace_of(params, &terrain));
-        let mut ground = Ground::new(&terrain, &mut copies, highest);
+        copies.begin(&terrain);
+        let mut ground = Ground::new(&terrain, &copies, highest);
         let wave = terrain.bedrock.len() / CELLS_PER_DROPLET;
         for number in 1..=1000 {
             let droplet = vec![Droplet::at(side * stream.unit(), side * stream.unit(), 1.0)];
             let outcome = if params.law == DropletLaw::Streams {
                 let laws = [(); 2].map(|()| StreamLaw::new(params, &terrain, land));
-                bundle::run(&Streams::new(&ground, &droplets.discharge, laws, None), droplet, None)
+                run_all(&Streams::new(&ground, &droplets.discharge, laws, None), droplet)
             } else {
                 let laws = [(); 2].map(|()| Constants::new(params, &terrain));
-                bundle::run(&Cured::new(&ground, laws, None), droplet, None)
+                run_all(&Cured::new(&ground, laws, None), droplet)
             };
             eroded += outcome.eroded * terrain.cell_area();
             settling::settle(&mut ground, &outcome.ended, highest);
@@ -277,7 +306,8 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
             if number % wave == 0 || number == 1000 {
                 eroded += banks_fail(&mut ground, &mut droplets, params) * terrain.cell_area();
                 ground::write_back(&mut terrain, &mut copies);
-                ground = Ground::new(&terrain, &mut copies, highest);
+                copies.begin(&terrain);
+                ground = Ground::new(&terrain, &copies, highest);
             }
         }
         droplets.discharge.renew(land);
@@ -474,10 +504,11 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
         let mut droplets = vec![Droplet::at(12.5, 20.5, 1.0)];
         droplets.extend((0..companions).map(|index| Droplet::at(30.5 + index as f32, 20.2, 1.0)));
         let mut copies = Copies::default();
-        let ground = Ground::new(&terrain, &mut copies, f32::INFINITY);
+        copies.begin(&terrain);
+        let ground = Ground::new(&terrain, &copies, f32::INFINITY);
         let params = Params { law: DropletLaw::MassTransfer, ..Params::default() };
         let laws = [(); 2].map(|()| Constants::new(&params, &terrain));
-        let ended = bundle::run(&Cured::new(&ground, laws, None), droplets, None).ended;
+        let ended = run_all(&Cured::new(&ground, laws, None), droplets).ended;
         let caught: Vec<_> =
             ended.iter().filter(|droplet| droplet.x < 24.0).map(|droplet| (droplet.x, droplet.y)).collect();
         assert_eq!(caught.len(), 1);
@@ -486,6 +517,30 @@ fn a_droplet_that_has_ended_stays_while_others_of_its_bundle_run_on() {
     let alone = caught(0);
     assert!((alone[0].0 - 12.5).abs() < 4.0 && (alone[0].1 - 32.5).abs() < 4.0, "{alone:?}");
     assert_eq!(alone, caught(7));
+}
+
+#[test]
+fn a_wave_that_is_copied_among_its_droplets_goes_on_and_keeps_its_law() {
+    for (mode, law) in [Mode::Default, Mode::Published].into_iter().flat_map(|mode| LAWS.map(|law| (mode, law))) {
+        let params = Params { mode, law, per_tick: 512, ..Params::default() };
+        let mut run = erode(&perlin(256, 3), &params, 1, 5);
+        run.watched = true;
+        let still = run.terrain.ground();
+        run.begin_tick();
+        // The rain, and some of its droplets.
+        (0..2).for_each(|_| assert!(!run.advance(0), "{mode:?} {law:?}"));
+        assert!(run.slots[0].process.counts().particles == 1024 && run.terrain.ground() == still, "{mode:?} {law:?}");
+        let (mut copy, mut changed) = (run.clone(), run.clone());
+        let other = if law == DropletLaw::Streams { "mass-transfer" } else { "streams" };
+        set(&mut changed.groups_mut(), "droplets.law", other).unwrap_or_else(|error| panic!("{error}"));
+        let ends = [&mut run, &mut copy, &mut changed].map(|run| {
+            while !run.advance(0) {}
+            assert_eq!(run.fault(), None);
+            (run.terrain.ground(), run.ledger.clone(), run.slots[0].process.tracks().to_vec())
+        });
+        assert!(ends[0].0 != still && !ends[0].2.is_empty(), "{mode:?} {law:?}");
+        assert!(ends[0] == ends[1] && ends[0] == ends[2], "{mode:?} {law:?}");
+    }
 }
 
 #[test]

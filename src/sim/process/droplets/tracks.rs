@@ -16,6 +16,13 @@ pub struct Tracks {
     longest: usize,
 }
 
+impl Clone for Tracks {
+    fn clone(&self) -> Self {
+        let copied = |way: &Mutex<Vec<Moment>>| Mutex::new(way.lock().map(|way| way.clone()).unwrap_or_default());
+        Self { ways: self.ways.iter().map(copied).collect(), longest: self.longest }
+    }
+}
+
 impl Tracks {
     /// Room for the tracks of the droplets 1 to `count`.
     pub fn new(count: usize) -> Self {

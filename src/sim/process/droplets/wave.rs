@@ -15,7 +15,7 @@ use super::{
 use crate::sim::{
     process::Moment,
     real::{Kernel, LANES, LaneMask, Lanes, Real, with_eight_lanes},
-    swarm::{self, Block, Swarm},
+    swarm::{Block, Flock, Swarm},
     terrain::Terrain,
     tiles::{CELLS, SIDE, TileCache, Tiling},
 };
@@ -63,49 +63,54 @@ struct PublishedBundle {
 pub struct PublishedOutcome {
     /// Σ|change of ground|, in metres times cells.
     pub moved: f64,
-    /// By how much rock and sand together shrank, in metres times cells.
-    pub taken: f64,
     /// Sediment that droplets took over the edge, in metres times cells.
     pub outflow: f64,
     /// Steps taken by all droplets together.
     pub steps: u64,
 }
 
-/// Runs droplets, given by their start, to their end on a terrain whose `highest` ground is known, the first of them watched
-/// if there are `tracks`. Returns what they did, and the tiles that they came to.
-pub fn run<S>(
-    terrain: &mut Terrain,
-    highest: f32,
-    law: &S,
+/// A droplet, and its number if it is watched, from 1.
+pub type PublishedDroplet = (DropletState<f32>, u32);
+
+/// Droplets at their start, the first of them watched if there are `tracks`. No tile is as it was in another wave.
+pub fn begin(
+    terrain: &Terrain,
     droplets: Vec<DropletState<f32>>,
     tiles: &mut TileCache<DriveTile>,
     tracks: Option<&Tracks>,
-) -> (PublishedOutcome, Vec<usize>)
-where
-    S: DropletStep<Lanes> + Send,
-{
-    let tiling = Tiling::new(terrain.width(), terrain.height());
-    tiles.begin(tiling);
+) -> Flock<PublishedDroplet, PublishedOutcome> {
+    tiles.begin(Tiling::new(terrain.width(), terrain.height()));
     tiles.forget();
     let numbers = tracks.into_iter().flat_map(|tracks| tracks.numbers(droplets.len())).chain(std::iter::repeat(0));
     let numbers: Vec<u32> = numbers.take(droplets.len()).collect();
-    let droplets = droplets.into_iter().zip(numbers).collect();
-    let wave = PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks };
-    let mut outcome = swarm::run(&wave, tiling, droplets);
-    let visited = tiles.filled();
-    outcome.taken = write_back(terrain, tiles, &visited);
-    (outcome, visited)
+    Flock::new(droplets.into_iter().zip(numbers).collect())
 }
 
-/// Brings the heights of tiles, given in order, into the terrain: what was taken is sand as long as there is some, what was laid down is
-/// bedrock. Returns by how much rock and sand together shrank, in metres times cells.
-fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>, visited: &[usize]) -> f64 {
-    let (tiling, width) = (tiles.tiling(), terrain.width());
+/// Runs droplets of a law for a while on a terrain that is as it was when they began, with its `highest` ground. True if each has ended.
+pub fn go_on<S>(
+    terrain: &Terrain,
+    highest: f32,
+    law: &S,
+    flock: &mut Flock<PublishedDroplet, PublishedOutcome>,
+    tiles: &TileCache<DriveTile>,
+    tracks: Option<&Tracks>,
+) -> bool
+where
+    S: DropletStep<Lanes> + Send,
+{
+    let tiling = tiles.tiling();
+    flock.go_on(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling)
+}
+
+/// Brings the heights of tiles into the terrain: what was taken is sand as long as there is some, what was laid down is bedrock. Returns
+/// by how much rock and sand together shrank, in metres times cells, and the tiles, in order.
+pub fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>) -> (f64, Vec<usize>) {
+    let (tiling, width, visited) = (tiles.tiling(), terrain.width(), tiles.filled());
     let layers = [&mut terrain.bedrock, &mut terrain.sand];
-    let [bedrock, sand] = layers.map(|layer| layer.change_in(visited).par_chunks_mut(SIDE * width));
+    let [bedrock, sand] = layers.map(|layer| layer.change_in(&visited).par_chunks_mut(SIDE * width));
     let taken = bedrock.zip(sand).enumerate().map(|(band, (bedrock, sand))| {
         let mut taken = 0.0;
-        for &tile in tiling.in_band(visited, band) {
+        for &tile in tiling.in_band(&visited, band) {
             let [columns, rows] = tiling.cells(tile);
             // SAFETY: the tile is filled, and nobody changes it now.
             let tile = unsafe { &*tiles.pointer().add(tile) };
@@ -126,7 +131,8 @@ fn write_back(terrain: &mut Terrain, tiles: &TileCache<DriveTile>, visited: &[us
         taken
     });
     // Added from north to south, whoever came first.
-    taken.collect::<Vec<f64>>().into_iter().sum()
+    let taken = taken.collect::<Vec<f64>>().into_iter().sum();
+    (taken, visited)
 }
 
 /// Fills a tile; nothing drives a droplet in the outermost ring of cells.
@@ -204,15 +210,15 @@ struct PublishedWave<'a, S> {
 }
 
 impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
-    type Particle = (DropletState<f32>, u32);
+    type Particle = PublishedDroplet;
     type Bundle = PublishedBundle;
     type Outcome = PublishedOutcome;
 
-    fn place((droplet, _): &(DropletState<f32>, u32)) -> [f32; 2] {
+    fn place((droplet, _): &PublishedDroplet) -> [f32; 2] {
         [droplet.x, droplet.y]
     }
 
-    fn bundle(&self, (like, _): &(DropletState<f32>, u32)) -> PublishedBundle {
+    fn bundle(&self, (like, _): &PublishedDroplet) -> PublishedBundle {
         let zero = Lanes::default();
         let droplets = DropletState::at(Lanes([like.x; LANES]), Lanes([like.y; LANES]), zero);
         PublishedBundle {
@@ -228,7 +234,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
     }
 
     #[inline(always)]
-    fn put(&self, bundle: &mut PublishedBundle, lane: usize, (droplet, watched): &(DropletState<f32>, u32)) {
+    fn put(&self, bundle: &mut PublishedBundle, lane: usize, (droplet, watched): &PublishedDroplet) {
         let droplets = &mut bundle.droplets;
         droplets.x.0[lane] = droplet.x;
         droplets.y.0[lane] = droplet.y;
@@ -289,12 +295,7 @@ impl<S: DropletStep<Lanes>> Swarm for PublishedWave<'_, S> {
         started.without(runs)
     }
 
-    fn take(
-        &self,
-        bundle: &mut PublishedBundle,
-        lane: usize,
-        _: &mut PublishedOutcome,
-    ) -> Option<(DropletState<f32>, u32)> {
+    fn take(&self, bundle: &mut PublishedBundle, lane: usize, _: &mut PublishedOutcome) -> Option<PublishedDroplet> {
         let alive = self.law.remaining(&bundle.droplets).0[lane] > 0.0;
         let droplets = &mut bundle.droplets;
         let droplet = DropletState {
