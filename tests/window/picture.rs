@@ -338,7 +338,7 @@ fn two_runs_on_the_same_place_are_each_seen_as_if_alone() {
     assert!(changed(&left, &right) > 0.1, "two runs look alike");
     let half = |picture: &[[u8; 3]], left: bool| -> Vec<[u8; 3]> {
         // Without the names above and the divider between.
-        let inside = |pixel: &usize| pixel / 320 > 40 && if left { pixel % 320 < 145 } else { pixel % 320 > 175 };
+        let inside = |pixel: &usize| pixel / 320 > 50 && if left { pixel % 320 < 145 } else { pixel % 320 > 175 };
         (0..picture.len()).filter(inside).map(|pixel| picture[pixel]).collect()
     };
     for (side, alone) in [(true, &left), (false, &right)] {
