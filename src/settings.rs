@@ -137,7 +137,7 @@ pub struct Settings {
     #[reflect(@knob(0.0..=8192.0).unit("px").source("ours").main())]
     pub picture_side: f32,
     /// How blurred pictures that you save are before and behind what lies in their middle, as with a large lens: the width of a far point, as
-    /// a share of the picture's height. At 0 all is sharp. Blurred ones take 64 times as long.
+    /// a share of the picture's height. At 0 all is sharp. Blurred pictures take much longer.
     #[reflect(@knob(0.0..=10.0).unit("%").source("ours").main())]
     pub picture_blur: f32,
     /// Whether pictures that you save show the land alone, with a transparent background.

@@ -26,7 +26,7 @@ const SETTLED: usize = 60;
 /// Frames that are measured.
 const MEASURED: usize = 15;
 /// Frames that are measured while a run plays.
-const RUNNING: usize = 41;
+const RUNNING: usize = 201;
 /// How often frames with rivers and frames without take turns.
 const TURNS: usize = 16;
 /// Frames after such a change that do not count.

@@ -161,7 +161,7 @@ pub(super) fn follow(live: Res<Live>, revision: Res<Revision>, shown: Res<Shown>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{model::origin::Options, runtime::Before};
+    use crate::{model::origin::Options, runtime::Comparison};
 
     /// Follows a run.
     fn app(session: Session) -> App {
@@ -234,7 +234,7 @@ mod tests {
         let level = count(&app);
         // The start keeps its rivers while it is seen.
         assert!(app.world().resource::<Channels>().starts.is_empty());
-        app.world_mut().resource_mut::<Shown>().0 = Before::Split(0.5);
+        app.world_mut().resource_mut::<Shown>().0 = Comparison::Split(0.5);
         app.update();
         while !settled(&app) {
             app.update();

@@ -31,21 +31,21 @@ use crate::{
     },
 };
 
-/// Whether the start of the run is seen, or two runs on the same place.
+/// What of the runs is seen: as they are, as they began, both, or two of them on the same place.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Before {
+pub enum Comparison {
     /// The present alone.
     #[default]
     Off,
     /// The start alone.
-    Alone,
+    Start,
     /// The start on the left, the present on the right of this share of the view's width.
     Split(f32),
-    /// One of several runs on the left and another on the right of this share: see [`Before::pair`]. At 0 and at 1 one is seen alone.
+    /// One of several runs on the left and another on the right of this share: see [`Comparison::pair`]. At 0 and at 1 one is seen alone.
     Runs(f32),
 }
 
-impl Before {
+impl Comparison {
     /// The runs that are seen on the same place, by their numbers, if two are: the first and the chosen one, or the first two.
     pub fn pair(self, live: &Live) -> Option<[usize; 2]> {
         let wanted = matches!(self, Self::Runs(_)) && live.all().len() > 1;
@@ -54,7 +54,7 @@ impl Before {
 
     /// Whether the start is seen.
     pub fn shows_start(self) -> bool {
-        matches!(self, Self::Alone | Self::Split(_))
+        matches!(self, Self::Start | Self::Split(_))
     }
 }
 
@@ -232,7 +232,7 @@ pub enum FileCommand {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ShowCommand {
     /// The start, the present, or both; or two runs on the same place.
-    Before(Before),
+    Compare(Comparison),
     /// The one or the other of two runs on the same place.
     Flicker,
     /// A quantity over the ground, or none.

@@ -42,7 +42,7 @@ pub use self::{
     channels::Channels,
     checkup::Checkup,
     command::{
-        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, LearnCommand, Pane, Placed,
+        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, LearnCommand, Pane, Placed,
         PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     course::Course,
@@ -388,9 +388,9 @@ pub struct Pointed(pub Option<[f32; 2]>);
 #[derive(Resource, Clone, Debug, Default, PartialEq)]
 pub struct SourceMarks(pub Vec<Option<Vec2>>);
 
-/// Whether the start is shown instead of the present, or beside it.
+/// What of the runs is shown.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shown(pub Before);
+pub struct Shown(pub Comparison);
 
 /// At the end of a frame: the work and the settings are kept, also where the program is about to end.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -36,7 +36,8 @@ pub(super) fn plugin(app: &mut App) {
     for process in 0..processes {
         let run_process = move |mut live: ResMut<Live>, deadline: Res<Deadline>| {
             for session in &mut live.sessions {
-                while !session.simulation.advance(process) && !deadline.left().is_zero() {}
+                let until = Some(deadline.ticks_until);
+                while !session.simulation.advance_until(process, until) && !deadline.left().is_zero() {}
             }
         };
         app.add_systems(SimTick, run_process.in_set(Turn(process + 1)));

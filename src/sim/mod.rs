@@ -345,6 +345,11 @@ impl Simulation {
     ///
     /// Calling it for every process in turn, each until it returns true, then [`Self::end_tick`], is a tick.
     pub fn advance(&mut self, process: usize) -> bool {
+        self.advance_until(process, None)
+    }
+
+    /// The same, where a frame waits from a moment on: a stage that can pause then does so as soon as it can.
+    pub fn advance_until(&mut self, process: usize, until: Option<Instant>) -> bool {
         let Some(cursor) = self.cursor.filter(|cursor| cursor.process == process) else { return true };
         self.pauses = false;
         let water_flows = self.slots.iter().any(|slot| slot.enabled && slot.process.info().moves_water);
@@ -370,6 +375,7 @@ impl Simulation {
             stepwise: self.stepwise,
             water_flows,
             covered: &mut self.covered,
+            until,
         };
         // What a panic leaves half done is not used: a run that broke goes on from another state, with new processes.
         let mut step = || slot.process.step(cursor.stage, &mut context);

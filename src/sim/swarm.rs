@@ -7,9 +7,13 @@
 //!
 //! Between blocks it may stop and go on later, so that a frame can be drawn meanwhile.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Instant,
+};
 
-use rayon::prelude::*;
+use rayon::{iter::Either, prelude::*};
 
 use super::{
     real::{Kernel, LANES, LaneMask, with_eight_lanes},
@@ -26,8 +30,6 @@ const MARGIN: f32 = 2.0;
 const LAST: usize = 32;
 /// Steps after which lanes give account.
 const ROUND: usize = 16;
-/// Blocks that run before a flock may stop, for each thread: with fewer, threads would often wait for one another.
-const BLOCKS_PER_THREAD: usize = 2;
 
 /// Particles of one kind: how eight of them move, and what they do to the ground.
 ///
@@ -152,20 +154,22 @@ impl Blocks {
 pub struct Flock<P, O> {
     /// Those that wait for the next round.
     particles: Vec<P>,
-    round: Option<Round<P>>,
+    round: Option<Round<P, O>>,
     outcome: O,
 }
 
-/// A round: every other block runs the particles that wait in it, then the blocks between them do.
+/// A round: in its first turn every other block runs the particles that wait in it, in the second the blocks between them do.
 #[derive(Clone)]
-struct Round<P> {
+struct Round<P, O> {
     blocks: Blocks,
     waiting: Vec<Vec<P>>,
-    /// Blocks that have had their turn: first those of even numbers, then the others.
-    done: usize,
+    turn: usize,
+    /// Blocks of the turn that have not run yet, with the particles that waited when it began, and those that have.
+    crowds: Vec<(usize, Vec<P>)>,
+    ran: Vec<(usize, Ran<P, O>)>,
     /// Steps that those do who run when no other waits any more in their block.
     last: usize,
-    /// Those that leap far over the border of their block: they do so at the end, while no other runs.
+    /// Those that leap far over the border of their block: they do so when the round ends.
     far: Vec<P>,
 }
 
@@ -175,33 +179,65 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         Self { particles, round: None, outcome: O::default() }
     }
 
-    /// Runs them for a while: as many blocks as there is work for all threads. True if each particle has ended; what they did is then
-    /// complete. Where it stops depends on the number of threads, what comes of it does not.
-    pub fn go_on<S: Swarm<Particle = P, Outcome = O>>(&mut self, swarm: &S, tiling: Tiling) -> bool {
-        let mut round = match self.round.take() {
-            Some(round) => round,
-            None if self.particles.is_empty() => return true,
-            None => Round::new::<S>(tiling, std::mem::take(&mut self.particles)),
-        };
-        let crowds = round.next_crowds(BLOCKS_PER_THREAD * rayon::current_num_threads());
-        let (blocks, last) = (&round.blocks, round.last);
-        let ran = crowds.into_par_iter().with_max_len(1).map(|(block, mut particles)| {
-            in_order::<S>(tiling, &mut particles);
-            let block = blocks.block(block);
-            let ran = with_eight_lanes(RunBlock { swarm, block: &block, particles, last });
-            (block, ran)
-        });
-        for (block, Ran { gone, left, outcome }) in ran.collect::<Vec<_>>() {
+    /// Runs them until each has ended, or until a moment has come; but as many blocks as there are threads run in any case. True if each has
+    /// ended; what they did is then complete. What comes of it does not depend on where it stops.
+    pub fn go_on<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
+    where
+        S: Swarm<Particle = P, Outcome = O>,
+    {
+        let (begun, threads) = (AtomicUsize::new(0), rayon::current_num_threads());
+        let is_late = || until.is_some_and(|until| Instant::now() >= until);
+        loop {
+            let mut round = match self.round.take() {
+                Some(round) => round,
+                None if self.particles.is_empty() => return true,
+                None => Round::new::<S>(tiling, std::mem::take(&mut self.particles)),
+            };
+            let (blocks, last) = (&round.blocks, round.last);
+            let crowds = std::mem::take(&mut round.crowds);
+            let work = crowds.into_par_iter().with_max_len(1).map(|(index, mut particles)| {
+                if begun.fetch_add(1, Ordering::Relaxed) >= threads && is_late() {
+                    return Either::Left((index, particles));
+                }
+                in_order::<S>(tiling, &mut particles);
+                let block = &blocks.block(index);
+                Either::Right((index, with_eight_lanes(RunBlock { swarm, block, particles, last })))
+            });
+            let (left, ran): (Vec<_>, Vec<_>) = work.partition_map(|done| done);
+            round.crowds = left;
+            round.ran.extend(ran);
+            if round.crowds.is_empty() {
+                self.end_turn::<S>(&mut round);
+            }
+            if round.crowds.is_empty() {
+                self.end::<S>(swarm, round);
+            } else {
+                self.round = Some(round);
+            }
+            let waits = self.round.is_some() || !self.particles.is_empty();
+            if waits && is_late() {
+                return false;
+            }
+        }
+    }
+
+    /// Ends a turn, and begins the second one after the first: adds what its blocks did, in their order, and sends on who has left them.
+    fn end_turn<S: Swarm<Particle = P, Outcome = O>>(&mut self, round: &mut Round<P, O>) {
+        round.ran.sort_by_key(|(index, _)| *index);
+        for (index, Ran { gone, left, outcome }) in round.ran.drain(..) {
             S::add(&mut self.outcome, outcome);
+            let block = round.blocks.block(index);
             let (leaps, gone): (Vec<_>, _) = gone.into_iter().partition(|gone| block.has(S::place(gone)[1]));
             round.far.extend(leaps);
             self.particles.extend(left);
             send::<S>(&round.blocks, &mut round.waiting, gone);
         }
-        if round.done < round.blocks.count {
-            self.round = Some(round);
-            return false;
-        }
+        round.turn += 1;
+        round.begin_turn();
+    }
+
+    /// Ends a round: who leaps far does so while no block runs, and the others wait for the next one.
+    fn end<S: Swarm<Particle = P, Outcome = O>>(&mut self, swarm: &S, round: Round<P, O>) {
         self.particles.extend(round.waiting.into_iter().flatten());
         for particle in round.far {
             let leap = RunBlock { swarm, block: &Block::ALL, particles: vec![particle], last: 1 };
@@ -209,7 +245,6 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
             S::add(&mut self.outcome, ran.outcome);
             self.particles.extend(ran.gone.into_iter().chain(ran.left));
         }
-        self.particles.is_empty()
     }
 
     /// What they did.
@@ -218,29 +253,26 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
     }
 }
 
-impl<P: Copy> Round<P> {
+impl<P: Copy, O> Round<P, O> {
     fn new<S: Swarm<Particle = P>>(tiling: Tiling, particles: Vec<P>) -> Self {
         let blocks = Blocks::new(tiling, particles.iter().map(|particle| S::place(particle)[1]));
         // Many that begin in few rows are cut into blocks when they have spread.
         let many = blocks.count > 1 || particles.len() >= 2 * PER_BLOCK;
+        let last = if many { LAST } else { usize::MAX };
         let mut waiting = vec![Vec::new(); blocks.count];
         send::<S>(&blocks, &mut waiting, particles);
-        Self { blocks, waiting, done: 0, last: if many { LAST } else { usize::MAX }, far: Vec::new() }
+        let mut round = Self { blocks, waiting, turn: 0, crowds: Vec::new(), ran: Vec::new(), last, far: Vec::new() };
+        round.begin_turn();
+        round
     }
 
-    /// The next blocks of a turn that particles wait in, so many at most, with these.
-    fn next_crowds(&mut self, most: usize) -> Vec<(usize, Vec<P>)> {
-        let (first, mut crowds) = (self.blocks.count.div_ceil(2), Vec::new());
-        let end = if self.done < first { first } else { self.blocks.count };
-        while self.done < end && crowds.len() < most {
-            let block = if self.done < first { 2 * self.done } else { 2 * (self.done - first) + 1 };
-            let particles = std::mem::take(&mut self.waiting[block]);
-            if !particles.is_empty() {
-                crowds.push((block, particles));
-            }
-            self.done += 1;
+    /// Has the blocks of a turn run; after the second there is none.
+    fn begin_turn(&mut self) {
+        if self.turn < 2 {
+            let own = self.waiting.iter_mut().enumerate().skip(self.turn).step_by(2);
+            let own = own.map(|(block, own)| (block, std::mem::take(own)));
+            self.crowds = own.filter(|(_, own)| !own.is_empty()).collect();
         }
-        crowds
     }
 }
 
@@ -269,17 +301,18 @@ struct RunBlock<'a, S: Swarm> {
 }
 
 /// Those that have left their block, those that have neither left it nor ended, and what all did.
-struct Ran<S: Swarm> {
-    gone: Vec<S::Particle>,
-    left: Vec<S::Particle>,
-    outcome: S::Outcome,
+#[derive(Clone)]
+struct Ran<P, O> {
+    gone: Vec<P>,
+    left: Vec<P>,
+    outcome: O,
 }
 
 impl<S: Swarm> Kernel for RunBlock<'_, S> {
-    type Output = Ran<S>;
+    type Output = Ran<S::Particle, S::Outcome>;
 
     #[inline(always)]
-    fn run(self) -> Ran<S> {
+    fn run(self) -> Self::Output {
         let Self { swarm, block, particles, mut last } = self;
         let mut ran = Ran { gone: Vec::new(), left: Vec::new(), outcome: S::Outcome::default() };
         let Some(first) = particles.first() else { return ran };

@@ -12,8 +12,8 @@ use crate::{
     },
     model::origin::Options,
     runtime::{
-        Before, BrushCommand, CameraStep, Command, Dialog, EditCommand, FileCommand, Gait, LearnCommand, Pane, Placed,
-        PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, Gait, LearnCommand, Pane,
+        Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
@@ -325,14 +325,14 @@ fn view(table: &mut MenuPart<'_>) {
     }
     table.group = None;
     let before = "Shows how the run began. Holding B shows it until you let go.";
-    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Before(Before::Alone));
+    table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Compare(Comparison::Start));
     let split = "Shows the start on the left and the present on the right of a divider that can be dragged.";
-    let half = ShowCommand::Before(Before::Split(0.5));
+    let half = ShowCommand::Compare(Comparison::Split(0.5));
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "Split start and present", split, &[(SHIFT, Key::B)], half);
-    table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], ShowCommand::Before(Before::Off));
+    table.add(icon::EYE, "Present", "Shows the terrain as it is.", &[], ShowCommand::Compare(Comparison::Off));
     let runs = "Shows two of the runs side by side on the same place, left and right of a divider that can be dragged: the first one and the \
                 one that is chosen.";
-    let half = ShowCommand::Before(Before::Runs(0.5));
+    let half = ShowCommand::Compare(Comparison::Runs(0.5));
     table.add(icon::SQUARE_SPLIT_HORIZONTAL, "-Split two runs", runs, &[(SHIFT, Key::C)], half);
     let flicker =
         "Shows the one of these two runs, and with the next press the other. What differs between them jumps.";

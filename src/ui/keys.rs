@@ -11,7 +11,7 @@ use bevy_egui::{
 
 use super::commands::{NUMBERS, asked_by};
 use crate::runtime::{
-    Before, Command, Live, PresentCommand, Presentation, ShowCommand, Shown, Steps, ViewCommand, Workspace,
+    Command, Comparison, Live, PresentCommand, Presentation, ShowCommand, Shown, Steps, ViewCommand, Workspace,
 };
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
@@ -115,7 +115,7 @@ pub(super) fn ask(
     if lost.read().next().is_some() {
         // While another window has the focus, keys may be released unseen.
         if down.start {
-            commands.write(ShowCommand::Before(Before::Off).into());
+            commands.write(ShowCommand::Compare(Comparison::Off).into());
         }
         *down = Down::default();
     }
@@ -132,7 +132,7 @@ pub(super) fn ask(
                 let Some(key) = key_of(key) else { continue };
                 if key == egui::Key::B && down.start && !pressed {
                     down.start = false;
-                    commands.write(ShowCommand::Before(Before::Off).into());
+                    commands.write(ShowCommand::Compare(Comparison::Off).into());
                 }
                 let modifiers = down.modifiers;
                 down.steps.retain(|step| *step != key);
@@ -161,8 +161,8 @@ pub(super) fn ask(
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
-                if key == egui::Key::B && modifiers.is_none() && shown.0 == Before::Off {
-                    let start = ShowCommand::Before(Before::Alone).into();
+                if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off {
+                    let start = ShowCommand::Compare(Comparison::Start).into();
                     if presentation.allows(&start, &live) {
                         down.start = true;
                         commands.write(start);
@@ -329,14 +329,14 @@ mod tests {
     fn the_start_is_shown_while_b_is_held_and_not_after_the_focus_is_lost() {
         let mut app = app();
         press(&mut app, Key::Character("b".into()), true);
-        assert_eq!(asked(&mut app), [ShowCommand::Before(Before::Alone)]);
+        assert_eq!(asked(&mut app), [ShowCommand::Compare(Comparison::Start)]);
         assert_eq!(asked(&mut app), Vec::<Command>::new());
         press(&mut app, Key::Character("b".into()), false);
-        assert_eq!(asked(&mut app), [ShowCommand::Before(Before::Off)]);
+        assert_eq!(asked(&mut app), [ShowCommand::Compare(Comparison::Off)]);
         press(&mut app, Key::Character("b".into()), true);
         asked(&mut app);
         app.world_mut().write_message(KeyboardFocusLost);
-        assert_eq!(asked(&mut app), [ShowCommand::Before(Before::Off)]);
+        assert_eq!(asked(&mut app), [ShowCommand::Compare(Comparison::Off)]);
         press(&mut app, Key::Character("b".into()), false);
         assert_eq!(asked(&mut app), Vec::<Command>::new());
     }

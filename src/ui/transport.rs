@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     runtime::{
-        Before, Command, RunCommand, SPEEDS, ShowCommand, ViewCommand,
+        Command, Comparison, RunCommand, SPEEDS, ShowCommand, ViewCommand,
         amount::{told_in, volume},
     },
     settings::Units,
@@ -53,17 +53,23 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                 asked.extend(button(ui, icon::DICE_FIVE, "New seed", RunCommand::NewSeed.into(), false));
                 ui.separator();
                 // Pressed again, it shows the present.
-                let toggled = |wanted: Before, on: bool| -> Command {
-                    ShowCommand::Before(if on { Before::Off } else { wanted }).into()
+                let toggled = |wanted: Comparison, on: bool| -> Command {
+                    ShowCommand::Compare(if on { Comparison::Off } else { wanted }).into()
                 };
-                let alone = state.shown.0 == Before::Alone;
-                let split = matches!(state.shown.0, Before::Split(_));
-                asked.extend(button(ui, icon::CLOCK_COUNTER_CLOCKWISE, "Start", toggled(Before::Alone, alone), alone));
-                let half = toggled(Before::Split(0.5), split);
+                let alone = state.shown.0 == Comparison::Start;
+                let split = matches!(state.shown.0, Comparison::Split(_));
+                asked.extend(button(
+                    ui,
+                    icon::CLOCK_COUNTER_CLOCKWISE,
+                    "Start",
+                    toggled(Comparison::Start, alone),
+                    alone,
+                ));
+                let half = toggled(Comparison::Split(0.5), split);
                 asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Split", half, split));
                 if state.live.all().len() > 1 {
                     let pair = state.shown.0.pair(&state.live).is_some();
-                    let half = toggled(Before::Runs(0.5), pair);
+                    let half = toggled(Comparison::Runs(0.5), pair);
                     asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
                 }
                 ui.separator();

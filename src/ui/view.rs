@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     runtime::{
-        Before, Command, RunCommand, ShowCommand, Workspace,
+        Command, Comparison, RunCommand, ShowCommand, Workspace,
         amount::{length, round_length, told_in},
     },
     settings::{Signs, Units},
@@ -55,23 +55,25 @@ pub fn view_ui(
             commands.push(RunCommand::Choose(index).into());
         }
     }
-    if state.shown.0 != Before::Alone {
+    if state.shown.0 != Comparison::Start {
         legend(root, rect, &state.overlay);
     }
     match state.shown.0 {
-        Before::Off => {}
-        Before::Alone => text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE),
-        Before::Split(share) => {
+        Comparison::Off => {}
+        Comparison::Start => {
+            text(rect.center_top() + egui::vec2(0.0, 18.0), Align2::CENTER_CENTER, "Start", 13.0, SHADE);
+        }
+        Comparison::Split(share) => {
             let names = ["Start".to_owned(), format!("Tick {}", state.live.ticks())];
             let moved = divider_ui(root, rect, names, share);
-            commands.extend(moved.map(|to| ShowCommand::Before(Before::Split(to.clamp(0.02, 0.98))).into()));
+            commands.extend(moved.map(|to| ShowCommand::Compare(Comparison::Split(to.clamp(0.02, 0.98))).into()));
         }
-        Before::Runs(share) => {
+        Comparison::Runs(share) => {
             if let Some(pair) = state.shown.0.pair(&state.live) {
                 let names =
                     pair.map(|run| state.live.all()[run].tile_title().unwrap_or_else(|| format!("Run {}", run + 1)));
                 let moved = divider_ui(root, rect, names, share);
-                commands.extend(moved.map(|to| ShowCommand::Before(Before::Runs(to.clamp(0.0, 1.0))).into()));
+                commands.extend(moved.map(|to| ShowCommand::Compare(Comparison::Runs(to.clamp(0.0, 1.0))).into()));
                 commands.extend(next_run_ui(root, rect, (pair[1], state.live.all().len()), share));
             }
         }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     look::WaterLook,
-    runtime::{Before, Channels, Live, Overlay, Shown, TICKS_PER_SECOND},
+    runtime::{Channels, Comparison, Live, Overlay, Shown, TICKS_PER_SECOND},
     sim::{
         network::{Drawn, Nearest},
         tiles::Tiling,
@@ -146,7 +146,7 @@ fn show(
     {
         return;
     }
-    let present = if shown.0 == Before::Alone { &channels.starts } else { &channels.maps };
+    let present = if shown.0 == Comparison::Start { &channels.starts } else { &channels.maps };
     let present = blocks.materials().zip(blocks.beds()).enumerate().map(|(run, block)| (run, block, present));
     let starts = blocks.materials_of_starts().zip(blocks.beds_of_starts());
     let starts = starts.enumerate().map(|(run, block)| (run, block, &channels.starts));

@@ -15,7 +15,7 @@ use super::{
     pick::{on_picture, pick},
 };
 use crate::{
-    runtime::{Before, FreeView, Live, Revision, Shown},
+    runtime::{Comparison, FreeView, Live, Revision, Shown},
     sim::terrain::Terrain,
 };
 
@@ -70,7 +70,7 @@ fn write(
 ) {
     let (camera, place) = *camera;
     let contours = live.chosen().look.contours;
-    let numbers = blocks.numbers.get(live.index()).filter(|_| contours > 0.0 && shown.0 == Before::Off);
+    let numbers = blocks.numbers.get(live.index()).filter(|_| contours > 0.0 && shown.0 == Comparison::Off);
     let Some(&numbers) = numbers else {
         if !view.heights.is_empty() {
             view.heights.clear();

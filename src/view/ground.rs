@@ -25,7 +25,8 @@ use super::{
 };
 use crate::{
     runtime::{
-        Before, BrushCursor, Brushes, Channels, FreeView, Live, Revision, Section, Shown, Timing, Transport, smoothed,
+        BrushCursor, Brushes, Channels, Comparison, FreeView, Live, Revision, Section, Shown, Timing, Transport,
+        smoothed,
     },
     sim::{
         Simulation,
@@ -151,7 +152,7 @@ pub(super) struct Blocks {
     levels: Vec<f32>,
     /// The highest place of each run so far, in metres.
     tops: Vec<f32>,
-    shown: Option<(Revision, Before, Vec<Option<Edition>>)>,
+    shown: Option<(Revision, Comparison, Vec<Option<Edition>>)>,
     /// How often the light of a block was found.
     lit: u64,
 }
@@ -403,8 +404,8 @@ pub(super) fn show_heights(
 ) {
     // A divider that moves changes no heights.
     let kind = match shown.0 {
-        Before::Split(_) => Before::Split(0.0),
-        Before::Runs(_) => Before::Off,
+        Comparison::Split(_) => Comparison::Split(0.0),
+        Comparison::Runs(_) => Comparison::Off,
         kind => kind,
     };
     let lakes = (0..live.all().len()).map(|run| channels.lakes(run).map(Grid::edition)).collect();
@@ -421,7 +422,7 @@ pub(super) fn show_heights(
     for gone in blocks.present.drain(wanted.min(blocks.present.len())..) {
         assets.commands.entity(gone.entity).despawn();
     }
-    if kind != Before::Split(0.0) || blocks.starts.len() != wanted {
+    if kind != Comparison::Split(0.0) || blocks.starts.len() != wanted {
         for gone in blocks.starts.drain(..) {
             assets.commands.entity(gone.entity).despawn();
         }
@@ -435,10 +436,10 @@ pub(super) fn show_heights(
         let simulation = &session.simulation;
         let level = blocks.levels[index];
         let drawn = (simulation, channels.lakes(index));
-        let lowest = assets.show(&mut blocks.present, index, drawn, kind == Before::Alone);
+        let lowest = assets.show(&mut blocks.present, index, drawn, kind == Comparison::Start);
         blocks.sunk[index] = blocks.sunk[index].min(lowest - level);
         blocks.tops[index] = blocks.tops[index].max(blocks.present[index].highest);
-        if kind == Before::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
+        if kind == Comparison::Split(0.0) && (turned || begins || blocks.starts.len() <= index) {
             assets.show(&mut blocks.starts, index, (simulation, None), true);
         }
     }
@@ -475,7 +476,7 @@ fn show_numbers(
             let numbers = section.cut().map_or(numbers, |ends| numbers.cut_along(ends));
             match cursor.0 {
                 // In pictures that are saved there is none.
-                Some(ring) if shown.0 != Before::Alone && !view.taking => {
+                Some(ring) if shown.0 != Comparison::Start && !view.taking => {
                     numbers.with_ring(terrain, &ring, brushes.of(ring.tool))
                 }
                 _ => numbers,
@@ -499,24 +500,20 @@ fn show_numbers(
     };
     let unwatched = blocks.bypass_change_detection();
     let (side, share) = match shown.0 {
-        Before::Split(share) => (1.0, share),
-        Before::Runs(share) if pair.is_some() => (0.0, share),
+        Comparison::Split(share) => (1.0, share),
+        Comparison::Runs(share) if pair.is_some() => (0.0, share),
         _ => (0.0, 0.0),
     };
     unwatched.pair = pair;
     for (index, numbers) in numbers.iter().enumerate() {
         if let Some(block) = unwatched.present.get_mut(index) {
-            // Of two runs on the same place, one that is seen alone needs no divider.
-            let whole = share <= 0.0 || share >= 1.0;
-            let placed = match pair {
+            // Left and right of the divider; one that is seen alone needs none.
+            let seen = [share > 0.0, share < 1.0];
+            let sides = if seen == [true; 2] { [-1.0, 1.0] } else { [0.0; 2] };
+            let placed = match pair.map(|pair| (0..2).find(|&place| seen[place] && pair[place] == index)) {
                 None => numbers.beside(side, share),
-                Some([left, _]) if index == left && share > 0.0 => {
-                    numbers.beside(if whole { 0.0 } else { -1.0 }, share)
-                }
-                Some([_, right]) if index == right && share < 1.0 => {
-                    numbers.beside(if whole { 0.0 } else { 1.0 }, share)
-                }
-                Some(_) => numbers.hidden(),
+                Some(Some(place)) => numbers.beside(sides[place], share),
+                Some(None) => numbers.hidden(),
             };
             set(block, placed);
         }

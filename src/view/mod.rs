@@ -1,5 +1,6 @@
 //! What is seen: the ground, the sky and the light, the camera.
 
+mod aperture;
 pub mod camera;
 mod channels;
 mod contours;

@@ -11,7 +11,7 @@ use super::{
     material::update,
 };
 use crate::{
-    runtime::{Before, Live, Overlay, Shown},
+    runtime::{Comparison, Live, Overlay, Shown},
     sim::{grid::Grid, quantity::Scale},
 };
 
@@ -115,7 +115,7 @@ fn show(
     motions.bare = overlay.on();
     // The start has no values of its own.
     let nothing = Overlay::default();
-    let painted = if shown.0 == Before::Alone { &nothing } else { &*overlay };
+    let painted = if shown.0 == Comparison::Start { &nothing } else { &*overlay };
     let count = blocks.materials().count();
     let still = motions.still.clone();
     motions.images.resize(count, still.clone());

@@ -153,7 +153,9 @@ impl Land<'_> {
         let [near, far] = [1.0, 0.1]
             .map(|depth| world.transform_point3(clip_from_view.inverse().project_point3(Vec3::new(0.0, 0.0, depth))));
         let view = world.inverse();
-        let met = self.live.all().iter().zip(&self.blocks.numbers).filter_map(|(session, numbers)| {
+        // As they are drawn: one that is not to be seen is out of sight.
+        let numbers = self.blocks.beds().map(|bed| bed.numbers);
+        let met = self.live.all().iter().zip(numbers).filter_map(|(session, numbers)| {
             let terrain = &session.simulation.terrain;
             let [column, row] = cell(pick(near, far, numbers, terrain)?, terrain);
             Some(-view.transform_point3(numbers.world(column, row, terrain.ground_between(column, row))).z)

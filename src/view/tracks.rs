@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     model::session::Session,
-    runtime::{Before, Live, Revision, Section, Shown, Transport},
+    runtime::{Comparison, Live, Revision, Section, Shown, Transport},
     sim::{Slot, process::Track},
 };
 
@@ -119,7 +119,7 @@ fn draw(
     update(&mut materials, &streaks.material, |material| material.ink.column = column);
     // Where the block is cut open, they would hang in the air.
     // Of two runs on the same place, those of one would lie on the other.
-    let hidden = matches!(shown.0, Before::Alone | Before::Runs(_)) || section.cut().is_some();
+    let hidden = matches!(shown.0, Comparison::Start | Comparison::Runs(_)) || section.cut().is_some();
     if streaks.start != revision.start || hidden {
         // Drops of another terrain, or none: the start has no drops yet.
         streaks.start = revision.start;

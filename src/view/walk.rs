@@ -12,7 +12,7 @@ use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera, PanOrbitCameraSyste
 
 use super::{SIDE, camera, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
 use crate::runtime::{
-    Before, Bookmarks, Brushes, Command, Gait, Level, Live, Notices, PointerOverView, Shown, Steps, ViewCommand,
+    Bookmarks, Brushes, Command, Comparison, Gait, Level, Live, Notices, PointerOverView, Shown, Steps, ViewCommand,
 };
 
 /// Distance from the eye to the place that it goes round.
@@ -243,7 +243,7 @@ impl Ground<'_> {
         let [column, row, _] = numbers.on_map(Vec3::new(place.x, 0.0, place.y));
         let [column, row] = [column as f32, row as f32];
         let top = match self.shown.0 {
-            Before::Alone => terrain.start.bilinear(column, row),
+            Comparison::Start => terrain.start.bilinear(column, row),
             _ => terrain.ground_between(column, row) + terrain.water.bilinear(column, row),
         };
         numbers.world(column, row, top).y + numbers.eye(EYE, EYE_CELLS)

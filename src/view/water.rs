@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     look::WaterLook,
-    runtime::{Before, Live, Shown, TICKS_PER_SECOND},
+    runtime::{Comparison, Live, Shown, TICKS_PER_SECOND},
 };
 
 /// `Water` in `shaders/water.wgsl` is its twin.
@@ -116,7 +116,7 @@ fn show_water(
     for (index, ((slot, bed), session)) in waters.0.iter_mut().zip(beds).zip(live.all()).enumerate() {
         let Bed { land, numbers, layers, relief, water, .. } = bed;
         // No water is kept of the start.
-        let hidden = !session.water_look.shown || shown.0 == Before::Alone || motions.bare;
+        let hidden = !session.water_look.shown || shown.0 == Comparison::Start || motions.bare;
         let Some(coverage) = water.filter(|_| !hidden) else {
             if let Some(sheet) = slot.take() {
                 commands.entity(sheet.entity).despawn();

@@ -36,7 +36,7 @@ use thalweg::{
     },
     params::{Value, walk},
     runtime::{
-        Before, BrushCommand, Brushes, CameraStep, Checkup, Command, Course, Document, EditCommand, FileCommand,
+        BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, EditCommand, FileCommand,
         Followed, FollowedTrace, FreeView, Gait, Held, History, Jobs, Live, Notices, Overlay, Pane, Pointed,
         Preferences, Presentation, ProbeMarks, Probes, Record, Recording, Revision, Riddles, RiverTrace, Rivers,
         RunCommand, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand,
@@ -199,7 +199,7 @@ fn the_panel_of_rivers_shows_how_real_land_is_and_asks_for_the_network() {
 
 #[test]
 fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
-    let shelf = Shelf::of("ten-seeds").with(Shown(Before::Split(0.5)));
+    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Split(0.5)));
     let labels = vec![(1, Vec2::new(0.25, 0.5), "Seed 2".to_owned())];
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
@@ -211,7 +211,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
     harness.run_steps(2);
     harness.key_press(Key::ArrowRight);
     harness.run_steps(2);
-    assert!(matches!(asked.take()[..], [Command::Show(ShowCommand::Before(Before::Split(share)))] if share > 0.5));
+    assert!(matches!(asked.take()[..], [Command::Show(ShowCommand::Compare(Comparison::Split(share)))] if share > 0.5));
     harness.get_by_label("Seed 2").focus();
     harness.run_steps(2);
     harness.key_press(Key::Enter);
@@ -221,7 +221,7 @@ fn the_divider_and_the_names_of_runs_answer_to_the_keyboard() {
 
 #[test]
 fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button() {
-    let shelf = Shelf::of("ten-seeds").with(Shown(Before::Runs(0.5)));
+    let shelf = Shelf::of("ten-seeds").with(Shown(Comparison::Runs(0.5)));
     let asked = RefCell::new(Vec::new());
     let mut harness = Harness::builder().with_size([800.0, 600.0]).build_ui(|ui| {
         let rect = ui.max_rect();
@@ -232,7 +232,7 @@ fn two_runs_on_the_same_place_have_a_divider_and_the_next_run_comes_by_a_button(
     harness.run_steps(2);
     harness.key_press(Key::ArrowLeft);
     harness.run_steps(2);
-    assert!(matches!(asked.take()[..], [Command::Show(ShowCommand::Before(Before::Runs(share)))] if share < 0.5));
+    assert!(matches!(asked.take()[..], [Command::Show(ShowCommand::Compare(Comparison::Runs(share)))] if share < 0.5));
     harness.get_by_label("Next run").click();
     harness.run_steps(2);
     assert_eq!(asked.take(), [RunCommand::Choose(2)]);

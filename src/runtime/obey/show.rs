@@ -3,20 +3,20 @@
 use super::Runtime;
 use crate::{
     params::Value,
-    runtime::{Before, Gait, Level, SPEEDS, ShowCommand, Way, Workspace},
+    runtime::{Comparison, Gait, Level, SPEEDS, ShowCommand, Way, Workspace},
 };
 
 impl Runtime<'_> {
     pub(super) fn show(&mut self, command: &ShowCommand) {
         match command {
-            ShowCommand::Before(Before::Runs(_)) | ShowCommand::Flicker if self.live.all().len() < 2 => {
+            ShowCommand::Compare(Comparison::Runs(_)) | ShowCommand::Flicker if self.live.all().len() < 2 => {
                 let text = "There is one run. To compare it with others, choose Runs side by side in the menu Run.";
                 self.notices.tell(Level::Info, text);
             }
-            ShowCommand::Before(before) => self.shown.0 = *before,
+            ShowCommand::Compare(before) => self.shown.0 = *before,
             ShowCommand::Flicker => {
-                let left = matches!(self.shown.0, Before::Runs(share) if share < 0.5);
-                self.shown.0 = Before::Runs(if left { 1.0 } else { 0.0 });
+                let left = matches!(self.shown.0, Comparison::Runs(share) if share < 0.5);
+                self.shown.0 = Comparison::Runs(if left { 1.0 } else { 0.0 });
             }
             ShowCommand::Overlay(quantity) => self.overlay.show(*quantity),
             ShowCommand::ToggleOverlay => self.overlay.toggle(),

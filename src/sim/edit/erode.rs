@@ -100,6 +100,7 @@ fn run(process: &mut dyn AnyProcess, mut terrain: Terrain, (seed, tick): (u64, u
             stepwise: false,
             water_flows: false,
             covered: &mut covered,
+            until: None,
         };
         match process.step(stage, &mut context) {
             Progress::Done => stage += 1,

@@ -26,6 +26,8 @@ pub mod thermal;
 pub mod water;
 pub mod wind;
 
+use std::time::Instant;
+
 use bevy_reflect::{Reflect, structs::Struct};
 
 use self::{
@@ -188,6 +190,8 @@ pub struct Context<'a> {
     pub water_flows: bool,
     /// Simulated time that this tick covers, in seconds, as soon as a process has said so that counts it.
     pub covered: &'a mut Option<f64>,
+    /// When a frame waits to be drawn, if one does: then a step that takes longer should stop where it can.
+    pub until: Option<Instant>,
 }
 
 /// What every process has, whatever it does: parameters, factors by which the mask scales some of them (see

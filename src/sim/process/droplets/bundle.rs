@@ -1,5 +1,7 @@
 //! Droplets, one by one and eight side by side.
 
+use std::time::Instant;
+
 use super::{ground::Ground, tracks::Tracks};
 use crate::sim::{
     process::Moment,
@@ -32,9 +34,14 @@ pub(super) fn begin(
     Flock::new(droplets)
 }
 
-/// Runs droplets of a law for a while. True if each has ended.
-pub(super) fn go_on(law: &impl Law, flock: &mut Flock<Droplet, Outcome>, tracks: Option<&Tracks>) -> bool {
-    flock.go_on(&Wave { law, tracks }, law.ground().tiling())
+/// Runs droplets of a law for a while, as [`Flock::go_on`] does. True if each has ended.
+pub(super) fn go_on(
+    law: &impl Law,
+    flock: &mut Flock<Droplet, Outcome>,
+    tracks: Option<&Tracks>,
+    until: Option<Instant>,
+) -> bool {
+    flock.go_on(&Wave { law, tracks }, law.ground().tiling(), until)
 }
 
 /// The droplets of a wave.

@@ -21,6 +21,7 @@ impl Droplets {
             stepwise: false,
             water_flows: false,
             covered: &mut covered,
+            until: None,
         };
         // The rain of a tick says how much land a droplet stands for, and makes the maps of the streams ready.
         own.step(0, &mut context);

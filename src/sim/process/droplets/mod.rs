@@ -7,6 +7,7 @@
 mod banks;
 pub mod bundle;
 mod constants;
+mod copies;
 mod cured;
 mod discharge;
 mod explain;
@@ -29,8 +30,9 @@ pub mod wave;
 
 use self::{
     bundle::Droplet,
+    copies::Copies,
     discharge::Discharge,
-    ground::{Copies, Ground},
+    ground::Ground,
     peak::Peak,
     rain::{Rain, Start, in_waves},
     tracks::Tracks,
@@ -185,7 +187,7 @@ impl Process for Droplets {
             Some(wave) => wave,
             None => self.begin_wave(context),
         };
-        if !wave.go_on(context.terrain, &self.discharge) {
+        if !wave.go_on(context.terrain, &self.discharge, context.until) {
             self.under_way = Some(wave);
             return Progress::Again;
         }
@@ -302,7 +304,7 @@ impl Droplets {
                     undercut.grow();
                 }
                 let fallen = banks::fail(&mut ground, undercut, params.stands());
-                let changed = ground::write_back(terrain, &mut copies);
+                let changed = copies.write_back(terrain);
                 self.peak.follow(terrain, tiling, &changed);
                 self.copies = copies;
                 let [short, cut, risen] = outcome.limited;

@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -129,7 +129,7 @@ where
 {
     let mut tiles = TileCache::default();
     let mut flock = wave::begin(terrain, droplets, &mut tiles, None);
-    while !wave::go_on(terrain, highest, law, &mut flock, &tiles, None) {}
+    while !wave::go_on(terrain, highest, law, &mut flock, &tiles, None, None) {}
     wave::write_back(terrain, &tiles);
     flock.into_outcome()
 }
@@ -137,7 +137,7 @@ where
 /// Runs droplets of a default law to their end. Returns what they did.
 fn run_all(law: &impl Law, droplets: Vec<Droplet>) -> Outcome {
     let mut flock = bundle::begin(law.ground(), droplets, None);
-    while !bundle::go_on(law, &mut flock, None) {}
+    while !bundle::go_on(law, &mut flock, None, None) {}
     flock.into_outcome()
 }
 
@@ -305,7 +305,7 @@ fn one_by_one(mut terrain: Terrain, params: &Params, seed: u64) -> (f64, Grid) {
             // Banks fail as often as among waves.
             if number % wave == 0 || number == 1000 {
                 eroded += banks_fail(&mut ground, &mut droplets, params) * terrain.cell_area();
-                ground::write_back(&mut terrain, &mut copies);
+                copies.write_back(&mut terrain);
                 copies.begin(&terrain);
                 ground = Ground::new(&terrain, &copies, highest);
             }
@@ -528,13 +528,15 @@ fn a_wave_that_is_copied_among_its_droplets_goes_on_and_keeps_its_law() {
         let still = run.terrain.ground();
         run.begin_tick();
         // The rain, and some of its droplets.
-        (0..2).for_each(|_| assert!(!run.advance(0), "{mode:?} {law:?}"));
+        let late = Some(Instant::now());
+        (0..2).for_each(|_| assert!(!run.advance_until(0, late), "{mode:?} {law:?}"));
         assert!(run.slots[0].process.counts().particles == 1024 && run.terrain.ground() == still, "{mode:?} {law:?}");
         let (mut copy, mut changed) = (run.clone(), run.clone());
         let other = if law == DropletLaw::Streams { "mass-transfer" } else { "streams" };
         set(&mut changed.groups_mut(), "droplets.law", other).unwrap_or_else(|error| panic!("{error}"));
-        let ends = [&mut run, &mut copy, &mut changed].map(|run| {
-            while !run.advance(0) {}
+        // The first goes on block by block, the others without a stop.
+        let ends = [(&mut run, late), (&mut copy, None), (&mut changed, None)].map(|(run, until)| {
+            while !run.advance_until(0, until) {}
             assert_eq!(run.fault(), None);
             (run.terrain.ground(), run.ledger.clone(), run.slots[0].process.tracks().to_vec())
         });
@@ -583,6 +585,7 @@ fn a_droplet_that_is_followed_goes_the_way_of_one_that_rains() {
             stepwise: false,
             water_flows: false,
             covered: &mut covered,
+            until: None,
         };
         let fresh = process.clone();
         process.step(0, &mut context);

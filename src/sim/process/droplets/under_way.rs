@@ -2,13 +2,16 @@
 //!
 //! What it changes lies in copies of tiles until all have ended. Its laws are those of its start, whatever happens to the parameters.
 
+use std::time::Instant;
+
 use super::{
     DropletLaw, Params, Start,
     bundle::{self, Droplet, Outcome},
     constants::Constants,
+    copies::Copies,
     cured::Cured,
     discharge::Discharge,
-    ground::{Copies, Ground},
+    ground::Ground,
     published::{CapacityLaw, DropletState, MassTransfer},
     streams::{StreamLaw, Streams},
     tracks::Tracks,
@@ -139,20 +142,22 @@ impl UnderWay {
         self.params.law == DropletLaw::Streams
     }
 
-    /// Goes on for a while. True if all droplets have ended.
-    pub(super) fn go_on(&mut self, terrain: &Terrain, discharge: &Discharge) -> bool {
+    /// Goes on for a while, as [`Flock::go_on`] does. True if all droplets have ended.
+    pub(super) fn go_on(&mut self, terrain: &Terrain, discharge: &Discharge, until: Option<Instant>) -> bool {
         let (highest, tracks) = (self.highest, self.tracks.as_ref());
         match &mut self.runners {
             Runners::OnCopies { laws, mask, copies, flock } => {
                 let (ground, mask) = (Ground::new(terrain, copies, highest), mask.as_ref());
                 match **laws {
-                    Laws::Streams(laws) => bundle::go_on(&Streams::new(&ground, discharge, laws, mask), flock, tracks),
-                    Laws::Cured(laws) => bundle::go_on(&Cured::new(&ground, laws, mask), flock, tracks),
+                    Laws::Streams(laws) => {
+                        bundle::go_on(&Streams::new(&ground, discharge, laws, mask), flock, tracks, until)
+                    }
+                    Laws::Cured(laws) => bundle::go_on(&Cured::new(&ground, laws, mask), flock, tracks, until),
                 }
             }
             Runners::Published { law, tiles, flock } => match law {
-                PublishedLaw::MassTransfer(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks),
-                PublishedLaw::Capacity(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks),
+                PublishedLaw::MassTransfer(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks, until),
+                PublishedLaw::Capacity(law) => wave::go_on(terrain, highest, law, flock, tiles, tracks, until),
             },
         }
     }

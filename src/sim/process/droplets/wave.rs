@@ -5,6 +5,8 @@
 
 #![expect(clippy::needless_range_loop, reason = "loops over lanes are what the vector unit understands")]
 
+use std::time::Instant;
+
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
@@ -86,7 +88,8 @@ pub fn begin(
     Flock::new(droplets.into_iter().zip(numbers).collect())
 }
 
-/// Runs droplets of a law for a while on a terrain that is as it was when they began, with its `highest` ground. True if each has ended.
+/// Runs droplets of a law for a while on a terrain that is as it was when they began, with its `highest` ground, as
+/// [`Flock::go_on`] does. True if each has ended.
 pub fn go_on<S>(
     terrain: &Terrain,
     highest: f32,
@@ -94,12 +97,13 @@ pub fn go_on<S>(
     flock: &mut Flock<PublishedDroplet, PublishedOutcome>,
     tiles: &TileCache<DriveTile>,
     tracks: Option<&Tracks>,
+    until: Option<Instant>,
 ) -> bool
 where
     S: DropletStep<Lanes> + Send,
 {
     let tiling = tiles.tiling();
-    flock.go_on(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling)
+    flock.go_on(&PublishedWave { terrain, tiles, tiling, highest, law: *law, tracks }, tiling, until)
 }
 
 /// Brings the heights of tiles into the terrain: what was taken is sand as long as there is some, what was laid down is bedrock. Returns
