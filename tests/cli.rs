@@ -9,8 +9,15 @@ use std::{
 
 use serde_json::Value;
 use thalweg::{
-    io::{film::Film, scene::BUILT_IN},
+    app::graphics,
+    io::{
+        JobProgress,
+        film::Film,
+        project::{self, Project},
+        scene::BUILT_IN,
+    },
     look::{Look, WaterLook},
+    model::{film::Key, origin::Options, session::Session},
     params::{Group, Parameter, walk},
     sim::{generate::TerrainParams, network::RiverParams, process::catalogue, vector_unit::VectorUnit},
 };
@@ -393,7 +400,7 @@ fn the_examples_do_what_they_say() {
         Some(String::from_utf8_lossy(&output.stdout).into_owned())
     };
     if run("heightmap", &[]).is_some() {
-        let options = thalweg::model::origin::Options::default();
+        let options = Options::default();
         let map = thalweg::io::heightmap::read(&folder.path().join("height.png"), &options);
         let heights = map.unwrap_or_else(|error| panic!("{error}")).heights;
         assert!(heights.width() == 128 && heights.min_max().1 - heights.min_max().0 > 100.0);
@@ -638,6 +645,39 @@ fn a_sweep_goes_on_where_it_stopped_and_each_of_its_runs_is_what_a_build_gives()
     let job = fs::read_to_string(out.join("sweep.sbatch")).expect("it was written");
     assert!(job.contains("--array=1-6\n") && job.contains("--only \"$first-$last\""), "{job}");
     assert!(out.join("Snakefile").exists());
+}
+
+#[test]
+fn a_film_of_a_project_follows_the_keys_that_are_saved_with_it() {
+    if graphics::find_adapter().is_err() {
+        skipped("there is no graphics driver", "THALWEG_REQUIRE_GPU");
+        return;
+    }
+    let folder = folder();
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    let mut project = Project::of(vec![Session::open("round-hill", &options).expect("it is built in")]);
+    for (tick, round) in [(0.0, 20.0), (4.0, 80.0)] {
+        let key = Key { tick, at: [0.3, 0.6], ..Key::still(round, 30.0, 1.4) };
+        assert!(project.views.kept.keys.set(key));
+    }
+    let path = folder.path().join("work.thalweg");
+    project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let keys = "(camera: [(tick: 0, round: 20, above: 30, near: 1.4, at: (0.3, 0.6), then: Hold), \
+                (tick: 4, round: 80, above: 30, near: 1.4, at: (0.3, 0.6), then: Hold)])";
+    let keys = put(&folder, "keys.ron", keys);
+    let film = |out: &str, more: &[&str]| {
+        let path = path.to_string_lossy();
+        let all = ["film", &*path, "--out", out, "--ticks", "4", "--every", "4", "--resolution", "96x64"];
+        let all: Vec<&str> = all.iter().chain(more).copied().collect();
+        let done = thalweg(&all, folder.path());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let mut frames: Vec<_> = fs::read_dir(folder.path().join(out)).expect("it is there").flatten().collect();
+        frames.sort_by_key(|frame| frame.path());
+        frames.iter().map(|frame| fs::read(frame.path()).expect("it is readable")).collect::<Vec<_>>()
+    };
+    let own = film("own", &[]);
+    assert!(own.len() == 2 && own == film("file", &["--camera", &keys]));
+    assert!(own != film("usual", &["--camera", "default"]));
 }
 
 #[test]

@@ -199,3 +199,13 @@ fn an_example_has_forty_lines_at_most() {
         assert!(lines <= 40, "{} has {lines} lines", example.display());
     }
 }
+
+#[test]
+fn the_container_is_built_with_the_compiler_that_the_manifest_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = |name: &str| fs::read_to_string(root.join(name)).expect("it is there");
+    let manifest = text("Cargo.toml");
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).expect("it is named");
+    let wanted = format!("FROM docker.io/library/rust:{}.", version.trim_matches('"'));
+    assert!(text("Containerfile").contains(&wanted), "the first stage does not begin with {wanted}");
+}

@@ -10,11 +10,11 @@ use super::{
     off_screen::{FRAMES_BEFORE_SHOT, app, capture},
 };
 use crate::{
-    io::{Error, page, watch::Shooting},
+    io::{Error, page, project::Camera, watch::Shooting},
     model::session::Session,
     runtime::{Live, Revision, Transport},
     ui::UiVisible,
-    view::{camera::Viewpoint, picture::rgb},
+    view::{camera::Viewpoint, framing::Whole, picture::rgb},
 };
 
 /// Makes a film of sessions: a picture, some ticks, and so on. The same sessions and script give the same pictures.
@@ -34,26 +34,18 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
     for _ in 0..FRAMES_BEFORE_SHOT {
         app.update();
     }
-    // Where the whole land fits into the picture from all sides.
-    let world = app.world_mut();
-    let mut cameras = world.query::<&PanOrbitCamera>();
-    let camera = cameras.single(world).map_err(|_| failed("there is no camera".to_owned()))?;
-    // It goes round the upright through the middle of the table. The last digits depend on how far the camera had turned when it was
-    // first put there, which the clock decides.
-    let round = |length: f32| (64.0 * length).round() / 64.0;
-    let (focus, far) = (Vec3::Y * round(camera.target_focus.y), round(camera.target_radius));
+    let whole = *app.world().get_resource::<Whole>().ok_or_else(|| failed("there is no land".to_owned()))?;
     let mut written: Option<(String, Overlay)> = None;
     for number in 0..film.frames {
         let ticks = app.world().resource::<Live>().ticks();
-        let [round, above, near] = film.script.at(ticks as f64).map(|value| value as f32);
+        let Camera { focus, yaw, pitch, distance } = whole.place(&film.script.at(ticks as f64));
         let world = app.world_mut();
         let mut cameras = world.query::<&mut PanOrbitCamera>();
         // At once, without the glide that a person sees: how far that has come depends on the clock.
         for mut camera in cameras.iter_mut(world) {
-            let (yaw, pitch, radius) = (round.to_radians(), above.to_radians(), far / near);
-            (camera.yaw, camera.pitch, camera.radius) = (Some(yaw), Some(pitch), Some(radius));
-            (camera.target_yaw, camera.target_pitch, camera.target_radius) = (yaw, pitch, radius);
-            (camera.focus, camera.target_focus) = (focus, focus);
+            (camera.yaw, camera.pitch, camera.radius) = (Some(yaw), Some(pitch), Some(distance));
+            (camera.target_yaw, camera.target_pitch, camera.target_radius) = (yaw, pitch, distance);
+            (camera.focus, camera.target_focus) = (focus.into(), focus.into());
             camera.force_update = true;
         }
         world.resource_mut::<Viewpoint>().stand_still();

@@ -10,7 +10,7 @@ use super::{
     setup::{RunOptions, Ticks, parse_size},
 };
 use crate::{
-    io::{Error, film::Film, input, watch::Shooting},
+    io::{Error, film::Film, input, project, watch::Shooting},
     model::{
         film::{CAMERAS, Caption, Key, Script},
         session::Session,
@@ -36,9 +36,9 @@ pub(super) struct MakeFilm {
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     resolution: (usize, usize),
-    /// Name of a camera, or a file (.ron) with its keys and captions
-    #[arg(long, value_name = "NAME|FILE.ron", default_value = "default")]
-    camera: String,
+    /// Name of a camera, or a file (.ron) with its keys and captions; without, the keys of the project, or else "default"
+    #[arg(long, value_name = "NAME|FILE.ron")]
+    camera: Option<String>,
     /// Degrees that a named camera turns during the film
     #[arg(long, value_name = "DEGREES", default_value_t = 0.0, allow_negative_numbers = true)]
     turn: f64,
@@ -121,8 +121,15 @@ impl MakeFilm {
 
     /// What the camera does.
     fn script(&self, [from, to]: [f64; 2]) -> Result<Script, Failure> {
-        let mut script = if self.camera.to_lowercase().ends_with(".ron") {
-            let path = Path::new(&self.camera);
+        let keys = match self.start.project().filter(|_| self.camera.is_none() && self.turn == 0.0) {
+            Some(path) => project::keys(path)?.script(),
+            None => None,
+        };
+        let camera = self.camera.as_deref().unwrap_or("default");
+        let mut script = if let Some(script) = keys {
+            script
+        } else if camera.to_lowercase().ends_with(".ron") {
+            let path = Path::new(camera);
             let text = input::text(path)?;
             let bad = |wrong: String| Failure::from(Error::input(path, wrong, "see docs/films.md"));
             if self.turn != 0.0 {
@@ -133,12 +140,9 @@ impl MakeFilm {
             script.check().map_err(bad)?;
             script
         } else {
-            let named = CAMERAS.iter().find(|(name, ..)| *name == self.camera).ok_or_else(|| {
+            let named = CAMERAS.iter().find(|(name, ..)| *name == camera).ok_or_else(|| {
                 let names = CAMERAS.map(|(name, ..)| name).join(", ");
-                Failure::bad_input(format!(
-                    "there is no camera \"{}\"; choose {names}, or name a file (.ron)",
-                    self.camera
-                ))
+                Failure::bad_input(format!("there is no camera \"{camera}\"; choose {names}, or name a file (.ron)"))
             })?;
             let &(_, round, above, near) = named;
             let start = Key::still(round.into(), above.into(), near.into());

@@ -205,7 +205,12 @@ impl RunOptions {
 
     /// Whether the input is a project. It continues where it stopped.
     pub(super) fn resumes(&self) -> bool {
-        self.input.as_deref().is_some_and(|input| project::is_project(Path::new(input)))
+        self.project().is_some()
+    }
+
+    /// The input, if it is a project.
+    pub(super) fn project(&self) -> Option<&Path> {
+        self.input.as_deref().map(Path::new).filter(|input| project::is_project(input))
     }
 
     fn apply(&self, session: &mut Session, seed: u64) -> Result<(), Failure> {

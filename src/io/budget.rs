@@ -116,6 +116,10 @@ impl FromStr for Budget {
 fn memory() -> u64 {
     let kind = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(kind);
+    // Where the system tells nothing, as without /proc, nothing is known of a limit.
+    if system.total_memory() == 0 {
+        return u64::MAX;
+    }
     // In a container less may be allowed than the machine has.
     let allowed = system.cgroup_limits().map(|limits| limits.total_memory).filter(|bytes| *bytes > 0);
     allowed.unwrap_or(u64::MAX).min(system.total_memory())

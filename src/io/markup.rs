@@ -6,11 +6,17 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd, html};
 use super::reference::escaped;
 use crate::model::formula::Formula;
 
-/// The HTML of a text.
-pub fn markup(text: &str) -> String {
+/// A piece of a text.
+pub enum Piece<'a> {
+    /// A line that is an equation.
+    Equation(String),
+    Other(Event<'a>),
+}
+
+/// The pieces of a text.
+pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let events: Vec<Event<'_>> = Parser::new(text).collect();
-    let mut changed = Vec::with_capacity(events.len());
-    let mut rest = &*events;
+    let (mut pieces, mut rest) = (Vec::with_capacity(events.len()), &*events);
     while let Some((event, after)) = rest.split_first() {
         rest = after;
         match (event, after) {
@@ -20,21 +26,27 @@ pub fn markup(text: &str) -> String {
                     .iter()
                     .filter_map(|event| if let Event::Text(text) = event { Some(&**text) } else { None })
                     .collect();
-                let equations = text.lines().map(|line| format!("<div>{}</div>\n", mathml(line)));
-                changed.push(Event::Html(
-                    format!("<div class=\"equations\">{}</div>\n", equations.collect::<String>()).into(),
-                ));
+                pieces.extend(text.lines().map(|line| Piece::Equation(line.to_owned())));
                 rest = &after[(end + 1).min(after.len())..];
             }
             (Event::Start(Tag::Paragraph), [Event::Code(code), Event::End(TagEnd::Paragraph), after @ ..]) => {
-                changed.push(Event::Html(format!("<p>{}</p>\n", mathml(code)).into()));
+                pieces.push(Piece::Equation(code.to_string()));
                 rest = after;
             }
-            _ => changed.push(event.clone()),
+            _ => pieces.push(Piece::Other(event.clone())),
         }
     }
+    pieces
+}
+
+/// The HTML of a text.
+pub fn markup(text: &str) -> String {
+    let html = |piece| match piece {
+        Piece::Equation(line) => Event::Html(format!("<div class=\"equation\">{}</div>\n", mathml(&line)).into()),
+        Piece::Other(event) => event,
+    };
     let mut page = String::new();
-    html::push_html(&mut page, changed.into_iter());
+    html::push_html(&mut page, pieces(text).into_iter().map(html));
     page
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use glam::Vec2;
 use krilla::{Document, geom::Size, page::PageSettings};
 use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::{
@@ -11,6 +12,9 @@ use resvg::{
         fontdb::{self, Database},
     },
 };
+
+use super::reference::escaped;
+use crate::model::formula::typeset::{Letters, Mark, Typeset};
 
 /// The family of the running text.
 pub const FAMILY: &str = "Ubuntu";
@@ -110,6 +114,35 @@ pub fn pdf(pages: &[String]) -> Result<Vec<u8>, String> {
         page.finish();
     }
     document.finish().map_err(|error| format!("{error:?}"))
+}
+
+/// The letters of pages.
+pub struct Print;
+
+impl Letters for Print {
+    fn width(&self, text: &str, size: f32, _: bool) -> f32 {
+        width(text, size.into()) as f32
+    }
+}
+
+/// An equation as a part of a drawing.
+pub fn equation(set: &Typeset, color: &str) -> String {
+    let drawn = set.marks.iter().map(|(at, mark)| {
+        let place = |way: &Vec2| format!("{:.2} {:.2}", at.x + way.x, at.y + way.y);
+        let begin = place(&Vec2::ZERO);
+        let (way, width) = match mark {
+            Mark::Text { text, size, slanted } => {
+                let (slant, text) = (if *slanted { " skewX(-12)" } else { "" }, escaped(text));
+                return format!(
+                    "<text transform=\"translate({begin}){slant}\" font-size=\"{size:.2}\" fill=\"{color}\">{text}</text>"
+                );
+            }
+            Mark::Line(way, width) => (way.iter().map(|way| format!("L{}", place(way))).collect(), width),
+            Mark::Bow([past, end], width) => (format!("Q{} {}", place(past), place(end)), width),
+        };
+        format!("<path d=\"M{begin}{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"{width:.2}\"/>")
+    });
+    drawn.collect()
 }
 
 /// How wide a line of text of this size is.

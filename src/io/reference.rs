@@ -31,7 +31,7 @@ main{padding:1em 2.5em;max-width:60em}h2{border-bottom:2px solid #60b084;padding
 input{width:100%;box-sizing:border-box;font:inherit;padding:.3em .5em}table{border-collapse:collapse;width:100%;font-size:.9em}\
 td,th{text-align:left;vertical-align:top;padding:.35em .6em;border-bottom:1px solid #ddd}th{color:#555}\
 code,pre{background:#f3f4f3;font-size:.93em}pre{padding:.6em .8em;overflow:auto}.of{color:#60676c;font-size:.9em}\
-math{font-size:1.15em}.equations div{margin:.4em 0}.equations{padding:.4em .8em;background:#f3f4f3;overflow:auto}\
+math{font-size:1.15em}.equation{padding:.3em .8em;background:#f3f4f3;overflow:auto}\
 @media(max-width:50em){body{display:block}nav{position:static;height:auto}}";
 
 /// Hides the rows that have none of what is typed.

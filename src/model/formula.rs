@@ -4,6 +4,8 @@
 //! `Dmax`; `_` and `^` write any other. What stands before `/`, back to the last sign that is no product, is divided by what follows. Words
 //! of three small letters stay words, and two blanks part what stands side by side.
 
+pub mod typeset;
+
 /// A part of an equation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Formula {

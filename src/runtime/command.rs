@@ -18,6 +18,7 @@ use crate::{
     },
     model::{
         chart::Chart,
+        film::Ease,
         lesson::{Answer, Lesson},
         origin::{Options, Tile},
         playlist::Playlist,
@@ -104,6 +105,8 @@ groups! {
     Show(ShowCommand),
     /// The lesson, the checks of this machine, and what was measured; obeyed in `runtime/obey/learn.rs`.
     Learn(LearnCommand),
+    /// The keys of the camera along the run; obeyed in `runtime/obey/keys.rs`.
+    Key(KeyCommand),
     /// The scenes of a playlist; obeyed in `runtime/obey/present.rs`.
     Present(PresentCommand),
     /// The brush in the hand; obeyed in `tools`.
@@ -310,6 +313,25 @@ pub enum LearnCommand {
     SaveCopy(PathBuf),
 }
 
+/// The keys of the camera along the run, by their ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KeyCommand {
+    /// Sets one at the present tick, where the camera is.
+    Set,
+    /// Takes one away.
+    Remove(u64),
+    /// How the camera goes on from one.
+    Then(u64, Ease),
+    /// Moves one from a tick to another.
+    Move(u64, u64),
+    /// Takes all away.
+    Clear,
+    /// Lets the camera go along them; asked again, stops that.
+    Follow,
+    /// The camera goes along them no more.
+    Rest,
+}
+
 /// The brush in the hand.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BrushCommand {
@@ -336,6 +358,8 @@ pub enum ViewCommand {
     PlaceCamera(Camera),
     /// Puts the eye where a view was kept under this number, from 1 to 9.
     GoToView(usize),
+    /// Puts the eye where the key at this tick has it.
+    GoToKey(u64),
     /// The camera walks or flies; asked again, it goes round the land as before.
     Go(Gait),
     /// A picture of the view, without panels.
@@ -508,7 +532,7 @@ impl Command {
             Self::Present(_) => true,
             // Whether the water is seen is a parameter of the run.
             Self::Show(command) => *command == ShowCommand::ToggleWater,
-            Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
+            Self::Key(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
     }
 
@@ -525,7 +549,7 @@ impl Command {
                 !matches!(command, TogglePlay | Step(_) | Stage | SetSpeed(_))
             }
             Self::Edit(_) | Self::File(_) | Self::Learn(_) | Self::Present(_) => true,
-            Self::Show(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
+            Self::Show(_) | Self::Key(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
     }
 }

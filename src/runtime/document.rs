@@ -17,9 +17,12 @@ use crate::{
     io::{
         Error, JobProgress,
         keep::{Keeper, left_behind},
-        project::{Camera, Project, Views},
+        project::{Camera, KeptViews, Project, Views},
     },
-    model::origin::Options,
+    model::{
+        film::{Key, Pose},
+        origin::Options,
+    },
 };
 
 /// How many files are remembered.
@@ -137,7 +140,16 @@ impl Document {
 
 /// Where the eye is; the view says it.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
-pub struct Eye(pub Option<Camera>);
+pub struct Eye {
+    /// In the units of the view.
+    pub camera: Option<Camera>,
+    /// The same in the units of a key, once the land is there.
+    pub pose: Option<Pose>,
+}
+
+/// Whether the camera goes along the keys of the work.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FollowsKeys(pub bool);
 
 /// Puts a file first among those that are remembered.
 pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
@@ -147,30 +159,35 @@ pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
     recent.truncate(RECENT);
 }
 
-/// Views that are kept under the numbers from 1 to 9, by the number of their work.
+/// Views that are kept, by the number of their work.
 #[derive(Resource, Clone, Debug, Default)]
-pub struct Bookmarks(BTreeMap<u64, [Option<Camera>; 9]>);
+pub struct Bookmarks(BTreeMap<u64, KeptViews>);
 
 impl Bookmarks {
     /// Those of a work.
-    pub fn of(&self, live: &Live) -> [Option<Camera>; 9] {
-        self.0.get(&live.work()).copied().unwrap_or_default()
+    pub fn of(&self, live: &Live) -> KeptViews {
+        self.0.get(&live.work()).cloned().unwrap_or_default()
     }
 
     /// The one of this number, from 1, of a work.
     pub fn view(&self, live: &Live, number: usize) -> Option<Camera> {
-        *self.of(live).get(number.checked_sub(1)?)?
+        *self.0.get(&live.work())?.numbered.get(number.checked_sub(1)?)?
+    }
+
+    /// The keys of a work.
+    pub fn keys(&self, live: &Live) -> &[Key] {
+        self.0.get(&live.work()).map_or(&[], |kept| kept.keys.list())
     }
 
     /// Those of a work, to be changed.
-    pub fn of_mut(&mut self, live: &Live) -> &mut [Option<Camera>; 9] {
+    pub fn of_mut(&mut self, live: &Live) -> &mut KeptViews {
         self.0.entry(live.work()).or_default()
     }
 }
 
 /// A copy of the work as it is, or as it will be when the present tick is finished.
 pub(super) fn project(live: &Live, eye: Eye, bookmarks: &Bookmarks) -> Box<Project> {
-    let views = Views { eye: eye.0, kept: bookmarks.of(live) };
+    let views = Views { eye: eye.camera, kept: bookmarks.of(live) };
     Box::new(Project { chosen: live.index(), views, ..Project::of(live.all().to_vec()) })
 }
 

@@ -42,11 +42,11 @@ pub use self::{
     channels::Channels,
     checkup::Checkup,
     command::{
-        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, LearnCommand, Pane, Placed,
-        PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, KeyCommand, LearnCommand,
+        Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     course::Course,
-    document::{Bookmarks, Document, Eye},
+    document::{Bookmarks, Document, Eye, FollowsKeys},
     followed::{Followed, FollowedTrace, Way},
     history::{History, HistoryPicture, HistoryRow, Mark},
     jobs::Jobs,
@@ -466,6 +466,7 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Document>()
         .init_resource::<Eye>()
         .init_resource::<Bookmarks>()
+        .init_resource::<FollowsKeys>()
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
         .add_message::<Command>()

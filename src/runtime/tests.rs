@@ -1,8 +1,11 @@
 use self::recovery::{keeping, kept};
 use super::*;
 use crate::{
-    io::project,
-    model::origin::Options,
+    io::project::{self, KeptViews},
+    model::{
+        film::{Ease, Key},
+        origin::Options,
+    },
     params::Value,
     sim::{grid::Grid, terrain::Layer},
 };
@@ -447,23 +450,35 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     // Where the eye is, is not known yet.
     send(&mut app, ShowCommand::KeepView(3));
     app.update();
-    assert!(kept(&app) == [None; 9] && !is_unsaved(&app));
+    send(&mut app, KeyCommand::Set);
+    app.update();
+    assert!(kept(&app) == KeptViews::default() && !is_unsaved(&app));
     let camera = project::Camera { focus: [1.0, 2.0, 3.0], yaw: 0.5, pitch: 0.6, distance: 70.0 };
-    app.insert_resource(Eye(Some(camera)));
+    let pose = Key::still(30.0, 40.0, 2.0).pose();
+    app.insert_resource(Eye { camera: Some(camera), pose: Some(pose) });
     for number in [0, 3, 10] {
         send(&mut app, ShowCommand::KeepView(number));
     }
     app.update();
-    let mut wanted = [None; 9];
-    wanted[2] = Some(camera);
+    let mut wanted = KeptViews::default();
+    wanted.numbered[2] = Some(camera);
     assert!(kept(&app) == wanted && is_unsaved(&app), "a view that is kept is work");
+    send(&mut app, KeyCommand::Set);
+    app.update();
+    let tick = app.world().resource::<Live>().ticks();
+    for command in [KeyCommand::Then(tick, Ease::Even), KeyCommand::Move(tick, tick + 5), KeyCommand::Remove(tick)] {
+        send(&mut app, command);
+    }
+    app.update();
+    wanted.keys.set(Key::new(tick as f64 + 5.0, pose, Ease::Even));
+    assert_eq!(kept(&app), wanted);
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app));
     let options = Options { size: Some((32, 32)), ..Options::default() };
     send(&mut app, FileCommand::Open("round-hill".to_owned(), options));
     wait_for_jobs(&mut app);
-    assert_eq!(kept(&app), [None; 9]);
+    assert_eq!(kept(&app), KeptViews::default());
     send(&mut app, FileCommand::Open(path.display().to_string(), Options::default()));
     wait_for_jobs(&mut app);
     assert_eq!(kept(&app), wanted);

@@ -12,8 +12,8 @@ use crate::{
     },
     model::origin::Options,
     runtime::{
-        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, Gait, LearnCommand, Pane,
-        Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
+        BrushCommand, CameraStep, Command, Comparison, Dialog, EditCommand, FileCommand, Gait, KeyCommand,
+        LearnCommand, Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     sim::{edit::Tool, quantity::Quantity, terrain::Layer},
 };
@@ -323,6 +323,13 @@ fn view(table: &mut MenuPart<'_>) {
         let here = "Keeps where the camera is, with the project.";
         table.add(icon::BOOKMARK_SIMPLE, &keep, here, &[(CTRL, key)], ShowCommand::KeepView(number));
     }
+    table.group = Some("Camera along the run");
+    let set = "Sets a key of the camera at the present tick, where the camera is. Keys are diamonds on the timeline, and are saved with the \
+               project; a film of the project follows them.";
+    table.add(icon::DIAMOND, "Set a key", set, &[(NONE, Key::I)], KeyCommand::Set);
+    let follow = "The camera goes along its keys while the run goes on, until you move it.";
+    table.add(icon::PATH, "Follow the keys", follow, &[(SHIFT, Key::I)], KeyCommand::Follow);
+    table.add(icon::TRASH, "Remove all keys", "Takes away all keys of the camera.", &[], KeyCommand::Clear);
     table.group = None;
     let before = "Shows how the run began. Holding B shows it until you let go.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Compare(Comparison::Start));

@@ -62,11 +62,11 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 
 use crate::{
     runtime::{
-        BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed, FollowedTrace,
-        FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane, Placed, Pointed,
-        PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record, Recording, Riddles,
-        RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Transport, ViewCommand,
-        WindowCommand, Workspace, charts::Series,
+        Bookmarks, BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed,
+        FollowedTrace, FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane,
+        Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
+        Recording, Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing,
+        Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
     },
     settings::{Settings, Theme},
     sim::breach::Limits,
@@ -236,6 +236,8 @@ pub struct PanelState<'w> {
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
     gait: Res<'w, Gait>,
+    bookmarks: Res<'w, Bookmarks>,
+    follows_keys: Res<'w, FollowsKeys>,
     notices: Res<'w, Notices>,
     /// What draws, if anything does.
     adapter: Option<Res<'w, RenderAdapterInfo>>,

@@ -88,15 +88,23 @@ fn difference_ui(ui: &mut Ui, state: &PanelState<'_>) {
     });
 }
 
+/// How much of the view's width the legend takes, with its distance from the left edge.
+pub fn legend_width(overlay: &Overlay) -> f32 {
+    if overlay.shown.is_some() || overlay.arrows { LEGEND_PLACE.x + LEGEND_WIDTH } else { 0.0 }
+}
+
+/// Where the legend's lower left corner lies from that of the view, and how wide it is.
+const LEGEND_PLACE: egui::Vec2 = egui::vec2(16.0, -16.0);
+const LEGEND_WIDTH: f32 = style::LEGEND_BAR.x + 20.0;
+
 /// The legend at the lower left of the view: title, unit, colours and numbers.
 pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
     let units = units(ui);
     let painter = ui.painter().with_clip_rect(view);
     let (small, font) = (FontId::proportional(11.0), FontId::proportional(13.0));
-    let mut corner = view.left_bottom() + egui::vec2(16.0, -16.0);
+    let mut corner = view.left_bottom() + LEGEND_PLACE;
     if let Some(quantity) = overlay.shown {
-        let back =
-            Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(style::LEGEND_BAR.x + 20.0, 4.0));
+        let back = Rect::from_min_max(corner - egui::vec2(4.0, 56.0), corner + egui::vec2(LEGEND_WIDTH, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
         let left = corner + egui::vec2(8.0, -30.0);
         let (unit, _) = told_in(units, quantity.unit());
@@ -117,7 +125,7 @@ pub fn legend(ui: &Ui, view: Rect, overlay: &Overlay) {
         corner.y -= back.height() + 6.0;
     }
     if overlay.arrows {
-        let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(190.0, 4.0));
+        let back = Rect::from_min_max(corner - egui::vec2(4.0, 24.0), corner + egui::vec2(LEGEND_WIDTH, 4.0));
         painter.rect_filled(back, 6.0, style::DEEP_SHADE);
         let (unit, times) = told_in(units, if overlay.arrows_are_of_streams() { "m²" } else { "m/s" });
         let text = format!("Longest arrow: {} {unit}", number(times as f32 * overlay.fastest));

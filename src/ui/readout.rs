@@ -4,8 +4,8 @@ use bevy_egui::egui::{Align2, Rect, Ui, vec2};
 
 use super::{
     PanelState,
-    overlay::value_text,
-    style::{DEEP_SHADE, shaded_text},
+    overlay::{legend_width, value_text},
+    style::{DEEP_SHADE, shaded_lines},
 };
 use crate::{
     runtime::amount::{length, told_in},
@@ -37,7 +37,10 @@ pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     }
     let painter = root.painter().with_clip_rect(view);
     let corner = view.right_bottom() - vec2(16.0, 14.0);
-    shaded_text(&painter, corner, Align2::RIGHT_BOTTOM, &text, 12.0, DEEP_SHADE);
+    // It does not cover the legend, and breaks between two numbers.
+    let width = view.width() - legend_width(overlay) - 48.0;
+    let text = text.replace(' ', "\u{a0}").replace("·\u{a0}", "· ");
+    shaded_lines(&painter, corner, Align2::RIGHT_BOTTOM, (&text, 12.0, width), DEEP_SHADE);
 }
 
 /// Height, slope, and what lies on the rock.

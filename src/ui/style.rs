@@ -117,7 +117,18 @@ const LIGHT: ThemeColors = ThemeColors {
 
 /// Writes white words on the picture, on a shade.
 pub fn shaded_text(painter: &egui::Painter, place: egui::Pos2, align: Align2, text: &str, size: f32, shade: Color32) {
-    let words = painter.layout_no_wrap(text.to_owned(), FontId::proportional(size), Color32::WHITE);
+    shaded_lines(painter, place, align, (text, size, f32::INFINITY), shade);
+}
+
+/// The same for a text that goes on in the next line where it is wider than this.
+pub fn shaded_lines(
+    painter: &egui::Painter,
+    place: egui::Pos2,
+    align: Align2,
+    (text, size, width): (&str, f32, f32),
+    shade: Color32,
+) {
+    let words = painter.layout(text.to_owned(), FontId::proportional(size), Color32::WHITE, width);
     let at = align.anchor_size(place, words.size());
     // Beside the edge of the picture it is moved in, so that all of it can be read.
     let room = painter.clip_rect().shrink2(egui::vec2(9.0, 5.0));

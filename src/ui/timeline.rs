@@ -1,14 +1,15 @@
-//! The timeline: the history as a bar over ticks, to go back to any place of it and on from there.
+//! The timeline: the history as a bar over ticks, to go back to any place of it and on from there, and the keys of the camera.
 
-use bevy_egui::egui::{self, Color32, Key, RichText, Sense, Stroke, Ui};
+use bevy_egui::egui::{self, Color32, Key, Rect, RichText, Sense, Stroke, Ui};
 
 use super::{
     PanelState,
     style::{self, ACCENT},
 };
 use crate::{
+    model::film::{self, Ease},
     params::capital,
-    runtime::{Command, Mark, RunCommand, ShowCommand},
+    runtime::{Command, KeyCommand, Mark, RunCommand, ShowCommand, ViewCommand},
 };
 
 /// Branches that are drawn; later ones lie on the last.
@@ -17,15 +18,18 @@ const MOST: usize = 3;
 /// Height of the bar.
 pub fn timeline_height(state: &PanelState<'_>) -> f32 {
     let branches = state.history.marks().iter().map(|mark| mark.branch + 1).max().unwrap_or(1);
-    style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32
+    let keys = if state.bookmarks.keys(&state.live).is_empty() { 0.0 } else { style::BRANCH_HEIGHT };
+    style::TIMELINE_MARGIN + style::BRANCH_HEIGHT * branches.min(MOST) as f32 + keys
 }
 
 /// The bar: every place of every branch, steps of the hand with a ring, and the present.
 pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     let marks = state.history.marks();
     let ticks = state.live.ticks();
-    let first = marks.iter().map(|mark| mark.tick).min().unwrap_or(ticks).min(ticks);
-    let last = marks.iter().map(|mark| mark.tick).max().unwrap_or(ticks).max(ticks).max(first + 1);
+    let keys = state.bookmarks.keys(&state.live);
+    let seen = || marks.iter().map(|mark| mark.tick).chain(keys.iter().map(|key| key.tick as u64)).chain([ticks]);
+    let first = seen().min().unwrap_or(ticks);
+    let last = seen().max().unwrap_or(ticks).max(first + 1);
     let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::slider(true, ticks as f64, "Timeline"));
     let inner = rect.shrink2(egui::vec2(10.0, 5.0));
@@ -84,6 +88,65 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         if response.hovered() && state.history.picture(mark.id).is_none() && !state.history.draws(mark.id) {
             asked.push(ShowCommand::Picture(mark.id).into());
         }
+    }
+    let tick_at = |x: f32| first + ((x - inner.left()) / inner.width() * (last - first) as f32).round().max(0.0) as u64;
+    for (number, key) in keys.iter().enumerate() {
+        let spot = egui::pos2(at(key.tick as u64), inner.top() + 4.0);
+        asked.extend(key_ui(ui, state, (number, key), spot, tick_at));
+    }
+    asked
+}
+
+/// A key of the camera: a diamond that can be moved, with a menu.
+fn key_ui(
+    ui: &mut Ui,
+    state: &PanelState<'_>,
+    (number, key): (usize, &film::Key),
+    spot: egui::Pos2,
+    tick_at: impl Fn(f32) -> u64,
+) -> Vec<Command> {
+    const HALF: f32 = 5.0;
+    let tick = key.tick as u64;
+    let place = Rect::from_center_size(spot, egui::Vec2::splat(2.0 * HALF + 2.0));
+    let response = ui.interact(place, ui.id().with(("key of the camera", number)), Sense::click_and_drag());
+    let name = format!("Key of the camera at tick {tick}");
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, &name));
+    let corners = [egui::vec2(0.0, -HALF), egui::vec2(HALF, 0.0), egui::vec2(0.0, HALF), egui::vec2(-HALF, 0.0)];
+    let on = state.follows_keys.0;
+    let color = if on { ACCENT } else { ui.visuals().text_color() };
+    let rim = if response.hovered() || response.has_focus() { Color32::WHITE } else { ui.visuals().panel_fill };
+    let diamond = corners.map(|corner| spot + corner).to_vec();
+    ui.painter().add(egui::Shape::convex_polygon(diamond, color, Stroke::new(1.0, rim)));
+    let mut asked = Vec::new();
+    egui::Popup::menu(&response).show(|ui| {
+        ui.label(RichText::new(&name).strong());
+        if ui.button("Look from here").clicked() {
+            asked.push(ViewCommand::GoToKey(tick).into());
+        }
+        ui.separator();
+        ui.label("To the next key");
+        for (then, name, help) in [
+            (Ease::Smooth, "Smooth", "It starts and stops gently."),
+            (Ease::Even, "Even", "It has the same speed all the way."),
+            (Ease::Hold, "Hold", "It stays, and is at the next key at once."),
+        ] {
+            if ui.radio(key.then == then, name).on_hover_text(help).clicked() {
+                asked.push(KeyCommand::Then(tick, then).into());
+            }
+        }
+        ui.separator();
+        if ui.button("Remove").clicked() {
+            asked.push(KeyCommand::Remove(tick).into());
+        }
+    });
+    if response.dragged()
+        && let Some(pointer) = response.interact_pointer_pos()
+        && tick_at(pointer.x) != tick
+    {
+        asked.push(KeyCommand::Move(tick, tick_at(pointer.x)).into());
+    }
+    if !egui::Popup::is_any_open(ui.ctx()) {
+        response.on_hover_text(format!("{name}. Click for its menu, drag to move it."));
     }
     asked
 }

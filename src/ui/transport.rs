@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     runtime::{
-        Command, Comparison, RunCommand, SPEEDS, ShowCommand, ViewCommand,
+        Command, Comparison, KeyCommand, RunCommand, SPEEDS, ShowCommand, ViewCommand,
         amount::{told_in, volume},
     },
     settings::Units,
@@ -73,6 +73,10 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                     asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
                 }
                 ui.separator();
+                if !state.bookmarks.keys(&state.live).is_empty() {
+                    let follows = state.follows_keys.0;
+                    asked.extend(button(ui, icon::PATH, "Keys", KeyCommand::Follow.into(), follows));
+                }
                 asked.extend(button(ui, icon::CORNERS_OUT, "Frame", ViewCommand::FrameAll.into(), false));
                 asked.extend(button(ui, icon::CAMERA, "Picture", ViewCommand::TakePicture.into(), false));
                 if let Some(seconds) = state.recording.seconds() {

@@ -17,15 +17,15 @@ use bevy_panorbit_camera::{
 
 use super::{
     SIDE, ViewSystems,
-    framing::{Frame, Going, field, frame_blocks},
+    framing::{Frame, Going, Whole, field, frame_blocks, measure_whole},
     pass,
 };
 use crate::{
     io,
-    model::{film::CAMERAS, playlist::Item},
+    model::film::CAMERAS,
     runtime::{
-        Bookmarks, Brushes, CameraStep, Command, Eye, FreeView, Gait, Level, Live, Notices, PointerOverView,
-        Preferences, Presentation, ViewCommand,
+        Bookmarks, Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Live, Notices,
+        PointerOverView, Preferences, Presentation, ViewCommand,
     },
     settings::Buttons,
 };
@@ -94,7 +94,7 @@ pub(super) fn plugin(app: &mut App) {
             Update,
             (turn_slowly, obey, take_settings, fit_picture, tell_place, follow_keys.after(frame_blocks)),
         )
-        .add_systems(Update, frame_blocks.after(ViewSystems::Show))
+        .add_systems(Update, (measure_whole, frame_blocks).chain().after(ViewSystems::Show))
         .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
 }
 
@@ -246,62 +246,70 @@ fn turn_slowly(
     camera.force_update = true;
 }
 
-/// How the camera goes along the keys of a scene before a room.
+/// How the camera goes along keys.
 #[derive(Default)]
 struct KeyedWay {
     /// The work whose keys it follows.
     work: Option<u64>,
-    /// The height of what it looks at, and how far away all fits into the picture from every side.
-    base: Option<[f32; 2]>,
     /// Whether a hand has taken it.
     taken: bool,
     /// Whole turns between what the keys say and where the camera was, in radians.
     turns: f32,
 }
 
-/// Lets the camera go along the keys of the scene that is shown, until a hand takes it.
+/// Lets the camera go along the keys of the scene that is shown, or of the work, until a hand takes it.
+#[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn follow_keys(
-    (presentation, live, bookmarks): (Res<Presentation>, Res<Live>, Res<Bookmarks>),
+    (presentation, live, bookmarks, follows): (Res<Presentation>, Res<Live>, Res<Bookmarks>, Res<FollowsKeys>),
+    whole: Option<Res<Whole>>,
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
     mut wheel: MessageReader<MouseWheel>,
-    mut asked: MessageReader<Command>,
+    mut asked: ParamSet<(MessageReader<Command>, MessageWriter<Command>)>,
     mut way: Local<KeyedWay>,
 ) {
     let pointed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]) || fingers.iter().count() > 1;
     let moves = |command: &Command| match command {
         Command::View(ViewCommand::GoToView(number)) => bookmarks.view(&live, *number).is_some(),
+        Command::View(ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record) => false,
         command => matches!(command, Command::View(_)),
     };
-    let moved = wheel.read().count() + asked.read().filter(|command| moves(command)).count();
-    let Some(script) = presentation.item(&live).and_then(Item::script) else {
+    let moved = wheel.read().count() + asked.p0().read().filter(|command| moves(command)).count();
+    let own = bookmarks.of(&live).keys.script();
+    let script = match presentation.item(&live) {
+        Some(item) => item.script().or(own),
+        None => own.filter(|_| follows.0),
+    };
+    let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&live))) else {
         way.work = None;
         return;
     };
+    let to = whole.place(&script.at(live.ticks() as f64));
+    let shows = presentation.item(&live).is_some();
     if way.work != Some(live.work()) {
-        // First it goes to where all fits into the picture from every side.
-        *way = KeyedWay { work: Some(live.work()), ..KeyedWay::default() };
-        (viewpoint.turn, viewpoint.wanted) = (Turning::Table, Some(Going::AtOnce));
-        return;
+        let turns = by_the_shorter_way(camera.target_yaw, to.yaw) - to.yaw;
+        *way = KeyedWay { work: Some(live.work()), taken: false, turns };
+        viewpoint.stand_still();
+        if shows {
+            // A room does not see how it comes there.
+            (camera.yaw, camera.pitch) = (Some(to.yaw + turns), Some(to.pitch));
+            (camera.focus, camera.radius) = (to.focus.into(), Some(to.distance));
+        }
+    } else if pointed || moved > 0 {
+        way.taken = true;
+        if !shows {
+            asked.p1().write(KeyCommand::Rest.into());
+        }
     }
-    way.taken |= pointed || moved > 0;
     if way.taken {
         return;
     }
-    let [round, above, near] = script.at(live.ticks() as f64).map(|value| value as f32);
-    let framed = viewpoint.framed.is_some_and(|frame| frame.work() == live.work());
-    if way.base.is_none() && framed && viewpoint.wanted.is_none() {
-        way.base = Some([camera.target_focus.y, camera.target_radius]);
-        way.turns = by_the_shorter_way(camera.target_yaw, round.to_radians()) - round.to_radians();
-        viewpoint.stand_still();
-    }
-    let Some([height, far]) = way.base else { return };
-    let to = (round.to_radians() + way.turns, above.to_radians(), far / near, Vec3::Y * height);
+    let to = io::project::Camera { yaw: to.yaw + way.turns, ..to };
     // While time stands still, the camera rests too.
-    if (camera.target_yaw, camera.target_pitch, camera.target_radius, camera.target_focus) != to {
-        (camera.target_yaw, camera.target_pitch, camera.target_radius, camera.target_focus) = to;
-        camera.force_update = true;
+    let is_there = (camera.target_yaw, camera.target_pitch, camera.target_radius) == (to.yaw, to.pitch, to.distance);
+    if !is_there || camera.target_focus != Vec3::from(to.focus) {
+        place(&mut camera, to);
     }
 }
 
@@ -310,7 +318,7 @@ pub(super) fn obey(
     mut asked: MessageReader<Command>,
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
-    (live, bookmarks): (Res<Live>, Res<Bookmarks>),
+    (live, bookmarks, whole): (Res<Live>, Res<Bookmarks>, Option<Res<Whole>>),
     mut notices: ResMut<Notices>,
 ) {
     for command in asked.read() {
@@ -335,6 +343,15 @@ pub(super) fn obey(
                 } else {
                     let text = format!("There is no view {number} yet: Ctrl+{number} keeps the one that you see now.");
                     notices.tell(Level::Info, text);
+                }
+            }
+            ViewCommand::GoToKey(tick) => {
+                let key = bookmarks.keys(&live).iter().find(|key| key.tick == *tick as f64);
+                if let (Some(key), Some(whole)) = (key, &whole) {
+                    viewpoint.stand_still();
+                    let to = whole.place(&key.pose());
+                    let yaw = by_the_shorter_way(camera.target_yaw, to.yaw);
+                    place(&mut camera, io::project::Camera { yaw, ..to });
                 }
             }
             ViewCommand::Move(step) => {
@@ -395,12 +412,13 @@ fn place(camera: &mut PanOrbitCamera, io::project::Camera { focus, yaw, pitch, d
 }
 
 /// Says where the eye is; while it walks or flies, where it was before.
-fn tell_place(camera: Single<&PanOrbitCamera>, gait: Res<Gait>, mut eye: ResMut<Eye>) {
+fn tell_place(camera: Single<&PanOrbitCamera>, gait: Res<Gait>, whole: Option<Res<Whole>>, mut eye: ResMut<Eye>) {
     if *gait != Gait::Orbit {
         return;
     }
     let (yaw, pitch, distance) = (camera.target_yaw, camera.target_pitch, camera.target_radius);
-    let place = Eye(Some(io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance }));
+    let camera = io::project::Camera { focus: camera.target_focus.into(), yaw, pitch, distance };
+    let place = Eye { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
     if *eye != place {
         *eye = place;
     }

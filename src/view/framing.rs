@@ -2,7 +2,7 @@
 
 use std::f32::consts::TAU;
 
-use bevy::prelude::*;
+use bevy::{math::DVec2, prelude::*};
 use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
@@ -13,7 +13,11 @@ use super::{
     numbers::SceneNumbers,
     plate,
 };
-use crate::runtime::{FreeView, Live, Revision};
+use crate::{
+    io,
+    model::film::{CAMERAS, Pose},
+    runtime::{FreeView, Live, Revision},
+};
 
 /// A place of the camera in which all blocks fit into the picture, and for which picture and work that is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,11 +31,93 @@ pub(super) struct Frame {
     base: f32,
 }
 
-impl Frame {
-    /// The work whose blocks fit.
-    pub(super) fn work(&self) -> u64 {
-        self.work
+/// All blocks, as keys of the camera count: where they lie on the table, and from how far away all of them fit into the picture from every
+/// side.
+#[derive(Resource, Clone, Copy, Debug, PartialEq)]
+pub struct Whole {
+    /// The corner in the north-west and the sides of what the blocks cover.
+    corner: Vec2,
+    sides: Vec2,
+    /// The height of what the camera looks at, and its distance.
+    height: f32,
+    far: f32,
+    /// The work whose blocks they are.
+    work: u64,
+}
+
+impl Whole {
+    /// That of the blocks of a work in such a picture.
+    fn of(lands: &[Land], picture: (f32, f32), work: u64) -> Option<Self> {
+        let (focus, far) = frame(lands, (0.0, true), CAMERAS[0].2.to_radians(), picture)?;
+        let ends = lands.iter().map(|land| [land.centre - 0.5 * land.extent, land.centre + 0.5 * land.extent]);
+        let [corner, end] = ends.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
+        Some(Self { corner, sides: (end - corner).max(Vec2::splat(1e-3)), height: focus.y, far, work })
     }
+
+    /// Whether it is that of the work that is there.
+    pub(super) fn is_of(&self, live: &Live) -> bool {
+        self.work == live.work()
+    }
+
+    /// What the camera looks at, and its direction, angle and distance, in radians and world units.
+    pub fn place(&self, pose: &Pose) -> io::project::Camera {
+        let at = self.corner + DVec2::from(pose.at).as_vec2() * self.sides;
+        let [yaw, pitch] = [pose.round, pose.above].map(|degrees| degrees.to_radians() as f32);
+        let distance = self.far / pose.near as f32;
+        io::project::Camera { focus: [at.x, self.height, at.y], yaw, pitch, distance }
+    }
+
+    /// The pose of a camera.
+    pub(super) fn pose(&self, camera: &io::project::Camera) -> Pose {
+        let away = Quat::from_euler(EulerRot::YXZ, camera.yaw, -camera.pitch, 0.0) * Vec3::Z;
+        let focus = Vec3::from(camera.focus);
+        // It sees the same when it looks at where its line of sight comes to the usual height.
+        let more = (focus.y - self.height) / away.y;
+        let is_near = more.is_finite() && (0.2 * camera.distance..3.0 * self.far).contains(&(camera.distance + more));
+        let (focus, distance) =
+            if is_near { (focus - more * away, camera.distance + more) } else { (focus, camera.distance) };
+        let at = (Vec2::new(focus.x, focus.z) - self.corner) / self.sides;
+        Pose {
+            round: f64::from(camera.yaw).to_degrees(),
+            above: f64::from(camera.pitch).to_degrees().clamp(1.0, 89.0),
+            near: f64::from(self.far / distance).clamp(0.1, 20.0),
+            at: at.as_dvec2().clamp(DVec2::splat(-1.0), DVec2::splat(2.0)).to_array(),
+        }
+    }
+}
+
+/// Keeps [`Whole`] as the blocks and the picture are.
+pub(super) fn measure_whole(
+    (live, blocks, view, revision): (Res<Live>, Res<Blocks>, Res<FreeView>, Res<Revision>),
+    mut known: Local<(u64, Vec<[f32; 5]>, Vec<Land>)>,
+    mut commands: Commands,
+) {
+    let (work, shapes, lands) = &mut *known;
+    let now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
+    if !blocks.are_of(*revision) || now.len() != live.all().len() {
+        return;
+    }
+    // Mountains that grow do not move the camera.
+    if (*work, &*shapes) != (live.work(), &now) {
+        *lands = lands_of(&live, &blocks);
+        (*work, *shapes) = (live.work(), now);
+    }
+    if let Some(whole) = Whole::of(lands, picture_of(&live, &view), *work) {
+        commands.insert_resource(whole);
+    }
+}
+
+/// The blocks with the height of their highest places.
+fn lands_of(live: &Live, blocks: &Blocks) -> Vec<Land> {
+    let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
+    blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).collect()
+}
+
+/// The picture: its field of view from top to bottom in radians, and its width over its height.
+fn picture_of(live: &Live, view: &FreeView) -> (f32, f32) {
+    let size = view.rect.size().max(UVec2::ONE).as_vec2();
+    let aspect = size.x / size.y;
+    (field(live.chosen().look.field_of_view, aspect), aspect)
 }
 
 /// How the camera comes to a place.
@@ -135,10 +221,8 @@ pub(super) fn frame_blocks(
     mut known: Local<(Vec<Land>, Vec<[f32; 5]>)>,
 ) {
     let (lands, shapes) = &mut *known;
-    let size = view.rect.size().max(UVec2::ONE).as_vec2();
-    let (aspect, work, pitch) = (size.x / size.y, live.work(), camera.target_pitch);
-    let look = &live.chosen().look;
-    let (fov, base) = (field(look.field_of_view, aspect), look.base);
+    let (work, pitch, base) = (live.work(), camera.target_pitch, live.chosen().look.base);
+    let (fov, aspect) = picture_of(&live, &view);
     let stays = |frame: &Frame| {
         let place = (camera.target_focus, pitch, camera.target_radius);
         place == (frame.focus, frame.pitch, frame.distance)
@@ -159,9 +243,7 @@ pub(super) fn frame_blocks(
     let ready = camera.initialized && blocks.are_of(*revision) && complete;
     let Some(going) = going.filter(|_| ready) else { return };
     if viewpoint.wanted.is_some() || new {
-        let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
-        *lands =
-            blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plate).collect();
+        *lands = lands_of(&live, &blocks).into_iter().chain(plate).collect();
         *shapes = now;
     }
     // While it turns, nothing may be cut off later.
@@ -181,6 +263,28 @@ pub(super) fn frame_blocks(
 mod tests {
     use super::*;
     use crate::view::SIDE;
+
+    #[test]
+    fn a_pose_is_that_of_the_camera_wherever_its_line_of_sight_is_held() {
+        let lands = [Land {
+            cells: UVec2::splat(64),
+            centre: Vec2::ZERO,
+            extent: Vec2::new(SIDE, 0.5 * SIDE),
+            heights: [-0.06 * SIDE, 0.2 * SIDE],
+        }];
+        let whole = Whole::of(&lands, (0.7, 1.6), 1).expect("there is a block");
+        let pose = Pose { round: 40.0, above: 30.0, near: 1.5, at: [0.25, 0.75] };
+        let camera = whole.place(&pose);
+        assert!((camera.focus[0] + 0.25 * SIDE).abs() < 1e-3 && (camera.focus[2] - 0.125 * SIDE).abs() < 1e-3);
+        let away = Quat::from_euler(EulerRot::YXZ, camera.yaw, -camera.pitch, 0.0) * Vec3::Z;
+        for more in [0.0, 20.0, -20.0] {
+            let focus = (Vec3::from(camera.focus) - more * away).to_array();
+            let found = whole.pose(&io::project::Camera { focus, distance: camera.distance + more, ..camera });
+            let numbers = |pose: &Pose| [pose.round, pose.above, pose.near, pose.at[0], pose.at[1]];
+            let off = numbers(&found).into_iter().zip(numbers(&pose)).map(|(a, b)| (a - b).abs());
+            assert!(off.fold(0.0, f64::max) < 1e-4, "{found:?} for {pose:?}");
+        }
+    }
 
     #[test]
     fn blocks_fit_into_the_picture_from_all_sides_and_fill_it() {

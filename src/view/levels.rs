@@ -23,9 +23,9 @@ use crate::sim::tiles::{self, Tiling};
 const QUADS: u32 = tiles::SIDE as u32;
 /// Indices of a quad.
 const QUAD: u32 = 6;
-/// What lies on the ground in some places only is drawn in parts of squares. They have so many quads along a side, at least: two, so that
-/// no vertex glides out of its part.
-const LEAST: u32 = 2;
+/// What is drawn of a square at once, as quads in the order of the mesh: one of the four at its first corner, these, sixteen, or all. So it
+/// need not be drawn where there is nothing of it.
+const PATCHES: [Range<u32>; 7] = [0..1, 1..2, 2..3, 3..4, 0..4, 0..16, 0..64];
 /// A square is drawn to a distance of so many of its sides, at least: so the levels of neighbours differ by one at most.
 const NEAREST: f32 = 3.0;
 
@@ -59,7 +59,7 @@ pub(super) struct Square {
     step: f32,
     /// The height at which distances are measured, in world units.
     level: f32,
-    /// From this distance on, its vertices glide to those of the next level, and one over the way on which they do.
+    /// From this distance on, its vertices glide to those of the next level, and one over the way on which they do; 0 if all are nearer.
     glide: [f32; 2],
 }
 
@@ -87,18 +87,35 @@ impl Tract {
         self.only.as_ref().is_none_or(|(coverage, least)| coverage.most(square, quads) > *least)
     }
 
-    /// What of these squares of the land belongs to it: where to begin, by the quads along a side. Whole squares come last.
-    pub(super) fn surfaces(&self, squares: &[Square]) -> Vec<(u32, Vec<Square>)> {
-        let mut surfaces: Vec<_> = [LEAST, QUADS / 2, QUADS].map(|quads| (quads, Vec::new())).into();
+    /// What of these squares of the land belongs to it: patches, as quads of the mesh, and the squares that lie where each is to be drawn.
+    pub(super) fn surfaces(&self, squares: &[Square]) -> Vec<(Range<u32>, Vec<Square>)> {
+        let mut surfaces: Vec<_> = PATCHES.map(|patch| (patch, Vec::new())).into();
         for square in squares.iter().filter(|square| self.has(square, QUADS)) {
-            let quads = if self.only.is_some() { (QUADS / square.step as u32).max(LEAST) } else { QUADS };
-            let count = (QUADS / quads).pow(2);
-            let parts = (0..count).map(|index| square.part(quads, index));
-            let parts: Vec<Square> = parts.filter(|part| self.has(part, quads)).collect();
-            let (quads, parts) = if parts.len() as u32 == count { (QUADS, vec![*square]) } else { (quads, parts) };
-            surfaces.iter_mut().filter(|(of, _)| *of == quads).for_each(|(_, list)| list.extend(&parts));
+            Patchwork { square, quads: self.quads(square) }.lay([0, 0], QUADS, &mut surfaces);
         }
         surfaces
+    }
+
+    /// The quads of a square that have something of it: a bit for each, row by row.
+    fn quads(&self, square: &Square) -> u64 {
+        if self.only.is_none() {
+            return u64::MAX;
+        }
+        // It is known for a tile, and not for less.
+        let side = (QUADS / square.step as u32).max(1);
+        let mut quads = 0;
+        for corner in (0..QUADS * QUADS).step_by(side as usize) {
+            let (row, column) = (corner / QUADS, corner % QUADS);
+            if row % side == 0 && self.has(&square.beginning_at([column, row]), side) {
+                quads |= block([column, row], side);
+            }
+        }
+        // An odd vertex may glide to the even one before it: then the quad behind it lies in the place of the one before it.
+        if square.glide[1] > 0.0 {
+            quads |= (quads & EVEN_COLUMNS) << 1;
+            quads |= (quads & EVEN_ROWS) << QUADS;
+        }
+        quads
     }
 
     /// Those of these squares that have a wall with something of it.
@@ -108,12 +125,48 @@ impl Tract {
 }
 
 impl Square {
-    /// A part of it, so many quads wide, counted row by row.
-    fn part(&self, quads: u32, index: u32) -> Self {
-        let across = QUADS / quads;
-        let [x, y] = self.first;
-        let [right, down] = [index % across, index / across].map(|part| (part * quads) as f32 * self.step);
-        Self { first: [x + right, y + down], ..*self }
+    /// A square that begins at one of its quads, by column and row.
+    fn beginning_at(&self, quad: [u32; 2]) -> Self {
+        Self { first: [0, 1].map(|axis| self.first[axis] + quad[axis] as f32 * self.step), ..*self }
+    }
+}
+
+/// Quads of a square, a bit for each, row by row: those of the even columns and those of the even rows.
+const EVEN_COLUMNS: u64 = 0x5555_5555_5555_5555;
+const EVEN_ROWS: u64 = 0x00ff_00ff_00ff_00ff;
+
+/// Those of a block that begins at a column and a row, so many along a side.
+fn block([column, row]: [u32; 2], side: u32) -> u64 {
+    let line = (u64::MAX >> (u64::BITS - side)) << column;
+    (row..row + side).fold(0, |block, row| block | line << (QUADS * row))
+}
+
+/// Quads of a square that are covered with patches, as large ones as there can be.
+struct Patchwork<'a> {
+    square: &'a Square,
+    quads: u64,
+}
+
+impl Patchwork<'_> {
+    /// Covers what is wanted of a block.
+    fn lay(&self, corner: [u32; 2], side: u32, surfaces: &mut [(Range<u32>, Vec<Square>)]) {
+        let block = block(corner, side);
+        if self.quads & block == 0 {
+            return;
+        }
+        if self.quads & block != block {
+            let half = side / 2;
+            let [column, row] = corner;
+            for (right, down) in [(0, 0), (half, 0), (0, half), (half, half)] {
+                self.lay([column + right, row + down], half, surfaces);
+            }
+            return;
+        }
+        // Which vertices glide is counted from where a patch begins, so that is an even one.
+        let begin = corner.map(|quad| quad - quad % 2);
+        let [right, down] = [corner[0] % 2, corner[1] % 2];
+        let patch = if side == 1 { 2 * down + right } else { 3 + side.ilog2() };
+        surfaces[patch as usize].1.push(self.square.beginning_at(begin));
     }
 }
 
@@ -213,11 +266,17 @@ impl Choice<'_> {
         // All that borders on quarters is nearer than this.
         let begin = side * (0.5 * self.sides + std::f32::consts::SQRT_2);
         let way = (self.sides * side - begin).max(1e-3 * side);
+        let level = self.sight.eye.y.min(high).max(low);
+        let [x, z] = [0, 2].map(|axis| {
+            let eye = self.sight.eye[axis];
+            (eye - bounds.min[axis]).abs().max((eye - bounds.max[axis]).abs())
+        });
+        let glides = Vec3::new(x, self.sight.eye.y - level, z).length() > begin;
         squares.push(Square {
             first: first.as_vec2().to_array(),
             step: step as f32,
-            level: self.sight.eye.y.min(high).max(low),
-            glide: [begin, 1.0 / way],
+            level,
+            glide: [begin, if glides { 1.0 / way } else { 0.0 }],
         });
     }
 
@@ -243,18 +302,25 @@ impl Choice<'_> {
     }
 }
 
-/// Of the indices of a square's mesh, those of the quads at its first corner, so many along a side.
-pub(super) fn surface(indices: &Range<u32>, quads: u32) -> Range<u32> {
-    indices.start..indices.start + QUAD * quads * quads
+/// Of the indices of a square's mesh, those of a patch.
+pub(super) fn surface(indices: &Range<u32>, patch: &Range<u32>) -> Range<u32> {
+    indices.start + QUAD * patch.start..indices.start + QUAD * patch.end
 }
 
 /// Of the indices of a square's mesh, those of the walls.
 pub(super) fn walls(indices: &Range<u32>) -> Range<u32> {
-    surface(indices, QUADS).end..indices.end
+    indices.start + QUAD * QUADS * QUADS..indices.end
 }
 
-/// The mesh of every square: its vertices in steps from 0 to [`QUADS`], and its border again as the upper and lower rims of walls. Its
-/// quads come in the order of their distance from the first corner, so that the first ones make a smaller square. The
+/// The quads of the mesh in order, by row and column: those that are nearer to the first corner come first, so that the first ones make a
+/// smaller square.
+fn quads_in_order() -> Vec<[u32; 2]> {
+    let mut quads: Vec<_> = (0..QUADS * QUADS).map(|index| [index / QUADS, index % QUADS]).collect();
+    quads.sort_by_key(|[row, column]| *row.max(column));
+    quads
+}
+
+/// The mesh of every square: its vertices in steps from 0 to [`QUADS`], and its border again as the upper and lower rims of walls. The
 /// y of a vertex says its kind: 0 surface, 1 upper and 2 lower rim of a wall along x, 3 and 4 of a wall along z. Walls inside the map
 /// fold up.
 pub(super) fn square_mesh() -> Mesh {
@@ -262,9 +328,7 @@ pub(super) fn square_mesh() -> Mesh {
     let mut positions: Vec<[f32; 3]> =
         (0..line * line).map(|index| [(index % line) as f32, 0.0, (index / line) as f32]).collect();
     let mut indices = Vec::new();
-    let mut quads: Vec<_> = (0..QUADS * QUADS).map(|index| [index / QUADS, index % QUADS]).collect();
-    quads.sort_by_key(|[row, column]| *row.max(column));
-    for [row, column] in quads {
+    for [row, column] in quads_in_order() {
         let a = row * line + column;
         let [b, c, d] = [a + 1, a + line, a + line + 1];
         indices.extend([a, c, b, b, c, d]);
@@ -427,56 +491,79 @@ mod tests {
         assert!(count(4096) <= count(512) + 8, "{} and {}", count(4096), count(512));
     }
 
+    /// The quads of a square that patches draw, as the vertices at their corners: each once at most.
+    fn drawn(square: &Square, surfaces: &[(Range<u32>, Vec<Square>)]) -> BTreeSet<[u32; 2]> {
+        let (order, mut drawn) = (quads_in_order(), BTreeSet::new());
+        for (patch, parts) in surfaces {
+            for part in parts {
+                assert_eq!((part.step, part.level, part.glide), (square.step, square.level, square.glide));
+                let away = ((Vec2::from(part.first) - Vec2::from(square.first)) / square.step).as_uvec2();
+                // Which vertices glide is counted from the first corner of what is drawn.
+                assert_eq!(away % 2, UVec2::ZERO, "{part:?}");
+                for [row, column] in &order[patch.start as usize..patch.end as usize] {
+                    let quad = [away.x + column, away.y + row];
+                    assert!(quad.into_iter().all(|side| side < QUADS) && drawn.insert(quad), "{quad:?} of {square:?}");
+                }
+            }
+        }
+        drawn
+    }
+
+    /// Whether a place lies in a triangle, or on its border.
+    fn lies_in(place: Vec2, corners: [Vec2; 3]) -> bool {
+        let side = |a: Vec2, b: Vec2| (b - a).perp_dot(place - a);
+        let [a, b, c] = corners;
+        let sides = [side(a, b), side(b, c), side(c, a)];
+        (b - a).perp_dot(c - a) != 0.0
+            && (sides.iter().all(|side| *side >= 0.0) || sides.iter().all(|side| *side <= 0.0))
+    }
+
     #[test]
-    fn squares_and_parts_of_squares_are_drawn_where_there_is_something_in_or_beside_them() {
-        for (columns, rows) in [(203, 147), (64, 64), (5, 3)] {
+    fn quads_are_drawn_where_there_is_something_in_or_beside_them() {
+        let (mut patches, mut glided) = ([0; PATCHES.len()], 0);
+        for (columns, rows) in [(203, 147), (1024, 1024), (5, 3)] {
             let land = land(columns, rows);
             let tiling = Tiling::new(columns as usize, rows as usize);
-            let mut drawn = [0; 4];
-            for (x, y) in [(0, 0), (columns - 1, rows - 1), (columns / 2, rows / 3), (7, 2), (8, 2)] {
+            for (x, y) in [(0, 0), (columns - 1, rows - 1), (columns / 2, rows / 3), (7, 2), (8, 2), (77, 91)] {
                 let at = UVec2::new(x.min(columns - 1), y.min(rows - 1));
                 let mut most = vec![0.0; tiling.count()];
                 most[tiling.of(at.x as usize, at.y as usize)] = 2.0;
                 let coverage = Arc::new(Coverage::and_beside(tiling, &most));
                 let tract = |least: f32| Tract { land, only: Some((Arc::clone(&coverage), least)) };
-                for square in EYES.iter().flat_map(|eye| land.squares(&everywhere(*eye, 0.006))) {
-                    let surfaces = |least: f32| tract(least).surfaces(&[square]);
-                    assert!(surfaces(2.0).iter().all(|(_, parts)| parts.is_empty()));
-                    // Of the cells that the square has, each is drawn once at most, and those are that are near: a vertex looks two
-                    // cells around.
-                    let cells = (square.step as u32 * QUADS).pow(2) as usize;
-                    let mut covered = vec![0_u8; cells];
-                    for (quads, parts) in surfaces(1.9) {
-                        drawn[quads.ilog2() as usize] += parts.len();
-                        let side = quads * square.step as u32;
-                        for part in parts {
-                            assert_eq!((part.step, part.level, part.glide), (square.step, square.level, square.glide));
-                            let away = (Vec2::from(part.first) - Vec2::from(square.first)).as_uvec2();
-                            for index in 0..side * side {
-                                let cell = away + UVec2::new(index % side, index / side);
-                                covered[(cell.y * square.step as u32 * QUADS + cell.x) as usize] += 1;
-                            }
+                for sight in EYES.iter().flat_map(|eye| [0.006, 0.05].map(|triangle| everywhere(*eye, triangle))) {
+                    for square in land.squares(&sight) {
+                        let surfaces = |least: f32| tract(least).surfaces(&[square]);
+                        assert!(surfaces(2.0).iter().all(|(_, parts)| parts.is_empty()));
+                        let surfaces = surfaces(1.9);
+                        let drawn = drawn(&square, &surfaces);
+                        surfaces.iter().zip(&mut patches).for_each(|((_, parts), sum)| *sum += parts.len());
+                        for [column, row] in quads_in_order().into_iter().map(|[row, column]| [column, row]) {
+                            let corner = |right: u32, down: u32| {
+                                let corner = UVec2::new(column + right, row + down);
+                                cell(&land, &sight, &square, corner)
+                            };
+                            let [a, b, c, d] = [corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)];
+                            // The quad as it lies when its vertices have glided: a vertex looks two cells around.
+                            let around = [-2, -1, 0, 1, 2].map(|y| [-2, -1, 0, 1, 2].map(|x| IVec2::new(x, y)));
+                            let near = around.into_iter().flatten().map(|away| (at.as_ivec2() + away).as_vec2());
+                            let meets = near
+                                .filter(|place| place.cmpge(Vec2::ZERO).all())
+                                .filter(|place| place.cmplt((land.cells - 1).as_vec2()).all())
+                                .any(|place| [[a, c, b], [b, c, d]].into_iter().any(|corners| lies_in(place, corners)));
+                            let is_drawn = drawn.contains(&[column, row]);
+                            assert!(is_drawn || !meets, "{column}, {row} of {square:?} at {at}");
+                            let still = Vec2::from(square.first) + UVec2::new(column, row).as_vec2() * square.step;
+                            glided += usize::from(meets && a != still);
+                            // What is drawn besides is no more than two tiles, and what vertices glide over.
+                            let far = 16.0 + (2.0 * square.step).max(8.0);
+                            let away = (at.as_vec2() - still).abs().max_element();
+                            assert!(!is_drawn || away <= far, "{column}, {row} of {square:?} at {at}");
                         }
-                    }
-                    let first = Vec2::from(square.first).as_uvec2();
-                    for (index, times) in covered.into_iter().enumerate() {
-                        let across = square.step as u32 * QUADS;
-                        let cell = first + UVec2::new(index as u32 % across, index as u32 / across);
-                        let away = cell.as_ivec2() - at.as_ivec2();
-                        let away = away.abs().max_element() as u32;
-                        assert!(times <= 1, "{columns} × {rows}, {at}: {square:?}");
-                        assert!(
-                            times == 1 || away > 2 || cell.cmpge(land.cells).any(),
-                            "{cell} of {square:?} from {at}"
-                        );
-                        // What is drawn besides is no more than two tiles and a part.
-                        let far = 16 + (LEAST * square.step as u32).max(8);
-                        assert!(times == 0 || away <= far, "{cell} of {square:?} from {at}");
                     }
                 }
             }
-            assert!(drawn[3] > 0 && (drawn[1] > 0 || columns < 9), "{drawn:?}");
         }
+        assert!(patches.into_iter().all(|count| count > 0) && glided > 100, "{patches:?}, {glided} glided");
     }
 
     #[test]
@@ -498,16 +585,19 @@ mod tests {
         let places = mesh.attribute(Mesh::ATTRIBUTE_POSITION).and_then(|values| values.as_float3()).unwrap_or(&[]);
         let Some(Indices::U32(indices)) = mesh.indices() else { panic!("it has indices") };
         let all = 0..indices.len() as u32;
-        for quads in 1..=QUADS {
-            let corners = |range: Range<u32>| indices[range.start as usize..range.end as usize].iter();
-            let farthest = |range: Range<u32>| {
-                corners(range)
-                    .map(|&index| places[index as usize])
-                    .fold([0.0_f32; 3], |out, place| [out[0].max(place[0]), out[1].max(place[1]), out[2].max(place[2])])
+        let corners = |patch: &Range<u32>| {
+            let range = surface(&all, patch);
+            let own = indices[range.start as usize..range.end as usize].iter().map(|&index| places[index as usize]);
+            let ends = |choose: fn(f32, f32) -> f32| {
+                own.clone().reduce(|a, b| [0, 1, 2].map(|axis| choose(a[axis], b[axis]))).expect("it has corners")
             };
-            let side = quads as f32;
-            assert_eq!(farthest(surface(&all, quads)), [side, 0.0, side]);
-        }
+            [ends(f32::min), ends(f32::max)]
+        };
+        let squares = [1.0, 2.0, 4.0, 8.0].map(|side| [[0.0; 3], [side, 0.0, side]]);
+        assert_eq!(PATCHES.map(|patch| corners(&patch))[4..], squares[1..]);
+        let [first, right, below, both] = [0, 1, 2, 3].map(|quad| corners(&PATCHES[quad])[0]);
+        assert_eq!((first, corners(&PATCHES[0])), ([0.0; 3], squares[0]));
+        assert_eq!([right, below, both], [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]);
         assert!(indices[walls(&all).start as usize..].iter().all(|&index| places[index as usize][1] > 0.0));
         assert_eq!(walls(&(7..7 + all.end)), 7 + 6 * 64..7 + all.end);
     }

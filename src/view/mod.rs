@@ -5,7 +5,7 @@ pub mod camera;
 mod channels;
 mod contours;
 mod cut;
-mod framing;
+pub mod framing;
 mod ground;
 mod hand;
 mod labels;

@@ -360,22 +360,22 @@ impl Draws {
             begin..self.squares.len() as u32
         };
         let surfaces = tract.surfaces(seen).into_iter();
-        let surfaces = surfaces.map(|(quads, squares)| (quads, place(&mut squares.into_iter()))).collect();
+        let surfaces = surfaces.map(|(patch, squares)| (patch, place(&mut squares.into_iter()))).collect();
         Squares { surfaces, walls: place(&mut tract.walls(seen)) }
     }
 }
 
 /// What is drawn of land, as ranges of [`Draws::squares`].
 struct Squares {
-    /// By the quads along a side.
-    surfaces: Vec<(u32, Range<u32>)>,
+    /// By the patch of a square.
+    surfaces: Vec<(Range<u32>, Range<u32>)>,
     walls: Range<u32>,
 }
 
 impl Squares {
     /// What a stroke draws of them: ranges of the indices of a square's mesh, and the squares.
     fn drawn(&self, stroke: Stroke, indices: &Range<u32>) -> Vec<(Range<u32>, Range<u32>)> {
-        let surface = |(quads, squares): &(u32, Range<u32>)| (levels::surface(indices, *quads), squares.clone());
+        let surface = |(patch, squares): &(Range<u32>, Range<u32>)| (levels::surface(indices, patch), squares.clone());
         match stroke {
             Stroke::Walls => vec![(levels::walls(indices), self.walls.clone())],
             Stroke::Mark | Stroke::Surface => self.surfaces.iter().map(surface).collect(),

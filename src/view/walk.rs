@@ -64,6 +64,7 @@ fn change_gait(
             | ViewCommand::FrameAgain
             | ViewCommand::PlaceCamera(_)
             | ViewCommand::GoToView(_)
+            | ViewCommand::GoToKey(_)
             | ViewCommand::ToggleTurntable
             | ViewCommand::Move(_) => Gait::Orbit,
             ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record => continue,
@@ -422,7 +423,7 @@ mod tests {
         let mut app = app();
         let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
         app.world_mut().resource_scope(|world, mut bookmarks: Mut<Bookmarks>| {
-            bookmarks.of_mut(world.resource::<Live>())[1] = Some(kept);
+            bookmarks.of_mut(world.resource::<Live>()).numbered[1] = Some(kept);
         });
         let orbit = |app: &mut App| {
             let mut cameras = app.world_mut().query::<&PanOrbitCamera>();

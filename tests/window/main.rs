@@ -29,18 +29,18 @@ use thalweg::{
         watch::Shooting,
     },
     model::{
-        film::{Caption, Key as CameraKey, Script},
+        film::{Caption, Ease, Key as CameraKey, Pose, Script},
         origin::Options,
         playlist::Playlist,
         session::Session,
     },
     params::{Value, walk},
     runtime::{
-        BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, EditCommand, FileCommand,
-        Followed, FollowedTrace, FreeView, Gait, Held, History, Jobs, Live, Notices, Overlay, Pane, Pointed,
-        Preferences, Presentation, ProbeMarks, Probes, Record, Recording, Revision, Riddles, RiverTrace, Rivers,
-        RunCommand, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch, Transport, ViewCommand,
-        WindowCommand, Workspace,
+        Bookmarks, BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, EditCommand, Eye,
+        FileCommand, Followed, FollowedTrace, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyCommand, Live,
+        Notices, Overlay, Pane, Pointed, Preferences, Presentation, ProbeMarks, Probes, Record, Recording, Revision,
+        Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch,
+        Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -86,7 +86,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Revision Record Recording History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait);
+        init!(Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait Bookmarks FollowsKeys);
         Self(RefCell::new(world))
     }
 
@@ -506,6 +506,47 @@ fn a_click_on_pause_asks_for_it() {
     harness.get_by_label_contains("Pause").click();
     harness.run_steps(3);
     assert!(asked.borrow().contains(&RunCommand::TogglePlay.into()), "{:?}", asked.borrow());
+}
+
+#[test]
+fn keys_of_the_camera_have_their_menu_on_the_timeline() {
+    let (shelf, asked) = (Shelf::of("round-hill"), RefCell::default());
+    let mut bookmarks = Bookmarks::default();
+    shelf.show(|state| {
+        for tick in [0.0, 40.0] {
+            let key = CameraKey { tick, ..CameraKey::still(10.0, 30.0, 1.0) };
+            assert!(bookmarks.of_mut(&state.live).keys.set(key));
+        }
+    });
+    let shelf = shelf.with(bookmarks);
+    let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
+    harness.run_steps(3);
+    asked.take();
+    let name = "Key of the camera at tick 40";
+    for (entry, wanted) in [
+        ("Look from here", Command::from(ViewCommand::GoToKey(40))),
+        ("Even", KeyCommand::Then(40, Ease::Even).into()),
+        ("Remove", KeyCommand::Remove(40).into()),
+    ] {
+        harness.get_by_label(name).click();
+        harness.run_steps(3);
+        harness.get_by_label(entry).click();
+        harness.run_steps(3);
+        let own = asked.take();
+        assert_eq!(own, [wanted], "{entry}");
+        harness.key_press(Key::Escape);
+        harness.run_steps(3);
+        asked.take();
+    }
+    let key = harness.get_by_label(name).rect().center();
+    harness.drag_at(key);
+    harness.run_steps(2);
+    harness.hover_at(key - egui::vec2(200.0, 0.0));
+    harness.run_steps(2);
+    let moved = asked.take();
+    let is_earlier = |command: &Command| matches!(command, Command::Key(KeyCommand::Move(40, to)) if *to < 40);
+    assert!(moved.iter().any(is_earlier), "{moved:?}");
+    assert!(harness.query_by_label_contains("Keys").is_some(), "the bar lets the camera follow them");
 }
 
 #[test]

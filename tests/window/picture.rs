@@ -102,6 +102,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
     no_palette_is_cut_off_by_the_screen();
     a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was();
     a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time();
+    the_camera_follows_the_keys_of_the_work_until_it_is_moved();
 }
 
 /// Along a section a side of the block is taken away; closed again, the picture is as before.
@@ -159,6 +160,47 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
     assert!((0.02..0.9).contains(&written), "{written} of the foot");
     let again = film(true);
     assert!((0..3).all(|frame| changed(&first[frame], &again[frame]) == 0.0), "the same film differs");
+}
+
+/// The camera goes along the keys that were set, until a hand takes it.
+fn the_camera_follows_the_keys_of_the_work_until_it_is_moved() {
+    let Some(mut app) = running("round-hill", 48, (160, 96)) else { return };
+    let send = |app: &mut App, command: Command| {
+        app.world_mut().write_message(command);
+        frames(app, 3);
+    };
+    let pose = |app: &App| app.world().resource::<Eye>().pose.expect("the land is there");
+    frames(&mut app, 12);
+    send(&mut app, KeyCommand::Set.into());
+    let first = pose(&app);
+    for _ in 0..4 {
+        send(&mut app, RunCommand::Step(1).into());
+    }
+    frames(&mut app, 12);
+    let tick = app.world().resource::<Live>().ticks();
+    assert_eq!(tick, 4);
+    send(&mut app, ViewCommand::Move(CameraStep::Turn(60.0, 10.0)).into());
+    send(&mut app, ViewCommand::Move(CameraStep::Shift(0.05, 0.0)).into());
+    send(&mut app, KeyCommand::Set.into());
+    let second = pose(&app);
+    let far = |a: Pose, b: Pose| {
+        let numbers = |pose: Pose| [pose.round / 90.0, pose.above / 90.0, pose.near, pose.at[0], pose.at[1]];
+        numbers(a).into_iter().zip(numbers(b)).fold(0.0, |far: f64, (a, b)| far.max((a - b).abs()))
+    };
+    assert!(far(first, second) > 0.3);
+    send(&mut app, KeyCommand::Follow.into());
+    assert!(far(pose(&app), second) < 1e-4, "{:?}", pose(&app));
+    send(&mut app, RunCommand::Restart.into());
+    frames(&mut app, 6);
+    assert!(far(pose(&app), first) < 1e-4, "{:?} for {first:?}", pose(&app));
+    send(&mut app, ViewCommand::Move(CameraStep::Turn(15.0, 0.0)).into());
+    let taken = pose(&app);
+    assert!(!app.world().resource::<FollowsKeys>().0 && far(taken, first) > 0.1);
+    send(&mut app, RunCommand::Step(2).into());
+    frames(&mut app, 12);
+    assert!(far(pose(&app), taken) < 1e-4, "a camera that a hand has moved stays");
+    send(&mut app, ViewCommand::GoToKey(4).into());
+    assert!(far(pose(&app), second) < 1e-4, "{:?}", pose(&app));
 }
 
 /// Few droplets send to the graphics card what they changed alone, and the picture is the one that the whole map makes.

@@ -3,18 +3,19 @@
 
 use std::{fmt::Write, path::Path};
 
-use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Tag, TagEnd};
 
 use crate::{
     io::{
         Error, chart,
-        markup::markup,
+        markup::{Piece, markup, pieces},
         output,
         page::{self, wrapped},
         reference::escaped,
     },
     model::{
         chart::{Chart, Curve, told_with},
+        formula::{Formula, typeset::Typeset},
         lesson::{Answer, Attempt, Step, Task},
     },
 };
@@ -218,6 +219,20 @@ impl Pages {
             );
         }
     }
+
+    /// An equation, set as in print.
+    fn equation(&mut self, text: &str, size: f32, color: &str) {
+        const INSET: f64 = 14.0;
+        let room = PAPER[0] - 2.0 * MARGIN - INSET;
+        let set = Typeset::new(&Formula::read(text), &page::Print, size, room as f32);
+        let top = self.room(f64::from(set.size.y) + 4.0) + 2.0;
+        let _ = write!(
+            self.now,
+            "<g transform=\"translate({} {top:.1})\">{}</g>",
+            MARGIN + INSET,
+            page::equation(&set, color)
+        );
+    }
 }
 
 /// The pages of a document, each as a drawing.
@@ -241,8 +256,14 @@ fn pages(blocks: &[Block]) -> Vec<String> {
                 pages.down += 2.0;
             }
             Block::Text(text) => {
-                for (mark, line) in paragraphs(text) {
-                    pages.text(&format!("{mark}{line}"), 10.5, (INK, if mark.is_empty() { 0.0 } else { 10.0 }));
+                for paragraph in paragraphs(text) {
+                    match paragraph {
+                        Paragraph::Words(mark, line) => {
+                            let inset = if mark.is_empty() { 0.0 } else { 10.0 };
+                            pages.text(&format!("{mark}{line}"), 10.5, (INK, inset));
+                        }
+                        Paragraph::Equation(line) => pages.equation(&line, 11.5, INK),
+                    }
                     pages.down += 4.0;
                 }
             }
@@ -278,20 +299,28 @@ fn pages(blocks: &[Block]) -> Vec<String> {
     pages.done
 }
 
-/// Paragraphs of a Markdown text without their styles, each with what stands before it.
-fn paragraphs(text: &str) -> Vec<(&'static str, String)> {
+/// A paragraph of a Markdown text.
+#[derive(Debug, PartialEq)]
+enum Paragraph {
+    /// What stands before it, and its words without their styles.
+    Words(&'static str, String),
+    Equation(String),
+}
+
+fn paragraphs(text: &str) -> Vec<Paragraph> {
     let (mut found, mut now, mut mark) = (Vec::new(), String::new(), "");
-    for event in Parser::new(text) {
-        match event {
-            Event::Text(text) | Event::Code(text) => now.push_str(&text),
-            Event::SoftBreak | Event::HardBreak => now.push(' '),
-            Event::Start(Tag::Item) => mark = "• ",
-            Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::Heading(_))
+    for piece in pieces(text) {
+        match piece {
+            Piece::Equation(line) => found.push(Paragraph::Equation(line)),
+            Piece::Other(Event::Text(text) | Event::Code(text)) => now.push_str(&text),
+            Piece::Other(Event::SoftBreak | Event::HardBreak) => now.push(' '),
+            Piece::Other(Event::Start(Tag::Item)) => mark = "• ",
+            Piece::Other(Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::Heading(_)))
                 if !now.trim().is_empty() =>
             {
-                found.push((std::mem::take(&mut mark), std::mem::take(&mut now)));
+                found.push(Paragraph::Words(std::mem::take(&mut mark), std::mem::take(&mut now)));
             }
-            _ => {}
+            Piece::Other(_) => {}
         }
     }
     found
@@ -304,7 +333,7 @@ mod tests {
 
     fn attempt() -> Attempt {
         let text = "---\n(title: \"Heaps & <b>\", about: \"a\", level: \"l\", minutes: 5, source: \"s\", scene: \"round-hill\")\n---\n\
-            ## Q\n\nHow *steep*?\n\n- one\n- two\n\n```ask\nChoose(key: \"q\", options: [\"x\", \"y\"], right: 0)\n```\n\n\
+            ## Q\n\nHow *steep*?\n\n`tan φ = h/r`\n\n- one\n- two\n\n```ask\nChoose(key: \"q\", options: [\"x\", \"y\"], right: 0)\n```\n\n\
             ## E\n\n```ask\nEstimate(key: \"e\", of: \"slope\", unit: \"°\")\n```\n\n\
             ## M\n\n```ask\nMeasure(key: \"m\", of: \"slope.mean\", unit: \"°\", expect: (0, 90), guess: \"e\")\n```\n\n\
             ## R\n\n```ask\nReveal(guess: \"q\")\n```\n";
@@ -336,6 +365,7 @@ mod tests {
             "<h1>Heaps &amp; &lt;b&gt;</h1>",
             "&lt;script&gt;Ada&lt;/script&gt; · Thalweg",
             "<em>steep</em>",
+            "<mfrac><mi>h</mi><mi>r</mi></mfrac>",
             "<p class=\"answer wrong\">Chosen: y. Right: x.</p>",
             "<p class=\"answer right\">Read: 31°. Measured by the program: 33.25°. Predicted: 30°.</p>",
             "d=\"M64.0 204.0L506.0 44.0\"",
@@ -350,7 +380,8 @@ mod tests {
         let pages = pages(&blocks(&answered(), "Ada <3", &many));
         assert!(pages.len() > 2, "{} pages", pages.len());
         assert_eq!(pages.iter().map(|page| page.matches("aria-label=\"Volume\"").count()).sum::<usize>(), 7);
-        for part in ["Ada &lt;3 · Thalweg", "How steep?", "• two", "✖ Chosen: y. Right: x."] {
+        let slanted = "skewX(-12)\" font-size=\"10.58\" fill=\"#222222\">h</text>";
+        for part in [slanted, "Ada &lt;3 · Thalweg", "How steep?", "• two", "✖ Chosen: y. Right: x."] {
             assert!(pages[0].contains(part), "{part} is not in {}", pages[0]);
         }
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));

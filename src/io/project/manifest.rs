@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     model::{
+        film::{Key, Keys},
         origin::{Geo, Options, Origin, Tile},
         session::{BYTES_PER_CELL, Session},
         state::Facts,
@@ -41,12 +42,21 @@ pub struct Camera {
 }
 
 /// How a work is looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Views {
     /// Where the eye is.
     pub eye: Option<Camera>,
-    /// Views that are kept under the numbers from 1 to 9.
-    pub kept: [Option<Camera>; 9],
+    /// Those that are kept.
+    pub kept: KeptViews,
+}
+
+/// Views that are kept with a work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptViews {
+    /// Under the numbers from 1 to 9.
+    pub numbered: [Option<Camera>; 9],
+    /// At ticks of the run.
+    pub keys: Keys,
 }
 
 impl Camera {
@@ -64,6 +74,9 @@ pub(super) struct Manifest {
     pub camera: Option<Camera>,
     #[serde(default)]
     pub kept_views: [Option<Camera>; 9],
+    /// Programs that don't know of it open the project without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub camera_keys: Vec<Key>,
     pub runs: Vec<SavedRun>,
 }
 

@@ -29,6 +29,7 @@ use super::{Budget, Error, JobProgress, output, png::rgb8_bytes};
 use crate::{
     io::export::hillshade::hillshade,
     model::{
+        film::Keys,
         origin::Heightmap,
         packed::Packed,
         session::{Session, check_map},
@@ -43,7 +44,7 @@ use crate::{
 
 pub use self::{
     keyframes::{Keyframe, Keyframes, keyframes},
-    manifest::{Camera, Views},
+    manifest::{Camera, KeptViews, Views},
 };
 
 /// Ending of a project's name.
@@ -101,7 +102,8 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
         program: env!("CARGO_PKG_VERSION").to_owned(),
         chosen: project.chosen,
         camera: project.views.eye,
-        kept_views: project.views.kept,
+        kept_views: project.views.kept.numbered,
+        camera_keys: project.views.kept.keys.list().to_vec(),
         runs: project.sessions.iter().zip(&states).map(run).collect(),
     };
     let text = ron::ser::to_string_pretty(&manifest, ron::ser::PrettyConfig::new())
@@ -138,13 +140,7 @@ pub fn save(project: &mut Project, path: &Path, progress: &JobProgress) -> Resul
 /// One sentence, if the file is no project, is damaged, or was written by a newer version of the program.
 pub fn open(path: &Path) -> Result<Project, Error> {
     let mut archive = Archive::open(path)?;
-    let (head, text) = archive.manifest()?;
-    if head.format > FORMAT {
-        let wrong = format!("it was written by Thalweg {}, which is newer than this one", head.program);
-        return Err(Error::input(path, wrong, "open it with that version or a later one"));
-    }
-    let manifest = Manifest::of(&text, head.format)
-        .map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))?;
+    let manifest = manifest(path, &mut archive)?;
     if manifest.runs.is_empty() || manifest.runs.len() > MOST_RUNS {
         return Err(damaged(path, &format!("it has {} runs, where there are 1 to {MOST_RUNS}", manifest.runs.len())));
     }
@@ -154,8 +150,29 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     let sessions = runs.map(|(index, run)| take_up(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
     let sane = |camera: Option<Camera>| camera.filter(Camera::is_sane);
-    let views = Views { eye: sane(manifest.camera), kept: manifest.kept_views.map(sane) };
+    // Views that make no sense are left out: the work is more than they are.
+    let keys = Keys::of(manifest.camera_keys).unwrap_or_default();
+    let kept = KeptViews { numbered: manifest.kept_views.map(sane), keys };
+    let views = Views { eye: sane(manifest.camera), kept };
     Ok(Project { chosen, views, ..Project::of(sessions) })
+}
+
+/// Reads the keys of the camera alone.
+///
+/// # Errors
+/// As [`open()`], and if the keys make no sense.
+pub fn keys(path: &Path) -> Result<Keys, Error> {
+    let manifest = manifest(path, &mut Archive::open(path)?)?;
+    Keys::of(manifest.camera_keys).map_err(|wrong| damaged(path, &format!("its camera is damaged ({wrong})")))
+}
+
+fn manifest(path: &Path, archive: &mut Archive<'_>) -> Result<Manifest, Error> {
+    let (head, text) = archive.manifest()?;
+    if head.format > FORMAT {
+        let wrong = format!("it was written by Thalweg {}, which is newer than this one", head.program);
+        return Err(Error::input(path, wrong, "open it with that version or a later one"));
+    }
+    Manifest::of(&text, head.format).map_err(|error| damaged(path, &format!("its manifest is damaged ({error})")))
 }
 
 /// Reads a project with its timeline. If the timeline alone is damaged, it opens without it, and says so.

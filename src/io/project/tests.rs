@@ -10,7 +10,10 @@ use zip::ZipArchive;
 use super::*;
 use crate::{
     io::scene,
-    model::origin::{Geo, Options},
+    model::{
+        film::{Ease, Key},
+        origin::{Geo, Options},
+    },
     sim::{
         bounds::KEPT,
         edit::{Brush, Dab, Patch, Tool},
@@ -54,7 +57,9 @@ fn eventful(side: usize) -> Project {
     }
     let camera = Camera { focus: [1.0, 2.0, -3.5], yaw: 0.3, pitch: 0.9, distance: 321.0 };
     let mut views = Views { eye: Some(camera), ..Views::default() };
-    views.kept[2] = Some(Camera { yaw: -1.5, distance: 40.0, ..camera });
+    views.kept.numbered[2] = Some(Camera { yaw: -1.5, distance: 40.0, ..camera });
+    let key = Key { tick: 12.0, at: [0.25, 0.75], then: Ease::Hold, ..Key::still(40.0, 20.0, 1.5) };
+    assert!(views.kept.keys.set(key) && views.kept.keys.set(Key { tick: 3.0, ..Key::still(10.0, 30.0, 1.0) }));
     Project { chosen: 1, views, ..Project::of(sessions) }
 }
 
@@ -106,7 +111,8 @@ fn a_project_is_what_was_saved_and_goes_on_as_if_it_had_never_been_closed() {
     let mut project = eventful(48);
     let (_folder, path) = saved(&mut project);
     let mut again = opened(&path);
-    assert_eq!((again.chosen, again.views, again.sessions.len()), (project.chosen, project.views, 2));
+    assert_eq!((again.chosen, &again.views, again.sessions.len()), (project.chosen, &project.views, 2));
+    assert_eq!(again.views.kept.keys.list().len(), 2);
     for _ in 0..2 {
         for (was, is) in project.sessions.iter_mut().zip(&mut again.sessions) {
             let (was, is) = (state(was), state(is));
@@ -306,7 +312,7 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         ("cell_size: 120.0", "cell_size: 9999999999", "the side of a cell lies between"),
         ("start: ", "start: NaN, //", "its ledger's volume at the start is NaN"),
         ("rate: 3.5", "rate: 3.5e30", "the rate of a spring is 3.5e30"),
-        ("tick: ", "tick: 9999999999999999", "its tick is 9.99999999999999"),
+        ("tick: 10", "tick: 999999999999999910", "its tick is 9.99999999999999"),
         ("\"droplets.per_tick\": \"37\"", "\"droplets.per_tick\": \"-37\"", "droplets.per_tick cannot be -37"),
         ("\"water.rain_rate\": ", "\"water.rein_rate\": ", "there is no parameter \"water.rein_rate\""),
         ("\"thermal\"", "\"thermos\"", "there is no process \"thermos\""),
@@ -320,6 +326,16 @@ fn a_newer_file_a_bomb_and_senseless_values_are_refused() {
         let told = manifest(from, to);
         assert!(told.contains(said), "{told}");
     }
+    let unordered = with(&path, "manifest.ron", |bytes| {
+        let text = String::from_utf8(bytes).expect("it is text");
+        assert!(text.contains("tick: 3.0"), "{text}");
+        text.replace("tick: 3.0", "tick: 300.0").into_bytes()
+    });
+    let other = path.with_file_name("unordered.thalweg");
+    fs::write(&other, unordered).expect("it is writable");
+    assert!(opened(&other).views.kept.keys.list().is_empty(), "the work opens without a camera that makes no sense");
+    let told = keys(&other).expect_err("its keys are wrong").to_string();
+    assert!(told.contains("its camera is damaged (the ticks of the keys do not rise"), "{told}");
     let began = Instant::now();
     let bomb = refused(&with(&path, "run-1/sand.lz4", |_| vec![0; 300 << 20])).expect("it is refused");
     assert!(bomb.contains("run-1/sand.lz4 in it is longer than it can be"), "{bomb}");

@@ -3,6 +3,7 @@
 pub(super) mod arrival;
 mod edit;
 mod file;
+mod keys;
 mod learn;
 mod present;
 mod run;
@@ -11,9 +12,9 @@ mod show;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    Ahead, Bookmarks, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, Followed, Gait, History, Jobs,
-    Level, Live, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section,
-    Shown, Transport, Workspace,
+    Ahead, Bookmarks, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, Followed, FollowsKeys, Gait,
+    History, Jobs, Level, Live, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers,
+    Section, Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -44,6 +45,7 @@ pub(super) struct Runtime<'w> {
     pub eye: Res<'w, Eye>,
     pub gait: Res<'w, Gait>,
     pub bookmarks: ResMut<'w, Bookmarks>,
+    pub follows_keys: ResMut<'w, FollowsKeys>,
     pub leave: MessageWriter<'w, AppExit>,
 }
 
@@ -60,6 +62,7 @@ pub(super) fn obey(mut commands: MessageReader<Command>, mut runtime: Runtime) {
             Command::File(command) => runtime.file(command),
             Command::Show(command) => runtime.show(command),
             Command::Learn(command) => runtime.learn(command),
+            Command::Key(command) => runtime.key(command),
             Command::Present(command) => runtime.present(command),
             // Tools, view and panels obey these.
             Command::Brush(_) | Command::View(_) | Command::Window(_) => {}

@@ -64,7 +64,8 @@ impl Runtime<'_> {
             return;
         }
         let kept = self.bookmarks.of_mut(&self.live);
-        let (Some(place), Some(camera)) = (number.checked_sub(1).and_then(|index| kept.get_mut(index)), self.eye.0)
+        let (Some(place), Some(camera)) =
+            (number.checked_sub(1).and_then(|index| kept.numbered.get_mut(index)), self.eye.camera)
         else {
             return;
         };

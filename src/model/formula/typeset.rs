@@ -1,0 +1,313 @@
+//! Equations set as in print, wherever their letters come from: fractions, roots, exponents and indices. Long ones go on in the next line.
+
+use glam::{Vec2, vec2};
+
+use super::Formula;
+
+/// Shares of the size of the letters: height of the bar of a fraction over the line, room above and below it.
+const AXIS: f32 = 0.27;
+const ROOM: f32 = 0.14;
+/// An index, and the parts of a fraction.
+const SCRIPT: f32 = 0.72;
+const PART: f32 = 0.92;
+/// How far an exponent is lifted and an index sunk.
+const HEAD: f32 = 0.4;
+const FOOT: f32 = 0.2;
+/// Heights over and under the line that letters take.
+const ASCENT: f32 = 0.78;
+const DESCENT: f32 = 0.2;
+/// Around a sign, around a product's dot, between words and between equations.
+const SIGN: f32 = 0.24;
+const DOT: f32 = 0.07;
+const BLANK: f32 = 0.26;
+const GAP: f32 = 1.4;
+/// Between lines, and before a line that goes on with an equation.
+const LINE: f32 = 0.4;
+const INDENT: f32 = 1.2;
+/// Letters are not smaller than so many points.
+const SMALLEST: f32 = 8.0;
+
+/// The letters that equations are set in.
+pub trait Letters {
+    /// How wide a text is when its letters have this size.
+    fn width(&self, text: &str, size: f32, slanted: bool) -> f32;
+}
+
+/// An equation that is set.
+pub struct Typeset {
+    /// Its width and height.
+    pub size: Vec2,
+    /// Its marks, with their places from its left upper corner.
+    pub marks: Vec<(Vec2, Mark)>,
+}
+
+/// What is drawn, relative to its place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mark {
+    /// Letters that begin there, and stand on the line there.
+    Text {
+        /// The letters.
+        text: String,
+        /// Their size.
+        size: f32,
+        /// Whether they are slanted.
+        slanted: bool,
+    },
+    /// A line of so much width from there to these places.
+    Line(Vec<Vec2>, f32),
+    /// A bow of so much width from there to the last place, towards the first: a quadratic Bézier curve.
+    Bow([Vec2; 2], f32),
+}
+
+impl Typeset {
+    /// Sets an equation in letters of this size, no wider than this if that can be.
+    pub fn new(formula: &Formula, letters: &impl Letters, size: f32, width: f32) -> Self {
+        let lines = Setter { letters }.lines(formula, size, width);
+        let width = lines.iter().map(|line| line.width).fold(0.0, f32::max);
+        let (mut down, mut marks) = (0.0, Vec::new());
+        for (number, line) in lines.into_iter().enumerate() {
+            down += if number == 0 { 0.0 } else { LINE * size } + line.ascent;
+            marks.extend(line.marks.into_iter().map(|(place, mark)| (place + vec2(0.0, down), mark)));
+            down += line.descent;
+        }
+        Self { size: vec2(width, down), marks }
+    }
+}
+
+/// What is set: marks with their places relative to the left end of the line on which its letters stand.
+#[derive(Default)]
+struct Set {
+    width: f32,
+    ascent: f32,
+    descent: f32,
+    marks: Vec<(Vec2, Mark)>,
+}
+
+impl Set {
+    /// Puts something at a place.
+    fn put(&mut self, other: Set, at: Vec2) {
+        self.width = self.width.max(at.x + other.width);
+        self.ascent = self.ascent.max(other.ascent - at.y);
+        self.descent = self.descent.max(other.descent + at.y);
+        self.marks.extend(other.marks.into_iter().map(|(place, mark)| (place + at, mark)));
+    }
+
+    /// Puts something behind all that there is.
+    fn append(&mut self, other: Set) {
+        self.put(other, vec2(self.width, 0.0));
+    }
+}
+
+struct Setter<'a, L> {
+    letters: &'a L,
+}
+
+impl<L: Letters> Setter<'_, L> {
+    /// The lines of an equation that fit into a width. They break at gaps, else before a sign that is no product.
+    fn lines(&self, formula: &Formula, size: f32, width: f32) -> Vec<Set> {
+        let parts = if let Formula::Row(parts) = formula { parts.as_slice() } else { std::slice::from_ref(formula) };
+        // From one place where a line may break to the next, and whether another equation begins there.
+        let mut pieces: Vec<(bool, Vec<&Formula>)> = vec![(true, Vec::new())];
+        let mut depends = false;
+        for part in parts {
+            match part {
+                Formula::Gap => pieces.push((true, Vec::new())),
+                Formula::Sign(sign) if breaks_before(sign) && depends => pieces.push((false, vec![part])),
+                _ => pieces.last_mut().expect("it has one").1.push(part),
+            }
+            depends = !matches!(part, Formula::Gap);
+        }
+        let mut lines: Vec<Set> = Vec::new();
+        let mut rest = pieces.as_slice();
+        while let Some(((begins, parts), after)) = rest.split_first() {
+            rest = after;
+            let mut set = self.row(parts.iter().copied(), size);
+            // An equation that fits on a line stays whole.
+            let more = after.iter().take_while(|(begins, _)| !*begins).count();
+            if *begins && more > 0 {
+                let whole = after[..more].iter().flat_map(|(_, parts)| parts);
+                let whole = self.row(parts.iter().chain(whole).copied(), size);
+                if whole.width <= width {
+                    (set, rest) = (whole, &after[more..]);
+                }
+            }
+            let room = if *begins { GAP * size } else { 0.0 };
+            match lines.last_mut() {
+                Some(line) if line.width + room + set.width <= width => {
+                    let at = vec2(line.width + room, 0.0);
+                    line.put(set, at);
+                }
+                _ => {
+                    let indent = if *begins { 0.0 } else { INDENT * size };
+                    let mut line = Set::default();
+                    line.put(set, vec2(indent, 0.0));
+                    lines.push(line);
+                }
+            }
+        }
+        // What fits on no line becomes smaller.
+        let widest = lines.iter().map(|line| line.width).fold(0.0, f32::max);
+        let smaller = size * (0.98 * width / widest).min(1.0);
+        if widest <= width || size <= SMALLEST { lines } else { self.lines(formula, smaller.max(SMALLEST), width) }
+    }
+
+    fn set(&self, formula: &Formula, size: f32) -> Set {
+        match formula {
+            Formula::Row(parts) => self.row(parts, size),
+            Formula::Letter(text) => self.text(text, size, true),
+            Formula::Upright(text) => self.text(text, size, false),
+            Formula::Sign(text) => self.sign(text, size),
+            Formula::Blank => Set { width: BLANK * size, ..Set::default() },
+            Formula::Gap => Set { width: GAP * size, ..Set::default() },
+            Formula::Scripts(base, foot, head) => {
+                let mut set = self.set(base, size);
+                let (width, high, low) =
+                    (set.width + 0.03 * size, set.ascent - ASCENT * size, set.descent - DESCENT * size);
+                for (script, lift) in [(foot, -FOOT * size - low.max(0.0)), (head, HEAD * size + high.max(0.0))] {
+                    if let Some(script) = script {
+                        set.put(self.set(script, (SCRIPT * size).max(SMALLEST)), vec2(width, -lift));
+                    }
+                }
+                set
+            }
+            Formula::Fraction(above, below) => {
+                let [above, below] = [above, below].map(|part| self.set(part, (PART * size).max(SMALLEST)));
+                let (room, bar) = (ROOM * size, self.bar(size));
+                let width = above.width.max(below.width) + 0.3 * size;
+                let mut set = Set { width, ..Set::default() };
+                let axis = AXIS * size;
+                let [up, down] = [axis + room + above.descent, axis - room - below.ascent];
+                let [left, right] = [above.width, below.width].map(|inner| 0.5 * (width - inner));
+                set.put(above, vec2(left, -up));
+                set.put(below, vec2(right, -down));
+                let edge = 0.06 * size;
+                set.marks.push((vec2(edge, -axis), Mark::Line(vec![vec2(width - 2.0 * edge, 0.0)], bar)));
+                set
+            }
+            Formula::Root(inside) => {
+                let inside = self.set(inside, size);
+                let (high, low) = (inside.ascent + 0.1 * size, inside.descent);
+                let (hook, over) = (0.5 * size, inside.width + 0.08 * size);
+                let mut set = Set::default();
+                set.put(inside, vec2(hook + 0.04 * size, 0.0));
+                set.ascent = high + 0.06 * size;
+                let begin = vec2(0.05 * size, -0.32 * size);
+                let way = [
+                    vec2(0.15 * size, -0.42 * size),
+                    vec2(0.3 * size, low),
+                    vec2(hook, -high),
+                    vec2(hook + over, -high),
+                ];
+                set.marks.push((begin, Mark::Line(way.map(|place| place - begin).into(), self.bar(size))));
+                set.width += 0.1 * size;
+                set
+            }
+            Formula::Parentheses(inside) => {
+                let inside = self.set(inside, size);
+                let [high, low] = [inside.ascent.max(ASCENT * size), inside.descent.max(DESCENT * size)];
+                let (bow, room) = ((0.16 * size).max(0.07 * (high + low)), 0.1 * size);
+                let (mut set, bar) = (Set::default(), self.bar(size));
+                let width = inside.width;
+                set.put(inside, vec2(bow + 2.0 * room, 0.0));
+                let [left, right] = [bow + room, bow + 3.0 * room + width];
+                for (side, out) in [(left, -2.0 * bow), (right, 2.0 * bow)] {
+                    let ends = [vec2(out, 0.5 * (high + low)), vec2(0.0, high + low)];
+                    set.marks.push((vec2(side, -high), Mark::Bow(ends, bar)));
+                }
+                Set { width: right + bow + room, ascent: high, descent: low, marks: set.marks }
+            }
+        }
+    }
+
+    fn row<'a>(&self, parts: impl IntoIterator<Item = &'a Formula>, size: f32) -> Set {
+        let mut row = Set::default();
+        parts.into_iter().for_each(|part| row.append(self.set(part, size)));
+        row
+    }
+
+    fn sign(&self, text: &str, size: f32) -> Set {
+        let [before, after] = match text {
+            "·" => [DOT, DOT],
+            "," | ";" | ":" => [0.0, SIGN],
+            _ => [SIGN, SIGN],
+        };
+        let mut set = Set { width: before * size, ..Set::default() };
+        set.append(self.text(text, size, false));
+        set.width += after * size;
+        set
+    }
+
+    fn text(&self, text: &str, size: f32, slanted: bool) -> Set {
+        let mark = Mark::Text { text: text.to_owned(), size, slanted };
+        let width = self.letters.width(text, size, slanted);
+        Set { width, ascent: ASCENT * size, descent: DESCENT * size, marks: vec![(Vec2::ZERO, mark)] }
+    }
+
+    /// Width of a bar.
+    fn bar(&self, size: f32) -> f32 {
+        (0.065 * size).max(1.0)
+    }
+}
+
+fn breaks_before(sign: &str) -> bool {
+    !"·,:;".contains(sign)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Letters that are half as wide as high.
+    struct Plain;
+
+    impl Letters for Plain {
+        fn width(&self, text: &str, size: f32, _: bool) -> f32 {
+            0.5 * size * text.chars().count() as f32
+        }
+    }
+
+    fn set(text: &str, width: f32) -> Typeset {
+        Typeset::new(&Formula::read(text), &Plain, 20.0, width)
+    }
+
+    /// The place and the size of a text.
+    fn letters(set: &Typeset, wanted: &str) -> (Vec2, f32) {
+        let mut found = set.marks.iter().filter_map(|(place, mark)| match mark {
+            Mark::Text { text, size, .. } if text == wanted => Some((*place, *size)),
+            _ => None,
+        });
+        found.next().unwrap_or_else(|| panic!("{wanted} is not there"))
+    }
+
+    #[test]
+    fn parts_stand_where_they_stand_in_print() {
+        let set = set("q = Kc·√(a/b)^θ", 1000.0);
+        let [(a, part), (b, _), (q, size), (foot, small), (head, _)] =
+            ["a", "b", "q", "c", "θ"].map(|text| letters(&set, text));
+        assert!(size == 20.0 && part < size && small < part, "{size} {part} {small}");
+        assert!(a.y < q.y && q.y < b.y && a.x == b.x, "{a} {q} {b}");
+        assert!(foot.y > q.y && head.y < q.y && head.x > a.x, "{foot} {q} {head}");
+        let bar = set.marks.iter().find_map(|(place, mark)| match mark {
+            Mark::Line(way, _) if way.len() == 1 => Some((*place, way[0])),
+            _ => None,
+        });
+        let (place, way) = bar.expect("a fraction has a bar");
+        assert!(a.y < place.y && place.y < b.y - 0.7 * part && place.x < a.x && a.x < place.x + way.x && way.y == 0.0);
+        assert_eq!(set.marks.iter().filter(|(_, mark)| matches!(mark, Mark::Bow(..))).count(), 2, "two parentheses");
+    }
+
+    #[test]
+    fn long_equations_go_on_in_the_next_line_and_nothing_lies_outside() {
+        let text = "E = a + b·c − d/e + f·g   where  S = h";
+        let whole = set(text, 1000.0);
+        let cut = set(text, 100.0);
+        assert!(cut.size.x <= 100.0 && cut.size.y > 2.0 * whole.size.y, "{} of {}", cut.size, whole.size);
+        assert!(letters(&cut, "g").0.y > letters(&cut, "E").0.y);
+        // A line that cannot break becomes smaller.
+        let small = set("abcdefghij·abcdefghij", 120.0);
+        assert!(small.size.x <= 120.0, "{}", small.size);
+        for set in [whole, cut, small] {
+            assert!(set.marks.iter().all(|(at, _)| at.cmpge(Vec2::ZERO).all() && at.cmple(set.size).all()));
+        }
+    }
+}
