@@ -66,9 +66,19 @@ impl MakeFilm {
         let mut sessions = self.start.sessions()?;
         let ticks = sessions.iter().map(|session| session.ticks).max().unwrap_or_default();
         let begun = sessions[0].simulation.ticks();
-        let (from, to) = match self.start.asked_ticks() {
-            Some(Ticks { from: Some(from), to }) => (from, to),
-            asked => (begun, begun.saturating_add(asked.map_or(ticks, |asked| asked.to))),
+        let keys = self.keys()?;
+        let last = keys.as_ref().and_then(|keys| keys.camera.last()).map(|key| key.tick as u64);
+        if last.is_some_and(|last| last < begun) {
+            let sentence = format!(
+                "all keys of the camera lie before tick {begun}, where the project stands; go back to the first key in the window and save \
+                 the project there, or choose a --camera"
+            );
+            return Err(Failure::bad_input(sentence));
+        }
+        let (from, to) = match (self.start.asked_ticks(), last) {
+            (Some(Ticks { from: Some(from), to }), _) => (from, to),
+            (None, Some(last)) => (begun, last),
+            (asked, _) => (begun, begun.saturating_add(asked.map_or(ticks, |asked| asked.to))),
         };
         if from < begun {
             return Err(Failure::bad_input(format!("--ticks {from}..{to}: the input is at tick {begun} already")));
@@ -80,7 +90,7 @@ impl MakeFilm {
             );
             return Err(Failure::bad_input(sentence));
         }
-        let script = self.script([from as f64, to as f64])?;
+        let script = self.script(keys, [from as f64, to as f64])?;
         let mut film = Film::begin(&self.out, self.resolution, self.fps)?;
         self.start.grow(&mut sessions)?;
         let frames = more + 1;
@@ -119,12 +129,16 @@ impl MakeFilm {
         print(&format!("{}: {count} frames.\n", self.out.display()))
     }
 
+    /// The keys of a project, unless another camera is asked for.
+    fn keys(&self) -> Result<Option<Script>, Failure> {
+        match self.start.project().filter(|_| self.camera.is_none() && self.turn == 0.0) {
+            Some(path) => Ok(project::keys(path)?.script()),
+            None => Ok(None),
+        }
+    }
+
     /// What the camera does.
-    fn script(&self, [from, to]: [f64; 2]) -> Result<Script, Failure> {
-        let keys = match self.start.project().filter(|_| self.camera.is_none() && self.turn == 0.0) {
-            Some(path) => project::keys(path)?.script(),
-            None => None,
-        };
+    fn script(&self, keys: Option<Script>, [from, to]: [f64; 2]) -> Result<Script, Failure> {
         let camera = self.camera.as_deref().unwrap_or("default");
         let mut script = if let Some(script) = keys {
             script

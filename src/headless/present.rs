@@ -46,7 +46,8 @@ impl Present {
         if self.check {
             return check(&list);
         }
-        let opened = Project::of(playlist::open(&list.scenes[0])?);
+        let mut opened = Project::of(playlist::open(&list.scenes[0])?);
+        opened.views.kept.keys = playlist::keys(&list.scenes[0])?;
         let show = Show {
             list: Arc::new(list),
             kiosk: self.kiosk,

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Budget, Error, input, output, project, scene};
 use crate::{
     model::{
+        film::Keys,
         origin::Options,
         playlist::{Item, Playlist},
         session::Session,
@@ -73,6 +74,15 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The keys of the camera that a scene brings, if it is a project.
+///
+/// # Errors
+/// One sentence, if they make no sense.
+pub fn keys(item: &Item) -> Result<Keys, Error> {
+    let path = Path::new(&item.open);
+    if project::is_project(path) { project::keys(path) } else { Ok(Keys::default()) }
 }
 
 /// Opens a scene as it is to be shown.

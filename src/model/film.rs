@@ -136,21 +136,17 @@ impl Keys {
         (!self.0.is_empty()).then(|| Script { camera: self.0.clone(), captions: Vec::new() })
     }
 
-    /// Sets a key, in the place of one at its tick. It turns by the shorter way from the key before it. Returns whether there was room for it.
-    pub fn set(&mut self, mut key: Key) -> bool {
-        let place = self.0.partition_point(|other| other.tick < key.tick);
-        if let Some(before) = place.checked_sub(1).map(|before| self.0[before]) {
-            key.round += 360.0 * ((before.round - key.round) / 360.0).round();
-        }
+    /// Sets a key, in the place of one at its tick. Returns whether there was room for it.
+    pub fn set(&mut self, key: Key) -> bool {
         if let Some(other) = self.at(key.tick) {
             *other = Key { then: other.then, ..key };
-            return true;
+        } else if self.0.len() < Self::MOST {
+            self.0.push(key);
+        } else {
+            return false;
         }
-        let has_room = self.0.len() < Self::MOST;
-        if has_room {
-            self.0.insert(place, key);
-        }
-        has_room
+        self.arrange();
+        true
     }
 
     /// The key at a tick.
@@ -164,13 +160,24 @@ impl Keys {
             && let Some(key) = self.at(from)
         {
             key.tick = to;
-            self.0.sort_by(|a, b| a.tick.total_cmp(&b.tick));
+            self.arrange();
         }
     }
 
     /// Takes a key away.
     pub fn remove(&mut self, tick: f64) {
         self.0.retain(|key| key.tick != tick);
+        self.arrange();
+    }
+
+    /// Brings them into order. From each to the next the camera turns by the shorter way.
+    fn arrange(&mut self) {
+        self.0.sort_by(|a, b| a.tick.total_cmp(&b.tick));
+        let mut before = 0.0;
+        for key in &mut self.0 {
+            key.round += 360.0 * ((before - key.round) / 360.0).round();
+            before = key.round;
+        }
     }
 }
 
@@ -201,8 +208,8 @@ impl Script {
             if !(1.0..=89.0).contains(&key.above) {
                 return Err(format!("`above` is {} degrees; it must be 1 to 89", key.above));
             }
-            if !(0.1..=20.0).contains(&key.near) {
-                return Err(format!("`near` is {}; it must be 0.1 to 20", key.near));
+            if !(0.1..=200.0).contains(&key.near) {
+                return Err(format!("`near` is {}; it must be 0.1 to 200", key.near));
             }
             if !key.at.iter().all(|share| (-1.0..=2.0).contains(share)) {
                 return Err(format!(
@@ -297,18 +304,26 @@ mod tests {
     #[test]
     fn keys_that_are_set_stay_in_order_and_turn_by_the_shorter_way() {
         let mut keys = Keys::default();
-        for (tick, round) in [(100.0, 350.0), (20.0, 10.0), (200.0, 20.0), (100.0, -20.0)] {
+        for (tick, round) in [(100.0, 3950.0), (20.0, 10.0), (200.0, 20.0), (100.0, 340.0)] {
             assert!(keys.set(key(tick, round, Ease::Smooth)));
         }
         let told = |keys: &Keys| keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>();
-        assert_eq!(told(&keys), [(20.0, 10.0), (100.0, -20.0), (200.0, 380.0)]);
+        assert_eq!(told(&keys), [(20.0, 10.0), (100.0, -20.0), (200.0, 20.0)]);
         keys.at(100.0).expect("it is there").then = Ease::Hold;
         assert!(keys.set(key(100.0, 5.0, Ease::Smooth)) && keys.list()[1].then == Ease::Hold, "how it goes on stays");
         keys.shift(20.0, 100.0);
         assert_eq!(told(&keys)[0].0, 20.0, "a key is in the way");
         keys.shift(20.0, 150.0);
         keys.remove(100.0);
-        assert_eq!(told(&keys), [(150.0, 10.0), (200.0, 380.0)]);
+        assert_eq!(told(&keys), [(150.0, 10.0), (200.0, 20.0)]);
+        // What comes after a key that has changed turns by the shorter way too.
+        for (tick, round) in [(300.0, 170.0), (400.0, 340.0), (300.0, 190.0)] {
+            assert!(keys.set(key(tick, round, Ease::Smooth)));
+        }
+        assert_eq!(told(&keys)[2..], [(300.0, 190.0), (400.0, 340.0)]);
+        keys.remove(300.0);
+        assert_eq!(told(&keys)[1..], [(200.0, 20.0), (400.0, -20.0)]);
+        keys.remove(400.0);
         assert_eq!(keys.script().expect("it has keys").at(0.0), keys.list()[0].pose());
         assert!(Keys::of(keys.list().iter().rev().copied().collect()).is_err() && Keys::default().script().is_none());
         for tick in 0..2 * Keys::MOST {

@@ -324,8 +324,6 @@ pub enum KeyCommand {
     Then(u64, Ease),
     /// Moves one from a tick to another.
     Move(u64, u64),
-    /// Takes all away.
-    Clear,
     /// Lets the camera go along them; asked again, stops that.
     Follow,
     /// The camera goes along them no more.
@@ -532,7 +530,8 @@ impl Command {
             Self::Present(_) => true,
             // Whether the water is seen is a parameter of the run.
             Self::Show(command) => *command == ShowCommand::ToggleWater,
-            Self::Key(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
+            Self::Key(command) => !matches!(command, KeyCommand::Follow | KeyCommand::Rest),
+            Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
     }
 

@@ -19,6 +19,7 @@ use crate::{
         scene, write_picture,
     },
     model::{
+        film::Keys,
         lesson::Lesson,
         origin::{Heightmap, Options},
         playlist::Playlist,
@@ -63,8 +64,8 @@ pub(super) enum JobOutcome {
     Sessions(Label, Vec<Session>),
     /// A playlist that is to be shown.
     Playlist(Playlist),
-    /// The sessions of a scene of the playlist that is shown, and its title.
-    Performed(String, Vec<Session>),
+    /// The sessions of a scene of the playlist that is shown, its title, and the keys of the camera that it brings.
+    Performed(String, Vec<Session>, Keys),
     /// A lesson, and the session on which it plays.
     Lesson(Box<Lesson>, Box<Session>),
     /// Heights that replace the present terrain.
@@ -227,7 +228,7 @@ impl Task {
                 let item = &list.scenes[at];
                 let sessions = playlist::open(item)?;
                 let title = if item.title.is_empty() { title(&item.open) } else { item.title.clone() };
-                Ok(JobOutcome::Performed(title, sessions))
+                Ok(JobOutcome::Performed(title, sessions, playlist::keys(item)?))
             }
             Self::Open(input, options) => {
                 let sessions = scene::open(&input, &options)?;

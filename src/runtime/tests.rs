@@ -466,9 +466,18 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     send(&mut app, KeyCommand::Set);
     app.update();
     let tick = app.world().resource::<Live>().ticks();
-    for command in [KeyCommand::Then(tick, Ease::Even), KeyCommand::Move(tick, tick + 5), KeyCommand::Remove(tick)] {
+    for command in [KeyCommand::Then(tick, Ease::Even), KeyCommand::Move(tick, tick + 5), KeyCommand::Set] {
         send(&mut app, command);
     }
+    app.update();
+    assert_eq!(kept(&app).keys.list().len(), 2);
+    let follows = |app: &App| app.world().resource::<FollowsKeys>().0;
+    for wanted in [true, false, true] {
+        send(&mut app, KeyCommand::Follow);
+        app.update();
+        assert_eq!(follows(&app), wanted);
+    }
+    send(&mut app, KeyCommand::Remove(tick));
     app.update();
     wanted.keys.set(Key::new(tick as f64 + 5.0, pose, Ease::Even));
     assert_eq!(kept(&app), wanted);
@@ -478,7 +487,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     let options = Options { size: Some((32, 32)), ..Options::default() };
     send(&mut app, FileCommand::Open("round-hill".to_owned(), options));
     wait_for_jobs(&mut app);
-    assert_eq!(kept(&app), KeptViews::default());
+    assert!(kept(&app) == KeptViews::default() && !follows(&app));
     send(&mut app, FileCommand::Open(path.display().to_string(), Options::default()));
     wait_for_jobs(&mut app);
     assert_eq!(kept(&app), wanted);

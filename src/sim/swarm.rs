@@ -179,8 +179,8 @@ impl<P: Copy + Send + Sync, O: Default + Send> Flock<P, O> {
         Self { particles, round: None, outcome: O::default() }
     }
 
-    /// Runs them until each has ended, or until a moment has come; but as many blocks as there are threads run in any case. True if each has
-    /// ended; what they did is then complete. What comes of it does not depend on where it stops.
+    /// Runs them until each has ended, or until a moment has come; but once as many blocks as there are threads run, or what waits. True if
+    /// each has ended; what they did is then complete. What comes of it does not depend on where it stops.
     pub fn go_on<S>(&mut self, swarm: &S, tiling: Tiling, until: Option<Instant>) -> bool
     where
         S: Swarm<Particle = P, Outcome = O>,

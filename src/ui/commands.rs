@@ -325,11 +325,10 @@ fn view(table: &mut MenuPart<'_>) {
     }
     table.group = Some("Camera along the run");
     let set = "Sets a key of the camera at the present tick, where the camera is. Keys are diamonds on the timeline, and are saved with the \
-               project; a film of the project follows them.";
+               project. A film of the project follows those that lie ahead of it.";
     table.add(icon::DIAMOND, "Set a key", set, &[(NONE, Key::I)], KeyCommand::Set);
     let follow = "The camera goes along its keys while the run goes on, until you move it.";
     table.add(icon::PATH, "Follow the keys", follow, &[(SHIFT, Key::I)], KeyCommand::Follow);
-    table.add(icon::TRASH, "Remove all keys", "Takes away all keys of the camera.", &[], KeyCommand::Clear);
     table.group = None;
     let before = "Shows how the run began. Holding B shows it until you let go.";
     table.add(icon::CLOCK_COUNTER_CLOCKWISE, "-Start", before, &[], ShowCommand::Compare(Comparison::Start));

@@ -38,7 +38,7 @@ pub(super) fn readout_ui(root: &Ui, view: Rect, state: &PanelState<'_>) {
     let painter = root.painter().with_clip_rect(view);
     let corner = view.right_bottom() - vec2(16.0, 14.0);
     // It does not cover the legend, and breaks between two numbers.
-    let width = view.width() - legend_width(overlay) - 48.0;
+    let width = (view.width() - legend_width(overlay) - 48.0).max(160.0);
     let text = text.replace(' ', "\u{a0}").replace("·\u{a0}", "· ");
     shaded_lines(&painter, corner, Align2::RIGHT_BOTTOM, (&text, 12.0, width), DEEP_SHADE);
 }

@@ -89,10 +89,17 @@ pub fn timeline_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             asked.push(ShowCommand::Picture(mark.id).into());
         }
     }
-    let tick_at = |x: f32| first + ((x - inner.left()) / inner.width() * (last - first) as f32).round().max(0.0) as u64;
+    let tick_at = |x: f32| {
+        let share = ((x - inner.left()) / inner.width()).clamp(0.0, 1.0);
+        first + (share * (last - first) as f32).round() as u64
+    };
     for (number, key) in keys.iter().enumerate() {
         let spot = egui::pos2(at(key.tick as u64), inner.top() + 4.0);
-        asked.extend(key_ui(ui, state, (number, key), spot, tick_at));
+        let drag = |pointer: egui::Pos2| {
+            let tick = tick_at(pointer.x);
+            (tick, egui::pos2(at(tick), spot.y))
+        };
+        asked.extend(key_ui(ui, state, (number, key), spot, drag));
     }
     asked
 }
@@ -103,12 +110,15 @@ fn key_ui(
     state: &PanelState<'_>,
     (number, key): (usize, &film::Key),
     spot: egui::Pos2,
-    tick_at: impl Fn(f32) -> u64,
+    drag: impl Fn(egui::Pos2) -> (u64, egui::Pos2),
 ) -> Vec<Command> {
     const HALF: f32 = 5.0;
     let tick = key.tick as u64;
     let place = Rect::from_center_size(spot, egui::Vec2::splat(2.0 * HALF + 2.0));
     let response = ui.interact(place, ui.id().with(("key of the camera", number)), Sense::click_and_drag());
+    // It moves when it is let go, so that the bar stands still under the pointer.
+    let dragged = response.interact_pointer_pos().filter(|_| response.dragged() || response.drag_stopped()).map(drag);
+    let spot = dragged.map_or(spot, |(_, spot)| spot);
     let name = format!("Key of the camera at tick {tick}");
     response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, &name));
     let corners = [egui::vec2(0.0, -HALF), egui::vec2(HALF, 0.0), egui::vec2(0.0, HALF), egui::vec2(-HALF, 0.0)];
@@ -139,13 +149,20 @@ fn key_ui(
             asked.push(KeyCommand::Remove(tick).into());
         }
     });
-    if response.dragged()
-        && let Some(pointer) = response.interact_pointer_pos()
-        && tick_at(pointer.x) != tick
-    {
-        asked.push(KeyCommand::Move(tick, tick_at(pointer.x)).into());
+    if let Some((to, _)) = dragged.filter(|(to, _)| response.drag_stopped() && *to != tick) {
+        asked.push(KeyCommand::Move(tick, to).into());
     }
-    if !egui::Popup::is_any_open(ui.ctx()) {
+    if let Some((to, spot)) = dragged {
+        let label = spot + egui::vec2(0.0, HALF + 2.0);
+        style::shaded_text(
+            ui.painter(),
+            label,
+            egui::Align2::CENTER_TOP,
+            &format!("tick {to}"),
+            11.0,
+            style::DEEP_SHADE,
+        );
+    } else if !egui::Popup::is_any_open(ui.ctx()) {
         response.on_hover_text(format!("{name}. Click for its menu, drag to move it."));
     }
     asked

@@ -253,6 +253,8 @@ struct KeyedWay {
     work: Option<u64>,
     /// Whether a hand has taken it.
     taken: bool,
+    /// Where it was put last.
+    last: Option<io::project::Camera>,
     /// Whole turns between what the keys say and where the camera was, in radians.
     turns: f32,
 }
@@ -261,7 +263,7 @@ struct KeyedWay {
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn follow_keys(
     (presentation, live, bookmarks, follows): (Res<Presentation>, Res<Live>, Res<Bookmarks>, Res<FollowsKeys>),
-    whole: Option<Res<Whole>>,
+    (whole, gait, over_view): (Option<Res<Whole>>, Res<Gait>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
     (buttons, fingers): (Res<ButtonInput<MouseButton>>, Res<Touches>),
@@ -269,18 +271,22 @@ fn follow_keys(
     mut asked: ParamSet<(MessageReader<Command>, MessageWriter<Command>)>,
     mut way: Local<KeyedWay>,
 ) {
-    let pointed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]) || fingers.iter().count() > 1;
+    // Two fingers always turn the land, and one does where it neither paints nor rains.
+    let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
+    let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
     let moves = |command: &Command| match command {
         Command::View(ViewCommand::GoToView(number)) => bookmarks.view(&live, *number).is_some(),
         Command::View(ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record) => false,
         command => matches!(command, Command::View(_)),
     };
-    let moved = wheel.read().count() + asked.p0().read().filter(|command| moves(command)).count();
+    let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
+    let moved = asked.p0().read().filter(|command| moves(command)).count() > 0 || turned && over_view.land;
     let own = bookmarks.of(&live).keys.script();
     let script = match presentation.item(&live) {
         Some(item) => item.script().or(own),
         None => own.filter(|_| follows.0),
     };
+    let script = script.filter(|_| *gait == Gait::Orbit);
     let (Some(script), Some(whole)) = (script, whole.filter(|whole| whole.is_of(&live))) else {
         way.work = None;
         return;
@@ -289,14 +295,14 @@ fn follow_keys(
     let shows = presentation.item(&live).is_some();
     if way.work != Some(live.work()) {
         let turns = by_the_shorter_way(camera.target_yaw, to.yaw) - to.yaw;
-        *way = KeyedWay { work: Some(live.work()), taken: false, turns };
+        *way = KeyedWay { work: Some(live.work()), turns, ..KeyedWay::default() };
         viewpoint.stand_still();
         if shows {
             // A room does not see how it comes there.
             (camera.yaw, camera.pitch) = (Some(to.yaw + turns), Some(to.pitch));
             (camera.focus, camera.radius) = (to.focus.into(), Some(to.distance));
         }
-    } else if pointed || moved > 0 {
+    } else if moved {
         way.taken = true;
         if !shows {
             asked.p1().write(KeyCommand::Rest.into());
@@ -307,9 +313,9 @@ fn follow_keys(
     }
     let to = io::project::Camera { yaw: to.yaw + way.turns, ..to };
     // While time stands still, the camera rests too.
-    let is_there = (camera.target_yaw, camera.target_pitch, camera.target_radius) == (to.yaw, to.pitch, to.distance);
-    if !is_there || camera.target_focus != Vec3::from(to.focus) {
+    if way.last != Some(to) {
         place(&mut camera, to);
+        way.last = Some(to);
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{
     io,
     model::film::{CAMERAS, Pose},
     runtime::{FreeView, Live, Revision},
+    sim::grid::{Edition, Grid},
 };
 
 /// A place of the camera in which all blocks fit into the picture, and for which picture and work that is.
@@ -80,7 +81,7 @@ impl Whole {
         Pose {
             round: f64::from(camera.yaw).to_degrees(),
             above: f64::from(camera.pitch).to_degrees().clamp(1.0, 89.0),
-            near: f64::from(self.far / distance).clamp(0.1, 20.0),
+            near: f64::from(self.far / distance).clamp(0.1, 200.0),
             at: at.as_dvec2().clamp(DVec2::splat(-1.0), DVec2::splat(2.0)).to_array(),
         }
     }
@@ -89,28 +90,23 @@ impl Whole {
 /// Keeps [`Whole`] as the blocks and the picture are.
 pub(super) fn measure_whole(
     (live, blocks, view, revision): (Res<Live>, Res<Blocks>, Res<FreeView>, Res<Revision>),
-    mut known: Local<(u64, Vec<[f32; 5]>, Vec<Land>)>,
+    mut shapes: Local<Vec<([f32; 5], Edition)>>,
+    mut lands: Local<Vec<Land>>,
     mut commands: Commands,
 ) {
-    let (work, shapes, lands) = &mut *known;
-    let now: Vec<[f32; 5]> = blocks.numbers.iter().map(SceneNumbers::shape).collect();
-    if !blocks.are_of(*revision) || now.len() != live.all().len() {
+    if !blocks.are_of(*revision) || blocks.numbers.len() != live.all().len() {
         return;
     }
-    // Mountains that grow do not move the camera.
-    if (*work, &*shapes) != (live.work(), &now) {
-        *lands = lands_of(&live, &blocks);
-        (*work, *shapes) = (live.work(), now);
+    // As the land was at its start: mountains that grow do not move the camera, and a project has the same when it is opened again.
+    let starts = || live.all().iter().map(|session| &session.simulation.terrain.start);
+    let now: Vec<_> = blocks.numbers.iter().map(SceneNumbers::shape).zip(starts().map(Grid::edition)).collect();
+    if *shapes != now {
+        *lands = blocks.numbers.iter().zip(starts()).map(|(numbers, start)| numbers.land(start.min_max().1)).collect();
+        *shapes = now;
     }
-    if let Some(whole) = Whole::of(lands, picture_of(&live, &view), *work) {
+    if let Some(whole) = Whole::of(&lands, picture_of(&live, &view), live.work()) {
         commands.insert_resource(whole);
     }
-}
-
-/// The blocks with the height of their highest places.
-fn lands_of(live: &Live, blocks: &Blocks) -> Vec<Land> {
-    let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
-    blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).collect()
 }
 
 /// The picture: its field of view from top to bottom in radians, and its width over its height.
@@ -243,7 +239,9 @@ pub(super) fn frame_blocks(
     let ready = camera.initialized && blocks.are_of(*revision) && complete;
     let Some(going) = going.filter(|_| ready) else { return };
     if viewpoint.wanted.is_some() || new {
-        *lands = lands_of(&live, &blocks).into_iter().chain(plate).collect();
+        let highest = live.all().iter().map(|session| layers::highest(&session.simulation.terrain));
+        *lands =
+            blocks.numbers.iter().zip(highest).map(|(numbers, highest)| numbers.land(highest)).chain(plate).collect();
         *shapes = now;
     }
     // While it turns, nothing may be cut off later.

@@ -543,6 +543,9 @@ fn keys_of_the_camera_have_their_menu_on_the_timeline() {
     harness.run_steps(2);
     harness.hover_at(key - egui::vec2(200.0, 0.0));
     harness.run_steps(2);
+    assert_eq!(asked.take(), Vec::<Command>::new(), "it moves when it is let go");
+    harness.drop_at(key - egui::vec2(200.0, 0.0));
+    harness.run_steps(2);
     let moved = asked.take();
     let is_earlier = |command: &Command| matches!(command, Command::Key(KeyCommand::Move(40, to)) if *to < 40);
     assert!(moved.iter().any(is_earlier), "{moved:?}");

@@ -311,7 +311,12 @@ fn paragraphs(text: &str) -> Vec<Paragraph> {
     let (mut found, mut now, mut mark) = (Vec::new(), String::new(), "");
     for piece in pieces(text) {
         match piece {
-            Piece::Equation(line) => found.push(Paragraph::Equation(line)),
+            Piece::Equation(line) => {
+                if !now.trim().is_empty() {
+                    found.push(Paragraph::Words(std::mem::take(&mut mark), std::mem::take(&mut now)));
+                }
+                found.push(Paragraph::Equation(line));
+            }
             Piece::Other(Event::Text(text) | Event::Code(text)) => now.push_str(&text),
             Piece::Other(Event::SoftBreak | Event::HardBreak) => now.push(' '),
             Piece::Other(Event::Start(Tag::Item)) => mark = "• ",
@@ -320,6 +325,7 @@ fn paragraphs(text: &str) -> Vec<Paragraph> {
             {
                 found.push(Paragraph::Words(std::mem::take(&mut mark), std::mem::take(&mut now)));
             }
+            Piece::Other(Event::End(TagEnd::Item)) => mark = "",
             Piece::Other(_) => {}
         }
     }

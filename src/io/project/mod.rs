@@ -147,11 +147,14 @@ pub fn open(path: &Path) -> Result<Project, Error> {
     manifest.runs.iter().try_for_each(|run| check_sizes(path, run))?;
     Budget::present().ask(path, manifest.runs.iter().map(SavedRun::bytes).sum())?;
     let runs = manifest.runs.into_iter().enumerate();
-    let sessions = runs.map(|(index, run)| take_up(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
+    let mut sessions = runs.map(|(index, run)| take_up(&mut archive, index, run)).collect::<Result<Vec<_>, _>>()?;
     let chosen = manifest.chosen.min(sessions.len() - 1);
     let sane = |camera: Option<Camera>| camera.filter(Camera::is_sane);
     // Views that make no sense are left out: the work is more than they are.
-    let keys = Keys::of(manifest.camera_keys).unwrap_or_default();
+    let keys = Keys::of(manifest.camera_keys).unwrap_or_else(|wrong| {
+        sessions[0].warnings.push(format!("The keys of the camera are left out: {wrong}."));
+        Keys::default()
+    });
     let kept = KeptViews { numbered: manifest.kept_views.map(sane), keys };
     let views = Views { eye: sane(manifest.camera), kept };
     Ok(Project { chosen, views, ..Project::of(sessions) })

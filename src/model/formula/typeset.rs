@@ -307,7 +307,15 @@ mod tests {
         let small = set("abcdefghij·abcdefghij", 120.0);
         assert!(small.size.x <= 120.0, "{}", small.size);
         for set in [whole, cut, small] {
-            assert!(set.marks.iter().all(|(at, _)| at.cmpge(Vec2::ZERO).all() && at.cmple(set.size).all()));
+            for (at, mark) in &set.marks {
+                let ends = match mark {
+                    Mark::Text { text, size, slanted } => vec![vec2(Plain.width(text, *size, *slanted), 0.0)],
+                    Mark::Line(way, _) => way.clone(),
+                    Mark::Bow([_, end], _) => vec![*end],
+                };
+                let lies_in = |place: Vec2| place.cmpge(Vec2::splat(-1e-3)).all() && place.cmple(set.size + 1e-3).all();
+                assert!(lies_in(*at) && ends.iter().all(|end| lies_in(*at + *end)), "{mark:?} at {at} of {}", set.size);
+            }
         }
     }
 }

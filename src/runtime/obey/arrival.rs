@@ -105,7 +105,7 @@ impl Runtime<'_> {
             }
             // The show was left meanwhile.
             JobOutcome::Performed(..) if !self.presentation.is_on() => {}
-            JobOutcome::Performed(title, sessions) => {
+            JobOutcome::Performed(title, sessions, keys) => {
                 if self.presentation.is_kiosk() {
                     // Nobody takes anything back.
                     *self.history = History::default();
@@ -113,7 +113,9 @@ impl Runtime<'_> {
                 self.put(Label::Opened(title), Live::new(sessions), &Keyframes::default(), true);
                 self.presentation.is_shown(&self.live);
                 // Where the scene does not say how it is seen, it is seen as usual; a kiosk turns it.
-                if self.presentation.item(&self.live).is_none_or(|item| item.camera.is_empty()) {
+                let usual = keys.list().is_empty();
+                self.bookmarks.of_mut(&self.live).keys = keys;
+                if usual && self.presentation.item(&self.live).is_none_or(|item| item.camera.is_empty()) {
                     commands.write(ViewCommand::FrameAll.into());
                     if self.presentation.is_kiosk() {
                         commands.write(ViewCommand::ToggleTurntable.into());
@@ -231,6 +233,7 @@ impl Runtime<'_> {
         self.history.replace(&mut self.live, label, |live| *live = new);
         self.history.begin_with(keyframes, &self.live);
         self.course.close();
+        self.follows_keys.0 = false;
         if opened {
             // What was looked at belongs to the other work.
             self.overlay.show(None);
