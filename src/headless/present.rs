@@ -47,7 +47,7 @@ impl Present {
             return check(&list);
         }
         let mut opened = Project::of(playlist::open(&list.scenes[0])?);
-        opened.views.kept.keys = playlist::keys(&list.scenes[0])?;
+        opened.views.kept.keys = playlist::keys(&list.scenes[0]);
         let show = Show {
             list: Arc::new(list),
             kiosk: self.kiosk,

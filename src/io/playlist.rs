@@ -76,13 +76,10 @@ pub fn check(list: &Playlist, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The keys of the camera that a scene brings, if it is a project.
-///
-/// # Errors
-/// One sentence, if they make no sense.
-pub fn keys(item: &Item) -> Result<Keys, Error> {
+/// The keys of the camera that a scene brings, if it is a project. It is shown without those that make no sense.
+pub fn keys(item: &Item) -> Keys {
     let path = Path::new(&item.open);
-    if project::is_project(path) { project::keys(path) } else { Ok(Keys::default()) }
+    if project::is_project(path) { project::keys(path).unwrap_or_default() } else { Keys::default() }
 }
 
 /// Opens a scene as it is to be shown.

@@ -228,7 +228,7 @@ impl Task {
                 let item = &list.scenes[at];
                 let sessions = playlist::open(item)?;
                 let title = if item.title.is_empty() { title(&item.open) } else { item.title.clone() };
-                Ok(JobOutcome::Performed(title, sessions, playlist::keys(item)?))
+                Ok(JobOutcome::Performed(title, sessions, playlist::keys(item)))
             }
             Self::Open(input, options) => {
                 let sessions = scene::open(&input, &options)?;
