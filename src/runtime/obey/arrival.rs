@@ -114,7 +114,9 @@ impl Runtime<'_> {
                 self.presentation.is_shown(&self.live);
                 // Where the scene does not say how it is seen, it is seen as usual; a kiosk turns it.
                 let usual = keys.list().is_empty();
-                self.bookmarks.of_mut(&self.live).keys = keys;
+                if !usual {
+                    self.bookmarks.of_mut(&self.live).keys = keys;
+                }
                 if usual && self.presentation.item(&self.live).is_none_or(|item| item.camera.is_empty()) {
                     commands.write(ViewCommand::FrameAll.into());
                     if self.presentation.is_kiosk() {
