@@ -203,7 +203,12 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let per_metre = mix(vec3(1.0, 0.36, 0.26) * 1.6 / water.color.a, vec3(3.0) / water.color.a, silt);
     let through = exp(-path * per_metre);
     let light = sun_color(scene) * (0.25 + 0.75 * lit) * max(sun.y, 0.08) + vec3(0.5, 0.6, 0.75) * scene.phong.x;
-    let body = mix(water.color.rgb * (0.82 + 0.36 * streaks), water.silt.rgb, silt) * light;
+    var body = mix(water.color.rgb * (0.82 + 0.36 * streaks), water.silt.rgb, silt) * light;
+#ifdef WALL
+    // The light that comes down through the water is the less, and the bluer, the deeper it is.
+    let under = max(here.b - (place.y - world_height(here.r)) / max(scene.extent.z, 1e-6), 0.0);
+    body *= 0.65 + 0.95 * exp(-under * per_metre * vec3(0.4));
+#endif
     var mirrored = reflect(-towards_eye, normal);
     mirrored.y = abs(mirrored.y);
     // The cut through the water is no surface: it mirrors nothing.
@@ -223,10 +228,18 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
 #endif
     let covers = 1.0 - dot(through, vec3(0.30, 0.42, 0.28));
     let alpha = clamp(max(max(covers, fresnel), 0.7 * foam) * wet, 0.0, 1.0);
-    var color = (body * covers * (1.0 - fresnel) + mirror * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
+    // The bed is dimmed alike in all colours where water is mixed over it; what of it comes through in one colour more than in another
+    // is added, as that of pale sand.
+    let bed = vec3(0.44, 0.42, 0.26) * light * (1.0 - silt);
+    let seen = max(body * (1.0 - through) + bed * (through - vec3(1.0 - covers)), vec3(0.0));
+    var color = (seen * (1.0 - fresnel) + mirror * fresnel) / max(max(covers, fresnel), 1e-3) + sun_color(scene) * glint;
     // A pale line where waves lap at the bank.
     let lap = (1.0 - smoothstep(water.film.y, 2.0 * water.film.y, depth)) * 0.12 * (1.0 - silt);
     color = mix(color, vec3(0.8, 0.84, 0.86) * light, max(lap, 0.55 * foam));
+#ifdef WALL
+    // Where the surface ends at the wall, it shines along its edge.
+    color = mix(color, vec3(0.8, 0.84, 0.86) * light, 0.2 * (1.0 - smoothstep(0.5, 1.5, under / max(fwidth(under), 1e-6))));
+#endif
     color = through_air(color, towards_eye, distance, scene);
 #ifdef RING
     if !wall {
