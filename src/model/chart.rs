@@ -89,20 +89,32 @@ impl Chart {
 
     /// The range that is shown, along the axes: logarithms where they are logarithmic. It is never empty.
     pub fn shown_range(&self) -> Range {
-        let points = || self.curves.iter().flat_map(|curve| &curve.points).filter_map(|point| self.place(*point));
         [0, 1].map(|axis| {
             let kept = self.range.map(|range| range[axis].map(|end| self.along(axis, end)));
             let ends = match kept {
                 Some([Some(low), Some(high)]) => (low, high),
-                _ => points().fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at[axis]), high.max(at[axis]))),
+                _ => self.ends(axis),
             };
             match ends.0.total_cmp(&ends.1) {
                 Ordering::Less => [ends.0, ends.1],
+                // Time that has not begun yet goes on from there.
+                Ordering::Equal if axis == 0 && ends.0 == 0.0 => [0.0, 1.0],
                 Ordering::Equal => [ends.0 - 1.0, ends.1 + 1.0],
                 // There are no points.
                 Ordering::Greater => [0.0, 1.0],
             }
         })
+    }
+
+    /// The least and the largest place of its points along an axis; the other way round where there are none.
+    fn ends(&self, axis: usize) -> (f64, f64) {
+        let points = self.curves.iter().flat_map(|curve| &curve.points).filter_map(|point| self.place(*point));
+        points.fold((f64::MAX, f64::MIN), |(low, high), at| (low.min(at[axis]), high.max(at[axis])))
+    }
+
+    /// Whether its points lie apart along both axes.
+    pub fn spreads(&self) -> bool {
+        [0, 1].into_iter().all(|axis| self.ends(axis).0 < self.ends(axis).1)
     }
 
     /// What stands beside a tick of an axis.

@@ -1,5 +1,7 @@
 //! "Which parameter changed?": two runs side by side from one seed, of which the second has one parameter with another value.
 
+use std::collections::BTreeMap;
+
 use bevy::prelude::*;
 
 use super::Live;
@@ -98,8 +100,11 @@ impl Riddles {
         all.insert(right, chosen);
         let options = all.into_iter().map(|parameter| (parameter.path.clone(), parameter.title())).collect();
         let set = [(path, values[1].clone())].into_iter().collect();
-        let tiles =
-            [Tile { title: "A".to_owned(), ..Tile::default() }, Tile { title: "B".to_owned(), set, ..Tile::default() }];
+        let tiles = [("First run", BTreeMap::new()), ("Second run", set)].map(|(title, set)| Tile {
+            title: title.to_owned(),
+            set,
+            ..Tile::default()
+        });
         Some((Riddle { options, right, values, guess: None, of: 0 }, tiles))
     }
 

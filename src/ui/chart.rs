@@ -23,7 +23,7 @@ struct Seen {
 /// Draws a chart, with what can be done with it. The last curves lie behind.
 pub(super) fn chart_ui(ui: &mut Ui, mut chart: Chart, about: &str) -> Option<Command> {
     let asked = head_ui(ui, &mut chart, about);
-    let range = chart.range.map(|_| chart.shown_range());
+    let range = (chart.range.is_some() || !chart.spreads()).then(|| chart.shown_range());
     let [x, y] = [&*chart.axes[0], &*chart.axes[1]];
     let mut plot = plot(ui, chart.key, [x, y], chart.logarithmic);
     if chart.curves.len() > 1 {

@@ -29,8 +29,9 @@ const WIDTH: f32 = 260.0;
 const FIELD: f32 = 100.0;
 /// Most of the picture's width that a caption takes.
 const WIDEST: f32 = 0.72;
-/// Least width of a caption, in points.
+/// Least width of a caption, and one that is wide enough, in points.
 const LEAST: f32 = 240.0;
+const COMFORTABLE: f32 = 420.0;
 
 /// Draws it in the workspace Present. Returns what is asked for.
 pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> Vec<Command> {
@@ -76,13 +77,20 @@ fn caption_ui(painter: &egui::Painter, view: egui::Rect, text: &str, sliders: bo
     if text.is_empty() {
         return;
     }
-    let beside = if sliders { 2.0 * (WIDTH + 80.0) } else { 0.0 };
-    let width = (WIDEST * view.width()).min(view.width() - beside).max(LEAST);
+    let free = if sliders { view.with_max_x(view.right() - WIDTH - 80.0) } else { view };
+    let beside = view.width() - 2.0 * (view.width() - free.width());
+    // In the middle of the picture; where it is too narrow there, in the middle of what the sliders leave free.
+    let (middle, width) = if beside >= COMFORTABLE {
+        (view.center().x, (WIDEST * view.width()).min(beside))
+    } else {
+        (free.center().x, (free.width() - 40.0).max(LEAST))
+    };
     let mut job = egui::text::LayoutJob::simple(text.to_owned(), FontId::proportional(CAPTION), Color32::WHITE, width);
     job.halign = egui::Align::Center;
     let words = painter.layout_job(job);
     let size = words.size();
-    let place = egui::Rect::from_min_size(view.center_bottom() - egui::vec2(0.5 * size.x, 24.0 + size.y), size);
+    let corner = egui::pos2(middle - 0.5 * size.x, view.bottom() - 24.0 - size.y);
+    let place = egui::Rect::from_min_size(corner, size);
     painter.rect_filled(place.expand2(egui::vec2(14.0, 7.0)), 7.0, style::SHADE);
     // It is laid out around its middle.
     painter.galley(place.center_top(), words, Color32::WHITE);

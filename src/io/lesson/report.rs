@@ -239,7 +239,9 @@ impl Pages {
 fn pages(blocks: &[Block]) -> Vec<String> {
     const INK: &str = "#222222";
     let mut pages = Pages { done: Vec::new(), now: String::new(), down: MARGIN };
-    for block in blocks {
+    let chart_scale = (PAPER[0] - 2.0 * MARGIN) / chart::SIZE[0];
+    let chart_height = chart_scale * chart::SIZE[1] + 8.0;
+    for (number, block) in blocks.iter().enumerate() {
         match block {
             Block::Title(text) => pages.text(text, 20.0, (INK, 0.0)),
             Block::Note(text) => {
@@ -249,7 +251,8 @@ fn pages(blocks: &[Block]) -> Vec<String> {
             Block::Heading(text) => {
                 pages.down += 12.0;
                 // A heading does not stand alone at the end of a page.
-                if pages.down + 60.0 > PAPER[1] - MARGIN {
+                let next = if let Some(Block::Chart(_)) = blocks.get(number + 1) { chart_height } else { 30.0 };
+                if pages.down + 30.0 + next > PAPER[1] - MARGIN {
                     pages.turn();
                 }
                 pages.text(text, 13.0, (INK, 0.0));
@@ -284,12 +287,10 @@ fn pages(blocks: &[Block]) -> Vec<String> {
                 pages.down += 4.0;
             }
             Block::Chart(chart) => {
-                let [width, height] = chart::SIZE;
-                let scale = (PAPER[0] - 2.0 * MARGIN) / width;
-                let top = pages.room(scale * height + 8.0);
+                let top = pages.room(chart_height);
                 let _ = write!(
                     pages.now,
-                    "<g transform=\"translate({MARGIN} {top:.1}) scale({scale:.4})\">{}</g>",
+                    "<g transform=\"translate({MARGIN} {top:.1}) scale({chart_scale:.4})\">{}</g>",
                     chart::svg(chart)
                 );
             }
@@ -377,6 +378,21 @@ mod tests {
             "d=\"M64.0 204.0L506.0 44.0\"",
         ] {
             assert!(page.contains(part), "{part} is not in {page}");
+        }
+    }
+
+    #[test]
+    fn a_heading_stands_on_the_page_of_what_follows_it() {
+        for lines in 0..60 {
+            for (after, mark) in
+                [(Block::Chart(volume()), "aria-label=\"Volume\""), (Block::Text("below".into()), "below")]
+            {
+                let mut blocks: Vec<Block> = (0..lines).map(|_| Block::Note("above".into())).collect();
+                blocks.extend([Block::Heading("My plots".into()), after]);
+                let pages = pages(&blocks);
+                let page = pages.iter().find(|page| page.contains("My plots")).expect("it is there");
+                assert!(page.contains(mark), "{lines} lines before it");
+            }
         }
     }
 
