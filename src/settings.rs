@@ -85,6 +85,16 @@ pub enum Signs {
     Never,
 }
 
+/// How pictures that are saved are written.
+#[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PictureFormat {
+    /// As the screen shows them: PNG with 8 bits for each colour.
+    #[default]
+    Png,
+    /// As light, without the tone curve: EXR with half floats, for grading and compositing.
+    Exr,
+}
+
 /// Which dialogs ask for files.
 #[derive(Reflect, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileDialogs {
@@ -140,6 +150,10 @@ pub struct Settings {
     /// a share of the picture's height. At 0 all is sharp. Blurred pictures take much longer.
     #[reflect(@knob(0.0..=10.0).unit("%").source("ours").main())]
     pub picture_blur: f32,
+    /// How pictures that you save are written: PNG as the screen shows them, or EXR with their light in half floats, without the tone curve,
+    /// for grading and compositing.
+    #[reflect(@choice().source("ours").main())]
+    pub picture_format: PictureFormat,
     /// Whether pictures that you save show the land alone, with a transparent background.
     #[reflect(@choice().source("ours").main())]
     pub transparent_pictures: bool,
@@ -182,6 +196,7 @@ impl Default for Settings {
             steady: true,
             picture_side: 0.0,
             picture_blur: 0.0,
+            picture_format: PictureFormat::Png,
             transparent_pictures: false,
             vsync: true,
             autosave: 5.0,

@@ -194,7 +194,8 @@ fn bad_arguments_are_refused_in_one_sentence() {
     refuses(&["build", "alpine-vally"], &["alpine-vally", "alpine-valley"]);
     refuses(&["build", "missing.png"], &["missing.png", "no such file"]);
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.png", "--camera", "nowhere"], &["nowhere", "default"]);
-    refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.jpg"], &["x.jpg", ".png"]);
+    refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.jpg"], &["x.jpg", ".png or .exr"]);
+    refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.exr", "--ui"], &["x.exr", "--ui"]);
     refuses(&["bench", "--size", "3"], &["--size"]);
     refuses(&["build", "round-hill", "--square", "crop"], &["--square", "--resolution unity or unreal"]);
     refuses(&["build", "round-hill", "--square", "cut"], &["--square", "pad or crop"]);
@@ -598,6 +599,26 @@ fn programs_of_others_read_the_results() {
     succeeds(&[], &[&arguments[..], &results].concat(), folder.path());
     let numbers = [west, north, cell].map(|number| number.to_string());
     let at = |name: &str| folder.path().join(name);
+    // A view as a screen shows it and as light, without a tone curve.
+    if graphics::find_adapter().is_ok() {
+        for name in ["out/view.png", "out/view.exr"] {
+            let view = [
+                "shot",
+                "land.asc",
+                "--ticks",
+                "3",
+                "--set",
+                "look.tone_curve=none",
+                "--set",
+                "look.exposure=-2",
+                "--resolution",
+                "160x100",
+            ];
+            succeeds(&[], &[&view[..], &["--out", name]].concat(), folder.path());
+        }
+    } else {
+        skipped("no view was read, because there is no graphics driver", "THALWEG_REQUIRE_GPU");
+    }
     let read = Command::new(python).arg(script).arg(at("out")).args(numbers).arg(at("square")).output();
     let read = read.expect("python3 was there a moment ago");
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
@@ -719,6 +740,8 @@ fn bad_plans_and_films_are_refused_in_one_sentence() {
     film(&["--out", &to, "--ticks", "18446744073709551615"], &["at most 324000", "--every"]);
     film(&["--out", &to, "--turn", "nan"], &["not finite"]);
     film(&["--out", &to, "--caption", "\u{7}"], &["control character"]);
+    film(&["--out", &to, "--frames", "exr"], &["a.mp4", "single pictures", "name a folder"]);
+    film(&["--out", "frames", "--frames", "exr", "--ui"], &["no panels", "--ui"]);
     let keys = put(&folder, "keys.ron", "(camera: [])");
     film(&["--out", &to, "--camera", &keys], &["keys.ron", "no key"]);
     refuses(&["build", "round-hill", "--ticks", "1..5"], &["--ticks A..B"]);

@@ -5,6 +5,7 @@ cells of 30 m, of which the first 5 × 6 have no data, and was saved as a square
 """
 import csv
 import json
+import os
 import sys
 
 import numpy
@@ -32,6 +33,16 @@ assert numpy.abs(low + sixteen / 65535.0 * (high - low) - raw).max() < (high - l
 assert (tifffile.imread(f"{folder}/height.tif") == raw).all()
 exr = OpenImageIO.ImageInput.open(f"{folder}/height.exr")
 assert exr.spec().channelnames == ("Y",) and (exr.read_image(OpenImageIO.FLOAT)[..., 0] == raw).all()
+if os.path.exists(f"{folder}/view.exr"):
+    exr = OpenImageIO.ImageInput.open(f"{folder}/view.exr")
+    assert exr.spec().channelnames == ("R", "G", "B") and exr.spec().format == OpenImageIO.HALF
+    light = exr.read_image(OpenImageIO.FLOAT)
+    seen = numpy.array(Image.open(f"{folder}/view.png")).astype("f8") / 255
+    assert light.shape == seen.shape == (100, 160, 3) and light.max() > light.min()
+    shown = numpy.clip(light, 0, 1)
+    shown = numpy.where(shown < 0.0031308, 12.92 * shown, 1.055 * shown ** (1 / 2.4) - 0.055)
+    far = (numpy.abs(shown - seen) > 2.5 / 255).any(axis=2).mean()
+    assert far < 0.01, far
 for name in ("height.tif", "height.asc"):
     with rasterio.open(f"{folder}/{name}") as grid:
         assert (grid.width, grid.height) == (width, height)

@@ -10,8 +10,12 @@ fn through_air(light: vec3<f32>, towards_eye: vec3<f32>, distance: f32, scene: S
     return mix(light, sky_color(normalize(vec3(-towards_eye.x, 0.03, -towards_eye.z)), scene), haze) * scene.air.y;
 }
 
-// Exposed light as the screen shows it.
+// Exposed light as the screen shows it, or as it is in a picture that is processed further.
 fn on_screen(light: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
+#ifdef AS_LIGHT
+    // A picture of floats does not bound opacity.
+    return vec4(max(light.rgb, vec3(0.0)), clamp(light.a, 0.0, 1.0));
+#else
     var color = max(light.rgb, vec3(0.0));
 #ifdef TONE_ACES
     color = ACESFitted(color);
@@ -26,4 +30,5 @@ fn on_screen(light: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
     color = tonemapping_pbr_neutral(color);
 #endif
     return dithered(vec4(color, light.a), pixel + view.part.xy);
+#endif
 }

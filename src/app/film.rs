@@ -7,10 +7,10 @@ use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
     graphics::find_adapter,
-    off_screen::{FRAMES_BEFORE_SHOT, app, capture},
+    off_screen::{FRAMES_BEFORE_SHOT, app, capture, capture_light, take_light},
 };
 use crate::{
-    io::{Error, page, project::Camera, watch::Shooting},
+    io::{Error, Pixels, page, project::Camera, watch::Shooting},
     model::session::Session,
     runtime::{Live, Revision, Transport},
     ui::UiVisible,
@@ -34,6 +34,9 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
     for _ in 0..FRAMES_BEFORE_SHOT {
         app.update();
     }
+    if film.as_light {
+        take_light(&mut app);
+    }
     let whole = *app.world().get_resource::<Whole>().ok_or_else(|| failed("there is no land".to_owned()))?;
     let mut written: Option<(String, Overlay)> = None;
     for number in 0..film.frames {
@@ -50,8 +53,12 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
         }
         world.resource_mut::<Viewpoint>().stand_still();
         app.update();
-        let picture = capture(&mut app).map_err(failed)?;
-        let (size, mut pixels) = rgb(&picture);
+        let (size, mut pixels) = if film.as_light {
+            capture_light(&mut app).map_err(failed)?
+        } else {
+            let (size, bytes) = rgb(&capture(&mut app).map_err(failed)?);
+            (size, Pixels::Bytes(bytes))
+        };
         if let Some(text) = film.script.caption(ticks as f64) {
             if written.as_ref().is_none_or(|(before, _)| before != text) {
                 written = Some((text.to_owned(), Overlay::of(text, size).map_err(failed)?));
@@ -123,12 +130,27 @@ impl Overlay {
         page::pixels(&(svg + "</svg>"), 1.0).map(Self)
     }
 
-    fn lay_over(&self, pixels: &mut [u8]) {
-        for (pixel, over) in pixels.chunks_exact_mut(3).zip(self.0.chunks_exact(4)) {
-            let clear = 255 - u16::from(over[3]);
-            // Its colours are multiplied with their opacity already.
-            for (part, above) in pixel.iter_mut().zip(over) {
-                *part = (u16::from(*above) + (u16::from(*part) * clear + 127) / 255).min(255) as u8;
+    /// Its colours are multiplied with their opacity already.
+    fn lay_over(&self, pixels: &mut Pixels) {
+        let over = self.0.as_chunks::<4>().0;
+        match pixels {
+            Pixels::Bytes(bytes) => {
+                for (pixel, over) in bytes.chunks_exact_mut(3).zip(over) {
+                    let clear = 255 - u16::from(over[3]);
+                    for (part, above) in pixel.iter_mut().zip(over) {
+                        *part = (u16::from(*above) + (u16::from(*part) * clear + 127) / 255).min(255) as u8;
+                    }
+                }
+            }
+            Pixels::Light(light) => {
+                for (pixel, over) in light.iter_mut().zip(over).filter(|(_, over)| over[3] > 0) {
+                    let [red, green, blue, opacity] = over.map(|part| f32::from(part) / 255.0);
+                    let [red, green, blue] = [red, green, blue].map(|part| part / opacity);
+                    let above = LinearRgba::from(Srgba::rgb(red, green, blue)).to_f32_array();
+                    for (part, above) in pixel.iter_mut().zip(above) {
+                        *part = above * opacity + *part * (1.0 - opacity);
+                    }
+                }
             }
         }
     }
@@ -142,8 +164,9 @@ mod tests {
     fn words_lie_at_the_foot_of_the_picture_and_nowhere_else() {
         let size = (320, 180);
         let overlay = Overlay::of("Rivers <find> their ways & 河流", size).unwrap_or_else(|error| panic!("{error}"));
-        let mut pixels = vec![100; 3 * size.0 * size.1];
+        let mut pixels = Pixels::Bytes(vec![100; 3 * size.0 * size.1]);
         overlay.lay_over(&mut pixels);
+        let Pixels::Bytes(pixels) = pixels else { panic!("they are bytes") };
         let row = |y: usize| &pixels[3 * size.0 * y..3 * size.0 * (y + 1)];
         assert!((0..120).all(|y| row(y).iter().all(|part| *part == 100)), "the upper part is as it was");
         let foot = (150..175).flat_map(row);
@@ -151,5 +174,14 @@ mod tests {
             foot.clone().any(|part| *part > 220) && foot.clone().any(|part| *part < 60),
             "white words on a dark ground"
         );
+        // On light the words are as bright as a screen shows white.
+        let before = LinearRgba::from(Srgba::gray(100.0 / 255.0)).red;
+        let mut light = Pixels::Light(vec![[before, before, before, 1.0]; size.0 * size.1]);
+        overlay.lay_over(&mut light);
+        let Pixels::Light(light) = light else { panic!("it is light") };
+        let rows = |from: usize, to: usize| light[size.0 * from..size.0 * to].iter();
+        assert!(rows(0, 120).all(|pixel| *pixel == [before, before, before, 1.0]), "the upper part is as it was");
+        assert!(rows(150, 175).any(|pixel| pixel[0] > 0.9) && rows(150, 175).any(|pixel| pixel[0] < 0.6 * before));
+        assert!(light.iter().all(|pixel| (pixel[3] - 1.0).abs() < 1e-6));
     }
 }

@@ -21,17 +21,21 @@ use bevy::{
 use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
     io::{
-        self, Error,
+        self, Error, Pixels,
         scene::Picture,
         watch::{Next, Watch, Watched},
     },
     model::{film::CAMERAS, session::Session},
     runtime::{
-        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision, Transport,
+        Channels, Command, FileCommand, FreeView, History, Jobs, Level, Live, Notices, Preferences, Revision,
+        Transport, ViewCommand,
     },
-    settings::{AntiAliasing, Quality, Settings},
+    settings::{AntiAliasing, PictureFormat, Quality, Settings},
     ui::{Canvas, UiVisible},
-    view::{camera::Viewpoint, picture::rgb},
+    view::{
+        camera::Viewpoint,
+        picture::{Caught, Taken, rgb},
+    },
 };
 
 /// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.
@@ -54,9 +58,14 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     for _ in 0..FRAMES_BEFORE_SHOT {
         app.update();
     }
-    let picture = capture(&mut app).map_err(failed)?;
-    let (size, pixels) = rgb(&picture);
-    io::output::replace(&shot.out, |path| io::write_picture(path, size, &pixels, &io::JobProgress::default()))
+    let (size, pixels) = if shot.as_light {
+        take_light(&mut app);
+        capture_light(&mut app).map_err(failed)?
+    } else {
+        let (size, bytes) = rgb(&capture(&mut app).map_err(failed)?);
+        (size, Pixels::Bytes(bytes))
+    };
+    io::output::replace(&shot.out, |path| pixels.write(path, size, &io::JobProgress::default()))
 }
 
 /// Plays sessions off-screen as a window plays them on this machine, the camera turning, until the watcher ends it. An error is one
@@ -92,17 +101,7 @@ pub fn play(sessions: Vec<Session>, watch: &mut Watch<'_>) -> Result<(), String>
 /// What an [`app`] that is paused has drawn. Takes a few frames, and more until the rivers are found: one state has one picture. An
 /// error is one sentence: the driver refuses a shader or gives no picture.
 pub fn capture(app: &mut App) -> Result<Image, String> {
-    check_shaders(app)?;
-    let rivers_lag = |world: &World| {
-        let (live, channels) = (world.resource::<Live>(), world.resource::<Channels>());
-        let paused = !world.resource::<Transport>().playing && live.between_ticks();
-        paused && !channels.are_of(live, *world.resource::<Revision>())
-    };
-    while rivers_lag(app.world()) {
-        app.update();
-    }
-    // What was found in the last frame is on the screen in the next.
-    app.update();
+    settle(app)?;
     let RenderTarget::Image(canvas) = &app.world().resource::<Canvas>().0 else {
         return Err("it draws elsewhere".into());
     };
@@ -120,6 +119,43 @@ pub fn capture(app: &mut App) -> Result<Image, String> {
         }
     }
     Err("the graphics driver gave no picture within 200 frames".to_owned())
+}
+
+/// From now on, pictures of the view that are asked for are those of its light, and wait to be fetched.
+pub(super) fn take_light(app: &mut App) {
+    app.init_resource::<Caught>();
+    app.world_mut().resource_mut::<Preferences>().settings.picture_format = PictureFormat::Exr;
+}
+
+/// The light of the view of an [`app`] that is paused, after [`take_light`]. An error is one sentence, as for [`capture`].
+pub(super) fn capture_light(app: &mut App) -> Result<Taken, String> {
+    settle(app)?;
+    app.world_mut().write_message(Command::from(ViewCommand::TakePicture));
+    // Each part takes a few frames.
+    for _ in 0..2000 {
+        app.update();
+        check_shaders(app)?;
+        if let Some(taken) = app.world_mut().resource_mut::<Caught>().0.take() {
+            return Ok(taken);
+        }
+    }
+    Err("the graphics driver gave no picture within 2000 frames".to_owned())
+}
+
+/// Draws until all is there.
+fn settle(app: &mut App) -> Result<(), String> {
+    check_shaders(app)?;
+    let rivers_lag = |world: &World| {
+        let (live, channels) = (world.resource::<Live>(), world.resource::<Channels>());
+        let paused = !world.resource::<Transport>().playing && live.between_ticks();
+        paused && !channels.are_of(live, *world.resource::<Revision>())
+    };
+    while rivers_lag(app.world()) {
+        app.update();
+    }
+    // What was found in the last frame is on the screen in the next.
+    app.update();
+    Ok(())
 }
 
 #[derive(Resource)]

@@ -28,7 +28,7 @@ use crate::{
     },
     runtime::{
         Ahead, Bookmarks, Brushes, Channels, Command, Course, Document, History, Jobs, LearnCommand, Level, Live,
-        Notices, Preferences, Presentation, Revision, Transport, ViewCommand, Workspace,
+        Notices, Preferences, Presentation, Revision, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::autosave_folder,
 };
@@ -95,11 +95,14 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         app.world_mut()
             .resource_scope(|world, mut ahead: Mut<Ahead>| ahead.begin(world.resource::<Live>(), &mut notices));
     }
-    if let Some(Show { list, kiosk, screen, windowed }) = show {
+    if let Some(Show { list, kiosk, screen, windowed, notes }) = show {
         let presentation = Presentation::of(list, kiosk, app.world().resource::<Live>());
         app.insert_resource(presentation).insert_resource(Workspace::Present);
         if !windowed {
-            app.insert_resource(Screen(screen)).add_systems(First, cover_screen.run_if(resource_exists::<Screen>));
+            app.insert_resource(Screen { number: screen, notes })
+                .add_systems(First, cover_screen.run_if(resource_exists::<Screen>));
+        } else if notes {
+            app.world_mut().write_message(Command::from(WindowCommand::TogglePresenter));
         }
     }
     let mut live = app.world_mut().resource_mut::<Live>();
@@ -129,9 +132,14 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     Ok(())
 }
 
-/// The number of the screen that is to be covered, from 0; nothing for the main one.
+/// A screen that is to be covered.
 #[derive(Resource)]
-struct Screen(Option<usize>);
+struct Screen {
+    /// Its number, from 0, counted from left to right; nothing for the main one.
+    number: Option<usize>,
+    /// Whether the presenter's window is then opened.
+    notes: bool,
+}
 
 /// Covers a screen. Where no window manager does it, the window at least has the screen's size and place.
 fn cover_screen(
@@ -139,25 +147,32 @@ fn cover_screen(
     screens: Query<(Entity, &Monitor, Has<PrimaryMonitor>)>,
     mut window: Single<&mut Window, With<PrimaryWindow>>,
     mut notices: ResMut<Notices>,
+    mut asked: MessageWriter<Command>,
     mut commands: Commands,
     mut placed: Local<bool>,
 ) {
-    let count = screens.iter().count();
-    let main = screens.iter().find(|(.., main)| *main).or(screens.iter().next());
-    let named = wanted.0.and_then(|number| screens.iter().nth(number));
+    let mut screens: Vec<_> = screens.iter().collect();
+    screens.sort_by_key(|(_, monitor, _)| monitor.physical_position.to_array());
+    let count = screens.len();
+    let main = screens.iter().find(|(.., main)| *main).or(screens.first()).copied();
+    let named = wanted.number.and_then(|number| screens.get(number).copied());
     let Some((screen, monitor, _)) = named.or(main) else { return };
     if !std::mem::replace(&mut *placed, true) {
         window.position = WindowPosition::At(monitor.physical_position);
         window.resolution.set_physical_resolution(monitor.physical_width, monitor.physical_height);
         return;
     }
-    if let Some(number) = wanted.0.filter(|_| named.is_none()) {
+    if let Some(number) = wanted.number.filter(|_| named.is_none()) {
         let text = format!("There is no screen {}: there are {count}, and the main one is used.", number + 1);
         notices.tell(Level::Error, text);
     }
     // Those of the window that it becomes when the show is left.
     window.decorations = true;
     window.mode = WindowMode::BorderlessFullscreen(MonitorSelection::Entity(screen));
+    if wanted.notes {
+        // Now it is known which screen is free.
+        asked.write(WindowCommand::TogglePresenter.into());
+    }
     commands.remove_resource::<Screen>();
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
@@ -48,6 +48,16 @@ pub(super) struct MakeFilm {
     /// Show the panels in the film
     #[arg(long)]
     ui: bool,
+    /// What a folder of single pictures holds: PNG as the screen shows them, or EXR with their light in half floats, without the tone curve
+    #[arg(long, value_name = "FORMAT", default_value = "png")]
+    frames: Frames,
+}
+
+/// How single pictures are written.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Frames {
+    Png,
+    Exr,
 }
 
 fn parse_fps(text: &str) -> Result<f32, String> {
@@ -62,6 +72,14 @@ impl MakeFilm {
         let (width, height) = self.resolution;
         if !(16..=4096).contains(&width) || !(16..=4096).contains(&height) {
             return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 4096 pixels"));
+        }
+        let as_light = self.frames == Frames::Exr;
+        if as_light && self.out.extension().is_some() {
+            let sentence = format!("{}: EXR are single pictures; name a folder, without an ending", self.out.display());
+            return Err(Failure::bad_input(sentence));
+        }
+        if as_light && self.ui {
+            return Err(Failure::bad_input("--frames exr: pictures of light have no panels; leave --ui out"));
         }
         let mut sessions = self.start.sessions()?;
         let ticks = sessions.iter().map(|session| session.ticks).max().unwrap_or_default();
@@ -106,8 +124,9 @@ impl MakeFilm {
             every: self.every,
             frames,
             stopped: &interrupted,
+            as_light,
             take: &mut |pixels| {
-                film.add(pixels)?;
+                film.add_picture(pixels)?;
                 bar.inc(1);
                 Ok(())
             },

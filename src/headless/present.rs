@@ -18,12 +18,15 @@ pub(super) struct Present {
     /// For exhibitions: files and panels cannot be opened, the first scene follows the last, and the list begins again a minute after the last touch
     #[arg(long)]
     kiosk: bool,
-    /// Number of the screen, from 1; without it, the main screen
+    /// Number of the screen, from 1, counted from left to right; without it, the main screen
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     screen: Option<u8>,
     /// In a window, and not on the whole screen
     #[arg(long, conflicts_with = "screen")]
     windowed: bool,
+    /// A second window, on another screen if there is one, with your notes, the next scene and the time
+    #[arg(long, conflicts_with = "kiosk")]
+    notes: bool,
     /// Open every scene without a window, and say what there is
     #[arg(long)]
     check: bool,
@@ -35,7 +38,7 @@ pub(super) struct Present {
 impl Present {
     /// This file in a window.
     pub(super) fn of(input: String) -> Self {
-        Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, check: false, save: None }
+        Self { inputs: vec![input], kiosk: false, screen: None, windowed: true, notes: false, check: false, save: None }
     }
 
     pub(super) fn run(&self, window: Window) -> Result<(), Failure> {
@@ -53,6 +56,7 @@ impl Present {
             kiosk: self.kiosk,
             screen: self.screen.map(|number| usize::from(number) - 1),
             windowed: self.windowed,
+            notes: self.notes,
         };
         let named = self.inputs.join(" ");
         window(opened, None, Opening::Show(show)).map_err(|reason| {

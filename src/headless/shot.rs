@@ -17,8 +17,8 @@ use crate::{
 pub(super) struct Shot {
     #[command(flatten)]
     start: RunOptions,
-    /// PNG file to write
-    #[arg(long, value_name = "FILE.png")]
+    /// Picture to write: .png as the screen shows it, .exr as light in half floats, without the tone curve
+    #[arg(long, value_name = "FILE.png|FILE.exr")]
     out: PathBuf,
     /// Width and height in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = parse_size)]
@@ -37,14 +37,21 @@ impl Shot {
         if !(16..=8192).contains(&width) || !(16..=8192).contains(&height) {
             return Err(Failure::bad_input("--resolution is out of range: each side has 16 to 8192 pixels"));
         }
-        if self.out.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
-            let name = self.out.display();
-            return Err(Failure::bad_input(format!("{name}: pictures are written as PNG; end the name in .png")));
+        let name = self.out.display();
+        let ends = |ending: &str| self.out.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        let as_light = ends("exr");
+        if !as_light && !ends("png") {
+            let sentence = format!("{name}: pictures are written as PNG or EXR; end the name in .png or .exr");
+            return Err(Failure::bad_input(sentence));
+        }
+        if as_light && self.ui {
+            let sentence = format!("{name}: a picture of light has no panels; leave --ui out, or end the name in .png");
+            return Err(Failure::bad_input(sentence));
         }
         let mut sessions = self.start.sessions()?;
         self.start.simulate(&mut sessions)?;
-        let wanted =
-            Picture { out: self.out, resolution: (width as u32, height as u32), camera: self.camera, ui: self.ui };
+        let resolution = (width as u32, height as u32);
+        let wanted = Picture { out: self.out, resolution, camera: self.camera, ui: self.ui, as_light };
         Ok(picture(sessions, &wanted)?)
     }
 }

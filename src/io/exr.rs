@@ -1,4 +1,4 @@
-//! OpenEXR pictures: heights in metres, as half, float or whole numbers in; as 32-bit floats out.
+//! OpenEXR pictures: heights in metres, as half, float or whole numbers in; as 32-bit floats out. Pictures of light as half floats out.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -133,13 +133,47 @@ fn unusable(path: &Path, error: &exr::error::Error) -> Error {
 pub fn write_exr(path: &Path, grid: &Grid, progress: &JobProgress) -> Result<(), Error> {
     let samples = FlatSamples::F32(grid.to_vec());
     let channels = AnyChannels::sort(SmallVec::from_iter([AnyChannel::new("Y", samples)]));
-    let size = (grid.width(), grid.height());
+    write(path, (grid.width(), grid.height()), channels, progress)
+}
+
+/// Writes channels, compressed without loss.
+fn write(
+    path: &Path,
+    size: (usize, usize),
+    channels: AnyChannels<FlatSamples>,
+    progress: &JobProgress,
+) -> Result<(), Error> {
     // Several threads pack blocks. Without this, blocks would be in the order in which they were ready.
     let encoding = Encoding { line_order: LineOrder::Increasing, ..Encoding::SMALL_FAST_LOSSLESS };
     let layer = Layer::new(size, LayerAttributes::default(), encoding, channels);
     let tell = |share: f64| progress.done((share * 1e3) as usize, 1000);
     let picture = Image::from_layer(layer);
     output::create(path, |file| picture.write().on_progress(tell).to_buffered(file))
+}
+
+/// Writes a picture of light: red, green, blue and opacity of each pixel, rows from top to bottom. Opacity is left out where nothing is
+/// transparent. Numbers that half floats cannot hold become the largest that they can.
+///
+/// # Errors
+/// The number of pixels is not `width * height`, or the file cannot be written.
+pub(super) fn write_light(
+    path: &Path,
+    (width, height): (usize, usize),
+    light: &[[f32; 4]],
+    progress: &JobProgress,
+) -> Result<(), Error> {
+    if light.len() != width * height {
+        let wrong = format!("there are {} pixels, and {width} × {height} are needed", light.len());
+        return Err(Error::output(path, wrong, "this is a fault of the program"));
+    }
+    let channel = |(place, name): (usize, &str)| {
+        let half = |pixel: &[f32; 4]| f16::from_f32(pixel[place].clamp(f16::MIN.to_f32(), f16::MAX.to_f32()));
+        AnyChannel::new(name, FlatSamples::F16(light.iter().map(half).collect()))
+    };
+    let opaque = light.iter().all(|pixel| pixel[3] >= 1.0);
+    let names = ["R", "G", "B", "A"].into_iter().take(if opaque { 3 } else { 4 });
+    let channels = AnyChannels::sort(names.enumerate().map(channel).collect());
+    write(path, (width, height), channels, progress)
 }
 
 #[cfg(test)]
@@ -202,6 +236,29 @@ mod tests {
             let smaller = read(&path, &Expected { size: Some((33, 9)), ..Expected::anything() });
             assert!(smaller.unwrap_or_else(|error| panic!("{error}")).cells == grid.resampled(33, 9), "{encoding:?}");
         }
+    }
+
+    #[test]
+    fn a_picture_of_light_has_halves_and_opacity_where_something_is_transparent() {
+        use exr::prelude::{ReadChannels, ReadLayers};
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (last, names) in [(1.0, "B G R"), (0.5, "A B G R")] {
+            let path = folder.path().join("light.exr");
+            let light = [[0.25, 3.5, 1e9, 1.0], [0.0, 0.125, f32::NAN, last]];
+            write_light(&path, (2, 1), &light, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+            let read = exr::prelude::read().no_deep_data().largest_resolution_level().all_channels();
+            let read = read.first_valid_layer().all_attributes().from_file(&path).expect("it was just written");
+            let list = &read.layer_data.channel_data.list;
+            let found: Vec<String> = list.iter().map(|channel| channel.name.to_string()).collect();
+            assert_eq!(found.join(" "), names);
+            let red = list.iter().find(|channel| channel.name.to_string() == "R").expect("it is there");
+            let FlatSamples::F16(red) = &red.sample_data else { panic!("they are halves") };
+            assert_eq!(red[..], [f16::from_f32(0.25), f16::from_f32(0.0)]);
+            let blue = list.iter().find(|channel| channel.name.to_string() == "B").expect("it is there");
+            assert_eq!(blue.sample_data.value_by_flat_index(0).to_f32(), 65_504.0);
+        }
+        let error = write_light(&folder.path().join("a.exr"), (2, 2), &[[0.0; 4]], &JobProgress::default());
+        assert!(error.expect_err("three are missing").to_string().contains("2 × 2"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Error, JobProgress, write_picture};
+use super::{Error, JobProgress, Pixels, write_picture};
 
 /// Endings of films, and what `ffmpeg` is told for each.
 const KINDS: [(&str, &[&str]); 3] = [
@@ -169,6 +169,24 @@ impl Film {
                     Some(Ok(())) => Ok(()),
                     _ => Err(refused(&self.path, encoder, said)),
                 }
+            }
+        }
+    }
+
+    /// Adds a picture of light, or of red, green and blue.
+    ///
+    /// # Errors
+    /// It cannot be written, or the film is none of single pictures, which alone have light.
+    pub fn add_picture(&mut self, pixels: &Pixels) -> Result<(), Error> {
+        match (pixels, &self.kind) {
+            (Pixels::Bytes(bytes), _) => self.add(bytes),
+            (light, Kind::Folder) => {
+                self.frames += 1;
+                let file = self.path.join(format!("{:06}.{}", self.frames, light.ending()));
+                light.write(&file, self.size, &JobProgress::default())
+            }
+            (_, Kind::Encoded { .. }) => {
+                Err(Error::output(&self.path, "a film has no pictures of light", "name a folder for single pictures"))
             }
         }
     }

@@ -22,6 +22,7 @@ pub mod lesson;
 mod markup;
 pub mod output;
 pub mod page;
+mod pixels;
 pub mod playlist;
 mod png;
 pub mod preset;
@@ -46,6 +47,7 @@ pub use self::{
     budget::{Budget, SaidBy},
     exr::write_exr,
     land::NewLand,
+    pixels::Pixels,
     png::{picture_of, write_picture, write_png8, write_png16},
     progress::JobProgress,
     raster::Place,

@@ -103,7 +103,7 @@ pub fn title_of(name: &str) -> Option<String> {
 /// A picture to take of a scene.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// PNG file to write.
+    /// PNG or EXR file to write.
     pub out: PathBuf,
     /// Width and height in pixels.
     pub resolution: (u32, u32),
@@ -111,6 +111,8 @@ pub struct Picture {
     pub camera: Option<String>,
     /// Whether panels are in the picture.
     pub ui: bool,
+    /// Whether it is one of light: an EXR, without panels.
+    pub as_light: bool,
 }
 
 /// Opens a built-in scene by name, a scene file (`.ron`), a project (`.thalweg`) or a heightmap. There is at least one session.

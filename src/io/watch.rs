@@ -1,6 +1,6 @@
 //! A run that is played frame by frame. After each frame a watcher says what comes next.
 
-use super::Error;
+use super::{Error, Pixels};
 use crate::model::{film::Script, origin::Options, session::Session};
 
 /// What a watcher sees after a frame.
@@ -42,6 +42,8 @@ pub struct Shooting<'a> {
     pub frames: u64,
     /// Whether a person wants no more of it. It is asked after every tick and picture.
     pub stopped: &'a dyn Fn() -> bool,
-    /// Takes the pixels of each: red, green and blue, rows from top to bottom.
-    pub take: &'a mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    /// Whether pictures are taken as light, without panels.
+    pub as_light: bool,
+    /// Takes the pixels of each.
+    pub take: &'a mut dyn FnMut(&Pixels) -> Result<(), Error>,
 }

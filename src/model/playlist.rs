@@ -32,6 +32,8 @@ pub struct Show {
     pub screen: Option<usize>,
     /// Whether it is shown in a window and not on the whole screen.
     pub windowed: bool,
+    /// Whether a second window shows the presenter's notes and the next scene.
+    pub notes: bool,
 }
 
 /// Scenes in an order.
@@ -57,6 +59,9 @@ pub struct Item {
     /// What there is to see, if not what the scene says of itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
+    /// What the presenter reads in a window of their own, in as many lines as wanted. The room does not see it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub notes: String,
     /// Parameters by path, values as they are written on the command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
@@ -86,7 +91,7 @@ fn waits(seconds: &f64) -> bool {
 }
 
 /// Longest time that a scene is shown before the next follows by itself: a day.
-const LONGEST: f64 = 86_400.0;
+pub const LONGEST: f64 = 86_400.0;
 /// Most sliders over a picture.
 const MOST_SLIDERS: usize = 4;
 
@@ -130,6 +135,9 @@ impl Item {
         if [&self.title, &self.about].into_iter().any(|text| text.chars().any(char::is_control)) {
             return Err("title or `about` has a control character; write plain text".to_owned());
         }
+        if self.notes.chars().any(|letter| letter.is_control() && letter != '\n') {
+            return Err("`notes` has a control character; write plain text".to_owned());
+        }
         // A film must say where its camera is; here it may stay where it is.
         let camera = if self.camera.is_empty() { vec![Key::still(0.0, 30.0, 1.0)] } else { self.camera.clone() };
         Script { camera, captions: self.captions.clone() }.check()
@@ -162,6 +170,8 @@ mod tests {
         assert!(wrong(Item { ticks: (20_000, 30_000), ..Item::default() }).contains("10000 ticks at most"));
         assert!(wrong(Item { sliders: vec![String::new(); 5], ..Item::default() }).contains("5 sliders"));
         assert!(wrong(Item { about: "a\u{1b}".to_owned(), ..Item::default() }).contains("control character"));
+        assert!(wrong(Item { notes: "a\u{7}".to_owned(), ..Item::default() }).contains("`notes`"));
+        assert_eq!(list(Item { notes: "First this.\nThen that.".to_owned(), ..Item::default() }).check(), Ok(()));
         let below = Key { above: -3.0, ..Key::still(0.0, 30.0, 1.0) };
         assert!(wrong(Item { camera: vec![below], ..Item::default() }).contains("-3 degrees"));
         assert!(Playlist::default().check().is_err());

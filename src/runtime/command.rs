@@ -390,6 +390,8 @@ pub enum PresentCommand {
     Go(isize),
     /// Begins with the first scene again.
     Again,
+    /// Writes a playlist into a file.
+    Save(Arc<Playlist>, PathBuf),
 }
 
 /// Panels, dialogs and the window.
@@ -411,6 +413,12 @@ pub enum WindowCommand {
     AskHow(Layer, PathBuf),
     /// Asks where to save a chart.
     AskChart(Box<Chart>),
+    /// Asks where to save a playlist.
+    AskPlaylist(Arc<Playlist>),
+    /// Adds a file to the playlist that is being made.
+    AddToPlaylist(PathBuf),
+    /// Opens or closes the presenter's window.
+    TogglePresenter,
     /// Asks what to export.
     AskExport,
     /// Writes the work where it was last saved; asks where, if it never was.
@@ -449,6 +457,8 @@ pub enum Pane {
     Palette,
     /// The scenes that come with the program.
     Scenes,
+    /// Scenes in an order, to be shown to a room.
+    Playlist,
     /// What a new land is to be made of.
     NewLand,
     /// Which parameters differ in runs side by side.
@@ -484,6 +494,10 @@ pub enum Dialog {
     SaveProbes,
     /// Where to save a chart.
     SaveChart,
+    /// Where to save a playlist.
+    SavePlaylist,
+    /// A file to add to a playlist.
+    AddToPlaylist,
     /// Where to save what the checks of this machine found.
     SaveChecks,
     /// Where to save a copy of the lesson.

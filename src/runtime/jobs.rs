@@ -12,11 +12,11 @@ use bevy::prelude::*;
 use super::{FileCommand, Label, Level, Live, Notices};
 use crate::{
     io::{
-        Budget, Error, JobProgress, NewLand,
+        Budget, Error, JobProgress, NewLand, Pixels,
         export::{self, Dimensions, Export, Subject},
         heightmap, lesson, output, playlist,
         project::{self, Project},
-        scene, write_picture,
+        scene,
     },
     model::{
         film::Keys,
@@ -55,7 +55,7 @@ pub(super) enum Task {
     /// Rivers and lakes of every session in balance.
     FillRivers(Arc<Live>),
     /// Under a name in a folder that nothing has yet.
-    SavePicture(PathBuf, String, (usize, usize), Vec<u8>),
+    SavePicture(PathBuf, String, (usize, usize), Pixels),
 }
 
 /// What came of it.
@@ -139,8 +139,8 @@ impl Jobs {
         self.running.len()
     }
 
-    /// Writes a picture beside the frames: red, green, blue and, if it has four numbers for each pixel, opacity, from 0 to 255.
-    pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Vec<u8>) {
+    /// Writes a picture beside the frames.
+    pub fn save_picture(&mut self, notices: &mut Notices, stem: String, size: (usize, usize), pixels: Pixels) {
         let folder = self.pictures.clone().unwrap_or_else(picture_folder);
         self.start(notices, Task::SavePicture(folder, stem, size, pixels));
     }
@@ -266,8 +266,8 @@ impl Task {
                 Ok(JobOutcome::Exported(folder, written.len()))
             }
             Self::SavePicture(folder, stem, size, pixels) => {
-                let path = free_name(&folder, &stem, "png");
-                output::replace(&path, |file| write_picture(file, size, &pixels, progress))?;
+                let path = free_name(&folder, &stem, pixels.ending());
+                output::replace(&path, |file| pixels.write(file, size, progress))?;
                 Ok(JobOutcome::Written(path))
             }
             Self::SaveProject(path, mut project, now, work) => {

@@ -28,6 +28,8 @@ pub struct Presentation {
     work: Option<u64>,
     /// How long ago it was asked for, and then how long ago it came.
     age: Duration,
+    /// How long ago the list was begun.
+    whole: Duration,
     /// How long ago something was touched last, if anything was since the list was begun.
     idle: Option<Duration>,
     /// How long nothing else is asked for, after the next scene was.
@@ -102,6 +104,16 @@ impl Presentation {
         self.work.filter(|work| *work == live.work()).and_then(|_| list.scenes.get(self.at))
     }
 
+    /// The playlist that is shown.
+    pub fn list(&self) -> Option<&Arc<Playlist>> {
+        self.list.as_ref()
+    }
+
+    /// How long the scene has been shown, and the list.
+    pub fn ages(&self) -> [Duration; 2] {
+        [self.age, self.whole]
+    }
+
     /// The number of the scene, from 1, and how many scenes there are.
     pub fn number(&self) -> (usize, usize) {
         (self.at + 1, self.list.as_ref().map_or(0, |list| list.scenes.len()))
@@ -125,7 +137,7 @@ impl Presentation {
             Command::View(command) => {
                 matches!(command, ViewCommand::FrameAll | ViewCommand::ToggleTurntable | ViewCommand::Move(_))
             }
-            Command::Present(command) => !matches!(command, PresentCommand::Begin(..)),
+            Command::Present(command) => matches!(command, PresentCommand::Go(_) | PresentCommand::Again),
             _ => false,
         }
     }
@@ -133,6 +145,7 @@ impl Presentation {
     /// What follows by itself, after so much more time.
     fn next(&mut self, live: &Live, passed: Duration) -> Option<PresentCommand> {
         self.age += passed;
+        self.whole += passed;
         self.idle = self.idle.map(|idle| idle + passed);
         self.rest = self.rest.saturating_sub(passed);
         if self.rest > Duration::ZERO {

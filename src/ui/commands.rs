@@ -53,7 +53,9 @@ pub struct Entry {
 }
 
 /// What else people call a command: its title, and the words by which the palette finds it too.
-const OTHER_NAMES: [(&str, &str); 46] = [
+const OTHER_NAMES: [(&str, &str); 48] = [
+    ("Playlist…", "slides slideshow presentation order show kiosk"),
+    ("Presenter's window", "speaker notes second screen monitor"),
     ("New…", "create own blank empty map generate terrain size"),
     ("Open…", "load file project scene heightmap dem"),
     ("Save", "store write keep project"),
@@ -239,6 +241,8 @@ fn scene(table: &mut MenuPart<'_>) {
     let choose = "Shows all scenes with their pictures.";
     let scenes = WindowCommand::Toggle(Pane::Scenes);
     table.add(icon::SQUARES_FOUR, "All scenes…", choose, &[(SHIFT_CTRL, Key::O)], scenes);
+    let list = "Puts scenes in an order by dragging them, to show them to a room or to save them as a playlist.";
+    table.add(icon::LIST_NUMBERS, "Playlist…", list, &[], WindowCommand::Toggle(Pane::Playlist));
     let read = |(name, text): (&'static str, &str)| (name, ron::from_str::<Scene>(text).unwrap_or_default());
     let scenes: Vec<_> = BUILT_IN.into_iter().map(read).collect();
     for group in GROUPS {
@@ -386,6 +390,8 @@ fn view(table: &mut MenuPart<'_>) {
     table.add(icon::CARET_RIGHT, "Next scene", next, &[], PresentCommand::Go(1));
     let before = "Goes back to the scene before.";
     table.add(icon::CARET_LEFT, "Previous scene", before, &[], PresentCommand::Go(-1));
+    let desk = "Opens or closes a second window for you, with your notes, the next scene and the time.";
+    table.add(icon::MONITOR, "Presenter's window", desk, &[], WindowCommand::TogglePresenter);
     table.add(icon::SIDEBAR, "-Panels", "Shows or hides all panels.", &[(NONE, Key::H)], WindowCommand::ToggleUi);
     let full = "The window covers the screen, or not.";
     table.add(icon::ARROWS_OUT, "Full screen", full, &[(NONE, Key::F11)], WindowCommand::ToggleFullScreen);

@@ -1,6 +1,9 @@
 //! Files in and out: the dialogs that ask which, and how a picture of numbers is to be read.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bevy::{
     prelude::*,
@@ -9,7 +12,7 @@ use bevy::{
 use bevy_egui::egui::{self, RichText};
 
 use super::{
-    access,
+    Opened, access,
     chooser::{Choice, Chooser, Question, Wanted},
     export::ExportDialog,
     number::Number,
@@ -22,8 +25,11 @@ use crate::{
         preset::{self, Preset},
         project::{ENDING, is_project},
     },
-    model::{chart::Chart, origin::Options, session::Session},
-    runtime::{Command, Dialog, FileCommand, LearnCommand, Level, Notices, Preferences, Presentation, WindowCommand},
+    model::{chart::Chart, origin::Options, playlist::Playlist, session::Session},
+    runtime::{
+        Command, Dialog, FileCommand, LearnCommand, Level, Notices, Pane, Preferences, PresentCommand, Presentation,
+        WindowCommand,
+    },
     settings::FileDialogs,
     sim::terrain::Layer,
 };
@@ -49,8 +55,9 @@ pub struct Files {
     dialog: Option<(Dialog, Chooser)>,
     import: Option<ImportDialog>,
     export: Option<ExportDialog>,
-    /// What is to be saved as a chart.
+    /// What is to be saved as a chart, or as a playlist.
     chart: Option<Chart>,
+    playlist: Option<Arc<Playlist>>,
 }
 
 impl Files {
@@ -66,7 +73,8 @@ impl Files {
         if self.dialog.is_some() {
             return;
         }
-        let question = question(purpose, (session, self.chart.as_ref()), first_folder(preferences));
+        let playlist = self.playlist.as_ref().map_or("", |list| &*list.title);
+        let question = question(purpose, session, (self.chart.as_ref(), playlist), first_folder(preferences));
         let window = window.filter(|_| preferences.settings.file_dialogs == FileDialogs::System);
         self.dialog = Some((purpose, Chooser::new(question, window)));
     }
@@ -90,12 +98,32 @@ impl Files {
         self.ask(Dialog::SaveChart, session, preferences, window);
     }
 
+    /// Asks where to save a playlist.
+    pub fn ask_playlist(
+        &mut self,
+        list: Arc<Playlist>,
+        session: &Session,
+        preferences: &Preferences,
+        window: Option<&RawHandleWrapper>,
+    ) {
+        if self.dialog.is_some() {
+            return;
+        }
+        self.playlist = Some(list);
+        self.ask(Dialog::SavePlaylist, session, preferences, window);
+    }
+
     pub fn ask_what(&mut self, session: &Session, preferences: &Preferences) {
         self.export = Some(ExportDialog::new(session, first_folder(preferences)));
     }
 
     pub fn is_open(&self) -> bool {
-        self.import.is_some() || self.export.is_some() || self.dialog.is_some()
+        self.import.is_some() || self.export.is_some() || self.asks_for_a_file()
+    }
+
+    /// Whether a file or a folder is asked for.
+    pub fn asks_for_a_file(&self) -> bool {
+        self.dialog.is_some()
     }
 
     /// What a file or a folder was picked for.
@@ -120,6 +148,11 @@ impl Files {
                 let path = with_ending(path, endings(purpose));
                 return self.chart.take().map(|chart| LearnCommand::SaveChart(Box::new(chart), path).into());
             }
+            Dialog::SavePlaylist => {
+                let path = with_ending(path, endings(purpose));
+                return self.playlist.take().map(|list| PresentCommand::Save(list, path).into());
+            }
+            Dialog::AddToPlaylist => return Some(WindowCommand::AddToPlaylist(path).into()),
             Dialog::SaveChecks => {
                 let path = with_ending(path, endings(purpose));
                 return Some(LearnCommand::SaveChecks(path).into());
@@ -218,7 +251,12 @@ impl ImportDialog {
     }
 }
 
-fn question(purpose: Dialog, (session, chart): (&Session, Option<&Chart>), folder: PathBuf) -> Question {
+fn question(
+    purpose: Dialog,
+    session: &Session,
+    (chart, playlist): (Option<&Chart>, &str),
+    folder: PathBuf,
+) -> Question {
     let open = |title: &str, kind: &str, endings: &[&'static str]| {
         (title.to_owned(), Wanted::File(kind.to_owned(), endings.to_vec()))
     };
@@ -258,6 +296,14 @@ fn question(purpose: Dialog, (session, chart): (&Session, Option<&Chart>), folde
         Dialog::SaveChart => {
             let name = format!("{}-{}", session.name, chart.map_or("chart", |chart| chart.key));
             place("Save the chart", name, &chart::KINDS)
+        }
+        Dialog::SavePlaylist => {
+            let name = file_name(playlist);
+            save("Save the playlist", if name.is_empty() { "playlist" } else { &name }, "Playlist", "ron")
+        }
+        Dialog::AddToPlaylist => {
+            let endings = [&MAP_ENDINGS[..], &["thalweg", "ron"]].concat();
+            open("Add to the playlist", "Projects, scenes and heightmaps", &endings)
         }
         Dialog::SaveReport => place("Save the report", file_name(&session.title), &report::KINDS),
         Dialog::SaveScene => save("Save the scene", &session.name, "Scene", "ron"),
@@ -358,8 +404,13 @@ fn endings(purpose: Dialog) -> &'static [&'static str] {
         Dialog::SaveChecks => &["txt"],
         Dialog::SaveChart => &["png", "csv", "svg"],
         Dialog::SaveReport => &["html", "pdf"],
-        Dialog::SaveScene => &["ron"],
-        Dialog::Open | Dialog::Import(_) | Dialog::Stamp | Dialog::LoadPreset | Dialog::ExportFolder => &[],
+        Dialog::SaveScene | Dialog::SavePlaylist => &["ron"],
+        Dialog::AddToPlaylist
+        | Dialog::Open
+        | Dialog::Import(_)
+        | Dialog::Stamp
+        | Dialog::LoadPreset
+        | Dialog::ExportFolder => &[],
     }
 }
 
@@ -388,6 +439,7 @@ fn with_ending(path: PathBuf, endings: &[&str]) -> PathBuf {
 pub(super) fn take_dropped_files(
     mut drops: MessageReader<FileDragAndDrop>,
     presentation: Res<Presentation>,
+    opened: Res<Opened>,
     mut notices: ResMut<Notices>,
     mut commands: MessageWriter<Command>,
 ) {
@@ -400,6 +452,10 @@ pub(super) fn take_dropped_files(
         _ => None,
     });
     let files: Vec<&PathBuf> = files.collect();
+    if opened.windows.has(Pane::Playlist) {
+        commands.write_batch(files.into_iter().map(|path| WindowCommand::AddToPlaylist(path.clone()).into()));
+        return;
+    }
     match files[..] {
         [] => {}
         [path] if path.is_dir() => {
@@ -435,6 +491,7 @@ mod tests {
             .add_message::<Command>()
             .init_resource::<Notices>()
             .init_resource::<Presentation>()
+            .init_resource::<Opened>()
             .add_systems(Update, take_dropped_files);
         for path in paths {
             let window = Entity::PLACEHOLDER;

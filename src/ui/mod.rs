@@ -28,7 +28,9 @@ mod palette;
 pub mod panel;
 pub mod panels;
 mod placing;
+mod playlist;
 pub mod presentation;
+pub mod presenter;
 mod probes;
 mod process;
 mod readout;
@@ -50,6 +52,8 @@ mod vary;
 pub mod view;
 pub mod wind;
 pub mod windows;
+
+use std::sync::Arc;
 
 use bevy::{
     camera::RenderTarget,
@@ -74,6 +78,7 @@ use crate::{
 use files::Files;
 use keys::Keyboard;
 use paint::Painting;
+use repaint::Panels;
 use springs::Springs;
 use windows::Windows;
 
@@ -125,6 +130,7 @@ impl Opened {
             || self.windows.has(Pane::Scenes)
             || self.windows.has(Pane::NewLand)
             || self.windows.has(Pane::Vary)
+            || self.windows.has(Pane::Playlist)
             || self.memory.drag.is_some();
         if answers {
             Keyboard::Answering
@@ -265,13 +271,13 @@ pub(super) fn plugin(app: &mut App) {
                 presentation::note_touches,
             ),
         );
-    app.add_plugins((repaint::plugin, paint::plugin));
+    app.add_plugins((repaint::plugin, paint::plugin, presenter::plugin));
     app.world_mut().resource_mut::<EguiGlobalSettings>().auto_create_primary_context = false;
 }
 
 /// The camera of the panels and of the window, on which it puts the view's picture too.
 fn spawn_canvas(mut commands: Commands, canvas: Option<Res<Canvas>>) {
-    let camera = (Camera2d, CameraRenderGraph::new(Painting), PrimaryEguiContext, Msaa::Off);
+    let camera = (Camera2d, CameraRenderGraph::new(Painting), PrimaryEguiContext, Panels::default(), Msaa::Off);
     let mut camera = commands.spawn((camera, Camera { order: 1, ..default() }));
     if let Some(canvas) = canvas {
         camera.insert(canvas.0.clone());
@@ -288,6 +294,7 @@ fn draw(
     mut pointer: ResMut<PointerOverView>,
     mut free: ResMut<FreeView>,
     (mut keyboard, mut keys): (ResMut<Keyboard>, ResMut<KeyPointer>),
+    mut panels_of_window: Single<&mut Panels, With<PrimaryEguiContext>>,
 ) -> Result {
     let context = contexts.ctx_mut()?.clone();
     let opened = &mut *opened;
@@ -315,6 +322,9 @@ fn draw(
     let (rect, seen) = on_pixels(view, context.pixels_per_point());
     if free.rect != rect {
         free.rect = rect;
+    }
+    if panels_of_window.view != rect {
+        panels_of_window.view = rect;
     }
     // What is asked for while the panels are hidden is forgotten.
     let drags = opened.drags.take();
@@ -346,6 +356,7 @@ fn draw(
             asked.extend(brush::drag_ui(&mut root, seen, &state, &mut opened.memory.drag));
         }
     }
+    opened.windows.asks_for_a_file = opened.files.asks_for_a_file();
     asked.extend(windows::windows_ui(&context, &state, &mut opened.windows));
     asked.extend(opened.files.ui(&context, state.live.chosen()));
     asked.extend(number::said(&context));
@@ -407,13 +418,14 @@ fn show_pointer(opened: Res<Opened>, mut windows: Query<&mut CursorOptions, With
     }
 }
 
-/// A window that is closed ends the program.
+/// When the main window is closed, the program ends.
 fn ask_to_leave(
     mut closing: MessageReader<WindowCloseRequested>,
+    main: Query<(), With<PrimaryWindow>>,
     presentation: Res<Presentation>,
     mut commands: MessageWriter<Command>,
 ) {
-    if closing.read().count() > 0 {
+    if closing.read().filter(|closing| main.contains(closing.window)).count() > 0 {
         // In a kiosk there is nothing to be saved.
         let leaves = if presentation.is_kiosk() { FileCommand::QuitUnsaved } else { FileCommand::Quit };
         commands.write(leaves.into());
@@ -528,6 +540,12 @@ fn obey(
             WindowCommand::AskChart(chart) => {
                 opened.files.ask_chart((**chart).clone(), session, &preferences, handle);
             }
+            WindowCommand::AskPlaylist(list) => {
+                opened.files.ask_playlist(Arc::clone(list), session, &preferences, handle);
+            }
+            WindowCommand::AddToPlaylist(path) => opened.windows.playlist.add_file(path),
+            // Obeyed where that window is made.
+            WindowCommand::TogglePresenter => {}
             WindowCommand::AskExport => opened.files.ask_what(session, &preferences),
             WindowCommand::Save => match &live.file {
                 Some(path) => drop(commands.write_message(Command::from(FileCommand::SaveProject(path.clone())))),

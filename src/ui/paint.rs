@@ -1,10 +1,10 @@
-//! Paints the panels, and puts picture and panels on the window. What is painted stays on a sheet, so that only what changed is painted
+//! Paints the panels of each window, and puts picture and panels on it. What is painted stays on a sheet, so that only what changed is painted
 //! again. On the sheet, colours are blended by their bytes, as the library of the panels wants it.
 
 use std::sync::Arc;
 
 use bevy::{
-    ecs::schedule::ScheduleLabel,
+    ecs::{entity::EntityHashMap, schedule::ScheduleLabel},
     image::ToExtents,
     prelude::*,
     render::{
@@ -16,6 +16,7 @@ use bevy::{
             TextureDimension, TextureFormat, TextureUsages, TextureView, TextureViewDescriptor,
         },
         renderer::{RenderContext, RenderDevice, RenderQueue, ViewQuery},
+        sync_world::MainEntity,
         texture::{FallbackImage, GpuImage},
         view::ViewTarget,
     },
@@ -38,18 +39,25 @@ pub(super) struct Painting;
 pub(super) fn plugin(app: &mut App) {
     if let Some(render) = app.get_sub_app_mut(RenderApp) {
         render
-            .init_resource::<Screen>()
+            .init_resource::<Screens>()
             .add_systems(ExtractSchedule, take_panels)
             .add_systems(Painting, (paint, show).chain());
     }
 }
 
-/// What is shown, and what is still to be painted.
+/// The windows, by the camera of their panels.
 #[derive(Resource, Default)]
+struct Screens(EntityHashMap<Screen>);
+
+/// What a window shows, and what is still to be painted.
+#[derive(Default)]
 struct Screen {
     tools: Option<Tools>,
     sheet: Option<Sheet>,
-    view: FreeView,
+    /// The picture, how much of it is drawn, and the pixels of the window on which it is.
+    picture: Handle<Image>,
+    share: Vec2,
+    view: URect,
     /// Pixels of the view over which something of the panels lies.
     over: Vec<URect>,
     jobs: Arc<Vec<ClippedPrimitive>>,
@@ -82,33 +90,40 @@ struct Tools {
     sampler: Sampler,
 }
 
-fn take_panels(mut main: ResMut<MainWorld>, mut screen: ResMut<Screen>) {
+fn take_panels(mut main: ResMut<MainWorld>, mut screens: ResMut<Screens>) {
     let view = main.resource::<FreeView>();
-    if screen.view != *view {
-        screen.view = view.clone();
+    let (picture, share) = (view.picture.clone(), view.share);
+    let mut windows = main.query::<(Entity, &mut Panels)>();
+    let mut before = std::mem::take(&mut screens.0);
+    for (camera, mut panels) in windows.iter_mut(&mut main) {
+        let screen = screens.0.entry(camera).or_insert_with(|| before.remove(&camera).unwrap_or_default());
+        if screen.picture != picture {
+            screen.picture = picture.clone();
+        }
+        (screen.share, screen.view) = (share, panels.view);
+        screen.jobs = panels.jobs.clone();
+        screen.over.clone_from(&panels.over);
+        screen.scale = panels.scale;
+        screen.textures.append(std::mem::take(&mut panels.textures));
+        if !screen.changed.is_empty() && !panels.changed.is_empty() {
+            // The window was not there to be painted. What is translucent must not be painted twice on the same place.
+            screen.sheet = None;
+        }
+        screen.changed.append(&mut panels.changed);
     }
-    let mut panels = main.resource_mut::<Panels>();
-    screen.jobs = panels.jobs.clone();
-    screen.over.clone_from(&panels.over);
-    screen.scale = panels.scale;
-    screen.textures.append(std::mem::take(&mut panels.textures));
-    if !screen.changed.is_empty() && !panels.changed.is_empty() {
-        // The window was not there to be painted. What is translucent must not be painted twice on the same place.
-        screen.sheet = None;
-    }
-    screen.changed.append(&mut panels.changed);
 }
 
 /// Paints what of the panels has changed.
 fn paint(
-    view: ViewQuery<&ViewTarget>,
-    mut screen: ResMut<Screen>,
+    view: ViewQuery<(&ViewTarget, &MainEntity)>,
+    mut screens: ResMut<Screens>,
     (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
     mut context: RenderContext,
 ) {
-    let target = view.into_inner();
+    let (target, camera) = view.into_inner();
     let Some(format) = target.out_texture_view_format() else { return };
-    let Screen { tools, sheet, jobs, unused, textures, changed, scale, .. } = &mut *screen;
+    let Some(screen) = screens.0.get_mut(&camera.id()) else { return };
+    let Screen { tools, sheet, jobs, unused, textures, changed, scale, .. } = screen;
     if tools.as_ref().is_none_or(|tools| tools.format != format) {
         *tools = Some(Tools::new(&device, format, tools.take()));
     }
@@ -160,22 +175,27 @@ fn paint(
 
 /// Puts picture and panels on the window.
 fn show(
-    target: ViewQuery<&ViewTarget>,
-    screen: Res<Screen>,
+    view: ViewQuery<(&ViewTarget, &MainEntity)>,
+    screens: Res<Screens>,
     images: Res<RenderAssets<GpuImage>>,
     fallback: Res<FallbackImage>,
     (device, queue): (Res<RenderDevice>, Res<RenderQueue>),
     mut context: RenderContext,
 ) {
-    let Screen { tools: Some(tools), sheet: Some(sheet), view, over, .. } = &*screen else { return };
-    let Some(target) = target.into_inner().out_texture_color_attachment(Some(LinearRgba::BLACK)) else { return };
+    let (target, camera) = view.into_inner();
+    let Some(Screen { tools: Some(tools), sheet: Some(sheet), picture, share, view, over, .. }) =
+        screens.0.get(&camera.id())
+    else {
+        return;
+    };
+    let Some(target) = target.out_texture_color_attachment(Some(LinearRgba::BLACK)) else { return };
     // A window that has just got another size may be a frame ahead of its panels.
     let room = target.view.texture().size();
     let whole = URect::from_corners(UVec2::ZERO, sheet.size.min(UVec2::new(room.width, room.height)));
-    let rect = view.rect.intersect(whole);
-    let picture = images.get(&view.picture);
-    let (min, size) = (view.rect.min.as_vec2(), view.rect.size().as_vec2());
-    let numbers = [min.x, min.y, size.x, size.y, view.share.x, view.share.y, 0.0, 0.0];
+    let rect = view.intersect(whole);
+    let picture = images.get(picture);
+    let (min, size) = (view.min.as_vec2(), view.size().as_vec2());
+    let numbers = [min.x, min.y, size.x, size.y, share.x, share.y, 0.0, 0.0];
     queue.write_buffer(&tools.numbers, 0, bytemuck::cast_slice(&numbers));
     let entries = [
         tools.numbers.as_entire_binding(),
@@ -209,7 +229,7 @@ fn show(
             }
         };
         if let Some(picture) = picture {
-            let alike = picture.size_2d() == view.rect.size() && view.share == Vec2::ONE;
+            let alike = picture.size_2d() == view.size() && *share == Vec2::ONE;
             draw(if alike { &tools.alike } else { &tools.scaled }, &[rect]);
         }
         draw(&tools.beside, &around(rect, whole));

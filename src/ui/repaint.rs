@@ -1,4 +1,4 @@
-//! Which parts of the panels are painted again, and whether the window is shown again. Where nothing has changed, the screen keeps what
+//! Which parts of a window's panels are painted again, and whether the window is shown again. Where nothing has changed, the screen keeps what
 //! it shows, and a frame costs next to nothing.
 
 use std::{
@@ -8,10 +8,10 @@ use std::{
 
 use bevy::{prelude::*, render::view::screenshot::Screenshot, window::WindowEvent};
 use bevy_egui::{
-    EguiOutput, EguiPostUpdateSet, EguiRenderOutput, PrimaryEguiContext,
+    EguiOutput, EguiPostUpdateSet, EguiRenderOutput,
     egui::{
         self, ClippedPrimitive, Rect, TextureId, TexturesDelta,
-        epaint::{Mesh, Primitive, Vertex},
+        epaint::{ImageDelta, Mesh, Primitive, Vertex},
     },
 };
 
@@ -28,12 +28,15 @@ const MANY: usize = 8;
 const TILE: UVec2 = UVec2::new(64, 16);
 
 pub(super) fn plugin(app: &mut App) {
-    app.init_resource::<Panels>().add_systems(PostUpdate, paint_what_changed.after(EguiPostUpdateSet::ProcessOutput));
+    app.add_systems(PostUpdate, paint_what_changed.after(EguiPostUpdateSet::ProcessOutput));
 }
 
-/// What the panels look like, and where they look different than when they were last painted.
-#[derive(Resource, Default)]
+/// What the panels of a window look like, and where they look different than when they were last painted. Belongs to their camera.
+#[derive(Component, Default)]
 pub(super) struct Panels {
+    /// Pixels of the window on which the picture is.
+    pub view: URect,
+    every: Duration,
     pub jobs: Arc<Vec<ClippedPrimitive>>,
     /// What comes to the textures of the panels, or goes from them.
     pub textures: TexturesDelta,
@@ -44,67 +47,82 @@ pub(super) struct Panels {
     /// Pixels per point.
     pub scale: f32,
     size: UVec2,
+    shown: Shown,
+}
+
+impl Panels {
+    /// Those of a window on which the picture is put so much later at the earliest than the last time.
+    pub(super) fn every(every: Duration) -> Self {
+        Self { every, ..Self::default() }
+    }
 }
 
 /// What was on the screen last, and when.
 #[derive(Default)]
-struct Last {
+struct Shown {
+    /// Where the picture was, and which.
+    view: URect,
     drawn: u64,
+    /// In how many frames it is still to be shown.
     due: u32,
-    shown: Option<Instant>,
+    at: Option<Instant>,
 }
 
 /// The camera of the panels, and what they look like.
-type Output<'a> = (&'a mut Camera, &'a mut EguiRenderOutput, &'a EguiOutput);
+type Output<'a> = (&'a mut Camera, &'a mut EguiRenderOutput, &'a EguiOutput, &'a mut Panels);
 
 fn paint_what_changed(
     canvas: Option<Res<Canvas>>,
     view: Res<FreeView>,
     mut events: MessageReader<WindowEvent>,
-    output: Option<Single<Output, With<PrimaryEguiContext>>>,
+    mut outputs: Query<Output>,
     pictures: Query<(), With<Screenshot>>,
-    mut panels: ResMut<Panels>,
-    mut last: Local<Last>,
 ) {
-    let Some(output) = output else { return };
-    let (mut camera, mut output, EguiOutput { pixels_per_point: scale, .. }) = output.into_inner();
-    let size = camera.physical_target_size().unwrap_or_default();
-    let jobs = std::mem::take(&mut output.paint_jobs);
-    let textures = std::mem::take(&mut output.textures_delta);
-    let mut tiles = Tiles::new(size, *scale);
     let moved = events.read().filter(|event| concerns_the_window(event)).count() > 0;
-    if panels.size != size || panels.scale != *scale || moved {
-        tiles.mark_all();
-    } else {
-        tiles.compare(&panels.jobs, &jobs);
-        // Letters that are added to their texture change nothing that is there.
-        for (texture, _) in textures.set.iter().filter(|(id, delta)| *id != TextureId::default() || delta.pos.is_none())
-        {
-            tiles.mark_texture(&jobs, *texture);
+    for (mut camera, mut output, EguiOutput { pixels_per_point: scale, .. }, mut panels) in &mut outputs {
+        let size = camera.physical_target_size().unwrap_or_default();
+        let jobs = std::mem::take(&mut output.paint_jobs);
+        let textures = std::mem::take(&mut output.textures_delta);
+        let mut tiles = Tiles::new(size, *scale);
+        if panels.size != size || panels.scale != *scale || moved {
+            tiles.mark_all();
+        } else {
+            tiles.compare(&panels.jobs, &jobs);
+            // Letters that are added to their texture change nothing that is there.
+            let other = |(id, delta): &&(TextureId, ImageDelta)| *id != TextureId::default() || delta.pos.is_none();
+            for (texture, _) in textures.set.iter().filter(other) {
+                tiles.mark_texture(&jobs, *texture);
+            }
         }
-    }
-    let mut changed = tiles.rects();
-    if changed.len() > MANY {
-        changed = changed.into_iter().reduce(|a, b| a.union(b)).into_iter().collect();
-    }
-    if !changed.is_empty() || view.is_changed() {
-        panels.over = over(&jobs, view.rect, &mut Tiles::new(size, *scale));
-    }
-    if !changed.is_empty() || last.drawn != view.drawn || !pictures.is_empty() {
-        last.due = LINGERS;
-    }
-    last.drawn = view.drawn;
-    panels.changed.extend(changed);
-    panels.textures.append(textures);
-    (panels.jobs, panels.scale, panels.size) = (Arc::new(jobs), *scale, size);
-    // A picture that is drawn off-screen may be taken in any frame.
-    let show = canvas.is_some() || last.due > 0 || last.shown.is_none_or(|shown| shown.elapsed() > ANYWAY);
-    if show {
-        last.due = last.due.saturating_sub(1);
-        last.shown = Some(Instant::now());
-    }
-    if camera.is_active != show {
-        camera.is_active = show;
+        let mut changed = tiles.rects();
+        if changed.len() > MANY {
+            changed = changed.into_iter().reduce(|a, b| a.union(b)).into_iter().collect();
+        }
+        if !changed.is_empty() || panels.view != panels.shown.view {
+            panels.over = over(&jobs, panels.view, &mut Tiles::new(size, *scale));
+        }
+        let early = panels.shown.at.is_some_and(|shown| shown.elapsed() < panels.every);
+        let another = panels.shown.drawn != view.drawn && !early;
+        if !changed.is_empty() || another || panels.view != panels.shown.view || !pictures.is_empty() {
+            panels.shown.due = LINGERS;
+        }
+        if another {
+            panels.shown.drawn = view.drawn;
+        }
+        panels.shown.view = panels.view;
+        panels.changed.extend(changed);
+        panels.textures.append(textures);
+        (panels.jobs, panels.scale, panels.size) = (Arc::new(jobs), *scale, size);
+        // A picture that is drawn off-screen may be taken in any frame.
+        let shown = &mut panels.shown;
+        let show = canvas.is_some() || shown.due > 0 || shown.at.is_none_or(|shown| shown.elapsed() > ANYWAY);
+        if show {
+            shown.due = shown.due.saturating_sub(1);
+            shown.at = Some(Instant::now());
+        }
+        if camera.is_active != show {
+            camera.is_active = show;
+        }
     }
 }
 

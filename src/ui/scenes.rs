@@ -13,9 +13,9 @@ use crate::{
 };
 
 /// A scene that can be chosen.
-struct Card {
-    name: &'static str,
-    scene: Scene,
+pub(super) struct Card {
+    pub name: &'static str,
+    pub scene: Scene,
     picture: TextureHandle,
 }
 
@@ -30,7 +30,7 @@ pub struct Scenes {
 pub fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) -> Option<Command> {
     let opened = scenes.cards.is_empty();
     if opened {
-        scenes.cards = BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect();
+        scenes.cards = cards(context);
         // In the order in which they are shown, so that Enter opens the first one that is seen.
         scenes.cards.sort_by_key(|card| GROUPS.iter().position(|group| *group == card.scene.group));
     }
@@ -55,7 +55,7 @@ pub fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) 
                 ui.label(RichText::new(group).strong());
                 ui.horizontal_wrapped(|ui| {
                     for card in found.iter().filter(|card| card.scene.group == group) {
-                        if card.ui(ui).clicked() {
+                        if card.ui(ui, style::CARD_SIZE, Sense::click()).clicked() {
                             chosen = Some(card.name);
                         }
                     }
@@ -67,6 +67,11 @@ pub fn scenes_ui(context: &egui::Context, scenes: &mut Scenes, open: &mut bool) 
         });
     });
     chosen.map(|name| FileCommand::Open(name.to_owned(), Options::default()).into())
+}
+
+/// The scenes that come with the program.
+pub(super) fn cards(context: &egui::Context) -> Vec<Card> {
+    BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(context, scene)).collect()
 }
 
 fn card(context: &egui::Context, ((name, text), picture): ((&'static str, &str), &[u8])) -> Card {
@@ -84,17 +89,17 @@ impl Card {
         words.iter().all(|word| said.contains(word))
     }
 
-    fn ui(&self, ui: &mut Ui) -> egui::Response {
-        let picture: egui::Vec2 = style::CARD_SIZE.into();
+    /// Its picture, as wide and high as this, and its title.
+    pub(super) fn ui(&self, ui: &mut Ui, picture: [f32; 2], sense: Sense) -> egui::Response {
+        let picture: egui::Vec2 = picture.into();
         let size = picture + egui::vec2(0.0, style::CARD_TITLE);
-        let (place, response) = ui.allocate_exact_size(size, Sense::click());
+        let (place, response) = ui.allocate_exact_size(size, sense);
         let title = &self.scene.title;
         response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, title));
         if ui.is_rect_visible(place) {
-            let whole = egui::Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
             let at = egui::Rect::from_min_size(place.min, picture);
             let painter = ui.painter().with_clip_rect(place.expand(3.0).intersect(ui.clip_rect()));
-            painter.image(self.picture.id(), at, whole, egui::Color32::WHITE);
+            self.paint(&painter, at);
             let words = painter.layout_no_wrap(title.clone(), FontId::proportional(12.0), ui.visuals().text_color());
             painter.galley(at.left_bottom() + egui::vec2(2.0, 3.0), words, ui.visuals().text_color());
             if response.has_focus() || response.hovered() {
@@ -102,6 +107,12 @@ impl Card {
             }
         }
         response.on_hover_text(&self.scene.about)
+    }
+
+    /// Paints its picture.
+    pub(super) fn paint(&self, painter: &egui::Painter, at: egui::Rect) {
+        let whole = egui::Rect::from_min_max(egui::pos2(0.0, 0.0), egui::pos2(1.0, 1.0));
+        painter.image(self.picture.id(), at, whole, egui::Color32::WHITE);
     }
 }
 
@@ -113,7 +124,7 @@ mod tests {
     fn every_scene_has_a_heading_and_a_picture() {
         let context = egui::Context::default();
         let _ = context.run_ui(egui::RawInput::default(), |ui| {
-            let cards: Vec<Card> = BUILT_IN.into_iter().zip(THUMBNAILS).map(|scene| card(ui.ctx(), scene)).collect();
+            let cards = cards(ui.ctx());
             for card in &cards {
                 assert_eq!(card.picture.size(), [240, 150], "{}", card.name);
                 assert!(GROUPS.contains(&&*card.scene.group), "{}", card.name);

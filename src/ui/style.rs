@@ -47,6 +47,10 @@ pub const PALETTE_SIZE: [f32; 2] = [440.0, 320.0];
 pub const SCENES_SIZE: [f32; 2] = [860.0, 600.0];
 pub const CARD_SIZE: [f32; 2] = [160.0, 100.0];
 pub const CARD_TITLE: f32 = 22.0;
+/// The same beside the list of a playlist, a scene of that list, and the fields for its words.
+pub const SMALL_CARD_SIZE: [f32; 2] = [112.0, 70.0];
+pub const LIST_ROW: f32 = 44.0;
+pub const SCENE_WORDS_HEIGHT: f32 = 200.0;
 /// From the middle of the upper edge.
 pub const PALETTE_OFFSET: [f32; 2] = [0.0, 60.0];
 /// The list of steps.

@@ -10,6 +10,7 @@ use super::{
     history::memory_text,
     land::{LandDialog, land_ui},
     palette::{Palette, palette_ui},
+    playlist::{ListDialog, playlist_ui},
     scenes::{Scenes, scenes_ui},
     style,
     vary::{VaryDialog, vary_ui},
@@ -29,6 +30,9 @@ pub struct Windows {
     scenes: Scenes,
     land: LandDialog,
     pub(super) vary: VaryDialog,
+    pub(super) playlist: ListDialog,
+    /// Whether a file is asked for, for one of them: that is answered first.
+    pub(super) asks_for_a_file: bool,
     map: WindMap,
 }
 
@@ -55,7 +59,7 @@ impl Windows {
             Pane::Scenes => self.scenes = Scenes::default(),
             Pane::WindMap => self.map = WindMap::default(),
             // What was set last is there the next time.
-            Pane::Help | Pane::About | Pane::Settings | Pane::NewLand | Pane::Vary | Pane::Checks => {}
+            Pane::Help | Pane::About | Pane::Settings | Pane::NewLand | Pane::Vary | Pane::Playlist | Pane::Checks => {}
         }
     }
 }
@@ -87,6 +91,12 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             Pane::Vary => {
                 let chosen = vary_ui(context, state, &mut windows.vary, &mut open);
                 open &= chosen.is_none();
+                commands.extend(chosen);
+            }
+            Pane::Playlist if windows.asks_for_a_file => continue,
+            Pane::Playlist => {
+                let chosen = playlist_ui(context, state, &mut windows.playlist, &mut open);
+                open &= !matches!(chosen, Some(Command::Present(_)));
                 commands.extend(chosen);
             }
             Pane::Help => {

@@ -114,7 +114,7 @@ fn spawn_camera(
     mut preferences: ResMut<Preferences>,
 ) {
     preferences.bypass_change_detection().software = adapter.device_type == wgpu::DeviceType::Cpu;
-    view.picture = images.add(canvas(view.rect.size()));
+    view.picture = images.add(canvas(view.rect.size(), false));
     let mut orbit = PanOrbitCamera {
         focus: FOCUS,
         target_focus: FOCUS,
@@ -149,9 +149,10 @@ pub(super) fn set_limits(orbit: &mut PanOrbitCamera) {
     orbit.focus_bounds_shape = Some(FocusBoundsShape::Sphere(Sphere::new(0.9 * SIDE)));
 }
 
-pub(super) fn canvas(size: UVec2) -> Image {
+/// What a picture of so many pixels is drawn onto: as the screen shows it, or as light.
+pub(super) fn canvas(size: UVec2, as_light: bool) -> Image {
     let size = size.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
-    let mut image = Image::new_target_texture(size.x, size.y, pass::FORMAT, None);
+    let mut image = Image::new_target_texture(size.x, size.y, pass::format(as_light), None);
     image.texture_descriptor.usage |= TextureUsages::COPY_SRC;
     image
 }
@@ -173,7 +174,7 @@ fn fit_picture(
     let scaled = (view.rect.size().as_vec2() * settings.render_scale).round().as_uvec2();
     let wanted = scaled.clamp(UVec2::ONE, UVec2::splat(LONGEST_SIDE));
     if images.get(&view.picture).is_none_or(|image| image.size() != wanted) {
-        view.picture = images.add(canvas(wanted));
+        view.picture = images.add(canvas(wanted, false));
         commands.entity(camera).insert(RenderTarget::Image(view.picture.clone().into()));
     }
     let aspect = wanted.x as f32 / wanted.y as f32;

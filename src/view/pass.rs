@@ -39,8 +39,10 @@ use super::{
 };
 use crate::{look::ToneCurve, runtime::FreeView};
 
-/// The format of a picture.
-pub(super) const FORMAT: TextureFormat = TextureFormat::Rgba8UnormSrgb;
+/// The format of a picture as the screen shows it, or of its light.
+pub(super) fn format(as_light: bool) -> TextureFormat {
+    if as_light { TextureFormat::Rgba16Float } else { TextureFormat::Rgba8UnormSrgb }
+}
 const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 
 /// A material, and how what is made of it is drawn.
@@ -187,7 +189,7 @@ fn begin_view(mut commands: Commands) {
 #[derive(Resource)]
 struct Kind<M> {
     layout: BindGroupLayoutDescriptor,
-    pipelines: HashMap<(Variant, u32, ToneCurve, bool, Stroke), CachedRenderPipelineId>,
+    pipelines: HashMap<(Variant, u32, ToneCurve, [bool; 2], Stroke), CachedRenderPipelineId>,
     kind: PhantomData<M>,
 }
 
@@ -239,7 +241,8 @@ impl<M: Surface> Kind<M> {
         ];
         definitions.extend(tone(drawing.tone).0.iter().map(|name| (*name).into()));
         variant.define(&mut definitions);
-        let parts = [("WALL", stroke == Stroke::Walls), ("FINE", M::LAND && drawing.fine)];
+        let parts =
+            [("WALL", stroke == Stroke::Walls), ("FINE", M::LAND && drawing.fine), ("AS_LIGHT", drawing.is_light())];
         definitions.extend(parts.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.into()));
         let (marks, hides) = (stroke == Stroke::Mark, M::HIDES || stroke == Stroke::Mark);
         let bias = if M::MARKS { DepthBiasState { constant: 2, ..default() } } else { DepthBiasState::default() };
@@ -271,7 +274,7 @@ impl<M: Surface> Kind<M> {
                 shader_defs: definitions,
                 entry_point: Some(if marks { "mark" } else { "fragment" }.into()),
                 targets: vec![Some(ColorTargetState {
-                    format: FORMAT,
+                    format: format(drawing.is_light()),
                     blend: (!hides).then_some(BlendState::ALPHA_BLENDING),
                     write_mask: if marks { ColorWrites::empty() } else { ColorWrites::ALL },
                 })],
@@ -411,7 +414,8 @@ fn queue<M: Surface>(
         };
         let mut pipeline = |stroke: Stroke| {
             let Drawing { samples, tone, fine, .. } = lens.drawing;
-            let key = (prepared.variant.clone(), samples, tone, M::LAND && fine, stroke);
+            let kind_of_picture = [M::LAND && fine, lens.drawing.is_light()];
+            let key = (prepared.variant.clone(), samples, tone, kind_of_picture, stroke);
             if let Some(&pipeline) = kind.pipelines.get(&key) {
                 return Some((stroke, pipeline));
             }
@@ -491,7 +495,7 @@ fn draw(
         card.textures.get(&card.device, descriptor).default_view
     };
     let depth = texture(DEPTH, samples);
-    let many = (samples > 1).then(|| texture(FORMAT, samples));
+    let many = (samples > 1).then(|| texture(format(lens.drawing.is_light()), samples));
     let diagnostics = context.diagnostic_recorder();
     let diagnostics = diagnostics.as_deref();
     let alone = part.is_some_and(|part| part.transparent);

@@ -6,6 +6,8 @@
 //!
 //! While the window is filmed, pictures of it are taken as it is drawn.
 
+use std::path::Path;
+
 use bevy::{
     prelude::*,
     render::{
@@ -15,6 +17,7 @@ use bevy::{
     window::{PrimaryWindow, RequestRedraw},
 };
 use bevy_panorbit_camera::PanOrbitCamera;
+use half::f16;
 
 use super::{
     aperture::{Aperture, Exposure},
@@ -24,10 +27,11 @@ use super::{
     upload::row_bytes,
 };
 use crate::{
-    io::JobProgress,
+    io::{Budget, JobProgress, Pixels},
     runtime::{
         Command, FileCommand, FreeView, Jobs, Level, Live, Notices, Preferences, Recording, Revision, ViewCommand,
     },
+    settings::PictureFormat,
 };
 
 /// Side of a part in pixels, at most.
@@ -46,6 +50,8 @@ pub(super) struct Part {
     pub size: UVec2,
     /// Whether nothing is drawn behind the land.
     pub transparent: bool,
+    /// Whether its light is drawn, and not what the screen shows of it.
+    pub as_light: bool,
     pub clip_from_view: Mat4,
     pub place: GlobalTransform,
     /// How many pixels along a side it has for each of the view.
@@ -86,6 +92,7 @@ struct Picture {
     of: (u64, u64),
     size: UVec2,
     transparent: bool,
+    as_light: bool,
     /// From where it is seen, the camera may move on meanwhile, and through what.
     seen: (Mat4, GlobalTransform),
     aperture: Aperture,
@@ -102,42 +109,82 @@ struct Picture {
     /// Whether the pixels of the part are on their way.
     reading: bool,
     /// Those of all parts that are done; none before the first is begun.
-    pixels: Vec<u8>,
+    pixels: Option<Pixels>,
     progress: JobProgress,
     notice: u64,
 }
 
 impl Picture {
+    /// Numbers of a pixel of bytes.
     fn channels(&self) -> usize {
         if self.transparent { 4 } else { 3 }
+    }
+
+    /// Room for all pixels.
+    fn empty(&self) -> Pixels {
+        let count = self.size.x as usize * self.size.y as usize;
+        if self.as_light {
+            Pixels::Light(vec![[0.0; 4]; count])
+        } else {
+            Pixels::Bytes(vec![0; count * self.channels()])
+        }
     }
 
     /// Takes the pixels of the part that is drawn.
     fn put(&mut self, rows: &[u8]) {
         let [at, size] = self.parts[self.done].map(|pixels| [pixels.x as usize, pixels.y as usize]);
-        let (channels, wide) = (self.channels(), row_bytes(4 * canvas_side(self.size) as usize));
-        let rows = || rows.chunks(wide).take(size[1]).map(|row| &row.as_chunks::<4>().0[..size[0]]);
+        let (channels, side) = (self.channels(), canvas_side(self.size) as usize);
+        let begin = |line: usize| (at[1] + line) * self.size.x as usize + at[0];
         self.through += 1;
         let places = self.aperture.places();
         self.progress.done(self.done * places + self.through, self.parts.len() * places);
-        if places > 1 {
-            self.exposure.add(rows());
-            if self.through < places {
-                return;
+        let is_done = self.through == places;
+        match &mut self.pixels {
+            None => return,
+            // The mean of light is light.
+            Some(Pixels::Light(light)) => {
+                let wide = row_bytes(8 * side);
+                for (line, row) in rows.chunks(wide).take(size[1]).enumerate() {
+                    let pixels = row.as_chunks::<8>().0[..size[0]].iter().map(light_of);
+                    for (sum, pixel) in light[begin(line)..].iter_mut().zip(pixels) {
+                        sum.iter_mut().zip(pixel).for_each(|(sum, part)| *sum += part / places as f32);
+                    }
+                }
+            }
+            Some(Pixels::Bytes(bytes)) => {
+                let wide = row_bytes(4 * side);
+                let rows = || rows.chunks(wide).take(size[1]).map(|row| &row.as_chunks::<4>().0[..size[0]]);
+                if places > 1 {
+                    self.exposure.add(rows());
+                }
+                let mixed = if is_done { self.exposure.take_mean(places) } else { Vec::new() };
+                for (line, row) in rows().enumerate().take_while(|_| is_done) {
+                    let out = &mut bytes[channels * begin(line)..][..channels * size[0]];
+                    let row = mixed.get(line * size[0]..(line + 1) * size[0]).unwrap_or(row);
+                    for (out, pixel) in out.chunks_exact_mut(channels).zip(row) {
+                        out.copy_from_slice(&if self.transparent { straight(*pixel) } else { *pixel }[..channels]);
+                    }
+                }
             }
         }
-        let mixed = self.exposure.take_mean(places);
-        for (line, row) in rows().enumerate() {
-            let begin = ((at[1] + line) * self.size.x as usize + at[0]) * channels;
-            let out = &mut self.pixels[begin..begin + size[0] * channels];
-            let row = mixed.get(line * size[0]..(line + 1) * size[0]).unwrap_or(row);
-            for (out, pixel) in out.chunks_exact_mut(channels).zip(row) {
-                out.copy_from_slice(&if self.transparent { straight(*pixel) } else { *pixel }[..channels]);
-            }
+        if is_done {
+            (self.done, self.through) = (self.done + 1, 0);
         }
-        (self.done, self.through) = (self.done + 1, 0);
     }
 }
+
+/// The light of a pixel that was drawn as half floats.
+fn light_of(pixel: &[u8; 8]) -> [f32; 4] {
+    let (halves, _) = pixel.as_chunks::<2>();
+    std::array::from_fn(|channel| f16::from_le_bytes(halves[channel]).to_f32())
+}
+
+/// A picture that was taken, and its width and height.
+pub type Taken = ((usize, usize), Pixels);
+
+/// Where a picture of the view goes that is not to be saved.
+#[derive(Resource, Default)]
+pub struct Caught(pub Option<Taken>);
 
 /// Side of what the parts of a picture of so many pixels are drawn onto.
 fn canvas_side(whole: UVec2) -> u32 {
@@ -184,6 +231,7 @@ pub(super) fn take(
     waiting: Res<Waiting>,
     (mut view, mut jobs, mut notices): (ResMut<FreeView>, ResMut<Jobs>, ResMut<Notices>),
     mut images: ResMut<Assets<Image>>,
+    mut caught: Option<ResMut<Caught>>,
     mut again: MessageWriter<RequestRedraw>,
     mut commands: Commands,
 ) {
@@ -196,6 +244,13 @@ pub(super) fn take(
         let blur = preferences.settings.picture_blur / 100.0;
         let sharp = land.ahead(seen.0, &seen.1).or(orbit.radius).unwrap_or(FAR);
         let whole = size(view.rect.size(), preferences.settings.picture_side);
+        let as_light = preferences.settings.picture_format == PictureFormat::Exr;
+        // As it comes together, and as it is written.
+        let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
+        if let Err(error) = Budget::present().ask(Path::new("the picture"), needed) {
+            notices.tell(Level::Error, format!("{error}."));
+            return;
+        }
         let progress = JobProgress::default();
         let notice = notices.work(format!("Taking a picture of {} × {} pixels …", whole.x, whole.y), progress.clone());
         notices.let_act(notice, "Cancel", FileCommand::CancelJob(notice));
@@ -203,16 +258,17 @@ pub(super) fn take(
             of,
             size: whole,
             transparent: preferences.settings.transparent_pictures,
+            as_light,
             seen,
             aperture: Aperture::new(blur, sharp, seen.0),
             sharpness: whole.y as f32 / view.rect.height().max(1) as f32,
-            canvas: images.add(canvas(UVec2::splat(canvas_side(whole)))),
+            canvas: images.add(canvas(UVec2::splat(canvas_side(whole)), as_light)),
             parts: parts(whole),
             done: 0,
             exposure: Exposure::default(),
             through: 0,
             reading: false,
-            pixels: Vec::new(),
+            pixels: None,
             progress,
             notice,
         });
@@ -239,14 +295,14 @@ pub(super) fn take(
     if std::mem::take(&mut taking.changed) {
         // Parts of different states do not fit together. Once all is calm again, it begins anew.
         (picture.done, picture.through, picture.reading) = (0, 0, false);
-        (picture.exposure, picture.pixels) = (Exposure::default(), Vec::new());
+        (picture.exposure, picture.pixels) = (Exposure::default(), None);
         (taking.part, taking.read, taking.ready) = (None, None, false);
     }
-    if picture.pixels.is_empty() {
+    if picture.pixels.is_none() {
         if !taking.ready {
             return;
         }
-        picture.pixels = vec![0; picture.size.x as usize * picture.size.y as usize * picture.channels()];
+        picture.pixels = Some(picture.empty());
     }
     if let (Some((number, rows)), Some(part)) = (taking.read.take(), taking.part)
         && number == part.number
@@ -258,17 +314,22 @@ pub(super) fn take(
         let (width, height) = (picture.size.x as usize, picture.size.y as usize);
         notices.dismiss(picture.notice);
         let stem = format!("{}-{}", live.chosen().name, live.ticks());
-        jobs.save_picture(&mut notices, stem, (width, height), std::mem::take(&mut picture.pixels));
+        let pixels = picture.pixels.take();
         taking.picture = None;
+        match (&mut caught, pixels) {
+            (Some(caught), pixels) => caught.0 = pixels.map(|pixels| ((width, height), pixels)),
+            (None, Some(pixels)) => jobs.save_picture(&mut notices, stem, (width, height), pixels),
+            (None, None) => {}
+        }
         return;
     }
     let Some(part) = taking.part else {
         let [at, size] = picture.parts[picture.done];
-        let Picture { transparent, sharpness, .. } = *picture;
+        let Picture { transparent, as_light, sharpness, .. } = *picture;
         let (clip_from_view, place) = picture.aperture.through(picture.through, picture.seen);
         taking.parts += 1;
         let (number, onto, whole) = (taking.parts, picture.canvas.id(), picture.size);
-        let part = Part { number, onto, whole, at, size, transparent, clip_from_view, place, sharpness };
+        let part = Part { number, onto, whole, at, size, transparent, as_light, clip_from_view, place, sharpness };
         (taking.part, taking.due) = (Some(part), true);
         return;
     };
@@ -313,7 +374,7 @@ fn take_window(
                 }
             };
             let size = (picture.width() as usize, picture.height() as usize);
-            jobs.save_picture(&mut notices, stem.clone(), size, picture.into_raw());
+            jobs.save_picture(&mut notices, stem.clone(), size, Pixels::Bytes(picture.into_raw()));
         },
     );
 }
@@ -398,6 +459,7 @@ mod tests {
             at: UVec2::new(2048, 0),
             size: UVec2::new(952, 2000),
             transparent: false,
+            as_light: false,
             clip_from_view: Mat4::IDENTITY,
             place: GlobalTransform::IDENTITY,
             sharpness: 1.0,

@@ -131,6 +131,13 @@ pub(super) struct Drawing {
     pub part: Option<Part>,
 }
 
+impl Drawing {
+    /// Whether light is drawn, and not what the screen shows of it.
+    pub(super) fn is_light(&self) -> bool {
+        self.part.is_some_and(|part| part.as_light)
+    }
+}
+
 /// The step of a moving picture, whatever frames take: to measure what it costs. Its sides as shares of what they are when all stands
 /// still, and whether the ground has its coarse shape.
 #[derive(Resource, Clone, Copy, Debug, Default)]
@@ -143,6 +150,9 @@ struct Pace {
     frames: Vec<Duration>,
     /// The step from which a coarser one is being tried, and how long a frame took there, in seconds.
     finer: Option<(usize, f32)>,
+    /// The coarser step that seemed not to help, and how long a frame took there, in seconds: the finer one is looked at again, since the
+    /// machine may have become slower meanwhile.
+    in_doubt: Option<(usize, f32)>,
     /// Looks at which the coarser one did not help. One alone may be noise.
     doubts: usize,
     /// For so many looks, nothing coarser is tried again.
@@ -168,7 +178,18 @@ impl Pace {
         self.content = self.content.saturating_sub(1);
         if self.slow == TRIES {
             // One step finer was tried, even if it was not expected to fit.
+            self.in_doubt = None;
             self.slow = if median > goal { TRIES + 1 } else { 0 };
+            return;
+        }
+        if let Some((coarser, took)) = self.in_doubt.take() {
+            if took <= HELPS * median && median > goal {
+                self.step = coarser;
+            } else {
+                // The time goes elsewhere, not into the picture.
+                self.content = CONTENT << self.in_vain.min(6);
+                self.in_vain += 1;
+            }
             return;
         }
         let helped = self.finer.is_none_or(|(_, finer)| median <= HELPS * finer);
@@ -179,10 +200,8 @@ impl Pace {
         self.doubts = 0;
         let tried = self.finer.take();
         if let Some((finer, _)) = tried.filter(|_| !helped) {
-            // The time goes elsewhere, not into the picture.
+            self.in_doubt = Some((self.step, median));
             self.step = finer;
-            self.content = CONTENT << self.in_vain.min(6);
-            self.in_vain += 1;
         } else if median > goal && self.step + 1 < STEPS.len() && self.content == 0 {
             self.finer = Some((self.step, median));
             // What two steps gain is told from noise. One is enough if all of the time goes into the picture.
@@ -357,7 +376,8 @@ fn draw_when_changed(
     let tone = seen.live.chosen().look.tone_curve;
     let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
     let complete = seen.blocks.show(*seen.revision) && seen.channels.are_of(&seen.live, *seen.revision);
-    taking.ready = complete && !moves && !runs && last.calm >= CALM;
+    // A camera that still glides was seen where it was when the picture was asked for.
+    taking.ready = complete && !(moves && settings.steady) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.another_land();
     // A window of another size first gets a view of its own.
     if let Some(part) = taking.part.filter(|_| !resized) {
@@ -423,6 +443,23 @@ mod tests {
         assert!(steps(5.0, 20.0).into_iter().all(|step| step == 0));
         let finest = steps(180.0, 6.0).into_iter().filter(|&step| step == 0).count();
         assert!(finest >= 280, "{finest} of 300");
+    }
+
+    #[test]
+    fn a_machine_that_becomes_slower_while_a_coarser_picture_is_tried_keeps_the_coarser_one() {
+        // All takes 1.6 times as long as soon as a coarser one is tried.
+        let last = |fixed: f32, finest: f32| {
+            let (mut pace, mut slower) = (Pace::default(), 1.0);
+            for _ in 0..12 * SEEN {
+                let (share, coarse) = STEPS[pace.step];
+                let picture = finest * share * share * if coarse { 0.7 } else { 1.0 };
+                slower = if pace.step > 0 { 1.6 } else { slower };
+                pace.see(Duration::from_secs_f32(slower * (fixed + picture) / 1000.0), false);
+            }
+            pace.step
+        };
+        assert!(last(20.0, 50.0) > 0);
+        assert_eq!(last(100.0, 4.0), 0);
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! The window: panels without a screen, what can be done by keys, the picture by facts, and what it takes of memory.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     env, fs, io,
     ops::Range,
     path::Path,
     process,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use bevy::{
+    color::ColorToPacked,
     ecs::system::SystemState,
-    prelude::{App, AppExit, Resource, Vec2, World},
+    prelude::{App, AppExit, LinearRgba, Resource, Srgba, Vec2, World},
     render::{error_handler::RenderErrorHandler, renderer::RenderDevice},
 };
 use bevy_egui::egui::{self, Key, Modifiers, accesskit::Role};
@@ -20,14 +22,16 @@ use egui_kittest::{
     kittest::{NodeT, Queryable},
 };
 use thalweg::{
+    allocator::{Counting, in_use},
     app::{film, graphics, loss, off_screen},
     io::{
-        JobProgress,
+        Error, JobProgress, Pixels,
         preset::PRESETS,
         project,
         scene::{self, BUILT_IN},
         watch::Shooting,
     },
+    look::ToneCurve,
     model::{
         film::{Caption, Ease, Key as CameraKey, Pose, Script},
         origin::Options,
@@ -38,9 +42,9 @@ use thalweg::{
     runtime::{
         Bookmarks, BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, EditCommand, Eye,
         FileCommand, Followed, FollowedTrace, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyCommand, Live,
-        Notices, Overlay, Pane, Pointed, Preferences, Presentation, ProbeMarks, Probes, Record, Recording, Revision,
-        Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing, Touch,
-        Transport, ViewCommand, WindowCommand, Workspace,
+        Notices, Overlay, Pane, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
+        Recording, Revision, Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown,
+        SourceMarks, Timing, Touch, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::{AntiAliasing, Quality, Settings},
     sim::{
@@ -58,6 +62,7 @@ use thalweg::{
         panel::Panel,
         panels::{PANELS, window_ui},
         presentation::presentation_ui,
+        presenter::{self, desk_ui},
         springs::{self, Springs, marks_ui},
         toasts::toasts_ui,
         view::view_ui,
@@ -66,6 +71,9 @@ use thalweg::{
     },
     view::{camera::Viewpoint, picture::rgb},
 };
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 mod keyboard;
 mod learn;
@@ -588,7 +596,7 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
     let asked: RefCell<Vec<Command>> = RefCell::default();
     for (shelf, shows) in [(Shelf::of("sand-sea"), false), (Shelf::of("sand-sea").with(Workspace::Present), true)] {
         let list = Playlist::of(&["sand-sea", "wadi"].map(str::to_owned));
-        let presentation = shelf.show(|state| Presentation::of(std::sync::Arc::new(list), false, &state.live));
+        let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.live));
         let shelf = shelf.with(presentation);
         for size in [[480.0, 360.0], [1920.0, 1080.0]] {
             let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
@@ -617,6 +625,105 @@ fn before_a_room_stand_the_sliders_of_the_scene_in_a_small_and_a_large_picture()
 }
 
 #[test]
+fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
+    let shelf = Shelf::of("round-hill");
+    let asked: RefCell<Vec<Command>> = RefCell::default();
+    let windows = RefCell::new(Windows::default());
+    windows.borrow_mut().toggle(Pane::Playlist);
+    let mut harness = Harness::builder().with_size([1000.0, 720.0]).build_ui(|ui| {
+        asked.borrow_mut().extend(shelf.show(|state| windows_ui(ui.ctx(), state, &mut windows.borrow_mut())));
+    });
+    harness.run_steps(4);
+    // A scene in the list is called like the one among all scenes at the left of it.
+    let place = |harness: &Harness<'_>, title: &str, in_list: bool| {
+        let mut found: Vec<egui::Rect> = harness.query_all_by_label(title).map(|node| node.rect()).collect();
+        found.sort_by(|a, b| a.left().total_cmp(&b.left()));
+        if in_list { found[1] } else { found[0] }
+    };
+    let drag = |harness: &mut Harness<'_>, from: egui::Pos2, to: egui::Pos2| {
+        harness.hover_at(from);
+        harness.run_steps(1);
+        harness.drag_at(from);
+        harness.run_steps(1);
+        for share in [0.3, 0.7, 1.0] {
+            harness.hover_at(from + share * (to - from));
+            harness.run_steps(1);
+        }
+        harness.drop_at(to);
+        harness.run_steps(2);
+    };
+    let order = |harness: &mut Harness<'_>| {
+        harness.get_by_label("Show").click();
+        harness.run_steps(2);
+        let begun = asked.take().into_iter().find_map(|asked| match asked {
+            Command::Present(PresentCommand::Begin(list, false)) => Some(list),
+            _ => None,
+        });
+        // The window closes, and has the list when it is opened again.
+        assert!(!windows.borrow().has(Pane::Playlist));
+        windows.borrow_mut().toggle(Pane::Playlist);
+        harness.run_steps(4);
+        let list = begun.expect("it is shown");
+        list.scenes.iter().map(|item| item.open.clone()).collect::<Vec<_>>()
+    };
+    harness.get_by_label("Alpine valley").click();
+    harness.run_steps(2);
+    let below = place(&harness, "Alpine valley", true).center_bottom() + egui::vec2(0.0, 30.0);
+    let from = place(&harness, "Island", false).center();
+    drag(&mut harness, from, below);
+    assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
+    // One between both, and then the last to the top.
+    let (from, upper) = (place(&harness, "Fans", false).center(), place(&harness, "Alpine valley", true));
+    drag(&mut harness, from, upper.center_bottom() - egui::vec2(0.0, 6.0));
+    assert_eq!(order(&mut harness), ["alpine-valley", "fans", "island"]);
+    let (from, upper) = (place(&harness, "Island", true).center(), place(&harness, "Alpine valley", true));
+    drag(&mut harness, from, upper.center_top() + egui::vec2(0.0, 4.0));
+    assert_eq!(order(&mut harness), ["island", "alpine-valley", "fans"]);
+    harness.get_by_label("Later: Island").click();
+    harness.run_steps(2);
+    harness.get_by_label("Take out of the list: Fans").click();
+    harness.run_steps(2);
+    assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
+}
+
+#[test]
+fn the_presenter_sees_notes_and_the_next_scene_and_goes_to_any() {
+    let mut list = Playlist::of(&["sand-sea", "wadi", "delta"].map(str::to_owned));
+    list.scenes[0].notes = "Say hello first.".to_owned();
+    let shelf = Shelf::of("sand-sea").with(Workspace::Present);
+    let presentation = shelf.show(|state| Presentation::of(Arc::new(list), false, &state.live));
+    let shelf = shelf.with(presentation);
+    let asked: RefCell<Vec<Command>> = RefCell::default();
+    for size in [[1040.0, 660.0], [640.0, 420.0]] {
+        let kept = RefCell::new(presenter::Kept::default());
+        let picture = Cell::new(egui::Rect::NOTHING);
+        let mut harness = Harness::builder().with_size(size).build_ui(|ui| {
+            let (commands, place) = shelf.show(|state| desk_ui(ui, state, &mut kept.borrow_mut(), 1.6));
+            asked.borrow_mut().extend(commands);
+            picture.set(place);
+        });
+        harness.run_steps(3);
+        assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
+        let place = picture.get();
+        let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size.into());
+        assert!(screen.contains_rect(place) && place.area() > 0.1 * screen.area(), "{place:?} of {size:?}");
+        assert!((place.aspect_ratio() - 1.6).abs() < 1e-3);
+        assert!(harness.query_by_label("Say hello first.").is_some());
+        assert!(harness.query_by_label("Wadi").is_some(), "the next scene");
+        for (label, steps) in [("2. Wadi", 1), ("3. Delta", 2)] {
+            harness.get_by_label(label).click();
+            harness.run_steps(2);
+            assert_eq!(asked.take(), [PresentCommand::Go(steps)], "{label}");
+        }
+        let is_next =
+            |node: &egui_kittest::Node<'_>| node.accesskit_node().label().is_some_and(|label| label.ends_with("Next"));
+        harness.query_all_by_role(Role::Button).find(is_next).expect("there is a button").click();
+        harness.run_steps(2);
+        assert_eq!(asked.take(), [PresentCommand::Go(1)]);
+    }
+}
+
+#[test]
 fn the_palette_finds_a_command_by_its_letters() {
     let shelf = Shelf::of("round-hill");
     let asked: RefCell<Vec<Command>> = RefCell::default();
@@ -641,6 +748,7 @@ fn every_window_opens_within_the_screen_and_escape_closes_it() {
     let titles = [
         (Pane::Palette, "Command palette"),
         (Pane::Scenes, "Scenes"),
+        (Pane::Playlist, "Playlist"),
         (Pane::Help, "Keys and mouse"),
         (Pane::About, "About Thalweg"),
         (Pane::Settings, "Settings"),

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::Runtime;
-use crate::runtime::{Level, PresentCommand, ShowCommand, Workspace, jobs::Task};
+use crate::{
+    io::playlist,
+    runtime::{Level, PresentCommand, ShowCommand, Workspace, jobs::Task},
+};
 
 impl Runtime<'_> {
     pub(super) fn present(&mut self, command: &PresentCommand) {
@@ -15,6 +18,10 @@ impl Runtime<'_> {
             }
             PresentCommand::Again => self.presentation.again(),
             PresentCommand::Go(steps) => self.presentation.go(*steps),
+            PresentCommand::Save(list, path) => {
+                self.tell(playlist::save(list, path), format!("Saved {}.", path.display()));
+                return;
+            }
         };
         match next {
             Some((list, at)) => self.start(Task::Perform(list, at)),
