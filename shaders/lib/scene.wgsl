@@ -182,8 +182,10 @@ fn noise_slope(place: vec2<f32>) -> vec3<f32> {
     return vec3(value, rise * vec2(b - a + twist * s.y, c - a + twist * s.x));
 }
 
-// A trace of noise against bands of an 8-bit display, after the tone curve.
+// A trace of noise against bands of an 8-bit display, after the tone curve: half a step of the display up or down. In light, its steps are
+// the smaller, the darker it is.
 fn dithered(color: vec4<f32>, pixel: vec2<f32>) -> vec4<f32> {
     let grain = fract(52.9829189 * fract(dot(pixel, vec2(0.06711056, 0.00583715)))) - 0.5;
-    return vec4(color.rgb + grain / 255.0, color.a);
+    let step = max(2.0 * sqrt(max(color.rgb, vec3(0.0))), vec3(0.08)) / 255.0;
+    return vec4(color.rgb + grain * step, color.a);
 }

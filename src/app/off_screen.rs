@@ -136,7 +136,7 @@ pub(super) fn capture_light(app: &mut App) -> Result<Taken, String> {
         app.update();
         check_shaders(app)?;
         if let Some(taken) = app.world_mut().resource_mut::<Caught>().0.take() {
-            return Ok(taken);
+            return taken;
         }
     }
     Err("the graphics driver gave no picture within 2000 frames".to_owned())

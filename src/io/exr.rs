@@ -152,7 +152,7 @@ fn write(
 }
 
 /// Writes a picture of light: red, green, blue and opacity of each pixel, rows from top to bottom. Opacity is left out where nothing is
-/// transparent. Numbers that half floats cannot hold become the largest that they can.
+/// transparent. Numbers that half floats cannot hold become the largest that they can, and what is no number becomes 0.
 ///
 /// # Errors
 /// The number of pixels is not `width * height`, or the file cannot be written.
@@ -167,7 +167,8 @@ pub(super) fn write_light(
         return Err(Error::output(path, wrong, "this is a fault of the program"));
     }
     let channel = |(place, name): (usize, &str)| {
-        let half = |pixel: &[f32; 4]| f16::from_f32(pixel[place].clamp(f16::MIN.to_f32(), f16::MAX.to_f32()));
+        let bounded = |part: f32| if part.is_nan() { 0.0 } else { part.clamp(f16::MIN.to_f32(), f16::MAX.to_f32()) };
+        let half = |pixel: &[f32; 4]| f16::from_f32(bounded(pixel[place]));
         AnyChannel::new(name, FlatSamples::F16(light.iter().map(half).collect()))
     };
     let opaque = light.iter().all(|pixel| pixel[3] >= 1.0);
@@ -255,7 +256,8 @@ mod tests {
             let FlatSamples::F16(red) = &red.sample_data else { panic!("they are halves") };
             assert_eq!(red[..], [f16::from_f32(0.25), f16::from_f32(0.0)]);
             let blue = list.iter().find(|channel| channel.name.to_string() == "B").expect("it is there");
-            assert_eq!(blue.sample_data.value_by_flat_index(0).to_f32(), 65_504.0);
+            let at = |index: usize| blue.sample_data.value_by_flat_index(index).to_f32();
+            assert_eq!([at(0), at(1)], [65_504.0, 0.0]);
         }
         let error = write_light(&folder.path().join("a.exr"), (2, 2), &[[0.0; 4]], &JobProgress::default());
         assert!(error.expect_err("three are missing").to_string().contains("2 × 2"));

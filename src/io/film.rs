@@ -76,7 +76,7 @@ enum Kind {
 
 impl Film {
     /// Begins a film of so many columns and rows and so many pictures in a second, as the name's ending says: `.mp4`, `.gif` or `.webp`.
-    /// A name without an ending is a folder of PNG.
+    /// A name without an ending is a folder of pictures.
     ///
     /// # Errors
     /// Another ending, a folder that cannot be made, a folder where the file would go, or no `ffmpeg`.

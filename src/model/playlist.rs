@@ -65,7 +65,8 @@ pub struct Item {
     /// Parameters by path, values as they are written on the command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// First and last tick: the run goes ahead to the first, and stands still at the last. Without, as the scene has it.
+    /// First and last tick: the run goes ahead to the first, and stands still at the last, or never if that is 0. Without, as the scene
+    /// has it.
     #[serde(default, skip_serializing_if = "no_ticks")]
     pub ticks: (u64, u64),
     /// Parameters that the room may turn, if not those that the scene names.
@@ -107,6 +108,9 @@ impl Playlist {
     /// # Errors
     /// One sentence: which scene, what is wrong, and what would be right.
     pub fn check(&self) -> Result<(), String> {
+        if self.title.chars().any(char::is_control) {
+            return Err("`title` has a control character; write plain text in one line".to_owned());
+        }
         if self.scenes.is_empty() {
             return Err("`scenes` is empty; name one or more".to_owned());
         }
@@ -123,8 +127,10 @@ impl Item {
             return Err(format!("`seconds` is {}; it must be 0 to {LONGEST}", self.seconds));
         }
         let (first, last) = self.ticks;
-        if self.ticks != (0, 0) && first >= last {
-            return Err(format!("`ticks` is ({first}, {last}); the last must be greater than the first"));
+        if last != 0 && first >= last {
+            return Err(format!(
+                "`ticks` is ({first}, {last}); the last must be greater than the first, or 0 for a run without end"
+            ));
         }
         if first > LATEST_SHOWN {
             return Err(format!("`ticks` begins at {first}; a run goes ahead by {LATEST_SHOWN} ticks at most"));
@@ -135,7 +141,7 @@ impl Item {
         if [&self.title, &self.about].into_iter().any(|text| text.chars().any(char::is_control)) {
             return Err("title or `about` has a control character; write plain text".to_owned());
         }
-        if self.notes.chars().any(|letter| letter.is_control() && letter != '\n') {
+        if self.notes.chars().any(|letter| letter.is_control() && !['\n', '\r', '\t'].contains(&letter)) {
             return Err("`notes` has a control character; write plain text".to_owned());
         }
         // A film must say where its camera is; here it may stay where it is.
@@ -167,11 +173,14 @@ mod tests {
         assert!(wrong(Item { seconds: f64::NAN, ..Item::default() }).starts_with("scene 2 (\"\"): `seconds` is NaN"));
         assert!(wrong(Item { seconds: -1.0, ..Item::default() }).contains("0 to 86400"));
         assert!(wrong(Item { ticks: (9, 9), ..Item::default() }).contains("greater than the first"));
+        assert_eq!(list(Item { ticks: (9, 0), ..Item::default() }).check(), Ok(()));
+        let titled = Playlist { title: "a\nb".to_owned(), scenes: vec![Item::default()] };
+        assert!(titled.check().is_err_and(|wrong| wrong.contains("`title`")));
         assert!(wrong(Item { ticks: (20_000, 30_000), ..Item::default() }).contains("10000 ticks at most"));
         assert!(wrong(Item { sliders: vec![String::new(); 5], ..Item::default() }).contains("5 sliders"));
         assert!(wrong(Item { about: "a\u{1b}".to_owned(), ..Item::default() }).contains("control character"));
         assert!(wrong(Item { notes: "a\u{7}".to_owned(), ..Item::default() }).contains("`notes`"));
-        assert_eq!(list(Item { notes: "First this.\nThen that.".to_owned(), ..Item::default() }).check(), Ok(()));
+        assert_eq!(list(Item { notes: "First this.\r\n\tThen that.".to_owned(), ..Item::default() }).check(), Ok(()));
         let below = Key { above: -3.0, ..Key::still(0.0, 30.0, 1.0) };
         assert!(wrong(Item { camera: vec![below], ..Item::default() }).contains("-3 degrees"));
         assert!(Playlist::default().check().is_err());

@@ -17,6 +17,7 @@ mod jobs;
 mod label;
 mod notice;
 mod obey;
+mod other_windows;
 mod overlay;
 mod preferences;
 mod presentation;
@@ -52,6 +53,7 @@ pub use self::{
     jobs::Jobs,
     label::Label,
     notice::{Level, Notice, Notices},
+    other_windows::OtherWindows,
     overlay::Overlay,
     preferences::Preferences,
     presentation::Presentation,

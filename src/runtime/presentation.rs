@@ -109,6 +109,15 @@ impl Presentation {
         self.list.as_ref()
     }
 
+    /// How soon the next scene follows by itself, if it does: later, while a person plays with this one.
+    pub fn left(&self) -> Option<Duration> {
+        let (number, count) = self.number();
+        let seconds = self.list.as_ref()?.scenes.get(self.at)?.seconds;
+        let rest = self.idle.map_or(Duration::ZERO, |idle| PLAYS.saturating_sub(idle));
+        let left = Duration::from_secs_f64(seconds).saturating_sub(self.age).max(rest);
+        (seconds > 0.0 && number < count).then_some(left)
+    }
+
     /// How long the scene has been shown, and the list.
     pub fn ages(&self) -> [Duration; 2] {
         [self.age, self.whole]

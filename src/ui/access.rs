@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use bevy::{a11y::ActionRequest, prelude::*};
 use bevy_egui::{
-    EguiInputSet, EguiPreUpdateSet, PrimaryEguiContext,
+    EguiContext, EguiInputSet, EguiPreUpdateSet,
     egui::{
         self, FullOutput, Id, Key, Response, StrokeKind, WidgetInfo, WidgetText, WidgetType,
         accesskit::{Node, NodeId, Role},
@@ -27,10 +27,10 @@ pub(super) fn plugin(app: &mut App) {
         .add_systems(PreUpdate, pass_on.in_set(EguiPreUpdateSet::ProcessInput).in_set(EguiInputSet::ReadBevyMessages));
 }
 
-/// What a screen reader asks for goes to the panels.
+/// What a screen reader asks for goes to the panels. What a window has not, it leaves alone.
 fn pass_on(
     mut requests: MessageReader<ActionRequest>,
-    contexts: Query<Entity, With<PrimaryEguiContext>>,
+    contexts: Query<Entity, With<EguiContext>>,
     mut events: MessageWriter<EguiInputEvent>,
 ) {
     for request in requests.read() {
@@ -487,7 +487,7 @@ mod tests {
     fn what_a_screen_reader_asks_for_reaches_the_panels() {
         let mut app = App::new();
         app.add_plugins(plugin).add_message::<EguiInputEvent>();
-        let context = app.world_mut().spawn(PrimaryEguiContext).id();
+        let context = app.world_mut().spawn(EguiContext::default()).id();
         let request = egui::accesskit::ActionRequest {
             action: egui::accesskit::Action::Click,
             target_tree: egui::accesskit::TreeId::ROOT,

@@ -22,6 +22,7 @@ use crate::{
     io::{
         chart, export,
         lesson::{self, is_lesson, report},
+        playlist,
         preset::{self, Preset},
         project::{ENDING, is_project},
     },
@@ -393,6 +394,20 @@ fn format_title(ending: &str) -> String {
     }
 }
 
+/// Why a file cannot be a scene of a playlist, in a sentence.
+pub fn unfit_for_a_playlist(path: &Path) -> Option<String> {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let known = MAP_ENDINGS.iter().chain(&["thalweg", "ron"]).any(|known| *known == ending);
+    let what = match () {
+        () if path.is_dir() => "it is a folder",
+        () if playlist::is_playlist_file(path) => "it is a playlist itself",
+        () if Preset::load(path).is_ok() => "it is a file of parameters",
+        () if !known => "it is no land",
+        () => return None,
+    };
+    Some(format!("{}: {what}; add projects, scenes and heightmaps.", path.display()))
+}
+
 /// Endings that a file may have that is written; none if a file is read.
 fn endings(purpose: Dialog) -> &'static [&'static str] {
     match purpose {
@@ -539,6 +554,25 @@ mod tests {
         // Its whole name was asked about by the dialog.
         assert_eq!(taken(Dialog::SaveProject, &whole), None);
         assert_eq!(taken(Dialog::Open, &bare), None);
+    }
+
+    #[test]
+    fn only_land_comes_into_a_playlist() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let put = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("it is writable");
+            unfit_for_a_playlist(&path)
+        };
+        assert_eq!([put("a.thalweg", ""), put("b.PNG", ""), put("c.ron", "(title: \"A\")")], [None, None, None]);
+        for (name, text, said) in [
+            ("list.ron", "(scenes: [(open: \"wadi\")])", "a playlist itself; add projects, scenes"),
+            ("wind.ron", r#"(parameters: {"wind.strength": "2"})"#, "a file of parameters"),
+            ("lesson.md", "", "no land; add projects"),
+        ] {
+            assert!(put(name, text).is_some_and(|wrong| wrong.contains(said)), "{name}");
+        }
+        assert!(unfit_for_a_playlist(folder.path()).is_some_and(|wrong| wrong.contains("it is a folder")));
     }
 
     #[test]

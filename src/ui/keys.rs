@@ -11,7 +11,8 @@ use bevy_egui::{
 
 use super::commands::{NUMBERS, asked_by};
 use crate::runtime::{
-    Command, Comparison, Live, PresentCommand, Presentation, ShowCommand, Shown, Steps, ViewCommand, Workspace,
+    Command, Comparison, Live, OtherWindows, PresentCommand, Presentation, RunCommand, ShowCommand, Shown, Steps,
+    ViewCommand, Workspace,
 };
 
 /// What Ctrl does with a text: mark it, copy, cut and insert it, and take the last letters back.
@@ -37,6 +38,10 @@ pub(super) enum Keyboard {
     /// A dialog is answered: all keys belong to it.
     Answering,
 }
+
+/// The same of the presenter's window.
+#[derive(Resource, Clone, Copy, Debug, Default)]
+pub(super) struct DeskKeyboard(pub Keyboard);
 
 /// What is down.
 #[derive(Default)]
@@ -89,6 +94,15 @@ fn view_of(modifiers: Modifiers, key: egui::Key, keyboard: Keyboard) -> Option<V
     plain.then_some(ViewCommand::GoToView(number))
 }
 
+/// Whether a command can be asked for by a key in the presenter's window. All others show in the main window what they do.
+fn runs_the_show(command: &Command) -> bool {
+    match command {
+        Command::Present(_) | Command::View(ViewCommand::GoToView(_)) => true,
+        Command::Run(command) => matches!(command, RunCommand::TogglePlay | RunCommand::Step(_) | RunCommand::Stage),
+        _ => false,
+    }
+}
+
 fn moves_the_eye(modifiers: Modifiers, key: egui::Key) -> bool {
     !modifiers.alt && !modifiers.command && STEPS.iter().any(|(step, _)| *step == key)
 }
@@ -106,8 +120,8 @@ impl Down {
 pub(super) fn ask(
     mut keys: MessageReader<KeyboardInput>,
     mut lost: MessageReader<KeyboardFocusLost>,
-    keyboard: Res<Keyboard>,
     (shown, presentation, live, workspace): (Res<Shown>, Res<Presentation>, Res<Live>, Res<Workspace>),
+    (others, keyboard, at_desk): (OtherWindows, Res<Keyboard>, Res<DeskKeyboard>),
     mut down: Local<Down>,
     mut steps: ResMut<Steps>,
     mut commands: MessageWriter<Command>,
@@ -130,18 +144,20 @@ pub(super) fn ask(
             Key::Super | Key::Meta => {}
             key => {
                 let Some(key) = key_of(key) else { continue };
+                let elsewhere = others.has(input.window);
+                let keyboard = if elsewhere { at_desk.0 } else { *keyboard };
                 if key == egui::Key::B && down.start && !pressed {
                     down.start = false;
                     commands.write(ShowCommand::Compare(Comparison::Off).into());
                 }
                 let modifiers = down.modifiers;
                 down.steps.retain(|step| *step != key);
-                if pressed && *keyboard == Keyboard::Walking && moves_the_eye(modifiers, key) {
+                if pressed && keyboard == Keyboard::Walking && moves_the_eye(modifiers, key) {
                     down.steps.push(key);
                 }
                 // Function keys type nothing.
                 let function_key = key.name().starts_with('F') && key != egui::Key::F;
-                let ours = match *keyboard {
+                let ours = match keyboard {
                     Keyboard::Commands => true,
                     Keyboard::Walking => !moves_the_eye(modifiers, key),
                     Keyboard::Land => !is_of_land(modifiers, key),
@@ -149,8 +165,8 @@ pub(super) fn ask(
                     Keyboard::Typing => function_key || modifiers.command && !EDITS_TEXT.contains(&key),
                     Keyboard::Answering => function_key,
                 };
-                let page = page_of(modifiers, key, *keyboard).filter(|_| presentation.is_on());
-                let view = view_of(modifiers, key, *keyboard).filter(|_| *workspace == Workspace::Present);
+                let page = page_of(modifiers, key, keyboard).filter(|_| presentation.is_on());
+                let view = view_of(modifiers, key, keyboard).filter(|_| *workspace == Workspace::Present);
                 let before_a_room = page.map(Command::from).or(view.map(Command::from));
                 let ours = ours || before_a_room.is_some();
                 if !ours || !pressed {
@@ -158,10 +174,11 @@ pub(super) fn ask(
                 }
                 let asked = before_a_room.as_ref().or(asked_by(modifiers, key));
                 let asked = asked.filter(|command| presentation.allows(command, &live));
+                let asked = asked.filter(|command| !elsewhere || runs_the_show(command));
                 if input.repeat && !asked.is_some_and(Command::repeats) {
                     continue;
                 }
-                if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off {
+                if key == egui::Key::B && modifiers.is_none() && shown.0 == Comparison::Off && !elsewhere {
                     let start = ShowCommand::Compare(Comparison::Start).into();
                     if presentation.allows(&start, &live) {
                         down.start = true;
@@ -204,10 +221,12 @@ fn key_of(key: &Key) -> Option<egui::Key> {
 mod tests {
     use std::sync::Arc;
 
+    use bevy::window::PrimaryWindow;
+
     use super::*;
     use crate::{
         model::{origin::Origin, playlist::Playlist, session::Session},
-        runtime::{EditCommand, Pane, RunCommand, WindowCommand},
+        runtime::{EditCommand, Pane, WindowCommand},
         ui::commands::table,
     };
 
@@ -217,6 +236,7 @@ mod tests {
             .add_message::<KeyboardFocusLost>()
             .add_message::<Command>()
             .init_resource::<Keyboard>()
+            .init_resource::<DeskKeyboard>()
             .init_resource::<Shown>()
             .init_resource::<Steps>()
             .init_resource::<Presentation>()
@@ -227,8 +247,11 @@ mod tests {
     }
 
     fn press(app: &mut App, key: Key, pressed: bool) {
+        press_in(app, Entity::PLACEHOLDER, key, pressed);
+    }
+
+    fn press_in(app: &mut App, window: Entity, key: Key, pressed: bool) {
         let state = if pressed { bevy::input::ButtonState::Pressed } else { bevy::input::ButtonState::Released };
-        let window = Entity::PLACEHOLDER;
         let key_code = KeyCode::Unidentified(bevy::input::keyboard::NativeKeyCode::Unidentified);
         let (logical_key, text, repeat) = (key, None, false);
         app.world_mut().write_message(KeyboardInput { key_code, logical_key, state, text, repeat, window });
@@ -365,6 +388,43 @@ mod tests {
             let undo = Command::from(EditCommand::Undo);
             assert_eq!(asked(&mut app), if fields { vec![] } else { vec![undo] });
         }
+    }
+
+    #[test]
+    fn keys_in_the_presenters_window_run_the_show_and_do_nothing_else() {
+        let mut app = app();
+        let list = Arc::new(Playlist::of(&["wadi", "delta"].map(str::to_owned)));
+        let presentation = Presentation::of(list, false, app.world().resource::<Live>());
+        app.insert_resource(presentation).insert_resource(Workspace::Present);
+        let [main, other] = [true, false].map(|main| {
+            let window = app.world_mut().spawn(Window::default()).id();
+            if main {
+                app.world_mut().entity_mut(window).insert(PrimaryWindow);
+            }
+            window
+        });
+        // A dialog in the main window is answered there.
+        app.insert_resource(Keyboard::Answering);
+        let (next, space) = (PresentCommand::Go(1).into(), RunCommand::TogglePlay.into());
+        for (key, in_main, in_other) in [
+            (Key::PageDown, None, Some(next)),
+            (Key::Space, None, Some(space)),
+            (Key::Escape, None, None),
+            (named(egui::Key::H), None, None),
+            (named(egui::Key::B), None, None),
+        ] {
+            for (window, wanted) in [(main, in_main), (other, in_other)] {
+                press_in(&mut app, window, key.clone(), true);
+                press_in(&mut app, window, key.clone(), false);
+                let wanted: Vec<Command> = wanted.into_iter().collect();
+                assert_eq!(asked(&mut app), wanted, "{key:?}");
+            }
+        }
+        // A button of that window that has the keyboard takes Space itself.
+        app.insert_resource(DeskKeyboard(Keyboard::Widget));
+        press_in(&mut app, other, Key::Space, true);
+        press_in(&mut app, other, Key::PageDown, true);
+        assert_eq!(asked(&mut app), [PresentCommand::Go(1)]);
     }
 
     #[test]

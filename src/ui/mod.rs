@@ -67,9 +67,9 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 use crate::{
     runtime::{
         Bookmarks, BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed,
-        FollowedTrace, FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, Overlay, Pane,
-        Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
-        Recording, Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing,
+        FollowedTrace, FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, OtherWindows,
+        Overlay, Pane, Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes,
+        Record, Recording, Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing,
         Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
     },
     settings::{Settings, Theme},
@@ -254,6 +254,7 @@ pub(super) fn plugin(app: &mut App) {
         .insert_resource(UiVisible(true))
         .init_resource::<Opened>()
         .init_resource::<Keyboard>()
+        .init_resource::<keys::DeskKeyboard>()
         .add_systems(Startup, spawn_canvas)
         .add_systems(EguiPrimaryContextPass, draw)
         .add_systems(
@@ -293,7 +294,7 @@ fn draw(
     mut commands: MessageWriter<Command>,
     mut pointer: ResMut<PointerOverView>,
     mut free: ResMut<FreeView>,
-    (mut keyboard, mut keys): (ResMut<Keyboard>, ResMut<KeyPointer>),
+    (mut keyboard, mut keys, others): (ResMut<Keyboard>, ResMut<KeyPointer>, OtherWindows),
     mut panels_of_window: Single<&mut Panels, With<PrimaryEguiContext>>,
 ) -> Result {
     let context = contexts.ctx_mut()?.clone();
@@ -380,6 +381,8 @@ fn draw(
         let comes = input.any_touches() && input.pointer.any_pressed();
         // A finger that has gone again is nowhere.
         let place = if comes { input.pointer.interact_pos() } else { input.pointer.latest_pos() };
+        // The library is not told that the pointer has left for another window.
+        let place = place.filter(|_| comes || !others.have_pointer());
         (place, input.pointer.any_down() && !comes)
     });
     if !down {
@@ -543,7 +546,10 @@ fn obey(
             WindowCommand::AskPlaylist(list) => {
                 opened.files.ask_playlist(Arc::clone(list), session, &preferences, handle);
             }
-            WindowCommand::AddToPlaylist(path) => opened.windows.playlist.add_file(path),
+            WindowCommand::AddToPlaylist(path) => match files::unfit_for_a_playlist(path) {
+                Some(wrong) => drop(notices.tell(Level::Error, wrong)),
+                None => opened.windows.playlist.add_file(path),
+            },
             // Obeyed where that window is made.
             WindowCommand::TogglePresenter => {}
             WindowCommand::AskExport => opened.files.ask_what(session, &preferences),

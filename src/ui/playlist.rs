@@ -9,11 +9,12 @@ use egui_phosphor::regular as icon;
 use super::{
     PanelState, access,
     number::Number,
+    presentation::learn_letters,
     scenes::{Card, cards},
     style,
 };
 use crate::{
-    io::scene::GROUPS,
+    io::{playlist, scene::GROUPS},
     model::{
         playlist::{Item, LONGEST, Playlist},
         session::LATEST_SHOWN,
@@ -30,8 +31,11 @@ pub struct ListDialog {
     list: Playlist,
     /// The number of the scene whose words and times are shown, from 0.
     chosen: Option<usize>,
-    /// The list that was being shown when it was last looked at.
+    /// The list that was being shown when it was last looked at, and as it was saved last.
     seen: Option<Arc<Playlist>>,
+    saved: Option<Arc<Playlist>>,
+    /// What was found wrong when it was to be shown or saved, and in which list.
+    wrong: Option<(Playlist, String)>,
     cards: Vec<Card>,
 }
 
@@ -47,6 +51,17 @@ impl ListDialog {
     /// Adds a file at the end.
     pub fn add_file(&mut self, path: &Path) {
         self.insert(usize::MAX, Item { open: path.display().to_string(), ..Item::default() });
+    }
+
+    /// Whether nothing is lost when another list takes its place.
+    fn is_kept(&self) -> bool {
+        let same = |list: &Option<Arc<Playlist>>| list.as_ref().is_some_and(|list| **list == self.list);
+        self.list.scenes.is_empty() || same(&self.seen) || same(&self.saved)
+    }
+
+    /// Goes on with the list that is shown.
+    fn take_over(&mut self, shown: &Arc<Playlist>) {
+        (self.list, self.chosen, self.seen) = ((**shown).clone(), None, Some(Arc::clone(shown)));
     }
 
     fn insert(&mut self, at: usize, item: Item) {
@@ -105,8 +120,13 @@ pub fn playlist_ui(
     // What is shown to a room is what one wants to change.
     if let Some(shown) = state.presentation.list()
         && !dialog.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, shown))
+        && (dialog.is_kept() || **shown == dialog.list)
     {
-        (dialog.list, dialog.chosen, dialog.seen) = ((**shown).clone(), None, Some(Arc::clone(shown)));
+        dialog.take_over(shown);
+    }
+    learn_letters(context, &dialog.list.title);
+    for item in &dialog.list.scenes {
+        [&item.title, &item.about, &item.notes].into_iter().for_each(|text| learn_letters(context, text));
     }
     let mut asked = None;
     let size = (context.content_rect().size() - egui::Vec2::splat(80.0)).min(style::SCENES_SIZE.into());
@@ -116,6 +136,12 @@ pub fn playlist_ui(
             let label = ui.label("Title");
             ui.add(egui::TextEdit::singleline(&mut dialog.list.title).desired_width(260.0)).labelled_by(label.id);
             ui.label(RichText::new("Drag scenes into the list, or drop files on the window.").weak());
+            if let Some(shown) = state.presentation.list().filter(|shown| ***shown != dialog.list) {
+                let help = "Puts the list that is being shown in the place of this one.";
+                if ui.button("Edit what is shown").on_hover_text(help).clicked() {
+                    dialog.take_over(shown);
+                }
+            }
         });
         let foot = 30.0;
         ui.horizontal_top(|ui| {
@@ -311,16 +337,12 @@ fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
         let label = ui.label("Ticks");
         ui.horizontal(|ui| {
             let (first, last) = &mut item.ticks;
-            let before = (*first, *last);
-            let help =
-                "The run goes ahead to the first tick and pauses at the last. With 0 and 0 it does as the scene says.";
+            let help = "The run goes ahead to the first tick and pauses at the last, or never if that is 0. With 0 and 0 it does as the \
+                        scene says.";
             let from = Number::new("First tick", "", 0.0..=LATEST_SHOWN as f64);
             from.drag_ui(ui, first, |field| field).labelled_by(label.id).on_hover_text(help);
             ui.label("to");
             Number::new("Last tick", "", 0.0..=1e9).drag_ui(ui, last, |field| field).on_hover_text(help);
-            if before != (*first, *last) && (*first, *last) != (0, 0) {
-                *last = (*last).max(*first + 1);
-            }
         });
         ui.end_row();
     });
@@ -329,42 +351,51 @@ fn words_ui(ui: &mut Ui, dialog: &mut ListDialog) {
 /// Adds other lands, shows the list and saves it.
 fn foot_ui(ui: &mut Ui, state: &PanelState<'_>, dialog: &mut ListDialog) -> Option<Command> {
     let mut asked = None;
-    let wrong = dialog.list.check().err();
+    let found = dialog.wrong.as_ref().filter(|(list, _)| *list == dialog.list).map(|(_, wrong)| wrong.clone());
+    let wrong = dialog.list.check().err().or(found);
     ui.horizontal(|ui| {
-        let own = own(state, dialog);
-        let button = ui.add_enabled(own.is_some(), egui::Button::new("Add this land"));
-        let button = button.on_hover_text("Adds the land in the window at the end of the list.");
-        if button.on_disabled_hover_text("Save the project first: a playlist names files.").clicked() {
+        let own = own(state);
+        let button = ui.add_enabled(own.is_some(), egui::Button::new("Add this project"));
+        let button = button.on_hover_text("Adds the project that is open at the end of the list.");
+        if button.on_disabled_hover_text("Save the land as a project first: a playlist names files.").clicked() {
             dialog.insert(usize::MAX, Item { open: own.unwrap_or_default(), ..Item::default() });
         }
         if ui.button("Add a file…").on_hover_text("Adds a project, a scene file or a heightmap.").clicked() {
             asked = Some(WindowCommand::Ask(Dialog::AddToPlaylist).into());
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let list = || Arc::new(dialog.list.clone());
             let fits = wrong.is_none();
+            // Files are looked at only when it matters.
+            let mut list = || match playlist::check(&dialog.list, Path::new("this playlist")) {
+                Ok(()) => Some(Arc::new(dialog.list.clone())),
+                Err(error) => {
+                    dialog.wrong = Some((dialog.list.clone(), error.to_string()));
+                    None
+                }
+            };
             let show = egui::Button::new("Show").fill(style::ACCENT.gamma_multiply(0.55));
             if ui.add_enabled(fits, show).on_hover_text("Shows the scenes, beginning with the first.").clicked() {
-                asked = Some(PresentCommand::Begin(list(), false).into());
+                asked = list().map(|list| PresentCommand::Begin(list, false).into());
             }
             let help = "Writes the list as a playlist, for \"thalweg present\" and for another time.";
             if ui.add_enabled(fits, egui::Button::new("Save…")).on_hover_text(help).clicked() {
-                asked = Some(WindowCommand::AskPlaylist(list()).into());
+                let list = list();
+                dialog.saved.clone_from(&list);
+                asked = list.map(|list| WindowCommand::AskPlaylist(list).into());
             }
             if let Some(wrong) = wrong.filter(|_| !dialog.list.scenes.is_empty()) {
-                ui.add(egui::Label::new(RichText::new(wrong).color(style::WARNING)).truncate());
+                let label = egui::Label::new(RichText::new(&wrong).color(style::WARNING)).truncate();
+                ui.add(label).on_hover_text(wrong);
             }
         });
     });
     asked
 }
 
-/// What names the land in the window, if it is as its file or its built-in scene has it.
-fn own(state: &PanelState<'_>, dialog: &ListDialog) -> Option<String> {
+/// The file of the project that is open, if it has all of the work.
+fn own(state: &PanelState<'_>) -> Option<String> {
     let file = state.live.file.as_ref().map(|path| path.display().to_string());
-    let input = &state.live.chosen().origin.input;
-    let built_in = || dialog.cards.iter().any(|card| card.name == input).then(|| input.clone());
-    (!state.document.unsaved(&state.history)).then(|| file.or_else(built_in)).flatten()
+    file.filter(|_| !state.document.unsaved(&state.history))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::{
     io::page,
     model::chart::told,
     params::{Knob, Parameter, Value, walk},
-    runtime::{Command, Presentation, Workspace, amount::told_in},
+    runtime::{Command, OtherWindows, Presentation, Workspace, amount::told_in},
 };
 
 /// Sizes of letters, in points.
@@ -61,7 +61,7 @@ pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> V
 }
 
 /// Takes a font of the system to help, where a text has letters that the own fonts do not know. Each text is looked at once.
-fn learn_letters(context: &egui::Context, text: &str) {
+pub(super) fn learn_letters(context: &egui::Context, text: &str) {
     let seen = egui::Id::new(("letters", text));
     if context.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(seen), true)) {
         return;
@@ -163,11 +163,14 @@ pub(super) fn note_touches(
     buttons: Res<ButtonInput<MouseButton>>,
     keys: Res<ButtonInput<KeyCode>>,
     fingers: Res<Touches>,
+    others: OtherWindows,
     mut presentation: ResMut<Presentation>,
 ) {
-    let events = moved.read().count() + wheel.read().count() + fingers.iter().count();
-    let held = buttons.get_pressed().len() + keys.get_pressed().len();
-    if events + held > 0 && presentation.is_on() {
+    let moves = moved.read().filter(|moved| !others.has(moved.window)).count();
+    let turns = wheel.read().filter(|wheel| !others.has(wheel.window)).count();
+    let pressed = if others.have_pointer() { 0 } else { buttons.get_pressed().len() + fingers.iter().count() };
+    let typed = if others.have_keyboard() { 0 } else { keys.get_pressed().len() };
+    if moves + turns + pressed + typed > 0 && presentation.is_on() {
         // Panels do not show it.
         presentation.bypass_change_detection().touch();
     }

@@ -20,9 +20,12 @@ use bevy_egui::{
 use egui_phosphor::regular as icon;
 
 use super::{
-    PanelState, number, on_pixels,
+    PanelState,
+    keys::{DeskKeyboard, Keyboard},
+    number, on_pixels,
     paint::Painting,
     playlist::title,
+    presentation::learn_letters,
     repaint::Panels,
     scenes::{Card, cards},
     style,
@@ -140,6 +143,7 @@ fn draw(
     desk: Single<(&mut EguiContext, &mut Panels, &mut Desk)>,
     state: PanelState,
     view: Res<FreeView>,
+    mut keyboard: ResMut<DeskKeyboard>,
     mut commands: MessageWriter<Command>,
 ) {
     let (mut context, mut panels, mut desk) = desk.into_inner();
@@ -161,8 +165,8 @@ fn draw(
     if panels.view != rect {
         panels.view = rect;
     }
-    // The clock goes on.
-    context.request_repaint_after_secs(1.0);
+    let takes_keys = context.egui_wants_keyboard_input();
+    keyboard.0 = if takes_keys { Keyboard::Widget } else { Keyboard::Commands };
     commands.write_batch(asked.into_iter().filter(|command| state.presentation.allows(command, &state.live)));
 }
 
@@ -170,6 +174,12 @@ fn draw(
 pub fn desk_ui(root: &mut Ui, state: &PanelState<'_>, kept: &mut Kept, aspect: f32) -> (Vec<Command>, egui::Rect) {
     if kept.cards.is_empty() {
         kept.cards = cards(root.ctx());
+    }
+    if let Some(list) = state.presentation.list() {
+        learn_letters(root.ctx(), &list.title);
+        for item in &list.scenes {
+            [&item.title, &item.notes].into_iter().for_each(|text| learn_letters(root.ctx(), text));
+        }
     }
     let mut asked = Vec::new();
     let whole = root.max_rect();
@@ -257,14 +267,12 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
 fn next_ui(ui: &mut Ui, state: &PanelState<'_>, kept: &Kept) {
     let Some(list) = state.presentation.list() else { return };
     let (number, _) = state.presentation.number();
-    let [here, _] = state.presentation.ages();
     let Some(next) = list.scenes.get(number) else {
         ui.label(RichText::new("This is the last scene.").weak());
         return;
     };
-    let seconds = list.scenes[number - 1].seconds;
-    let left = Duration::from_secs_f64((seconds - here.as_secs_f64()).max(0.0));
-    let when = if seconds > 0.0 { format!("Next, in {}", clock(left)) } else { "Next".to_owned() };
+    let left = state.presentation.left();
+    let when = left.map_or("Next".to_owned(), |left| format!("Next, in {}", clock(left)));
     ui.label(RichText::new(when).weak());
     ui.label(RichText::new(title(next, &kept.cards)).size(BUTTON).strong());
     if let Some(card) = kept.cards.iter().find(|card| card.name == next.open) {

@@ -6,7 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bevy::{prelude::*, render::view::screenshot::Screenshot, window::WindowEvent};
+use bevy::{
+    camera::RenderTarget,
+    prelude::*,
+    render::view::screenshot::Screenshot,
+    window::{WindowEvent, WindowRef},
+};
 use bevy_egui::{
     EguiOutput, EguiPostUpdateSet, EguiRenderOutput,
     egui::{
@@ -51,7 +56,7 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    /// Those of a window on which the picture is put so much later at the earliest than the last time.
+    /// Those of a window on which the picture is put at most once in this time.
     pub(super) fn every(every: Duration) -> Self {
         Self { every, ..Self::default() }
     }
@@ -69,7 +74,7 @@ struct Shown {
 }
 
 /// The camera of the panels, and what they look like.
-type Output<'a> = (&'a mut Camera, &'a mut EguiRenderOutput, &'a EguiOutput, &'a mut Panels);
+type Output<'a> = (&'a mut Camera, &'a RenderTarget, &'a mut EguiRenderOutput, &'a EguiOutput, &'a mut Panels);
 
 fn paint_what_changed(
     canvas: Option<Res<Canvas>>,
@@ -78,8 +83,12 @@ fn paint_what_changed(
     mut outputs: Query<Output>,
     pictures: Query<(), With<Screenshot>>,
 ) {
-    let moved = events.read().filter(|event| concerns_the_window(event)).count() > 0;
-    for (mut camera, mut output, EguiOutput { pixels_per_point: scale, .. }, mut panels) in &mut outputs {
+    // Windows that something has happened to, none for the main one.
+    let targets: Vec<Entity> = outputs.iter().filter_map(|(_, target, ..)| window_of(target)).collect();
+    let events = events.read().filter_map(concerned).map(|window| Some(window).filter(|one| targets.contains(one)));
+    let concerned: Vec<Option<Entity>> = events.collect();
+    for (mut camera, target, mut output, EguiOutput { pixels_per_point: scale, .. }, mut panels) in &mut outputs {
+        let moved = concerned.contains(&window_of(target));
         let size = camera.physical_target_size().unwrap_or_default();
         let jobs = std::mem::take(&mut output.paint_jobs);
         let textures = std::mem::take(&mut output.textures_delta);
@@ -140,18 +149,23 @@ fn over(jobs: &[ClippedPrimitive], view: URect, tiles: &mut Tiles) -> Vec<URect>
     tiles.rects().into_iter().map(|rect| rect.intersect(view)).collect()
 }
 
-/// Whether an event is about the window itself, and not about what the person does in it.
-fn concerns_the_window(event: &WindowEvent) -> bool {
-    matches!(
-        event,
-        WindowEvent::WindowCreated(_)
-            | WindowEvent::WindowResized(_)
-            | WindowEvent::WindowMoved(_)
-            | WindowEvent::WindowFocused(_)
-            | WindowEvent::WindowOccluded(_)
-            | WindowEvent::WindowScaleFactorChanged(_)
-            | WindowEvent::WindowBackendScaleFactorChanged(_)
-    )
+/// The window that is drawn on, if it is not the main one.
+fn window_of(target: &RenderTarget) -> Option<Entity> {
+    if let RenderTarget::Window(WindowRef::Entity(window)) = target { Some(*window) } else { None }
+}
+
+/// The window of an event that is about the window itself, and not about what the person does in it.
+fn concerned(event: &WindowEvent) -> Option<Entity> {
+    match event {
+        WindowEvent::WindowCreated(event) => Some(event.window),
+        WindowEvent::WindowResized(event) => Some(event.window),
+        WindowEvent::WindowMoved(event) => Some(event.window),
+        WindowEvent::WindowFocused(event) => Some(event.window),
+        WindowEvent::WindowOccluded(event) => Some(event.window),
+        WindowEvent::WindowScaleFactorChanged(event) => Some(event.window),
+        WindowEvent::WindowBackendScaleFactorChanged(event) => Some(event.window),
+        _ => None,
+    }
 }
 
 /// The tiles of the window, and which of them are marked.

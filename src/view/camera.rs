@@ -8,7 +8,7 @@ use bevy::{
     input::{keyboard::KeyboardInput, mouse::MouseWheel},
     prelude::*,
     render::{render_resource::TextureUsages, renderer::RenderAdapterInfo},
-    window::PresentMode,
+    window::{PresentMode, PrimaryWindow},
 };
 use bevy_panorbit_camera::{
     ActiveCameraData, FocusBoundsShape, PanOrbitCamera, PanOrbitCameraPlugin, PanOrbitCameraSystemSet, TouchControls,
@@ -25,7 +25,7 @@ use crate::{
     model::film::CAMERAS,
     runtime::{
         Bookmarks, Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Live, Notices,
-        PointerOverView, Preferences, Presentation, ViewCommand,
+        OtherWindows, PointerOverView, Preferences, Presentation, ViewCommand,
     },
     settings::Buttons,
 };
@@ -166,7 +166,7 @@ fn fit_picture(
     mut images: ResMut<Assets<Image>>,
     camera: Single<(Entity, &mut Projection), With<PanOrbitCamera>>,
     mut active: ResMut<ActiveCameraData>,
-    windows: Query<&Window>,
+    windows: Query<&Window, With<PrimaryWindow>>,
     mut commands: Commands,
 ) {
     let (camera, mut projection) = camera.into_inner();
@@ -199,7 +199,7 @@ fn fit_picture(
 fn take_settings(
     preferences: Res<Preferences>,
     mut orbit: Single<&mut PanOrbitCamera>,
-    mut windows: Query<&mut Window>,
+    mut windows: Query<&mut Window, With<PrimaryWindow>>,
 ) {
     let settings = preferences.settings.resolved(preferences.software);
     if !preferences.is_changed() {
@@ -227,10 +227,12 @@ fn turn_slowly(
     buttons: Res<ButtonInput<MouseButton>>,
     mut wheel: MessageReader<MouseWheel>,
     mut keys: MessageReader<KeyboardInput>,
+    others: OtherWindows,
     (time, view): (Res<Time>, Res<FreeView>),
 ) {
-    let pointed = buttons.get_just_pressed().next().is_some() || wheel.read().count() > 0;
-    let typed = keys.read().count() > 0;
+    let pressed = buttons.get_just_pressed().next().is_some() && !others.have_pointer();
+    let pointed = wheel.read().filter(|wheel| !others.has(wheel.window)).count() > 0 || pressed;
+    let typed = keys.read().filter(|key| !others.has(key.window)).count() > 0;
     let touched = match viewpoint.turn {
         Turning::Still => return,
         Turning::Welcome => pointed || typed,

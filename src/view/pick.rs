@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     runtime::{
-        Brushes, Followed, FollowedTrace, FreeView, KeyPointer, Live, Pointed, PointerOverView, ProbeMarks, Probes,
-        RiverTrace, Rivers, Section, SectionTrace, SimSystems, SourceMarks, Touch,
+        Brushes, Followed, FollowedTrace, FreeView, KeyPointer, Live, OtherWindows, Pointed, PointerOverView,
+        ProbeMarks, Probes, RiverTrace, Rivers, Section, SectionTrace, SimSystems, SourceMarks, Touch,
     },
     sim::{measure::Study, ray, terrain::Terrain},
 };
@@ -45,7 +45,7 @@ fn point(
     view: Res<FreeView>,
     (over_view, keys, brushes): (Res<PointerOverView>, Res<KeyPointer>, Res<Brushes>),
     camera: Single<CameraPlace<'_>, With<PanOrbitCamera>>,
-    windows: Query<&Window, With<PrimaryWindow>>,
+    (windows, others): (Query<&Window, With<PrimaryWindow>>, OtherWindows),
     time: Res<Time>,
     mut events: MessageReader<WindowEvent>,
     mut hand: Local<Hand>,
@@ -67,7 +67,7 @@ fn point(
     let scale = windows.single().map_or(1.0, Window::scale_factor);
     let brush = brushes.held.is_some() || over_view.rains;
     let sight = Sight { place: &place, over_view: over_view.land, keys: keys.0, brush, scale };
-    let (felt, looked) = hand.feel(events.read(), &sight);
+    let (felt, looked) = hand.feel(events.read().filter(|event| !others.has_event(event)), &sight);
     touches.write_batch(felt);
     if hand.is_down() {
         touches.write(Touch::Rest(time.delta_secs()));

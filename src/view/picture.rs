@@ -182,9 +182,9 @@ fn light_of(pixel: &[u8; 8]) -> [f32; 4] {
 /// A picture that was taken, and its width and height.
 pub type Taken = ((usize, usize), Pixels);
 
-/// Where a picture of the view goes that is not to be saved.
+/// Where a picture of the view goes that is not to be saved, or why there is none.
 #[derive(Resource, Default)]
-pub struct Caught(pub Option<Taken>);
+pub struct Caught(pub Option<Result<Taken, String>>);
 
 /// Side of what the parts of a picture of so many pixels are drawn onto.
 fn canvas_side(whole: UVec2) -> u32 {
@@ -248,7 +248,10 @@ pub(super) fn take(
         // As it comes together, and as it is written.
         let needed = u64::from(whole.x) * u64::from(whole.y) * if as_light { 16 + 8 } else { 4 };
         if let Err(error) = Budget::present().ask(Path::new("the picture"), needed) {
-            notices.tell(Level::Error, format!("{error}."));
+            match &mut caught {
+                Some(caught) => caught.0 = Some(Err(error.to_string())),
+                None => drop(notices.tell(Level::Error, format!("{error}."))),
+            }
             return;
         }
         let progress = JobProgress::default();
@@ -317,7 +320,7 @@ pub(super) fn take(
         let pixels = picture.pixels.take();
         taking.picture = None;
         match (&mut caught, pixels) {
-            (Some(caught), pixels) => caught.0 = pixels.map(|pixels| ((width, height), pixels)),
+            (Some(caught), pixels) => caught.0 = pixels.map(|pixels| Ok(((width, height), pixels))),
             (None, Some(pixels)) => jobs.save_picture(&mut notices, stem, (width, height), pixels),
             (None, None) => {}
         }

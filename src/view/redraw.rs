@@ -150,8 +150,8 @@ struct Pace {
     frames: Vec<Duration>,
     /// The step from which a coarser one is being tried, and how long a frame took there, in seconds.
     finer: Option<(usize, f32)>,
-    /// The coarser step that seemed not to help, and how long a frame took there, in seconds: the finer one is looked at again, since the
-    /// machine may have become slower meanwhile.
+    /// The coarser step that seemed not to help, and how long a frame took there, in seconds. The machine may have become slower
+    /// meanwhile, so the finer step is looked at again.
     in_doubt: Option<(usize, f32)>,
     /// Looks at which the coarser one did not help. One alone may be noise.
     doubts: usize,
@@ -376,7 +376,7 @@ fn draw_when_changed(
     let tone = seen.live.chosen().look.tone_curve;
     let wanted = Drawing { due: drawing.due, size, samples, triangle, fine: !coarse, tone, part: None };
     let complete = seen.blocks.show(*seen.revision) && seen.channels.are_of(&seen.live, *seen.revision);
-    // A camera that still glides was seen where it was when the picture was asked for.
+    // Off-screen the camera does not have to rest: the picture keeps the place from which it was asked for.
     taking.ready = complete && !(moves && settings.steady) && !runs && last.calm >= CALM;
     taking.changed |= relit || seen.another_land();
     // A window of another size first gets a view of its own.

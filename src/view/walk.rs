@@ -12,7 +12,8 @@ use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera, PanOrbitCameraSyste
 
 use super::{SIDE, camera, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
 use crate::runtime::{
-    Bookmarks, Brushes, Command, Comparison, Gait, Level, Live, Notices, PointerOverView, Shown, Steps, ViewCommand,
+    Bookmarks, Brushes, Command, Comparison, Gait, Level, Live, Notices, OtherWindows, PointerOverView, Shown, Steps,
+    ViewCommand,
 };
 
 /// Distance from the eye to the place that it goes round.
@@ -119,7 +120,7 @@ fn go(
     mut wheel: MessageReader<MouseWheel>,
     mut motion: MessageReader<MouseMotion>,
     mut orbit: Single<&mut PanOrbitCamera>,
-    time: Res<Time>,
+    (time, others): (Res<Time>, OtherWindows),
     mut pace: Local<Option<f32>>,
     mut again: MessageWriter<RequestRedraw>,
 ) {
@@ -127,7 +128,7 @@ fn go(
         MouseScrollUnit::Line => turned.y,
         MouseScrollUnit::Pixel => turned.y / MouseScrollUnit::SCROLL_UNIT_CONVERSION_FACTOR,
     };
-    let turned: f32 = wheel.read().map(notches).sum();
+    let turned: f32 = wheel.read().filter(|wheel| !others.has(wheel.window)).map(notches).sum();
     let dragged: Vec2 = motion.read().map(|motion| motion.delta).sum();
     if *gait == Gait::Orbit {
         *pace = None;

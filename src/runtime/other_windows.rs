@@ -1,0 +1,75 @@
+//! Windows beside the main one, as the presenter's: what happens in them is no touch of the land.
+
+use bevy::{
+    ecs::system::SystemParam,
+    prelude::*,
+    window::{PrimaryWindow, WindowEvent},
+};
+
+/// The windows beside the main one.
+#[derive(SystemParam)]
+pub struct OtherWindows<'w, 's>(Query<'w, 's, &'static Window, Without<PrimaryWindow>>);
+
+impl OtherWindows<'_, '_> {
+    /// Whether a window is one of them.
+    pub fn has(&self, window: Entity) -> bool {
+        self.0.contains(window)
+    }
+
+    /// Whether an event of the pointer or the keyboard happens in one of them.
+    pub fn has_event(&self, event: &WindowEvent) -> bool {
+        match event {
+            WindowEvent::CursorMoved(event) => self.has(event.window),
+            WindowEvent::CursorLeft(event) => self.has(event.window),
+            WindowEvent::KeyboardInput(event) => self.has(event.window),
+            WindowEvent::MouseButtonInput(event) => self.has(event.window),
+            WindowEvent::MouseWheel(event) => self.has(event.window),
+            WindowEvent::TouchInput(event) => self.has(event.window),
+            WindowEvent::WindowFocused(event) => self.has(event.window),
+            _ => false,
+        }
+    }
+
+    /// Whether the pointer is in one of them.
+    pub fn have_pointer(&self) -> bool {
+        self.0.iter().any(|window| window.physical_cursor_position().is_some())
+    }
+
+    /// Whether one of them has the keyboard.
+    pub fn have_keyboard(&self) -> bool {
+        self.0.iter().any(|window| window.focused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bevy::{ecs::system::SystemState, math::DVec2, window::CursorMoved};
+
+    use super::*;
+
+    #[test]
+    fn what_happens_in_another_window_is_told_from_what_happens_in_the_main_one() {
+        let mut world = World::new();
+        let main = world.spawn((Window::default(), PrimaryWindow)).id();
+        let other = world.spawn(Window { focused: false, ..Window::default() }).id();
+        let moved = |window| WindowEvent::CursorMoved(CursorMoved { window, position: Vec2::ZERO, delta: None });
+        let seen = |world: &mut World| {
+            let mut state = SystemState::<OtherWindows<'_, '_>>::new(world);
+            let others = state.get(world).expect("it needs nothing");
+            let events = [main, other].map(|window| others.has_event(&moved(window)));
+            (events, others.have_pointer(), others.have_keyboard())
+        };
+        assert_eq!(seen(&mut world), ([false, true], false, false));
+        let at = |world: &mut World, window: Entity, place: Option<DVec2>| {
+            if let Some(mut window) = world.get_mut::<Window>(window) {
+                window.set_physical_cursor_position(place);
+                window.focused = place.is_some();
+            }
+        };
+        at(&mut world, main, Some(DVec2::new(9.0, 9.0)));
+        assert_eq!(seen(&mut world), ([false, true], false, false));
+        at(&mut world, main, None);
+        at(&mut world, other, Some(DVec2::new(9.0, 9.0)));
+        assert_eq!(seen(&mut world), ([false, true], true, true));
+    }
+}
