@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::*;
-use crate::model::playlist::{Item, Playlist};
+use crate::{
+    io::{JobProgress, project::Project},
+    model::playlist::{Item, Playlist},
+};
 
 fn list() -> Arc<Playlist> {
     let small = || BTreeMap::from(["width", "height"].map(|side| (format!("terrain.{side}"), "32".to_owned())));
@@ -83,6 +86,34 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
     send(&mut app, PresentCommand::Go(1));
     app.update();
     assert!(!shown(&app).is_on() && app.world().resource::<Live>().work() == work);
+}
+
+#[test]
+fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("work.thalweg");
+    let options = Options { size: Some((32, 32)), ..Options::default() };
+    let mut project = Project::of(vec![Session::open("round-hill", &options).expect("it is built in")]);
+    for (tick, round) in [(0.0, 20.0), (4.0, 80.0)] {
+        assert!(project.views.kept.keys.set(Key { tick, ..Key::still(round, 30.0, 1.4) }));
+    }
+    project::save(&mut project, &path, &JobProgress::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut list = Playlist::clone(&list());
+    list.scenes[0] = Item { open: path.display().to_string(), ..Item::default() };
+    let mut app = app();
+    frames_of(&mut app, 0.01);
+    send(&mut app, PresentCommand::Begin(Arc::new(list), false));
+    let keys = |app: &App| {
+        let (bookmarks, live) = (app.world().resource::<Bookmarks>(), app.world().resource::<Live>());
+        bookmarks.of(live).keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>()
+    };
+    for (number, steps, wanted) in [(1, 1, vec![(0.0, 20.0), (4.0, 80.0)]), (2, -1, Vec::new())] {
+        wait_for(&mut app, number);
+        assert_eq!(keys(&app), wanted, "scene {number}");
+        send(&mut app, PresentCommand::Go(steps));
+    }
+    wait_for(&mut app, 1);
+    assert_eq!(keys(&app).len(), 2);
 }
 
 #[test]
