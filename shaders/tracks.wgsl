@@ -45,5 +45,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     if view.part.x + in.position.x < ink.column.x * view.part.z { discard; }
 #endif
     let edge = 1.0 - in.uv.x * in.uv.x;
-    return vec4(select(ink.color.rgb, ink.sand.rgb, in.uv.y < 0.0), edge * abs(in.uv.y));
+    // A picture of floats does not bound opacity.
+    let covers = clamp(edge * abs(in.uv.y), 0.0, 1.0);
+    return vec4(select(ink.color.rgb, ink.sand.rgb, in.uv.y < 0.0), covers);
 }
