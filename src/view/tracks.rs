@@ -26,6 +26,8 @@ const LIFE: f32 = 2.4;
 const TAIL: f32 = 0.3;
 /// How far above the ground it lies, in world units.
 const LIFT: f32 = 0.0012 * SIDE;
+/// Water that is deeper than this share of how deep one sees into it hides what runs on its bed.
+const HIDES: f32 = 0.5;
 /// Colour of the water, and half its width in pixels.
 const INK: Vec4 = Vec4::new(0.62, 0.86, 1.0, 1.5);
 
@@ -172,7 +174,10 @@ fn draw(
     for _ in 0..begin {
         streaks.next = (streaks.next + 7) % tracks.len();
         let (session, numbers, track, sign) = tracks[streaks.next];
-        streaks.running.push(Streak { way: way(session, numbers, track), sign, age: 0.0 });
+        let way = way(session, numbers, track);
+        if way.len() > 1 {
+            streaks.running.push(Streak { way, sign, age: 0.0 });
+        }
     }
     let ways: Vec<Ribbon> = streaks.running.iter().filter_map(Streak::visible).collect();
     show(&ways);
@@ -203,11 +208,21 @@ fn way(session: &Session, numbers: &SceneNumbers, track: &Track) -> Vec<Vec3> {
         let (column, row) = ((x - 0.5).clamp(0.0, width as f32 - 1.0), (y - 0.5).clamp(0.0, height as f32 - 1.0));
         numbers.world(column, row, terrain.ground_between(column, row)) + Vec3::Y * LIFT
     };
+    track[..seen(session, track)].iter().map(place).collect()
+}
+
+/// How many points of a track are seen as one streak.
+fn seen(session: &Session, track: &Track) -> usize {
+    let terrain = &session.simulation.terrain;
+    let (width, height) = (terrain.width(), terrain.height());
     // One that leaves over a periodic border comes in on the other side; its streak ends there.
     let far = 0.5 * width.min(height) as f32;
     let jump = |pair: &[[f32; 2]]| (pair[1][0] - pair[0][0]).abs().max((pair[1][1] - pair[0][1]).abs()) > far;
     let end = track.windows(2).position(jump).map_or(track.len(), |last| last + 1);
-    track[..end].iter().map(place).collect()
+    // On the bed of a lake it would be a scratch on its surface.
+    let look = &session.water_look;
+    let deep = |&[x, y]: &[f32; 2]| terrain.water.bilinear(x - 0.5, y - 0.5) > HIDES * look.clarity;
+    track[..end].iter().position(|place| look.shown && deep(place)).unwrap_or(end)
 }
 
 /// Each point twice, with the direction of its way, its side and its strength.
@@ -241,4 +256,31 @@ fn ribbons(ways: &[Ribbon]) -> Mesh {
         .with_inserted_attribute(Mesh::ATTRIBUTE_NORMAL, normals)
         .with_inserted_attribute(Mesh::ATTRIBUTE_UV_0, sides)
         .with_inserted_indices(Indices::U32(indices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::origin::Options;
+
+    #[test]
+    fn a_streak_ends_where_the_water_hides_its_bed_or_the_track_leaves_over_a_border() {
+        let options = Options { size: Some((32, 32)), ..Options::default() };
+        let mut session = Session::open("round-hill", &options).unwrap_or_else(|error| panic!("{error}"));
+        let (width, height) = (session.simulation.terrain.width(), session.simulation.terrain.height());
+        let track: Track = (0..width).map(|x| [x as f32 + 0.5, 3.5]).collect();
+        assert_eq!(seen(&session, &track), width, "dry land hides nothing");
+        let clarity = session.water_look.clarity;
+        for y in 0..height {
+            for x in width / 2..width {
+                session.simulation.terrain.water[y * width + x] = 2.0 * clarity;
+            }
+        }
+        assert_eq!(seen(&session, &track), width / 2);
+        session.water_look.shown = false;
+        assert_eq!(seen(&session, &track), width, "water that is not drawn hides nothing");
+        // In again on the other side.
+        let over: Track = [[2.5, 3.5], [1.5, 3.5], [0.5, 3.5], [width as f32 - 0.5, 3.5]].to_vec();
+        assert_eq!(seen(&session, &over), 3);
+    }
 }
