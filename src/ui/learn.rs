@@ -124,7 +124,7 @@ fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
     egui::Frame::group(ui.style()).show(ui, |ui| {
         ui.label(RichText::new("Which parameter changed?").strong());
         ui.label(
-            "A and B start from the same land. In B one parameter is much larger or much smaller. Watch both runs, or look at \
+            "Both runs start from the same land. In the second, one parameter is much larger or much smaller. Watch both runs, or look at \
             the difference between them.",
         );
         let answer = riddle.answer();
@@ -151,7 +151,7 @@ fn riddle_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
             }
         }
         if let Some([first, second]) = riddle.values() {
-            ui.label(format!("Its value is {first} in A and {second} in B."));
+            ui.label(format!("Its value is {first} in the first run and {second} in the second."));
             let [all, right] = riddles.score;
             ui.label(RichText::new(format!("{right} of {all} answers were right.")).weak());
         }
