@@ -91,7 +91,7 @@ fn waits(seconds: &f64) -> bool {
     *seconds == 0.0
 }
 
-/// Longest time that a scene is shown before the next follows by itself: a day.
+/// Longest time that a scene is shown before the next follows by itself, in seconds: a day.
 pub const LONGEST: f64 = 86_400.0;
 /// Most sliders over a picture.
 const MOST_SLIDERS: usize = 4;

@@ -113,9 +113,10 @@ impl Presentation {
     pub fn left(&self) -> Option<Duration> {
         let (number, count) = self.number();
         let seconds = self.list.as_ref()?.scenes.get(self.at)?.seconds;
+        let seconds = if self.kiosk && seconds == 0.0 { USUAL } else { seconds };
         let rest = self.idle.map_or(Duration::ZERO, |idle| PLAYS.saturating_sub(idle));
         let left = Duration::from_secs_f64(seconds).saturating_sub(self.age).max(rest);
-        (seconds > 0.0 && number < count).then_some(left)
+        (seconds > 0.0 && (self.kiosk || number < count)).then_some(left)
     }
 
     /// How long the scene has been shown, and the list.
@@ -160,18 +161,14 @@ impl Presentation {
         if self.rest > Duration::ZERO {
             return None;
         }
-        let (number, count) = self.number();
-        let untouched = |length: Duration| self.idle.is_none_or(|idle| idle >= length);
-        let Some(item) = self.item(live) else {
+        if self.item(live).is_none() {
             // A scene that cannot be opened does not stop a kiosk.
             return (self.kiosk && self.failed && self.age >= SOON).then_some(PresentCommand::Go(1));
-        };
-        if self.kiosk && self.idle.is_some() && untouched(ALONE) {
+        }
+        if self.kiosk && self.idle.is_some_and(|idle| idle >= ALONE) {
             return Some(PresentCommand::Again);
         }
-        let seconds = if self.kiosk && item.seconds == 0.0 { USUAL } else { item.seconds };
-        let is_over = seconds > 0.0 && self.age.as_secs_f64() >= seconds && untouched(PLAYS);
-        (is_over && (self.kiosk || number < count)).then_some(PresentCommand::Go(1))
+        (self.left() == Some(Duration::ZERO)).then_some(PresentCommand::Go(1))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Paints the panels of each window, and puts picture and panels on it. What is painted stays on a sheet, so that only what changed is painted
-//! again. On the sheet, colours are blended by their bytes, as the library of the panels wants it.
+//! Paints the panels of each window, and puts picture and panels on it. What is painted stays on a sheet, so that only what changed is
+//! painted again. On the sheet, colours are blended by their bytes, as the library of the panels wants it.
 
 use std::sync::Arc;
 

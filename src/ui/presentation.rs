@@ -1,5 +1,7 @@
 //! What stands over the picture before a room: title, caption, and the sliders that the scene names.
 
+use std::collections::BTreeSet;
+
 use bevy::{input::mouse::MouseWheel, prelude::*};
 use bevy_egui::egui::{
     self, Align2, Color32, FontId, RichText, Ui,
@@ -60,8 +62,14 @@ pub fn presentation_ui(root: &Ui, view: egui::Rect, state: &PanelState<'_>) -> V
     sliders_ui(root, view, state)
 }
 
-/// Takes a font of the system to help, where a text has letters that the own fonts do not know. Each text is looked at once.
+/// Takes a font of the system to help, where a text has letters that the own fonts do not know. The same letters are looked for once: a text
+/// that is typed is another one with each key.
 pub(super) fn learn_letters(context: &egui::Context, text: &str) {
+    if text.is_ascii() {
+        return;
+    }
+    let letters: BTreeSet<char> = text.chars().filter(|letter| !letter.is_ascii()).collect();
+    let text = &String::from_iter(letters);
     let seen = egui::Id::new(("letters", text));
     if context.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(seen), true)) {
         return;

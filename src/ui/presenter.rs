@@ -256,7 +256,8 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
         button(icon::CARET_RIGHT, "Next", shows && number < count, PresentCommand::Go(1).into());
         let ticks = state.live.ticks();
         let last = state.presentation.item(&state.live).map_or(0, |item| item.ticks.1);
-        let text = if last > 0 { format!("tick {ticks} of {last}") } else { format!("tick {ticks}") };
+        let text =
+            if (1..=last).contains(&ticks) { format!("tick {ticks} of {last}") } else { format!("tick {ticks}") };
         ui.label(RichText::new(text).weak());
     });
     ui.add_space(4.0);

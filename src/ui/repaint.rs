@@ -1,5 +1,5 @@
-//! Which parts of a window's panels are painted again, and whether the window is shown again. Where nothing has changed, the screen keeps what
-//! it shows, and a frame costs next to nothing.
+//! Which parts of a window's panels are painted again, and whether the window is shown again. Where nothing has changed, the screen keeps
+//! what it shows, and a frame costs next to nothing.
 
 use std::{
     sync::Arc,
