@@ -178,12 +178,40 @@ fn glitter(place: vec3<f32>, normal: vec3<f32>, unit: f32) -> f32 {
     return smoothstep(0.995, 0.9995, mirrors) * (1.0 - clamp(1.6 * scene.sun.y, 0.0, 1.0));
 }
 
-// A place on the ground: its colour, its normal with what is smaller than a cell, how much of it is snow, and how it glitters.
+#ifdef WOODS
+// How much speaks for woods at a place, a half on average: patches of every size.
+fn clump(at: vec2<f32>) -> f32 {
+    return 0.50 * noise(at * 0.035 + 57.0) + 0.30 * noise(at * 0.13 + 5.0) + 0.20 * noise(at * 0.53 + 9.0);
+}
+
+// Crowns of trees, seen from above: how high the highest is, from 0 between them to 1, and how it rises along x and y.
+fn crowns(at: vec2<f32>) -> vec3<f32> {
+    var out = vec3(0.0);
+    let corner = floor(at);
+    for (var y = -1; y <= 1; y++) {
+        for (var x = -1; x <= 1; x++) {
+            let cell = corner + vec2(f32(x), f32(y));
+            let first = hash(cell + 3.7);
+            let middle = cell + 0.5 + 0.7 * vec2(first - 0.5, hash(cell + 71.3) - 0.5);
+            let wide = 0.50 + 0.45 * fract(7.0 * first);
+            let away = (at - middle) / wide;
+            let tall = 0.6 + 0.4 * fract(13.0 * first);
+            let high = (1.0 - dot(away, away)) * tall;
+            if high > out.x { out = vec3(high, -2.0 * tall * away / wide); }
+        }
+    }
+    return out;
+}
+#endif
+
+// A place on the ground: its colour, its normal with what is smaller than a cell, how much of it is snow, how it glitters, and how much of
+// it shines.
 struct Ground {
     color: vec3<f32>,
     normal: vec3<f32>,
     snow: f32,
     glitter: f32,
+    shine: f32,
 }
 
 // Two colours by steepness, varied a little from place to place, sand where it lies thick enough, and snow above its line.
@@ -243,6 +271,32 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     let stays = smoothstep(0.50, 0.74, here.normal.y + 0.10 * fine + 0.06 * tone);
     let snow = smoothstep(-0.4, 0.4, above) * stays;
     var ground = mix(mix(meadow, rock, steep), sand, sandy);
+    var leaves = vec3(0.0);
+    var leafy = 0.0;
+#ifdef WOODS
+    // How much of an edge of a wood lies in a pixel.
+    let edge = max(0.012, 0.10 * unit);
+    let favour = 0.12 * here.bent.x + 0.16 * lush - 0.35 * worn - 0.8 * laid - (0.74 - 0.50 * scene.life.w);
+    let dry = 1.0 - smoothstep(0.05, 0.3, bilinear(cell).b);
+    let green_land = dry * (1.0 - steep) * (1.0 - sandy) * (1.0 - smoothstep(-2.4, -1.4, above));
+    leafy = green_land * smoothstep(-edge, edge, clump(at) + favour);
+    // From one wood to the next, other kinds of trees.
+    let kind = noise(at * 0.06 + 91.0);
+    var foliage = scene.flat_color.rgb * mix(vec3(0.35, 0.46, 0.44), vec3(0.55, 0.58, 0.37), kind) * (1.0 + 0.5 * grain * (middle + 0.6 * fine));
+#ifdef FINE
+    // Crowns show as long as they are wider than a pixel, and a wood darkens the ground behind it.
+    let crisp = min(1.0, strength / 0.6);
+    let seen = crisp * (1.0 - smoothstep(0.25, 0.60, unit));
+    // No crown is round.
+    let bent = 0.26 * (vec2(noise(at * 4.3 + 13.0), noise(at * 4.3 + 47.0)) - 0.5);
+    leaves = crowns(at * 1.5 + bent);
+    foliage *= mix(1.0, 0.68 + 0.74 * leaves.x, seen) * (1.0 + 0.5 * crisp * small.tone);
+    let shaded = smoothstep(-edge, edge, clump(at + 0.9 * normalize(scene.sun.xz + 1e-5)) + favour) * green_land;
+    ground *= 1.0 - 0.55 * seen * shaded * (1.0 - leafy);
+    leaves *= seen;
+#endif
+    ground = mix(ground, foliage, leafy);
+#endif
 #ifdef RAMP
     // The colours shift a little from place to place, so that they make no bands of equal height.
     let mottled = 0.10 * grain * (0.6 * coarse + 0.5 * middle + 0.4 * fine);
@@ -258,7 +312,8 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
 #ifdef FINE
     let steps = mix(1.0, ledges(place, cell, normal, pixel), min(1.0, 3.0 * rough) * steep);
     normal = normalize(vec3(normal.x * steps, normal.y, normal.z * steps));
-    normal = normalize(normal - rough * vec3(small.slope.x, 0.0, small.slope.y));
+    normal = normalize(normal - mix(rough, 0.22 * min(1.0, strength / 0.6), leafy) * vec3(small.slope.x, 0.0, small.slope.y));
+    normal = normalize(normal - 0.17 * leafy * vec3(leaves.y, 0.0, leaves.z));
 #endif
     var sparks = 0.0;
     // What lies thin in steep gullies is not clean enough to glitter.
@@ -268,7 +323,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     sparks = scene.life.y * clean * glitter(place, here.normal, pixel * scene.grid.z);
 #endif
 #endif
-    return Ground(color, normal, snow, sparks);
+    return Ground(color, normal, snow, sparks, 1.0 - leafy);
 }
 
 // How much of a pixel a contour covers: thin lines, and every fifth a broad one.
@@ -343,6 +398,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     // Light of the sun that comes from the snow around, and from grains that mirror it.
     var bounced = 0.0;
     var sparks = 0.0;
+    var shine = 1.0;
     // Width of a pixel on the ground, in cells.
     let pixel = max(length(vec2(length(dpdx(cell)), length(dpdy(cell)))) * 0.7, 1e-4);
 #ifdef WALL
@@ -371,6 +427,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     color = ground.color;
     bounced = 0.16 * ground.snow;
     sparks = ground.glitter;
+    shine = ground.shine;
 #ifdef FINE
 #ifdef RIPPLES
     if here.sand > 0.0 {
@@ -408,7 +465,7 @@ fn fragment(in: Pixel) -> @location(0) vec4<f32> {
     let towards_eye = eye / distance;
     let facing = max(dot(normal, sun), 0.0);
     let half_way = normalize(sun + towards_eye);
-    let highlight = scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
+    let highlight = shine * scene.phong.y * pow(max(dot(normal, half_way), 0.0), scene.phong.z) * facing;
     let direct = sun_color(scene) * lit * mix(open, 1.0, 0.4);
     let around = ambient_light(normal, scene) * open + sun_color(scene) * (bounced * scene.sun.y);
     var light = color * (direct * facing + around) + direct * (highlight + 3.0 * sparks);

@@ -126,7 +126,8 @@ fn mirrored_land(place: vec3<f32>, direction: vec3<f32>) -> vec4<f32> {
     let normal = normalize(vec3(-slope.x, 1.0, -slope.y));
     let steep = 1.0 - smoothstep(scene.ground.x - 0.08, scene.ground.x + 0.08, normal.y);
     let sandy = smoothstep(0.25, 1.0, here.a / scene.sand_color.a) * (1.0 - 0.75 * steep);
-    let bare = mix(mix(scene.flat_color.rgb, scene.steep_color.rgb, steep), scene.sand_color.rgb, sandy);
+    let green = scene.flat_color.rgb * (1.0 - 0.5 * scene.life.w);
+    let bare = mix(mix(green, scene.steep_color.rgb, steep), scene.sand_color.rgb, sandy);
     let painted = mix(bare, scene.ramp[2].rgb, step(0.5, scene.ramp_by.x));
     let snow = smoothstep(-0.4, 0.4, (at.y - scene.surface.x) / scene.surface.y) * smoothstep(0.50, 0.74, normal.y);
     let lit = sun_color(scene) * sun_share(here.b) * max(dot(normal, scene.sun.xyz), 0.0);

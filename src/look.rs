@@ -158,6 +158,10 @@ pub struct Look {
     /// How green the land is along streams, and how bare the steep gullies are. Shows only where rivers are drawn.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
     pub lushness: f32,
+    /// How much of the green land is wooded. They stand in hollows and along streams rather than on crests, but not in water nor on rock, snow, sand
+    /// and worn ground. 0 is open land.
+    #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
+    pub woods: f32,
     /// How strongly sand glitters where the sun stands low and before you. Needs detail above 0.
     #[reflect(@knob(0.0..=1.0).source("ours"))]
     pub glitter: f32,
@@ -280,6 +284,7 @@ impl Default for Look {
             detail: 0.6,
             traces: 0.6,
             lushness: 0.5,
+            woods: 0.0,
             glitter: 0.4,
             snow_line: NO_SNOW as f32,
             contours: 0.0,
@@ -294,7 +299,7 @@ impl Default for Look {
             day: 200.0,
             latitude: 46.0,
             sun_strength: 1.4,
-            ambient: 0.42,
+            ambient: 0.5,
             specular: 0.08,
             shininess: 16.0,
             shadows: true,

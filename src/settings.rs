@@ -251,6 +251,8 @@ pub struct Remembered {
     set: BTreeMap<String, String>,
     /// What was changed on the brushes, by tool and name.
     pub brushes: BTreeMap<String, String>,
+    /// The playlist that was being made and that no file has, as RON; none, if it is empty.
+    pub playlist: String,
     /// Projects that were opened or saved, the last first.
     pub recent: Vec<PathBuf>,
     /// Where files were last opened or saved by choice.

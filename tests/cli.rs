@@ -198,6 +198,9 @@ fn bad_arguments_are_refused_in_one_sentence() {
     refuses(&["shot", "round-hill", "--ticks", "0", "--out", "x.exr", "--ui"], &["x.exr", "--ui"]);
     refuses(&["bench", "--size", "3"], &["--size"]);
     refuses(&["build", "round-hill", "--square", "crop"], &["--square", "--resolution unity or unreal"]);
+    refuses(&["shot", "round-hill", "--out", "a.png", "--blur", "11"], &["--blur", "0 to 10 percent"]);
+    refuses(&["shot", "round-hill", "--out", "a.png", "--transparent", "--ui"], &["--transparent", "--ui"]);
+    refuses(&["film", "round-hill", "--out", "a.mp4", "--blur", "2", "--ui"], &["--blur", "--ui"]);
     refuses(&["build", "round-hill", "--square", "cut"], &["--square", "pad or crop"]);
     refuses(&["frobnicate", "--now"], &["--now"]);
     refuses(&["alpine-valley", "--bench-frames", "frames.json"], &["--bench-frames"]);

@@ -38,7 +38,7 @@ struct Scene {
     // Whether there are a plain and a sky around the land; side of the squares of the grid in world units, 0 without one; how strongly
     // it shows where ground was worn and laid down; factor on distances in the haze.
     country: vec4<f32>,
-    // How green the land is along streams; how strongly sand glitters; how dark the shadows of clouds are.
+    // How green the land is along streams; how strongly sand glitters; how dark the shadows of clouds are; how much is wooded.
     life: vec4<f32>,
     // Whether a ramp gives the ground its colours; the numbers of its two quantities, as `RampBy` in `src/look.rs` counts them; one over
     // the height of the land in world units.
@@ -58,7 +58,7 @@ fn sun_color(scene: Scene) -> vec3<f32> {
 // Light of the sky and of sunlit ground around on a face with this normal.
 fn ambient_light(normal: vec3<f32>, scene: Scene) -> vec3<f32> {
     let sky = mix(vec3(0.52, 0.74, 1.18), vec3(0.86, 0.90, 0.96), scene.air.x);
-    let bounce = vec3(0.46, 0.38, 0.30);
+    let bounce = vec3(0.95, 0.80, 0.62) * (0.4 + 1.2 * scene.sun.y);
     return mix(bounce, sky, 0.5 + 0.5 * normal.y) * scene.phong.x;
 }
 

@@ -7,14 +7,13 @@ use bevy_panorbit_camera::PanOrbitCamera;
 
 use super::{
     graphics::find_adapter,
-    off_screen::{FRAMES_BEFORE_SHOT, app, capture, capture_light, take_light},
+    off_screen::{app, expose, take},
 };
 use crate::{
     io::{Error, Pixels, page, project::Camera, watch::Shooting},
     model::session::Session,
     runtime::{Live, Revision, Transport},
-    ui::UiVisible,
-    view::{camera::Viewpoint, framing::Whole, picture::rgb},
+    view::{camera::Viewpoint, framing::Whole},
 };
 
 /// Makes a film of sessions: a picture, some ticks, and so on. The same sessions and script give the same pictures.
@@ -30,13 +29,8 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
         return Ok(());
     }
     let mut app = app(sessions, film.size, Viewpoint::of_films());
-    app.insert_resource(UiVisible(film.ui)).insert_resource(Transport::paused());
-    for _ in 0..FRAMES_BEFORE_SHOT {
-        app.update();
-    }
-    if film.as_light {
-        take_light(&mut app);
-    }
+    app.insert_resource(Transport::paused());
+    expose(&mut app, film.how);
     let whole = *app.world().get_resource::<Whole>().ok_or_else(|| failed("there is no land".to_owned()))?;
     let mut written: Option<(String, Overlay)> = None;
     for number in 0..film.frames {
@@ -53,12 +47,7 @@ pub fn shoot(sessions: Vec<Session>, film: &mut Shooting<'_>) -> Result<(), Erro
         }
         world.resource_mut::<Viewpoint>().stand_still();
         app.update();
-        let (size, mut pixels) = if film.as_light {
-            capture_light(&mut app).map_err(failed)?
-        } else {
-            let (size, bytes) = rgb(&capture(&mut app).map_err(failed)?);
-            (size, Pixels::Bytes(bytes))
-        };
+        let (size, mut pixels) = take(&mut app, film.how).map_err(failed)?;
         if let Some(text) = film.script.caption(ticks as f64) {
             if written.as_ref().is_none_or(|(before, _)| before != text) {
                 written = Some((text.to_owned(), Overlay::of(text, size).map_err(failed)?));

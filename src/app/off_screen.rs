@@ -22,7 +22,7 @@ use super::{add_thalweg, graphics::find_adapter, window::SIZE};
 use crate::{
     io::{
         self, Error, Pixels,
-        scene::Picture,
+        scene::{Picture, PictureOptions},
         watch::{Next, Watch, Watched},
     },
     model::{film::CAMERAS, session::Session},
@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// Frames to draw before a picture is taken: pipelines are compiled in the first, textures arrive in the second.
-pub(super) const FRAMES_BEFORE_SHOT: u32 = 6;
+const FRAMES_BEFORE_SHOT: u32 = 6;
 
 /// Draws one picture of sessions as they are, without a display.
 ///
@@ -54,17 +54,9 @@ pub fn shot(sessions: Vec<Session>, shot: &Picture) -> Result<(), Error> {
     let failed = |wrong: String| Error::output(&shot.out, wrong, "another graphics driver may draw it");
     find_adapter().map_err(failed)?;
     let mut app = app(sessions, shot.resolution, viewpoint);
-    app.insert_resource(UiVisible(shot.ui)).insert_resource(Transport::paused());
-    for _ in 0..FRAMES_BEFORE_SHOT {
-        app.update();
-    }
-    let (size, pixels) = if shot.as_light {
-        take_light(&mut app);
-        capture_light(&mut app).map_err(failed)?
-    } else {
-        let (size, bytes) = rgb(&capture(&mut app).map_err(failed)?);
-        (size, Pixels::Bytes(bytes))
-    };
+    app.insert_resource(Transport::paused());
+    expose(&mut app, shot.how);
+    let (size, pixels) = take(&mut app, shot.how).map_err(failed)?;
     io::output::replace(&shot.out, |path| pixels.write(path, size, &io::JobProgress::default()))
 }
 
@@ -121,25 +113,35 @@ pub fn capture(app: &mut App) -> Result<Image, String> {
     Err("the graphics driver gave no picture within 200 frames".to_owned())
 }
 
-/// From now on, pictures of the view that are asked for are those of its light, and wait to be fetched.
-pub(super) fn take_light(app: &mut App) {
-    app.init_resource::<Caught>();
-    app.world_mut().resource_mut::<Preferences>().settings.picture_format = PictureFormat::Exr;
+/// From now on, pictures of an [`app`] are taken like this.
+pub(super) fn expose(app: &mut App, how: PictureOptions) {
+    app.insert_resource(UiVisible(how.ui)).init_resource::<Caught>();
+    let settings = &mut app.world_mut().resource_mut::<Preferences>().settings;
+    settings.picture_format = if how.as_light { PictureFormat::Exr } else { PictureFormat::Png };
+    (settings.picture_blur, settings.transparent_pictures) = (how.blur, how.transparent);
+    for _ in 0..FRAMES_BEFORE_SHOT {
+        app.update();
+    }
 }
 
-/// The light of the view of an [`app`] that is paused, after [`take_light`]. An error is one sentence, as for [`capture`].
-pub(super) fn capture_light(app: &mut App) -> Result<Taken, String> {
+/// A picture of an [`app`] that is paused, after [`expose`]. An error is one sentence, as for [`capture`].
+pub(super) fn take(app: &mut App, how: PictureOptions) -> Result<Taken, String> {
+    if how.ui || !(how.as_light || how.blur > 0.0 || how.transparent) {
+        let (size, bytes) = rgb(&capture(app)?);
+        return Ok((size, Pixels::Bytes(bytes)));
+    }
     settle(app)?;
     app.world_mut().write_message(Command::from(ViewCommand::TakePicture));
-    // Each part takes a few frames.
-    for _ in 0..2000 {
+    // Each part takes a few frames, and so does each place of a lens.
+    let most = if how.blur > 0.0 { 128_000 } else { 2000 };
+    for _ in 0..most {
         app.update();
         check_shaders(app)?;
         if let Some(taken) = app.world_mut().resource_mut::<Caught>().0.take() {
             return taken;
         }
     }
-    Err("the graphics driver gave no picture within 2000 frames".to_owned())
+    Err(format!("the graphics driver gave no picture within {most} frames"))
 }
 
 /// Draws until all is there.

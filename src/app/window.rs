@@ -27,8 +27,8 @@ use crate::{
         session::Session,
     },
     runtime::{
-        Ahead, Bookmarks, Brushes, Channels, Command, Course, Document, History, Jobs, LearnCommand, Level, Live,
-        Notices, Preferences, Presentation, Revision, Transport, ViewCommand, WindowCommand, Workspace,
+        Ahead, Brushes, Channels, Command, Course, Document, Draft, History, Jobs, LearnCommand, Level, Live, Notices,
+        Preferences, Presentation, Revision, Transport, ViewCommand, WindowCommand, Workspace,
     },
     settings::autosave_folder,
 };
@@ -69,6 +69,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     let preferences = Preferences::load(software, &mut notices);
     let mut brushes = Brushes::default();
     brushes.take_over(&preferences.remembered.brushes);
+    let draft = Draft::remembered(&preferences.remembered.playlist);
     // A show is what its playlist says: when a card is lost, it begins again.
     let document = match opening {
         Opening::Show(_) => Document::default(),
@@ -108,11 +109,9 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
     let mut live = app.world_mut().resource_mut::<Live>();
     live.choose(chosen);
     live.file = file.filter(|_| !document.is_recovered());
+    live.views = views.kept;
     app.world_mut().resource_scope(|world, live: Mut<Live>| {
         world.resource_mut::<History>().begin_with(&timeline, &live);
-    });
-    app.world_mut().resource_scope(|world, mut bookmarks: Mut<Bookmarks>| {
-        *bookmarks.of_mut(world.resource::<Live>()) = views.kept;
     });
     if let Some(camera) = views.eye {
         app.world_mut().write_message(Command::from(ViewCommand::PlaceCamera(camera)));
@@ -122,6 +121,7 @@ pub fn open(opened: Project, file: Option<PathBuf>, opening: Opening) -> Result<
         .insert_resource(preferences)
         .insert_resource(notices)
         .insert_resource(brushes)
+        .insert_resource(draft)
         .insert_resource(document);
     app.insert_resource(WinitSettings {
         focused_mode: UpdateMode::reactive(REST),

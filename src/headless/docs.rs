@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Failure, print};
-use crate::io::reference::{PAGE, write};
+use crate::{
+    io::reference::{PAGE, write},
+    settings::Settings,
+};
 
 #[derive(Args)]
 pub(super) struct Docs {
@@ -16,7 +19,7 @@ pub(super) struct Docs {
 
 impl Docs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        write(&self.out)?;
+        write(&self.out, ("settings", &Settings::default()))?;
         print(&format!("{}\n", self.out.join(PAGE).display()))
     }
 }

@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
     Failure, interrupted, print,
-    setup::{RunOptions, Ticks, parse_size},
+    setup::{RunOptions, Ticks, parse_blur, parse_size},
 };
 use crate::{
-    io::{Error, film::Film, input, project, watch::Shooting},
+    io::{Error, film::Film, input, project, scene::PictureOptions, watch::Shooting},
     model::{
         film::{CAMERAS, Caption, Key, Script},
         session::Session,
@@ -48,6 +48,10 @@ pub(super) struct MakeFilm {
     /// Show the panels in the film
     #[arg(long)]
     ui: bool,
+    /// How blurred frames are before and behind what lies in their middle, as with a large lens: the width of a far point, in percent of the
+    /// picture's height. Each frame then takes 64 times as long
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
+    blur: f32,
     /// What a folder of single pictures holds: PNG as the screen shows them, or EXR with their light in half floats, without the tone curve
     #[arg(long, value_name = "FORMAT", default_value = "png")]
     frames: Frames,
@@ -118,13 +122,12 @@ impl MakeFilm {
         }
         let mut shooting = Shooting {
             size: (width as u32, height as u32),
-            ui: self.ui,
+            how: PictureOptions { ui: self.ui, as_light, blur: self.blur, transparent: false },
             script,
             from,
             every: self.every,
             frames,
             stopped: &interrupted,
-            as_light,
             take: &mut |pixels| {
                 film.add_picture(pixels)?;
                 bar.inc(1);
@@ -145,7 +148,7 @@ impl MakeFilm {
             let sentence = format!("stopped by Ctrl+C; {} has the first {count} frames", self.out.display());
             return Err(Failure::while_running(sentence));
         }
-        print(&format!("{}: {count} frames.\n", self.out.display()))
+        print(&format!("{}: {count} {}.\n", self.out.display(), if count == 1 { "frame" } else { "frames" }))
     }
 
     /// The keys of a project, unless another camera is asked for.

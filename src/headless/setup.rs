@@ -326,6 +326,10 @@ pub(super) fn parse_size(text: &str) -> Result<(usize, usize), String> {
     }
 }
 
+pub(super) fn parse_blur(text: &str) -> Result<f32, String> {
+    text.parse().ok().filter(|percent| (0.0..=10.0).contains(percent)).ok_or("0 to 10 percent".into())
+}
+
 pub(super) fn parse_length(text: &str) -> Result<f32, String> {
     text.parse()
         .ok()

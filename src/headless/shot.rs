@@ -6,10 +6,13 @@ use clap::Args;
 
 use super::{
     Failure,
-    setup::{RunOptions, parse_size},
+    setup::{RunOptions, parse_blur, parse_size},
 };
 use crate::{
-    io::{Error, scene::Picture},
+    io::{
+        Error,
+        scene::{Picture, PictureOptions},
+    },
     model::session::Session,
 };
 
@@ -29,6 +32,13 @@ pub(super) struct Shot {
     /// With the panels
     #[arg(long)]
     ui: bool,
+    /// How blurred it is before and behind what lies in its middle, as with a large lens: the width of a far point, in percent of the
+    /// picture's height
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
+    blur: f32,
+    /// Without a background
+    #[arg(long, conflicts_with = "ui")]
+    transparent: bool,
 }
 
 impl Shot {
@@ -51,7 +61,8 @@ impl Shot {
         let mut sessions = self.start.sessions()?;
         self.start.simulate(&mut sessions)?;
         let resolution = (width as u32, height as u32);
-        let wanted = Picture { out: self.out, resolution, camera: self.camera, ui: self.ui, as_light };
+        let how = PictureOptions { ui: self.ui, as_light, blur: self.blur, transparent: self.transparent };
+        let wanted = Picture { out: self.out, resolution, camera: self.camera, how };
         Ok(picture(sessions, &wanted)?)
     }
 }

@@ -174,7 +174,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
             if !text.is_empty() {
                 text.push_str("\n\n");
             }
-            text.push_str(more.trim());
+            text.push_str(&tied(more.trim()));
         };
         match block {
             Block::Ask(ask) if step.task.is_none() => {
@@ -184,7 +184,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
                 );
             }
             Block::Ask(_) => return Err(bad(format!("the step \"{}\" has two tasks", step.title))),
-            Block::Hint(hint) => step.hints.push(hint),
+            Block::Hint(hint) => step.hints.push(tied(&hint)),
             Block::Text(text) if step.task.is_none() => paragraph(&mut step.text, text),
             Block::Text(text) => paragraph(&mut step.after, text),
         }
@@ -208,6 +208,15 @@ pub fn parse(path: &Path, text: &str) -> Result<Lesson, Error> {
         Lesson { path: path.to_owned(), head, steps, teacher: teacher.map_or(String::new(), |step| step.text) };
     lesson.check().map_err(bad)?;
     Ok(lesson)
+}
+
+/// Text in which no line ends within a number, as between the two parts of 37 000.
+fn tied(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+    let is_within = |at: usize| at > 0 && bytes[at - 1].is_ascii_digit() && digits(at + 1) == 3;
+    let tied = |(at, sign): (usize, char)| if sign == ' ' && is_within(at) { '\u{a0}' } else { sign };
+    text.char_indices().map(tied).collect()
 }
 
 /// Reads RON in which what may be left out is written plainly.
@@ -355,6 +364,14 @@ mod tests {
         size: 64)\r\n---\r\n\r\nHello.\n\n* one\n* two\n\n## Predict\n\nHow *steep*?\n\n```ask\nChoose(key: \"a\",\n  options: [\"x\", \"y\"], \
         right: 0)\n```\n\n> Hint: look\n> closely\n\n> A quote.\n\n## Run\n\n```ask\nRun(ticks: 2)\n```\n\nIt ran.\n\n```text\nE = m·c²\n```\n\n\
         ## For the teacher\n\nAnswers.\n";
+
+    #[test]
+    fn no_line_ends_within_a_number() {
+        assert_eq!(
+            tied("1 of 630 000 m³ in 12 300 000 or 4 1000 and – 250"),
+            "1 of 630\u{a0}000 m³ in 12\u{a0}300\u{a0}000 or 4 1000 and – 250"
+        );
+    }
 
     fn parsed(text: &str) -> Result<Lesson, String> {
         parse(Path::new("heaps.md"), text).map_err(|error| error.to_string())

@@ -14,8 +14,9 @@ use super::{
 };
 use crate::{
     model::{origin::Origin, session::Session},
-    params::{Parameter, Value, title, walk},
+    params::{Group, Parameter, Value, title, walk},
     sim::{
+        edit::{Brush, Selection},
         process::{Info, catalogue},
         quantity::Quantity,
     },
@@ -43,13 +44,13 @@ const prose=[...part.children].filter(child=>child.tagName!=='TABLE').map(child=
 const rows=[...part.querySelectorAll('[data-find]')];\
 part.hidden=!words.every(word=>prose.includes(word))&&rows.every(row=>row.hidden)}});";
 
-/// Writes the page into a folder, which is made if there is none.
+/// Writes the page into a folder, which is made if there is none. The settings of a person stand among the parameters.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(folder: &Path) -> Result<(), Error> {
+pub fn write(folder: &Path, settings: Group<'_>) -> Result<(), Error> {
     let output = Output::new(folder)?;
-    output.write(PAGE, |file| output::write(file, page()))?;
+    output.write(PAGE, |file| output::write(file, page(settings)))?;
     output.publish(Some(PAGE.as_ref())).map(drop)
 }
 
@@ -60,13 +61,15 @@ pub fn write(folder: &Path) -> Result<(), Error> {
 /// It cannot be written.
 pub fn write_way(folder: &Path, at: &str) -> Result<PathBuf, Error> {
     let page = folder.join("at.html");
-    let text = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={PAGE}#{}\">", escaped(at));
+    // A factor under the mask is told of with its parameter.
+    let at = escaped(&at.replacen("-masked.", ".", 1));
+    let text = format!("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={PAGE}#{at}\">");
     output::replace(&page, |file| output::write(file, text))?;
     Ok(page)
 }
 
-/// The page.
-pub fn page() -> String {
+/// The page, with the settings of a person among the parameters.
+pub fn page(settings: Group<'_>) -> String {
     let fresh = Session::small("", 1, Origin::default());
     let processes = catalogue();
     let infos: Vec<&Info> = processes.iter().map(|process| process.info()).collect();
@@ -75,11 +78,16 @@ pub fn page() -> String {
         let _ = write!(links, "<a href=\"#{key}\">{}</a>", escaped(title));
         let _ = writeln!(body, "<section id=\"{key}\"><h2>{}</h2>\n{text}</section>", escaped(title));
     };
+    let (brush, selection) = (Brush::default(), Selection::default());
     let mut groups = fresh.groups();
-    // The land, then what happens to it, then how it looks.
+    let beside: [Group<'_>; 3] = [("brush", &brush), ("selection", &selection), settings];
+    groups.extend(beside);
+    // The land, then what happens to it, then how it looks, and last what belongs to the hand and to the person.
     groups.sort_by_key(|(group, _)| match *group {
         "terrain" => 0,
         "look" | "water-look" | "rivers" => 2,
+        "brush" | "selection" => 3,
+        "settings" => 4,
         _ => 1,
     });
     for (group, fields) in groups {
@@ -211,10 +219,11 @@ pub(crate) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Settings;
 
     #[test]
     fn the_page_has_every_process_with_its_equations_and_every_parameter_once() {
-        let page = page();
+        let page = page(("settings", &Settings::default()));
         for process in catalogue() {
             let info = process.info();
             assert!(page.contains(&format!("<section id=\"{}\"", info.key)), "{}", info.key);
@@ -222,7 +231,13 @@ mod tests {
             assert!(stated.contains("```text") || info.key == "thermal", "{} states no equation", info.key);
             assert!(!stated.contains("[`") && !stated.contains("//!"), "{stated}");
         }
-        for parameter in Session::small("", 1, Origin::default()).groups().into_iter().flat_map(walk) {
+        let mut all: Vec<Parameter> =
+            Session::small("", 1, Origin::default()).groups().into_iter().flat_map(walk).collect();
+        // What belongs to the person and the hand has its place too.
+        all.extend(walk(("brush", &Brush::default())));
+        all.extend(walk(("selection", &Selection::default())));
+        all.extend(walk(("settings", &Settings::default())));
+        for parameter in all {
             let count = page.matches(&format!(" id=\"{}\"", parameter.path)).count();
             assert_eq!(count, usize::from(!parameter.path.contains("-masked.")), "{}", parameter.path);
         }
@@ -234,8 +249,13 @@ mod tests {
     fn it_is_written_whole_into_a_folder() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = folder.path().join("reference");
-        write(&place).unwrap_or_else(|error| panic!("{error}"));
+        write(&place, ("settings", &Settings::default())).unwrap_or_else(|error| panic!("{error}"));
         let read = std::fs::read_to_string(place.join(PAGE)).expect("it was written");
-        assert_eq!(read, page());
+        assert_eq!(read, page(("settings", &Settings::default())));
+        for at in ["droplets.erosion_rate", "droplets-masked.erosion_rate"] {
+            let way = write_way(&place, at).unwrap_or_else(|error| panic!("{error}"));
+            let way = std::fs::read_to_string(way).expect("it was written");
+            assert!(way.contains("url=index.html#droplets.erosion_rate\""), "{way}");
+        }
     }
 }

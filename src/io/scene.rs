@@ -109,10 +109,21 @@ pub struct Picture {
     pub resolution: (u32, u32),
     /// Name of a camera.
     pub camera: Option<String>,
-    /// Whether panels are in the picture.
+    /// How it is taken.
+    pub how: PictureOptions,
+}
+
+/// How pictures are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PictureOptions {
+    /// Whether panels are seen. Such pictures are sharp, opaque and as the screen shows them.
     pub ui: bool,
-    /// Whether it is one of light: an EXR, without panels.
+    /// Whether their light is taken, before the tone curve.
     pub as_light: bool,
+    /// How blurred they are before and behind what lies in their middle: the width of a far point, in percent of the picture's height.
+    pub blur: f32,
+    /// Whether they show the land alone.
+    pub transparent: bool,
 }
 
 /// Opens a built-in scene by name, a scene file (`.ron`), a project (`.thalweg`) or a heightmap. There is at least one session.

@@ -1,6 +1,6 @@
 //! A run that is played frame by frame. After each frame a watcher says what comes next.
 
-use super::{Error, Pixels};
+use super::{Error, Pixels, scene::PictureOptions};
 use crate::model::{film::Script, origin::Options, session::Session};
 
 /// What a watcher sees after a frame.
@@ -30,8 +30,8 @@ pub type Watch<'a> = dyn FnMut(Watched<'_>) -> Next + 'a;
 pub struct Shooting<'a> {
     /// Width and height in pixels.
     pub size: (u32, u32),
-    /// Whether panels are seen.
-    pub ui: bool,
+    /// How pictures are taken.
+    pub how: PictureOptions,
     /// What the camera does, and what is written into the pictures.
     pub script: Script,
     /// The tick of the first picture.
@@ -42,8 +42,6 @@ pub struct Shooting<'a> {
     pub frames: u64,
     /// Whether a person wants no more of it. It is asked after every tick and picture.
     pub stopped: &'a dyn Fn() -> bool,
-    /// Whether pictures are taken as light, without panels.
-    pub as_light: bool,
     /// Takes the pixels of each.
     pub take: &'a mut dyn FnMut(&Pixels) -> Result<(), Error>,
 }

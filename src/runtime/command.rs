@@ -392,6 +392,8 @@ pub enum PresentCommand {
     Again,
     /// Writes a playlist into a file.
     Save(Arc<Playlist>, PathBuf),
+    /// Remembers the playlist that is being made.
+    Draft(Arc<Playlist>),
 }
 
 /// Panels, dialogs and the window.
@@ -541,9 +543,9 @@ impl Command {
                 command,
                 LearnCommand::Run | LearnCommand::Read(_) | LearnCommand::Again | LearnCommand::Reopen
             ),
-            Self::Present(_) => true,
-            // Whether the water is seen is a parameter of the run.
-            Self::Show(command) => *command == ShowCommand::ToggleWater,
+            Self::Present(command) => command.opens_a_scene(),
+            // Whether the water is seen is a parameter of the run, and views are kept with the work.
+            Self::Show(command) => matches!(command, ShowCommand::ToggleWater | ShowCommand::KeepView(_)),
             Self::Key(command) => !matches!(command, KeyCommand::Follow | KeyCommand::Rest),
             Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
@@ -561,9 +563,17 @@ impl Command {
                 use RunCommand::{SetSpeed, Stage, Step, TogglePlay};
                 !matches!(command, TogglePlay | Step(_) | Stage | SetSpeed(_))
             }
-            Self::Edit(_) | Self::File(_) | Self::Learn(_) | Self::Present(_) => true,
+            Self::Edit(_) | Self::File(_) | Self::Learn(_) => true,
+            Self::Present(command) => command.opens_a_scene(),
             Self::Show(_) | Self::Key(_) | Self::Brush(_) | Self::View(_) | Self::Window(_) => false,
         }
+    }
+}
+
+impl PresentCommand {
+    /// Whether another scene takes the place of the work.
+    pub(super) fn opens_a_scene(&self) -> bool {
+        !matches!(self, Self::Save(..) | Self::Draft(_))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The work as a document: saving it, keeping it in case the program breaks down, and leaving.
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -17,12 +16,9 @@ use crate::{
     io::{
         Error, JobProgress,
         keep::{Keeper, left_behind},
-        project::{Camera, KeptViews, Project, Views},
+        project::{Camera, Project, Views},
     },
-    model::{
-        film::{Key, Pose},
-        origin::Options,
-    },
+    model::{film::Pose, origin::Options},
 };
 
 /// How many files are remembered.
@@ -159,35 +155,9 @@ pub(super) fn remember_file(preferences: &mut Preferences, path: &Path) {
     recent.truncate(RECENT);
 }
 
-/// Views that are kept, by the number of their work.
-#[derive(Resource, Clone, Debug, Default)]
-pub struct Bookmarks(BTreeMap<u64, KeptViews>);
-
-impl Bookmarks {
-    /// Those of a work.
-    pub fn of(&self, live: &Live) -> KeptViews {
-        self.0.get(&live.work()).cloned().unwrap_or_default()
-    }
-
-    /// The one of this number, from 1, of a work.
-    pub fn view(&self, live: &Live, number: usize) -> Option<Camera> {
-        *self.0.get(&live.work())?.numbered.get(number.checked_sub(1)?)?
-    }
-
-    /// The keys of a work.
-    pub fn keys(&self, live: &Live) -> &[Key] {
-        self.0.get(&live.work()).map_or(&[], |kept| kept.keys.list())
-    }
-
-    /// Those of a work, to be changed.
-    pub fn of_mut(&mut self, live: &Live) -> &mut KeptViews {
-        self.0.entry(live.work()).or_default()
-    }
-}
-
 /// A copy of the work as it is, or as it will be when the present tick is finished.
-pub(super) fn project(live: &Live, eye: Eye, bookmarks: &Bookmarks) -> Box<Project> {
-    let views = Views { eye: eye.camera, kept: bookmarks.of(live) };
+pub(super) fn project(live: &Live, eye: Eye) -> Box<Project> {
+    let views = Views { eye: eye.camera, kept: live.views.clone() };
     Box::new(Project { chosen: live.index(), views, ..Project::of(live.all().to_vec()) })
 }
 
@@ -223,7 +193,7 @@ pub(super) fn keep(
     mut commands: MessageReader<Command>,
     mut leaving: MessageReader<AppExit>,
     live: Res<Live>,
-    (eye, bookmarks): (Res<Eye>, Res<Bookmarks>),
+    eye: Res<Eye>,
     history: Res<History>,
     preferences: Res<Preferences>,
     mut document: ResMut<Document>,
@@ -241,7 +211,7 @@ pub(super) fn keep(
             // It did not end as planned: what lies there is offered at the next start.
             let held = jobs.held.take();
             if fresh || document.handed_over {
-                let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye, &bookmarks);
+                let mut project = project(held.as_ref().map_or(&live, |held| &held.before), *eye);
                 match save(&mut project, keeper.path(), &JobProgress::default()) {
                     Err(error) => error!("{error}"),
                     Ok(_) => document.left = Some(keeper.path().to_owned()),
@@ -255,7 +225,11 @@ pub(super) fn keep(
         let file = |command: &FileCommand| {
             matches!(command, FileCommand::Open(..) | FileCommand::New(..) | FileCommand::Load(..))
         };
-        matches!(command, Command::File(command) if file(command)) || matches!(command, Command::Present(_))
+        match command {
+            Command::File(command) => file(command),
+            Command::Present(command) => command.opens_a_scene(),
+            _ => false,
+        }
     };
     let risky = commands.read().any(replaces);
     let minutes = preferences.settings.autosave;
@@ -265,6 +239,6 @@ pub(super) fn keep(
     }
     document.kept_at = Instant::now();
     if fresh {
-        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye, &bookmarks), now));
+        jobs.start(&mut notices, Task::Keep(keeper.path().to_owned(), project(&live, *eye), now));
     }
 }

@@ -27,6 +27,14 @@ pub enum Label {
     SpringRemoved(usize),
     /// The one of this number was moved or tuned.
     SpringChanged(usize),
+    /// A key of the camera was set at a tick.
+    KeySet(u64),
+    /// The one at a tick was removed.
+    KeyRemoved(u64),
+    /// One was moved to a tick.
+    KeyMoved(u64),
+    /// How the camera leaves the one at a tick was changed.
+    KeyEased(u64),
     /// A stroke with a brush.
     Stroke(Tool),
     /// The mask was selected, inverted or cleared.
@@ -118,6 +126,10 @@ impl fmt::Display for Label {
             Self::SpringPlaced(number) => write!(f, "spring {number} placed"),
             Self::SpringRemoved(count) => write!(f, "one of {count} springs removed"),
             Self::SpringChanged(number) => write!(f, "spring {number} changed"),
+            Self::KeySet(tick) => write!(f, "camera key set at tick {tick}"),
+            Self::KeyRemoved(tick) => write!(f, "camera key at tick {tick} removed"),
+            Self::KeyMoved(tick) => write!(f, "camera key moved to tick {tick}"),
+            Self::KeyEased(tick) => write!(f, "way on from the camera key at tick {tick}"),
             Self::Stroke(tool) => f.write_str(tool.title()),
             Self::Mask => f.write_str("mask"),
             Self::SandSpread => f.write_str("sheet of sand"),

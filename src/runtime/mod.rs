@@ -47,7 +47,7 @@ pub use self::{
         Pane, Placed, PresentCommand, RunCommand, ShowCommand, ViewCommand, WindowCommand, Workspace,
     },
     course::Course,
-    document::{Bookmarks, Document, Eye, FollowsKeys},
+    document::{Document, Eye, FollowsKeys},
     followed::{Followed, FollowedTrace, Way},
     history::{History, HistoryPicture, HistoryRow, Mark},
     jobs::Jobs,
@@ -56,7 +56,7 @@ pub use self::{
     other_windows::OtherWindows,
     overlay::Overlay,
     preferences::Preferences,
-    presentation::Presentation,
+    presentation::{Draft, Presentation},
     probes::{MOST_PROBES, Probe, ProbeMarks, Probes, Sample},
     record::{DuneSample, LedgerSample, Record},
     recording::Recording,
@@ -66,6 +66,7 @@ pub use self::{
 };
 pub use crate::model::SPEEDS;
 use crate::{
+    io::project::KeptViews,
     model::session::Session,
     sim::{Simulation, fault::Fault},
 };
@@ -84,6 +85,8 @@ pub struct Live {
     halted: bool,
     /// The project that they were opened from or saved to last.
     pub file: Option<PathBuf>,
+    /// The views that are kept with it, and the keys of the camera along the run.
+    pub views: KeptViews,
     /// Tells this work from all others since the program started; what is undone and done again stays the same.
     work: u64,
 }
@@ -96,7 +99,7 @@ impl Live {
     pub fn new(mut sessions: Vec<Session>) -> Self {
         assert!(!sessions.is_empty(), "a scene has at least one session");
         sessions.iter_mut().for_each(|session| session.simulation.watched = true);
-        Self { sessions, chosen: 0, halted: false, file: None, work: Self::next_work() }
+        Self { sessions, chosen: 0, halted: false, file: None, views: KeptViews::default(), work: Self::next_work() }
     }
 
     /// A copy that is another work.
@@ -467,8 +470,8 @@ pub fn plugin(app: &mut App) {
         .init_resource::<Checkup>()
         .init_resource::<Document>()
         .init_resource::<Eye>()
-        .init_resource::<Bookmarks>()
         .init_resource::<FollowsKeys>()
+        .init_resource::<Draft>()
         .init_resource::<BrushCursor>()
         .add_message::<Touch>()
         .add_message::<Command>()

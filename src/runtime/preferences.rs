@@ -7,7 +7,7 @@ use std::{
 
 use bevy::prelude::*;
 
-use super::{Brushes, Level, Notices};
+use super::{Brushes, Draft, Level, Notices};
 use crate::{
     io::{Budget, SaidBy},
     settings::{Remembered, Settings, settings_file},
@@ -47,11 +47,16 @@ pub(super) fn say_budget(preferences: Res<Preferences>) {
 /// Writes the settings down when they have not changed for a while, and before the program ends.
 pub(super) fn remember(
     mut preferences: ResMut<Preferences>,
-    brushes: Res<Brushes>,
+    (brushes, draft): (Res<Brushes>, Res<Draft>),
     mut changed: Local<Option<Instant>>,
     mut leaving: MessageReader<AppExit>,
 ) {
-    if (preferences.is_changed() && !preferences.is_added()) || (brushes.is_changed() && !brushes.is_added()) {
+    let touched = [
+        preferences.is_changed() && !preferences.is_added(),
+        brushes.is_changed() && !brushes.is_added(),
+        draft.is_changed() && !draft.is_added(),
+    ];
+    if touched.contains(&true) {
         *changed = Some(Instant::now());
     }
     let rested = changed.is_some_and(|since| since.elapsed() > Duration::from_secs(1));
@@ -64,6 +69,7 @@ pub(super) fn remember(
     let settings = preferences.settings.clone();
     preferences.remembered.keep(&settings);
     preferences.remembered.brushes = brushes.changed();
+    preferences.remembered.playlist = draft.text();
     if let Some(path) = &preferences.file
         && let Err(error) = preferences.remembered.save(path)
     {

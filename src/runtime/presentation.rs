@@ -172,6 +172,40 @@ impl Presentation {
     }
 }
 
+/// The playlist that a person makes. It is there again after the next start.
+#[derive(Resource, Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// As it is.
+    pub list: Playlist,
+    /// As it was saved last.
+    saved: Option<Playlist>,
+}
+
+impl Draft {
+    /// One that was remembered as RON; an empty one, where this version does not understand it.
+    pub fn remembered(text: &str) -> Self {
+        Self { list: ron::from_str(text).unwrap_or_default(), saved: None }
+    }
+
+    /// What is to be remembered of it: nothing, if it is empty or a file has it.
+    pub(super) fn text(&self) -> String {
+        if self.list.scenes.is_empty() || self.has_saved(&self.list) {
+            return String::new();
+        }
+        ron::to_string(&self.list).unwrap_or_default()
+    }
+
+    /// Notes what was written into a file.
+    pub(super) fn is_saved_as(&mut self, list: &Playlist) {
+        self.saved = Some(list.clone());
+    }
+
+    /// Whether a file has all of a list.
+    pub fn has_saved(&self, list: &Playlist) -> bool {
+        self.saved.as_ref() == Some(list)
+    }
+}
+
 /// Stops at a scene's last tick, and goes on to the next scene when its time is over.
 pub(super) fn follow(
     mut presentation: ResMut<Presentation>,

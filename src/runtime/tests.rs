@@ -446,7 +446,7 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
     let mut app = app();
-    let kept = |app: &App| app.world().resource::<Bookmarks>().of(app.world().resource::<Live>());
+    let kept = |app: &App| app.world().resource::<Live>().views.clone();
     // Where the eye is, is not known yet.
     send(&mut app, ShowCommand::KeepView(3));
     app.update();
@@ -481,6 +481,33 @@ fn kept_views_are_saved_with_the_project_and_belong_to_it() {
     app.update();
     wanted.keys.set(Key::new(tick as f64 + 5.0, pose, Ease::Even));
     assert_eq!(kept(&app), wanted);
+    // All of it can be taken back, also after time has run on.
+    send(&mut app, RunCommand::Step(3));
+    app.update();
+    app.update();
+    let left = wanted.keys.list().to_vec();
+    let ticks =
+        |app: &App| kept(app).keys.list().iter().map(|key| (key.tick - tick as f64, key.then)).collect::<Vec<_>>();
+    let (smooth, even) = (Ease::default(), Ease::Even);
+    let steps = [
+        vec![(5.0, even)],
+        vec![(0.0, smooth), (5.0, even)],
+        vec![(5.0, even)],
+        vec![(0.0, even)],
+        vec![(0.0, smooth)],
+        vec![],
+    ];
+    for (number, wanted) in steps.iter().enumerate() {
+        assert_eq!(ticks(&app), *wanted, "{number} steps were taken back");
+        send(&mut app, EditCommand::Undo);
+        app.update();
+    }
+    for wanted in steps.iter().rev() {
+        assert_eq!(ticks(&app), *wanted);
+        send(&mut app, EditCommand::Redo);
+        app.update();
+    }
+    assert_eq!(kept(&app).keys.list(), left);
     send(&mut app, FileCommand::SaveProject(path.clone()));
     wait_for_jobs(&mut app);
     assert!(!is_unsaved(&app));

@@ -66,10 +66,10 @@ use bevy_egui::{EguiContexts, EguiGlobalSettings, EguiPlugin, EguiPrimaryContext
 
 use crate::{
     runtime::{
-        Bookmarks, BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, FileCommand, Followed,
-        FollowedTrace, FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, OtherWindows,
-        Overlay, Pane, Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes,
-        Record, Recording, Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing,
+        BrushCommand, Brushes, Checkup, Command, Course, Dialog, Document, Draft, FileCommand, Followed, FollowedTrace,
+        FollowsKeys, FreeView, Gait, History, Jobs, KeyPointer, Level, Live, Notices, OtherWindows, Overlay, Pane,
+        Placed, Pointed, PointerOverView, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
+        Recording, Riddles, RiverTrace, Rivers, Section, SectionTrace, ShowCommand, Shown, SourceMarks, Timing,
         Transport, ViewCommand, WindowCommand, Workspace, charts::Series,
     },
     settings::{Settings, Theme},
@@ -222,6 +222,7 @@ pub struct PanelState<'w> {
     rivers: Res<'w, Rivers>,
     course: Res<'w, Course>,
     presentation: Res<'w, Presentation>,
+    draft: Res<'w, Draft>,
     checkup: Res<'w, Checkup>,
     jobs: Res<'w, Jobs>,
     history: Res<'w, History>,
@@ -242,7 +243,6 @@ pub struct PanelState<'w> {
     shown: Res<'w, Shown>,
     workspace: Res<'w, Workspace>,
     gait: Res<'w, Gait>,
-    bookmarks: Res<'w, Bookmarks>,
     follows_keys: Res<'w, FollowsKeys>,
     notices: Res<'w, Notices>,
     /// What draws, if anything does.

@@ -19,7 +19,7 @@ use crate::{
         playlist::{Item, LONGEST, Playlist},
         session::LATEST_SHOWN,
     },
-    runtime::{Command, Dialog, PresentCommand, WindowCommand},
+    runtime::{Command, Dialog, Draft, PresentCommand, WindowCommand},
 };
 
 /// Room for a scroll bar, and between the scenes and the list, in points.
@@ -31,9 +31,12 @@ pub struct ListDialog {
     list: Playlist,
     /// The number of the scene whose words and times are shown, from 0.
     chosen: Option<usize>,
-    /// The list that was being shown when it was last looked at, and as it was saved last.
+    /// Whether the remembered list was taken over.
+    begun: bool,
+    /// The list that was being shown when the dialog last looked.
     seen: Option<Arc<Playlist>>,
-    saved: Option<Arc<Playlist>>,
+    /// Lists that were nowhere else when one that was shown took their place, the last one last.
+    aside: Vec<Playlist>,
     /// What was found wrong when it was to be shown or saved, and in which list.
     wrong: Option<(Playlist, String)>,
     cards: Vec<Card>,
@@ -54,9 +57,9 @@ impl ListDialog {
     }
 
     /// Whether nothing is lost when another list takes its place.
-    fn is_kept(&self) -> bool {
-        let same = |list: &Option<Arc<Playlist>>| list.as_ref().is_some_and(|list| **list == self.list);
-        self.list.scenes.is_empty() || same(&self.seen) || same(&self.saved)
+    fn is_kept(&self, draft: &Draft) -> bool {
+        let is_shown = self.seen.as_ref().is_some_and(|list| **list == self.list);
+        self.list.scenes.is_empty() || is_shown || draft.has_saved(&self.list)
     }
 
     /// Goes on with the list that is shown.
@@ -117,10 +120,15 @@ pub fn playlist_ui(
     if dialog.cards.is_empty() {
         dialog.cards = cards(context);
     }
+    if !std::mem::replace(&mut dialog.begun, true) {
+        let dropped = std::mem::take(&mut dialog.list.scenes);
+        dialog.list = state.draft.list.clone();
+        dialog.list.scenes.extend(dropped);
+    }
     // What is shown to a room is what one wants to change.
     if let Some(shown) = state.presentation.list()
         && !dialog.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, shown))
-        && (dialog.is_kept() || **shown == dialog.list)
+        && (dialog.is_kept(&state.draft) || **shown == dialog.list)
     {
         dialog.take_over(shown);
     }
@@ -139,7 +147,18 @@ pub fn playlist_ui(
             if let Some(shown) = state.presentation.list().filter(|shown| ***shown != dialog.list) {
                 let help = "Puts the list that is being shown in the place of this one.";
                 if ui.button("Edit what is shown").on_hover_text(help).clicked() {
+                    if !dialog.is_kept(&state.draft) {
+                        dialog.aside.push(dialog.list.clone());
+                    }
                     dialog.take_over(shown);
+                }
+            }
+            if !dialog.aside.is_empty() {
+                let help = "Brings back the list whose place this one took. This one is then lost, unless it is shown or saved.";
+                if ui.button("Back to the list before").on_hover_text(help).clicked()
+                    && let Some(before) = dialog.aside.pop()
+                {
+                    (dialog.list, dialog.chosen) = (before, None);
                 }
             }
         });
@@ -162,7 +181,8 @@ pub fn playlist_ui(
         asked = foot_ui(ui, state, dialog);
     });
     dragged_ui(context, dialog);
-    asked
+    let changed = dialog.list != state.draft.list;
+    asked.or_else(|| changed.then(|| PresentCommand::Draft(Arc::new(dialog.list.clone())).into()))
 }
 
 /// What is dragged, at the pointer.
@@ -379,9 +399,7 @@ fn foot_ui(ui: &mut Ui, state: &PanelState<'_>, dialog: &mut ListDialog) -> Opti
             }
             let help = "Writes the list as a playlist, for \"thalweg present\" and for another time.";
             if ui.add_enabled(fits, egui::Button::new("Save…")).on_hover_text(help).clicked() {
-                let list = list();
-                dialog.saved.clone_from(&list);
-                asked = list.map(|list| WindowCommand::AskPlaylist(list).into());
+                asked = list().map(|list| WindowCommand::AskPlaylist(list).into());
             }
             if let Some(wrong) = wrong.filter(|_| !dialog.list.scenes.is_empty()) {
                 let label = egui::Label::new(RichText::new(&wrong).color(style::WARNING)).truncate();

@@ -73,7 +73,7 @@ pub fn transport_ui(ui: &mut Ui, state: &PanelState<'_>) -> Vec<Command> {
                     asked.extend(button(ui, icon::SQUARE_SPLIT_HORIZONTAL, "Two runs", half, pair));
                 }
                 ui.separator();
-                if !state.bookmarks.keys(&state.live).is_empty() {
+                if !state.live.views.keys.list().is_empty() {
                     let follows = state.follows_keys.0;
                     asked.extend(button(ui, icon::PATH, "Keys", KeyCommand::Follow.into(), follows));
                 }

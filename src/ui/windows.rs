@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     io::Budget,
-    runtime::{Command, FileCommand, Pane, WindowCommand},
+    runtime::{Command, FileCommand, Pane, PresentCommand, WindowCommand},
     settings::{Settings, log_folder, picture_folder, settings_file},
 };
 
@@ -96,7 +96,7 @@ pub fn windows_ui(context: &egui::Context, state: &PanelState<'_>, windows: &mut
             Pane::Playlist if windows.asks_for_a_file => continue,
             Pane::Playlist => {
                 let chosen = playlist_ui(context, state, &mut windows.playlist, &mut open);
-                open &= !matches!(chosen, Some(Command::Present(_)));
+                open &= !matches!(chosen, Some(Command::Present(PresentCommand::Begin(..))));
                 commands.extend(chosen);
             }
             Pane::Help => {

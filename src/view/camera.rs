@@ -24,8 +24,8 @@ use crate::{
     io,
     model::film::CAMERAS,
     runtime::{
-        Bookmarks, Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Live, Notices,
-        OtherWindows, PointerOverView, Preferences, Presentation, ViewCommand,
+        Brushes, CameraStep, Command, Eye, FollowsKeys, FreeView, Gait, KeyCommand, Level, Live, Notices, OtherWindows,
+        PointerOverView, Preferences, Presentation, ViewCommand,
     },
     settings::Buttons,
 };
@@ -265,7 +265,7 @@ struct KeyedWay {
 /// Lets the camera go along the keys of the scene that is shown, or of the work, until a hand takes it.
 #[expect(clippy::too_many_arguments, reason = "a system's arguments are what it reads and writes")]
 fn follow_keys(
-    (presentation, live, bookmarks, follows): (Res<Presentation>, Res<Live>, Res<Bookmarks>, Res<FollowsKeys>),
+    (presentation, live, follows): (Res<Presentation>, Res<Live>, Res<FollowsKeys>),
     (whole, gait, over_view): (Option<Res<Whole>>, Res<Gait>, Res<PointerOverView>),
     mut viewpoint: ResMut<Viewpoint>,
     mut camera: Single<&mut PanOrbitCamera>,
@@ -278,13 +278,13 @@ fn follow_keys(
     let touches = if camera.touch_enabled && camera.touch_controls == TouchControls::OneFingerOrbit { 1 } else { 2 };
     let pressed = buttons.any_just_pressed([MouseButton::Right, MouseButton::Middle]);
     let moves = |command: &Command| match command {
-        Command::View(ViewCommand::GoToView(number)) => bookmarks.view(&live, *number).is_some(),
+        Command::View(ViewCommand::GoToView(number)) => live.views.view(*number).is_some(),
         Command::View(ViewCommand::TakePicture | ViewCommand::TakeWindow | ViewCommand::Record) => false,
         command => matches!(command, Command::View(_)),
     };
     let turned = pressed || wheel.read().count() > 0 || fingers.iter().count() >= touches;
     let moved = asked.p0().read().filter(|command| moves(command)).count() > 0 || turned && over_view.land;
-    let own = bookmarks.of(&live).keys.script();
+    let own = live.views.keys.script();
     let script = match presentation.item(&live) {
         Some(item) => item.script().or(own),
         None => own.filter(|_| follows.0),
@@ -327,7 +327,7 @@ pub(super) fn obey(
     mut asked: MessageReader<Command>,
     mut camera: Single<&mut PanOrbitCamera>,
     mut viewpoint: ResMut<Viewpoint>,
-    (live, bookmarks, whole): (Res<Live>, Res<Bookmarks>, Option<Res<Whole>>),
+    (live, whole): (Res<Live>, Option<Res<Whole>>),
     mut notices: ResMut<Notices>,
 ) {
     for command in asked.read() {
@@ -345,7 +345,7 @@ pub(super) fn obey(
                 place(&mut camera, *wanted);
             }
             ViewCommand::GoToView(number) => {
-                if let Some(kept) = bookmarks.view(&live, *number) {
+                if let Some(kept) = live.views.view(*number) {
                     (viewpoint.turn, viewpoint.wanted, viewpoint.framed) = (Turning::Still, None, None);
                     let yaw = by_the_shorter_way(camera.target_yaw, kept.yaw);
                     place(&mut camera, io::project::Camera { yaw, ..kept });
@@ -355,7 +355,7 @@ pub(super) fn obey(
                 }
             }
             ViewCommand::GoToKey(tick) => {
-                let key = bookmarks.keys(&live).iter().find(|key| key.tick == *tick as f64);
+                let key = live.views.keys.list().iter().find(|key| key.tick == *tick as f64);
                 if let (Some(key), Some(whole)) = (key, &whole) {
                     viewpoint.stand_still();
                     let to = whole.place(&key.pose());

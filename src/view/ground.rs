@@ -64,6 +64,7 @@ impl From<&GroundMaterial> for Variant {
             ("RIPPLES", scene.has_ripples()),
             ("RAMP", scene.has_ramp()),
             ("GLITTER", scene.has_glitter()),
+            ("WOODS", scene.has_woods()),
             ("CONTOURS", scene.has_contours()),
             ("GRID", scene.has_grid()),
             ("OVERLAY", overlay.has_values()),

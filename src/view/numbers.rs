@@ -170,7 +170,7 @@ impl SceneNumbers {
                 look.traces,
                 nearer(look),
             ),
-            life: Vec4::new(look.lushness, look.glitter, look.cloud_shadows, 0.0),
+            life: Vec4::new(look.lushness, look.glitter, look.cloud_shadows, look.woods),
             ramp_by: Vec4::new(
                 f32::from(u8::from(look.color_by == ColorBy::Ramp)),
                 f32::from(look.ramp_along as u8),
@@ -223,6 +223,11 @@ impl SceneNumbers {
     /// Whether a ramp gives the ground its colours.
     pub(super) fn has_ramp(&self) -> bool {
         self.ramp_by.x > 0.5
+    }
+
+    /// Whether there are woods.
+    pub(super) fn has_woods(&self) -> bool {
+        self.life.w > 0.0 && !self.has_ramp()
     }
 
     /// Whether sand glitters.

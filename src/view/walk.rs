@@ -10,10 +10,15 @@ use bevy::{
 };
 use bevy_panorbit_camera::{FocusBoundsShape, PanOrbitCamera, PanOrbitCameraSystemSet};
 
-use super::{SIDE, camera, framing::frame_blocks, ground::Blocks, numbers::SceneNumbers};
+use super::{
+    SIDE,
+    camera::{self, Viewpoint},
+    framing::frame_blocks,
+    ground::Blocks,
+    numbers::SceneNumbers,
+};
 use crate::runtime::{
-    Bookmarks, Brushes, Command, Comparison, Gait, Level, Live, Notices, OtherWindows, PointerOverView, Shown, Steps,
-    ViewCommand,
+    Brushes, Command, Comparison, Gait, Level, Live, Notices, OtherWindows, PointerOverView, Shown, Steps, ViewCommand,
 };
 
 /// Distance from the eye to the place that it goes round.
@@ -49,7 +54,7 @@ pub(super) fn plugin(app: &mut App) {
 fn change_gait(
     mut asked: MessageReader<Command>,
     mut gait: ResMut<Gait>,
-    (ground, bookmarks): (Ground, Res<Bookmarks>),
+    ground: Ground,
     camera: Single<(&mut PanOrbitCamera, &mut Projection)>,
     mut notices: ResMut<Notices>,
 ) {
@@ -59,7 +64,7 @@ fn change_gait(
         let wanted = match command {
             ViewCommand::Go(wanted) if *wanted == *gait => Gait::Orbit,
             ViewCommand::Go(wanted) => *wanted,
-            ViewCommand::GoToView(number) if bookmarks.view(&ground.live, *number).is_none() => continue,
+            ViewCommand::GoToView(number) if ground.live.views.view(*number).is_none() => continue,
             // What shows the land from elsewhere.
             ViewCommand::FrameAll
             | ViewCommand::FrameAgain
@@ -166,16 +171,34 @@ fn go(
 fn stay_outside(
     gait: Res<Gait>,
     ground: Ground,
-    windows: Query<(), With<Window>>,
+    (windows, viewpoint): (Query<(), With<Window>>, Res<Viewpoint>),
     mut orbit: Single<&mut PanOrbitCamera>,
 ) {
-    // Pictures and films without a window are taken from where they say.
-    if *gait != Gait::Orbit || windows.is_empty() {
+    // Where it sees all of the land, it is outside.
+    let sees_all = windows.is_empty() && (viewpoint.wanted.is_some() || viewpoint.framed.is_some());
+    if *gait != Gait::Orbit || sees_all {
         return;
     }
     let Some((pitch, radius)) = ground.kept_outside(&orbit) else { return };
     (orbit.target_pitch, orbit.target_radius) = (pitch, radius);
+    if windows.is_empty() {
+        // In pictures and films nothing glides.
+        (orbit.pitch, orbit.radius) = (Some(pitch), Some(radius));
+    }
     orbit.force_update = true;
+}
+
+/// The first number from one to another that will do: found in steps, and then between the last two, so that it changes little where what it
+/// depends on does.
+fn first_of(from: f32, to: f32, will_do: impl Fn(f32) -> bool) -> Option<f32> {
+    let step = (to - from) / 64.0;
+    let mut found = (1..=64u8).map(|number| from + f32::from(number) * step).find(|&number| will_do(number))?;
+    let mut missed = found - step;
+    for _ in 0..10 {
+        let middle = 0.5 * (missed + found);
+        *(if will_do(middle) { &mut found } else { &mut missed }) = middle;
+    }
+    Some(found)
 }
 
 /// How far ahead the ground is measured, in world units. Where it rises more steeply than this, it would fill the view.
@@ -209,13 +232,11 @@ impl Ground<'_> {
             return None;
         }
         let steepest = orbit.pitch_upper_limit.unwrap_or(STEEPEST);
-        let mut pitches = (1..=64u8).map(|step| pitch + f32::from(step) / 64.0 * (steepest - pitch));
-        if let Some(pitch) = pitches.find(|&pitch| outside(pitch, radius)) {
+        if let Some(pitch) = first_of(pitch, steepest, |pitch| outside(pitch, radius)) {
             return Some((pitch, radius));
         }
         // What it looks at lies deep in the ground.
-        let mut radii = (1..=64u8).map(|step| radius + f32::from(step) / 64.0 * SIDE);
-        radii.find(|&radius| outside(steepest, radius)).map(|radius| (steepest, radius))
+        first_of(radius, radius + SIDE, |radius| outside(steepest, radius)).map(|radius| (steepest, radius))
     }
 
     /// The direction nearest to the one that the camera has in which the ground does not rise before the eye: on a slope, people look
@@ -263,7 +284,7 @@ mod tests {
         io::project,
         model::{origin::Options, session::Session},
         runtime::CameraStep,
-        view::{camera::Viewpoint, numbers},
+        view::numbers,
     };
 
     fn app() -> App {
@@ -279,7 +300,6 @@ mod tests {
             .init_resource::<Viewpoint>()
             .init_resource::<Brushes>()
             .init_resource::<Notices>()
-            .init_resource::<Bookmarks>()
             .insert_resource(PointerOverView { view: true, land: true, rains: false })
             .init_resource::<ButtonInput<MouseButton>>()
             .init_resource::<Time>()
@@ -423,9 +443,7 @@ mod tests {
     fn a_kept_view_is_gone_to_by_the_shorter_way_and_one_that_is_not_there_is_told() {
         let mut app = app();
         let kept = project::Camera { focus: [3.0, 4.0, 5.0], yaw: 6.0, pitch: 0.7, distance: 99.0 };
-        app.world_mut().resource_scope(|world, mut bookmarks: Mut<Bookmarks>| {
-            bookmarks.of_mut(world.resource::<Live>()).numbered[1] = Some(kept);
-        });
+        app.world_mut().resource_mut::<Live>().views.numbered[1] = Some(kept);
         let orbit = |app: &mut App| {
             let mut cameras = app.world_mut().query::<&PanOrbitCamera>();
             let orbit = cameras.single(app.world()).expect("there is one");

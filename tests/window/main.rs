@@ -28,7 +28,7 @@ use thalweg::{
         Error, JobProgress, Pixels,
         preset::PRESETS,
         project,
-        scene::{self, BUILT_IN},
+        scene::{self, BUILT_IN, Picture, PictureOptions},
         watch::Shooting,
     },
     look::ToneCurve,
@@ -40,7 +40,7 @@ use thalweg::{
     },
     params::{Value, walk},
     runtime::{
-        Bookmarks, BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, EditCommand, Eye,
+        BrushCommand, Brushes, CameraStep, Checkup, Command, Comparison, Course, Document, Draft, EditCommand, Eye,
         FileCommand, Followed, FollowedTrace, FollowsKeys, FreeView, Gait, Held, History, Jobs, KeyCommand, Live,
         Notices, Overlay, Pane, Pointed, Preferences, PresentCommand, Presentation, ProbeMarks, Probes, Record,
         Recording, Revision, Riddles, RiverTrace, Rivers, RunCommand, Section, SectionTrace, ShowCommand, Shown,
@@ -69,7 +69,7 @@ use thalweg::{
         wind::dial_ui,
         windows::{Windows, windows_ui},
     },
-    view::{camera::Viewpoint, picture::rgb},
+    view::{FixedStep, camera::Viewpoint, picture::rgb},
 };
 
 #[global_allocator]
@@ -94,7 +94,7 @@ impl Shelf {
             ($($resource:ty)*) => { $(world.init_resource::<$resource>();)* };
         }
         init!(Transport Timing Revision Record Recording History Brushes Document Preferences Workspace Overlay Pointed SourceMarks);
-        init!(Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait Bookmarks FollowsKeys);
+        init!(Shown Notices Course Presentation Checkup Probes ProbeMarks Section SectionTrace Followed FollowedTrace Riddles Rivers RiverTrace Jobs Gait FollowsKeys Draft);
         Self(RefCell::new(world))
     }
 
@@ -518,15 +518,12 @@ fn a_click_on_pause_asks_for_it() {
 
 #[test]
 fn keys_of_the_camera_have_their_menu_on_the_timeline() {
-    let (shelf, asked) = (Shelf::of("round-hill"), RefCell::default());
-    let mut bookmarks = Bookmarks::default();
-    shelf.show(|state| {
-        for tick in [0.0, 40.0] {
-            let key = CameraKey { tick, ..CameraKey::still(10.0, 30.0, 1.0) };
-            assert!(bookmarks.of_mut(&state.live).keys.set(key));
-        }
-    });
-    let shelf = shelf.with(bookmarks);
+    let (mut live, asked) = (Live::new(sessions("round-hill", 32)), RefCell::default());
+    for tick in [0.0, 40.0] {
+        let key = CameraKey { tick, ..CameraKey::still(10.0, 30.0, 1.0) };
+        assert!(live.views.keys.set(key));
+    }
+    let shelf = Shelf::new(live);
     let mut harness = Harness::builder().with_size([1280.0, 800.0]).build_ui(shelf.window(&asked));
     harness.run_steps(3);
     asked.take();
@@ -684,6 +681,32 @@ fn scenes_come_into_a_playlist_by_clicks_and_drags_and_are_shown() {
     harness.get_by_label("Take out of the list: Fans").click();
     harness.run_steps(2);
     assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
+    // It is remembered, and there again after the next start.
+    let draft = asked.take().into_iter().rev().find_map(|asked| match asked {
+        Command::Present(PresentCommand::Draft(list)) => Some(list),
+        _ => None,
+    });
+    let draft = draft.expect("it is remembered");
+    assert_eq!(draft.scenes.iter().map(|item| &*item.open).collect::<Vec<_>>(), ["alpine-valley", "island"]);
+    *windows.borrow_mut() = Windows::default();
+    windows.borrow_mut().toggle(Pane::Playlist);
+    shelf.0.borrow_mut().insert_resource(Draft::remembered(&ron::to_string(&*draft).expect("it has a text")));
+    harness.run_steps(4);
+    assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
+    assert_eq!(asked.take(), Vec::<Command>::new(), "seeing it changes nothing");
+    // Another list that is shown does not take its place by itself, and when it does, there is a way back.
+    let shown = Arc::new(Playlist::of(&["fans".to_owned()]));
+    let show = shelf.show(|state| Presentation::of(shown, false, &state.live));
+    shelf.0.borrow_mut().insert_resource(show);
+    harness.run_steps(2);
+    assert_eq!(order(&mut harness), ["alpine-valley", "island"]);
+    for (button, wanted) in
+        [("Edit what is shown", vec!["fans"]), ("Back to the list before", vec!["alpine-valley", "island"])]
+    {
+        harness.get_by_label(button).click();
+        harness.run_steps(2);
+        assert_eq!(order(&mut harness), wanted, "{button}");
+    }
 }
 
 #[test]

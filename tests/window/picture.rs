@@ -100,6 +100,7 @@ fn every_scene_shows_both_colours_light_and_shadow_follows_the_terrain_and_stand
     a_large_picture_is_drawn_in_parts_that_fit_and_may_be_transparent();
     what_is_smaller_than_a_pixel_does_not_flicker();
     no_palette_is_cut_off_by_the_screen();
+    woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves();
     a_block_that_is_cut_open_shows_its_rock_and_closes_as_it_was();
     a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time();
     a_film_of_light_has_the_light_of_the_same_film_for_a_screen();
@@ -138,7 +139,7 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
             seen.push(bytes.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect());
             Ok(())
         };
-        shoot(sessions("round-hill", 48), script, false, &mut take);
+        shoot(sessions("round-hill", 48), script, PictureOptions::default(), &mut take);
         seen
     };
     let first = film(true);
@@ -150,6 +151,16 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
     assert_eq!(changed(&first[2][..foot], &plain[2][..foot]), 0.0);
     let written = changed(&first[2][foot..], &plain[2][foot..]);
     assert!((0.02..0.9).contains(&written), "{written} of the foot");
+    // A camera whose keys lie in the ground rises out of it.
+    let mut seen = Vec::new();
+    let inside = Script::turning(CameraKey::still(28.0, 2.0, 9.0), 0.0, [0.0, 4.0]);
+    shoot(sessions("round-hill", 48), inside, PictureOptions::default(), &mut |pixels| {
+        let Pixels::Bytes(bytes) = pixels else { panic!("it is no film of light") };
+        seen = bytes.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+        Ok(())
+    });
+    let ground = share(&seen, |[_, g, b]| g > b + 12 && g > 40);
+    assert!(ground > 0.08, "{ground} of the picture is green: it shows no hill");
     let again = film(true);
     assert!((0..3).all(|frame| changed(&first[frame], &again[frame]) == 0.0), "the same film differs");
 }
@@ -158,9 +169,9 @@ fn a_film_shows_the_run_from_where_its_script_says_and_is_the_same_each_time() {
 type Take<'a> = &'a mut dyn FnMut(&Pixels) -> Result<(), Error>;
 
 /// Shoots three pictures of 160 × 96, two ticks apart.
-fn shoot(sessions: Vec<Session>, script: Script, as_light: bool, take: Take<'_>) {
+fn shoot(sessions: Vec<Session>, script: Script, how: PictureOptions, take: Take<'_>) {
     let (size, stopped) = ((160, 96), &|| false);
-    let mut shooting = Shooting { size, ui: false, script, from: 0, every: 2, frames: 3, stopped, as_light, take };
+    let mut shooting = Shooting { size, how, script, from: 0, every: 2, frames: 3, stopped, take };
     film::shoot(sessions, &mut shooting).unwrap_or_else(|error| panic!("{error}"));
 }
 
@@ -176,7 +187,7 @@ fn a_film_of_light_has_the_light_of_the_same_film_for_a_screen() {
             (session.look.tone_curve, session.look.exposure) = (tone, exposure);
         }
         let mut seen = Vec::new();
-        shoot(sessions, script, as_light, &mut |pixels| {
+        shoot(sessions, script, PictureOptions { as_light, ..PictureOptions::default() }, &mut |pixels| {
             seen.push(pixels.clone());
             Ok(())
         });
@@ -330,16 +341,21 @@ fn taken(app: &mut App) -> ([u32; 2], Vec<[u8; 4]>) {
         let ends = app.world().resource::<Jobs>().count() == 0 && !app.world().resource::<FreeView>().taking;
         let file = fs::read_dir(folder.path()).expect("it is there").flatten().next();
         if let (true, Some(file)) = (ends, file) {
-            let file = io::BufReader::new(fs::File::open(file.path()).expect("it is there"));
-            let mut reader = png::Decoder::new(file).read_info().expect("a picture was written");
-            let mut bytes = vec![0; reader.output_buffer_size().expect("it has a size")];
-            let info = reader.next_frame(&mut bytes).expect("it is whole");
-            let pixel = |pixel: &[u8]| [pixel[0], pixel[1], pixel[2], pixel.get(3).copied().unwrap_or(255)];
-            let pixels = bytes.chunks_exact(info.color_type.samples()).map(pixel).collect();
-            return ([info.width, info.height], pixels);
+            return read(&file.path());
         }
         assert!(begun.elapsed() < Duration::from_secs(120), "there is no picture");
     }
+}
+
+/// Width, height and the pixels of a file.
+fn read(path: &Path) -> ([u32; 2], Vec<[u8; 4]>) {
+    let file = io::BufReader::new(fs::File::open(path).expect("it is there"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a picture was written");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("it has a size")];
+    let info = reader.next_frame(&mut bytes).expect("it is whole");
+    let pixel = |pixel: &[u8]| [pixel[0], pixel[1], pixel[2], pixel.get(3).copied().unwrap_or(255)];
+    let pixels = bytes.chunks_exact(info.color_type.samples()).map(pixel).collect();
+    ([info.width, info.height], pixels)
 }
 
 /// Pictures larger than the view are drawn part by part, and look as if they were drawn at once.
@@ -407,6 +423,15 @@ fn a_lens_blurs_all_but_what_is_as_far_away_as_the_middle() {
         "{middle} of the middle is left, {far} of what is far and {near} of what is near"
     );
     assert!(taken(&mut app).1 == blurred, "it is another picture");
+    // Without a window it is the same, also where it shows the land alone.
+    app.world_mut().resource_mut::<Preferences>().settings.transparent_pictures = true;
+    let wanted = taken(&mut app);
+    drop(app);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let how = PictureOptions { blur: 10.0, transparent: true, ..PictureOptions::default() };
+    let shot = Picture { out: folder.path().join("land.png"), resolution: (320, 200), camera: None, how };
+    off_screen::shot(sessions("alpine-valley", 128), &shot).unwrap_or_else(|error| panic!("{error}"));
+    assert!(read(&shot.out) == wanted, "another picture is taken without a window");
 }
 
 /// Of two runs on the same place, each is seen on its side as if it were there alone.
@@ -481,6 +506,33 @@ fn no_palette_is_cut_off_by_the_screen() {
         assert!(seen.iter().all(|other| changed(other, &picture) > 0.1), "{name} looks like another palette");
         seen.push(picture);
     }
+}
+
+/// Woods are darker than meadows, stand nowhere else, and are as dark while the picture moves.
+fn woods_stand_on_green_land_alone_and_are_as_dark_while_the_picture_moves() {
+    let Some(mut app) = running("island", 128, (320, 200)) else { return };
+    let mut with = |woods: f32, fine: bool| {
+        app.world_mut().resource_mut::<Live>().all_mut()[0].look.woods = woods;
+        app.insert_resource(FixedStep(Some((1.0, !fine))));
+        frames(&mut app, 8);
+        picture(&mut app)
+    };
+    let [open, wooded, moving] = [(0.0, true), (1.0, true), (1.0, false)].map(|(woods, fine)| with(woods, fine));
+    let green = |[r, g, b]: [u8; 3]| g > r.saturating_add(14) && g > b.saturating_add(14);
+    let (mut meadows, mut others) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+    for ((open, wooded), moving) in open.iter().zip(&wooded).zip(&moving) {
+        let brightness = [*open, *wooded, *moving].map(|[r, g, b]| f64::from(r) + f64::from(g) + f64::from(b));
+        let part = if green(*open) { &mut meadows } else { &mut others };
+        part.0.push(brightness);
+        part.1.push(open != wooded);
+    }
+    let mean = |all: &[[f64; 3]], which: usize| all.iter().map(|each| each[which]).sum::<f64>() / all.len() as f64;
+    assert!(meadows.0.len() > open.len() / 30, "{} green pixels", meadows.0.len());
+    let [bare, still, moves] = [0, 1, 2].map(|which| mean(&meadows.0, which));
+    assert!(still < 0.8 * bare, "{bare} of meadows, {still} of woods");
+    assert!((moves / still - 1.0).abs() < 0.1, "{moves} while it moves, {still} while it stands still");
+    let touched = others.1.iter().filter(|touched| **touched).count() as f64 / others.1.len() as f64;
+    assert!(touched < 0.08, "{touched} of what was not green has changed");
 }
 
 /// Resident memory of this process in megabytes, where the system says it.

@@ -59,6 +59,13 @@ pub struct KeptViews {
     pub keys: Keys,
 }
 
+impl KeptViews {
+    /// The view of this number, from 1.
+    pub fn view(&self, number: usize) -> Option<Camera> {
+        *self.numbered.get(number.checked_sub(1)?)?
+    }
+}
+
 impl Camera {
     pub(super) fn is_sane(&self) -> bool {
         let numbers = self.focus.into_iter().chain([self.yaw, self.pitch, self.distance]);

@@ -6,9 +6,10 @@ use bevy::prelude::*;
 
 use super::{
     History, Node,
-    step::{Change, RunSettings},
+    step::{Change, Setting},
 };
 use crate::{
+    model::film::Keys,
     runtime::{Label, Live},
     sim::edit::Patch,
 };
@@ -33,11 +34,11 @@ impl History {
         self.undone.clear();
         let last = self.done().first().copied().and_then(|id| self.node_mut(id)).filter(|_| goes_on);
         if let Some(Node { step: Some(step), state, .. }) = last
-            && let Change::Settings(_, after) = &mut step.change
+            && let Change::Set(_, after) = &mut step.change
             && let Some(longer) = label.after(&step.label)
         {
             change(live);
-            (*after, step.label, *state) = (RunSettings::all(live), longer, None);
+            (*after, step.label, *state) = (Setting::runs(live), longer, None);
             let kept = self.here.and_then(|id| self.node(id)).is_some_and(|here| here.state.is_some());
             if kept && self.is_at_node(live) {
                 // A keyframe was taken of this very tick, with the setting as it was.
@@ -48,9 +49,23 @@ impl History {
         if live.between_ticks() {
             self.keep_present(live);
         }
-        let before = RunSettings::all(live);
+        let before = Setting::runs(live);
         change(live);
-        self.push(live, Some((label, Change::Settings(before, RunSettings::all(live)))));
+        self.push(live, Some((label, Change::Set(before, Setting::runs(live)))));
+    }
+
+    /// Puts other keys of the camera in the place of those that are there.
+    pub(in crate::runtime) fn set_keys(&mut self, live: &mut Live, label: Label, keys: Keys) {
+        if live.between_ticks() {
+            self.keep_present(live);
+        }
+        self.end_stroke();
+        self.changes += 1;
+        self.last = None;
+        self.undone.clear();
+        let [before, after] = Setting::keys(&live.views.keys, &keys);
+        live.views.keys = keys;
+        self.push(live, Some((label, Change::Set(before, after))));
     }
 
     /// Changes or replaces everything.

@@ -2,7 +2,8 @@
 //!
 //! A node comes from its parent by a step of the hand, or by ticks. States are packed beside the frames. A step that changed
 //! settings only, or what a brush touched, leads from the state before it to the one after it and back, so that one of the two is
-//! kept. What is run or done after going back is another branch.
+//! kept. What is run or done after going back is another branch. Keys of the camera belong to no state: their steps can be taken back, but they
+//! stay when one goes to another place in time.
 
 mod hand;
 mod keep;
@@ -154,7 +155,7 @@ impl History {
 
     /// Steps that can be taken back, the last one first.
     pub fn done(&self) -> Vec<u64> {
-        let from_somewhere = |node: &Node| node.parent.is_some() || matches!(node.change(), Some(Change::Settings(..)));
+        let from_somewhere = |node: &Node| node.parent.is_some() || matches!(node.change(), Some(Change::Set(..)));
         let can_go_back = |node: &&Node| node.step.is_some() && !self.back.contains(&node.id) && from_somewhere(node);
         self.way(self.here).filter(can_go_back).map(|node| node.id).collect()
     }

@@ -6,7 +6,10 @@ use bevy::log::error;
 
 use crate::runtime::{Label, Live};
 use crate::{
-    model::session::Session,
+    model::{
+        film::{Key, Keys},
+        session::Session,
+    },
     sim::{edit::Patch, terrain::Source},
 };
 
@@ -20,8 +23,8 @@ pub(super) struct HandStep {
 /// What a step changed.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// Settings of every session, before and after. Layers stay as they are.
-    Settings(Vec<RunSettings>, Vec<RunSettings>),
+    /// Something that is set, before and after. Layers stay as they are.
+    Set(Setting, Setting),
     /// What a brush touched in every session: what was there before, and what it made of that, once it was taken back.
     Touched(Vec<Patch>, Option<Vec<Patch>>),
     /// Everything.
@@ -31,32 +34,37 @@ pub(super) enum Change {
 impl Change {
     /// Whether the state after it follows from the one before it without ticks.
     pub fn goes_forward(&self) -> bool {
-        matches!(self, Self::Settings(..) | Self::Touched(_, Some(_)))
+        matches!(self, Self::Set(..) | Self::Touched(_, Some(_)))
+    }
+
+    /// Whether it belongs to the states before and after it.
+    pub fn is_of_states(&self) -> bool {
+        !matches!(self, Self::Set(Setting::Keys(..), _))
     }
 
     /// Whether it can be taken back and done again after time has run on, because time changes nothing of what it changed.
     pub fn is_beside_time(&self) -> bool {
         match self {
-            Self::Settings(..) => true,
+            Self::Set(..) => true,
             Self::Touched(before, _) => before.iter().all(Patch::is_of_maps),
             Self::Replaced => false,
         }
     }
 
-    /// Takes it back: the sessions stand as it left them. Whether it was possible.
+    /// Takes it back: sessions and keys are as they were before it. Whether it was possible.
     pub fn back(&mut self, live: &mut Live) -> bool {
         match self {
-            Self::Settings(before, _) => put(before, live),
+            Self::Set(before, _) => before.put(live),
             Self::Touched(before, after) => *after = Some(exchange(before, live)),
             Self::Replaced => return false,
         }
         true
     }
 
-    /// Does it again: the sessions stand as they were before it. Whether it was possible.
+    /// Does it again: sessions and keys are as it left them. Whether it was possible.
     pub fn forward(&self, live: &mut Live) -> bool {
         match self {
-            Self::Settings(_, after) => put(after, live),
+            Self::Set(_, after) => after.put(live),
             Self::Touched(_, Some(after)) => drop(exchange(after, live)),
             Self::Touched(_, None) | Self::Replaced => return false,
         }
@@ -67,15 +75,60 @@ impl Change {
     pub fn bytes(&self) -> usize {
         let patches = |patches: &[Patch]| patches.iter().map(Patch::bytes).sum::<usize>();
         match self {
-            Self::Settings(before, after) => before.iter().chain(after).map(RunSettings::bytes).sum(),
+            Self::Set(before, after) => before.bytes() + after.bytes(),
             Self::Touched(before, after) => patches(before) + after.as_deref().map_or(0, patches),
             Self::Replaced => 0,
         }
     }
 }
 
-fn put(settings: &[RunSettings], live: &mut Live) {
-    live.all_mut().iter_mut().zip(settings).for_each(|(session, settings)| settings.apply(session));
+/// What a step sets.
+#[derive(Clone, Debug)]
+pub(super) enum Setting {
+    /// What is set in every session.
+    Runs(Vec<RunSettings>),
+    /// Ticks, and the key of the camera at each, if there is one. Keys are no part of a state: on the way to another place in time they stay.
+    Keys(Vec<(f64, Option<Key>)>),
+}
+
+impl Setting {
+    pub fn runs(live: &Live) -> Self {
+        Self::Runs(RunSettings::all(live))
+    }
+
+    /// What differs between keys, before and after.
+    pub fn keys(before: &Keys, after: &Keys) -> [Self; 2] {
+        let at = |keys: &Keys, tick: f64| keys.list().iter().find(|key| key.tick == tick).copied();
+        // Whole turns follow from the keys around.
+        let turned = |key: Option<Key>| key.map(|key| Key { round: key.round.rem_euclid(360.0), ..key });
+        let mut ticks: Vec<f64> = before.list().iter().chain(after.list()).map(|key| key.tick).collect();
+        ticks.sort_by(f64::total_cmp);
+        ticks.dedup();
+        ticks.retain(|tick| turned(at(before, *tick)) != turned(at(after, *tick)));
+        [before, after].map(|keys| Self::Keys(ticks.iter().map(|tick| (*tick, at(keys, *tick))).collect()))
+    }
+
+    fn put(&self, live: &mut Live) {
+        match self {
+            Self::Runs(settings) => {
+                live.all_mut().iter_mut().zip(settings).for_each(|(session, settings)| settings.apply(session));
+            }
+            Self::Keys(changed) => {
+                let keys = &mut live.views.keys;
+                changed.iter().for_each(|(tick, _)| keys.remove(*tick));
+                for key in changed.iter().filter_map(|(_, key)| *key) {
+                    keys.set(key);
+                }
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Runs(settings) => settings.iter().map(RunSettings::bytes).sum(),
+            Self::Keys(changed) => size_of_val(&**changed),
+        }
+    }
 }
 
 /// Puts patches on the layers. Returns what was there.

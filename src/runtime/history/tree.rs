@@ -71,7 +71,7 @@ impl History {
     pub(super) fn is_beside(&self, node: &Node) -> bool {
         let same = |parent: &Node| (parent.tick, parent.work) == (node.tick, node.work);
         let parent = node.parent.and_then(|id| self.node(id));
-        parent.is_some_and(same) && matches!(node.change(), Some(Change::Settings(..) | Change::Touched(..)))
+        parent.is_some_and(same) && matches!(node.change(), Some(Change::Set(..) | Change::Touched(..)))
     }
 
     /// The way to a node from the nearest one whose state is kept, that one first: every next one is beside the one before.
@@ -122,7 +122,7 @@ impl History {
         live.halted = false;
         for pair in route.windows(2) {
             let forward = self.node(pair[1]).is_some_and(|node| node.parent == Some(pair[0]));
-            match self.change_mut(pair[usize::from(forward)]) {
+            match self.change_mut(pair[usize::from(forward)]).filter(|change| change.is_of_states()) {
                 Some(change) if forward => drop(change.forward(live)),
                 Some(change) => drop(change.back(live)),
                 None => {}
@@ -179,7 +179,7 @@ pub(in crate::runtime) fn go_to_wanted(
     let steps: Vec<u64> = history
         .way(left)
         .take_while(|node| Some(node.id) != history.here)
-        .filter(|node| node.step.is_some())
+        .filter(|node| node.change().is_some_and(Change::is_of_states))
         .map(|node| node.id)
         .collect();
     let goes_back = history.way(left).any(|node| Some(node.id) == history.here);

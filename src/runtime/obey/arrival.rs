@@ -110,13 +110,12 @@ impl Runtime<'_> {
                     // Nobody takes anything back.
                     *self.history = History::default();
                 }
-                self.put(Label::Opened(title), Live::new(sessions), &Keyframes::default(), true);
-                self.presentation.is_shown(&self.live);
+                let mut live = Live::new(sessions);
                 // Where the scene does not say how it is seen, it is seen as usual; a kiosk turns it.
                 let usual = keys.list().is_empty();
-                if !usual {
-                    self.bookmarks.of_mut(&self.live).keys = keys;
-                }
+                live.views.keys = keys;
+                self.put(Label::Opened(title), live, &Keyframes::default(), true);
+                self.presentation.is_shown(&self.live);
                 if usual && self.presentation.item(&self.live).is_none_or(|item| item.camera.is_empty()) {
                     commands.write(ViewCommand::FrameAll.into());
                     if self.presentation.is_kiosk() {
@@ -141,7 +140,7 @@ impl Runtime<'_> {
                 self.transport.playing = false;
                 let mut live = Live::new(sessions);
                 live.choose(chosen);
-                *self.bookmarks.of_mut(&live) = views.kept;
+                live.views = views.kept;
                 let opened = !self.document.takes_over(&path);
                 let label = Label::Opened(name(&path));
                 if opened {
@@ -158,7 +157,6 @@ impl Runtime<'_> {
             }
             JobOutcome::Map(layer, path, map, warnings) => {
                 let changed = self.with_map(layer, &path, &map, &warnings)?;
-                *self.bookmarks.of_mut(&changed) = self.bookmarks.of(&self.live);
                 self.replace(Label::Loaded(layer, name(&path)), changed, Keyframes::default(), false);
             }
             JobOutcome::Saved(path, now, work, size) => {

@@ -145,13 +145,13 @@ impl Runtime<'_> {
         tiles.any(|tile| tile.set.contains_key(&path))
     }
 
-    /// Switches a process, and switches off those whose place it takes.
     /// What a process is called.
     fn title(&self, key: &'static str) -> &'static str {
         let slots = &self.live.chosen().simulation.slots;
         slots.iter().find(|slot| slot.key() == key).map_or(key, |slot| slot.process.info().title)
     }
 
+    /// Switches a process, and switches off those whose place it takes.
     fn enable(&mut self, key: &'static str, on: bool) {
         self.notices.retract(EditCommand::Undo);
         let (without, with) = (self.bytes(|_| {}), self.bytes(|session| switch(session, key, on)));
@@ -212,6 +212,7 @@ impl Runtime<'_> {
         let then = if tick == ticks { String::new() } else { format!(" The terrain is as it was at tick {tick}.") };
         self.notices.tell(Level::Info, format!("{word}: {label}.{then}"));
         self.revision.goes_on();
+        self.rest_without_keys();
         if replaced {
             self.begins();
         }

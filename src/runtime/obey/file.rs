@@ -8,7 +8,7 @@ use super::Runtime;
 use crate::{
     io::{Error, keep::Keeper, preset::Preset, reference},
     runtime::{FileCommand, Label, Level, document::project, jobs::Task},
-    settings::reference_folder,
+    settings::{Settings, reference_folder},
 };
 
 impl Runtime<'_> {
@@ -53,7 +53,7 @@ impl Runtime<'_> {
             }
             FileCommand::OpenReference(at) => {
                 let folder = reference_folder();
-                let opened = reference::write(&folder).and_then(|()| {
+                let opened = reference::write(&folder, ("settings", &Settings::default())).and_then(|()| {
                     let page = match at {
                         Some(at) => reference::write_way(&folder, at)?,
                         None => folder.join(reference::PAGE),
@@ -103,7 +103,7 @@ impl Runtime<'_> {
 
     fn save_project(&mut self, path: PathBuf) {
         self.history.end_stroke();
-        let mut project = project(&self.live, *self.eye, &self.bookmarks);
+        let mut project = project(&self.live, *self.eye);
         if self.preferences.settings.save_timeline {
             let (timeline, left_out) = self.history.keyframes(&self.live);
             project.timeline = timeline;

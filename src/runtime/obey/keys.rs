@@ -3,44 +3,49 @@
 use super::Runtime;
 use crate::{
     model::film::{Ease, Key, Keys},
-    runtime::{Gait, KeyCommand, Level},
+    runtime::{Gait, KeyCommand, Label, Level},
 };
 
 impl Runtime<'_> {
     pub(super) fn key(&mut self, command: &KeyCommand) {
         const ROUND: &str = "Keys are used while the camera goes round the land. Press Esc to stop walking or flying.";
         let (tick, orbits) = (self.live.ticks(), *self.gait == Gait::Orbit);
-        let kept = &mut self.bookmarks.of_mut(&self.live).keys;
-        match *command {
+        let mut keys = self.live.views.keys.clone();
+        let label = match *command {
             KeyCommand::Set => {
                 let Some(pose) = self.eye.pose.filter(|_| orbits && !self.presentation.is_on()) else {
                     self.notices.tell(Level::Info, ROUND);
                     return;
                 };
-                if !kept.set(Key::new(tick as f64, pose, Ease::default())) {
+                if !keys.set(Key::new(tick as f64, pose, Ease::default())) {
                     let text = format!("A run can have {} keys. Remove one before you set another.", Keys::MOST);
                     self.notices.tell(Level::Info, text);
                     return;
                 }
-                if kept.list().len() == 1 {
+                if keys.list().len() == 1 {
                     let text = "A key of the camera is set at this tick. Set more at other ticks; with Shift+I the camera \
                                 follows them.";
                     self.notices.tell(Level::Info, text);
                 }
+                Label::KeySet(tick)
             }
             KeyCommand::Remove(tick) => {
-                kept.remove(tick as f64);
-                self.follows_keys.0 &= !kept.list().is_empty();
+                keys.remove(tick as f64);
+                Label::KeyRemoved(tick)
             }
             KeyCommand::Then(tick, then) => {
-                if let Some(key) = kept.at(tick as f64) {
+                if let Some(key) = keys.at(tick as f64) {
                     key.then = then;
                 }
+                Label::KeyEased(tick)
             }
-            KeyCommand::Move(from, to) => kept.shift(from as f64, to as f64),
+            KeyCommand::Move(from, to) => {
+                keys.shift(from as f64, to as f64);
+                Label::KeyMoved(to)
+            }
             KeyCommand::Follow => {
                 let follows = !self.follows_keys.0;
-                self.follows_keys.0 = follows && orbits && !kept.list().is_empty();
+                self.follows_keys.0 = follows && orbits && !keys.list().is_empty();
                 if follows && !orbits {
                     self.notices.tell(Level::Info, ROUND);
                 } else if follows && !self.follows_keys.0 {
@@ -53,7 +58,15 @@ impl Runtime<'_> {
                 self.follows_keys.0 = false;
                 return;
             }
+        };
+        if keys != self.live.views.keys {
+            self.history.set_keys(&mut self.live, label, keys);
         }
-        self.history.note_change();
+        self.rest_without_keys();
+    }
+
+    /// The camera follows keys as long as there are some.
+    pub(super) fn rest_without_keys(&mut self) {
+        self.follows_keys.0 &= !self.live.views.keys.list().is_empty();
     }
 }

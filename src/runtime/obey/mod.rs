@@ -12,9 +12,9 @@ mod show;
 use bevy::{ecs::system::SystemParam, prelude::*};
 
 use super::{
-    Ahead, Bookmarks, Brushes, Checkup, Command, Course, Document, EditCommand, Eye, Followed, FollowsKeys, Gait,
-    History, Jobs, Level, Live, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers,
-    Section, Shown, Transport, Workspace,
+    Ahead, Brushes, Checkup, Command, Course, Document, Draft, EditCommand, Eye, Followed, FollowsKeys, Gait, History,
+    Jobs, Level, Live, Notices, Overlay, Preferences, Presentation, Probes, Record, Revision, Riddles, Rivers, Section,
+    Shown, Transport, Workspace,
 };
 
 /// What commands and finished jobs read and change.
@@ -44,8 +44,8 @@ pub(super) struct Runtime<'w> {
     pub workspace: ResMut<'w, Workspace>,
     pub eye: Res<'w, Eye>,
     pub gait: Res<'w, Gait>,
-    pub bookmarks: ResMut<'w, Bookmarks>,
     pub follows_keys: ResMut<'w, FollowsKeys>,
+    pub draft: ResMut<'w, Draft>,
     pub leave: MessageWriter<'w, AppExit>,
 }
 

@@ -19,7 +19,15 @@ impl Runtime<'_> {
             PresentCommand::Again => self.presentation.again(),
             PresentCommand::Go(steps) => self.presentation.go(*steps),
             PresentCommand::Save(list, path) => {
-                self.tell(playlist::save(list, path), format!("Saved {}.", path.display()));
+                let saved = playlist::save(list, path);
+                if saved.is_ok() {
+                    self.draft.is_saved_as(list);
+                }
+                self.tell(saved, format!("Saved {}.", path.display()));
+                return;
+            }
+            PresentCommand::Draft(list) => {
+                self.draft.list.clone_from(list);
                 return;
             }
         };

@@ -114,7 +114,6 @@ impl Runtime<'_> {
             return false;
         }
         let label = Label::SideBySide(tiles.len().max(1));
-        let kept_views = self.bookmarks.of(&self.live);
         self.history.replace(&mut self.live, label, |live| {
             let mut chosen = live.sessions.swap_remove(live.chosen);
             chosen.tile = None;
@@ -131,7 +130,6 @@ impl Runtime<'_> {
             };
             live.sessions = if tiles.is_empty() { vec![chosen] } else { tiles.iter().map(begin).collect() };
         });
-        *self.bookmarks.of_mut(&self.live) = kept_views;
         if ticks > 0 && !tiles.is_empty() {
             self.offer_undo(format!("Started again, side by side. Undo brings back the run with its {ticks} ticks."));
         }

@@ -63,9 +63,8 @@ impl Runtime<'_> {
             self.notices.tell(Level::Info, text);
             return;
         }
-        let kept = self.bookmarks.of_mut(&self.live);
         let (Some(place), Some(camera)) =
-            (number.checked_sub(1).and_then(|index| kept.numbered.get_mut(index)), self.eye.camera)
+            (number.checked_sub(1).and_then(|index| self.live.views.numbered.get_mut(index)), self.eye.camera)
         else {
             return;
         };

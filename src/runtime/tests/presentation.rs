@@ -6,6 +6,7 @@ use super::*;
 use crate::{
     io::{JobProgress, project::Project},
     model::playlist::{Item, Playlist},
+    settings::Remembered,
 };
 
 fn list() -> Arc<Playlist> {
@@ -89,6 +90,34 @@ fn a_playlist_is_shown_scene_by_scene_and_each_stops_where_it_is_to_stop() {
 }
 
 #[test]
+fn the_playlist_that_is_being_made_is_remembered_and_its_file_is_known() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (settings, file) = (folder.path().join("settings.ron"), folder.path().join("my.ron"));
+    let mut app = app();
+    app.world_mut().resource_mut::<Preferences>().file = Some(settings.clone());
+    app.update();
+    let list = list();
+    send(&mut app, PresentCommand::Draft(Arc::clone(&list)));
+    app.update();
+    let saved = |app: &App| app.world().resource::<Draft>().has_saved(&list);
+    assert!(!saved(&app));
+    let kept = |app: &mut App| {
+        app.world_mut().write_message(AppExit::Success);
+        app.update();
+        Draft::remembered(&Remembered::load(&settings).unwrap_or_else(|error| panic!("{error}")).playlist).list
+    };
+    assert_eq!(kept(&mut app), *list);
+    // A folder is no file.
+    for (path, wanted) in [(folder.path().to_owned(), false), (file, true)] {
+        send(&mut app, PresentCommand::Save(Arc::clone(&list), path));
+        app.update();
+        assert_eq!(saved(&app), wanted);
+    }
+    assert_eq!(kept(&mut app), Playlist::default(), "a file has it");
+    assert_eq!(Draft::remembered("(scenes: [(of_tomorrow: 1)])"), Draft::default(), "another version wrote it");
+}
+
+#[test]
 fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("work.thalweg");
@@ -104,8 +133,7 @@ fn a_project_in_a_show_brings_the_keys_of_its_camera_and_another_scene_has_none(
     frames_of(&mut app, 0.01);
     send(&mut app, PresentCommand::Begin(Arc::new(list), false));
     let keys = |app: &App| {
-        let (bookmarks, live) = (app.world().resource::<Bookmarks>(), app.world().resource::<Live>());
-        bookmarks.of(live).keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>()
+        app.world().resource::<Live>().views.keys.list().iter().map(|key| (key.tick, key.round)).collect::<Vec<_>>()
     };
     for (number, steps, wanted) in [(1, 1, vec![(0.0, 20.0), (4.0, 80.0)]), (2, -1, Vec::new())] {
         wait_for(&mut app, number);

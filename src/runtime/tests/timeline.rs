@@ -57,6 +57,46 @@ fn the_timeline_goes_back_to_the_bit_and_keeps_what_was_run_before_as_a_branch()
 }
 
 #[test]
+fn keys_of_the_camera_stay_when_one_goes_through_time_and_each_step_takes_back_its_own() {
+    let mut app = app();
+    app.insert_resource(Eye { pose: Some(Key::still(30.0, 40.0, 2.0).pose()), ..Eye::default() });
+    let keys = |app: &App| {
+        app.world().resource::<Live>().views.keys.list().iter().map(|key| key.tick as u64).collect::<Vec<_>>()
+    };
+    let set = |app: &mut App| {
+        send(app, KeyCommand::Set);
+        app.update();
+        app.world().resource::<History>().here().expect("a step was made")
+    };
+    run(&mut app, 5);
+    let first = set(&mut app);
+    run(&mut app, 7);
+    let last = set(&mut app);
+    assert_eq!(keys(&app), [5, 12]);
+    let steps = |app: &mut App, commands: &[(EditCommand, &[u64])]| {
+        for (command, wanted) in commands {
+            send(app, command.clone());
+            app.update();
+            assert_eq!(keys(app), *wanted, "{command:?}");
+        }
+    };
+    use EditCommand::{Redo, SpreadSand, Undo};
+    send(&mut app, RunCommand::GoTo(first));
+    app.update();
+    assert_eq!((keys(&app), app.world().resource::<Live>().ticks()), (vec![5, 12], 5));
+    steps(&mut app, &[(Undo, &[12]), (Redo, &[5, 12]), (Redo, &[5, 12])]);
+    send(&mut app, RunCommand::GoTo(last));
+    app.update();
+    // A stroke between two steps of keys, and time that runs on.
+    steps(&mut app, &[(SpreadSand(1.0), &[5, 12])]);
+    run(&mut app, 3);
+    set(&mut app);
+    assert_eq!(keys(&app), [5, 12, 15]);
+    steps(&mut app, &[(Undo, &[5, 12]), (Undo, &[5, 12]), (Undo, &[5]), (Undo, &[])]);
+    steps(&mut app, &[(Redo, &[5]), (Redo, &[5, 12]), (Redo, &[5, 12])]);
+}
+
+#[test]
 fn a_new_start_and_undo_keep_the_timeline() {
     let mut app = app();
     app.update();
