@@ -667,7 +667,11 @@ fn neither_frames_nor_scenes_leave_anything_in_memory() {
         while app.world().resource::<Live>().chosen().name != *name {
             app.update();
         }
-        frames(&mut app, 30);
+        // Each scene is drawn as it moves and as it stands still in each round: the driver keeps what it compiles for either.
+        for coarse in [true, false] {
+            app.insert_resource(FixedStep(Some((1.0, coarse))));
+            frames(&mut app, 15);
+        }
         resident().expect("it was known before")
     };
     // What a scene needs is kept for the next one, and pools grow until they hold the largest. When that is, depends on chance; but
