@@ -273,6 +273,8 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     var ground = mix(mix(meadow, rock, steep), sand, sandy);
     var leaves = vec3(0.0);
     var leafy = 0.0;
+    // With the usual detail, leaves and crowns show in full.
+    let crisp = min(1.0, strength / 0.6);
 #ifdef WOODS
     // How much of an edge of a wood lies in a pixel.
     let edge = max(0.012, 0.10 * unit);
@@ -285,7 +287,6 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
     var foliage = scene.flat_color.rgb * mix(vec3(0.35, 0.46, 0.44), vec3(0.55, 0.58, 0.37), kind) * (1.0 + 0.5 * grain * (middle + 0.6 * fine));
 #ifdef FINE
     // Crowns show as long as they are wider than a pixel, and a wood darkens the ground behind it.
-    let crisp = min(1.0, strength / 0.6);
     let seen = crisp * (1.0 - smoothstep(0.25, 0.60, unit));
     // No crown is round.
     let bent = 0.26 * (vec2(noise(at * 4.3 + 13.0), noise(at * 4.3 + 47.0)) - 0.5);
@@ -312,7 +313,7 @@ fn ground_at(place: vec3<f32>, cell: vec2<f32>, here: Here, pixel: f32) -> Groun
 #ifdef FINE
     let steps = mix(1.0, ledges(place, cell, normal, pixel), min(1.0, 3.0 * rough) * steep);
     normal = normalize(vec3(normal.x * steps, normal.y, normal.z * steps));
-    normal = normalize(normal - mix(rough, 0.22 * min(1.0, strength / 0.6), leafy) * vec3(small.slope.x, 0.0, small.slope.y));
+    normal = normalize(normal - mix(rough, 0.22 * crisp, leafy) * vec3(small.slope.x, 0.0, small.slope.y));
     normal = normalize(normal - 0.17 * leafy * vec3(leaves.y, 0.0, leaves.z));
 #endif
     var sparks = 0.0;

@@ -158,8 +158,8 @@ pub struct Look {
     /// How green the land is along streams, and how bare the steep gullies are. Shows only where rivers are drawn.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
     pub lushness: f32,
-    /// How much of the green land is wooded. They stand in hollows and along streams rather than on crests, but not in water nor on rock, snow, sand
-    /// and worn ground. 0 is open land.
+    /// How much of the green land is wooded. Woods stand in hollows and along streams rather than on crests, but not in water nor on rock,
+    /// snow, sand and worn ground. 0 is open land.
     #[reflect(@knob(0.0..=1.0).source("ours").only("color_by=steepness"))]
     pub woods: f32,
     /// How strongly sand glitters where the sun stands low and before you. Needs detail above 0.

@@ -49,7 +49,7 @@ pub(super) struct MakeFilm {
     #[arg(long)]
     ui: bool,
     /// How blurred frames are before and behind what lies in their middle, as with a large lens: the width of a far point, in percent of the
-    /// picture's height. Each frame then takes 64 times as long
+    /// picture's height. Each frame is then drawn 64 times
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_blur, conflicts_with = "ui")]
     blur: f32,
     /// What a folder of single pictures holds: PNG as the screen shows them, or EXR with their light in half floats, without the tone curve

@@ -245,7 +245,8 @@ fn turn_slowly(
     if view.taking {
         return;
     }
-    camera.target_yaw += TURN * time.delta_secs().min(0.1);
+    // In most scenes the sun stands in the west: this way its side of the land comes first.
+    camera.target_yaw -= TURN * time.delta_secs().min(0.1);
     camera.force_update = true;
 }
 
