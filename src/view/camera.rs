@@ -95,7 +95,7 @@ pub(super) fn plugin(app: &mut App) {
             (turn_slowly, obey, take_settings, fit_picture, tell_place, follow_keys.after(frame_blocks)),
         )
         .add_systems(Update, (measure_whole, frame_blocks).chain().after(ViewSystems::Show))
-        .add_systems(PostUpdate, leave_panels_alone.before(PanOrbitCameraSystemSet));
+        .add_systems(PostUpdate, (leave_panels_alone, end_pan).before(PanOrbitCameraSystemSet));
 }
 
 /// The longest side of a picture, in pixels.
@@ -431,6 +431,20 @@ fn tell_place(camera: Single<&PanOrbitCamera>, gait: Res<Gait>, whole: Option<Re
     let place = Eye { camera: Some(camera), pose: whole.map(|whole| whole.pose(&camera)) };
     if *eye != place {
         *eye = place;
+    }
+}
+
+/// Within this distance of its target, in world units, the focus of the camera has arrived.
+const ARRIVED: f32 = 1e-3;
+
+/// Puts the focus of the camera on its target as soon as it is close. `bevy_panorbit_camera` does so for angles and distance, but of
+/// the focus it snaps the x coordinate alone: the other two would stay a rounding error away that depends on the clock, and two
+/// renders from the same place would differ.
+fn end_pan(mut camera: Single<&mut PanOrbitCamera>) {
+    let arrived = camera.focus.distance(camera.target_focus) < ARRIVED;
+    let smoothness = if arrived { 0.0 } else { PanOrbitCamera::default().pan_smoothness };
+    if camera.pan_smoothness != smoothness {
+        camera.pan_smoothness = smoothness;
     }
 }
 

@@ -1,0 +1,72 @@
+//! The same film and the same shot are the same bytes each time, on an idle machine and on a busy one.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    hint::spin_loop,
+    path::Path,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use thalweg::app::graphics;
+
+use self::skipped::skipped;
+
+mod skipped;
+
+/// Scenes with a lake, with rivers, with woods, and with dunes under a flood.
+const SCENES: [&str; 4] = ["mountain-lake", "river-valley", "alpine-valley", "wadi"];
+/// Runs of each scene. Every second one has the machine to itself.
+const RUNS: usize = 20;
+/// Threads that keep the machine busy.
+const SPINNING: usize = 3;
+
+/// Renders a film of two frames and a shot of a scene, and returns the bytes of each picture by its name.
+fn render(scene: &str, run: usize) -> BTreeMap<String, Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let thalweg = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+        command.args(arguments).args(["--size", "48", "--resolution", "96x64"]).current_dir(folder.path());
+        let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().expect("the program starts");
+        assert!(output.status.success(), "{scene}, run {run}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    thalweg(&["film", scene, "--ticks", "0..4", "--every", "4", "--out", "film"]);
+    thalweg(&["shot", scene, "--ticks", "4", "--out", "film/shot.png"]);
+    let pictures = fs::read_dir(folder.path().join("film")).expect("it is a folder");
+    let read = |path: &Path| (path.file_name().expect("it is a file").to_string_lossy().into_owned(), fs::read(path));
+    let pictures = pictures.map(|entry| read(&entry.expect("it is readable").path()));
+    let pictures: BTreeMap<_, _> = pictures.map(|(name, bytes)| (name, bytes.expect("it is readable"))).collect();
+    assert_eq!(pictures.len(), 3, "{scene}, run {run}: {:?}", pictures.keys());
+    pictures
+}
+
+#[test]
+fn a_film_and_a_shot_are_the_same_bytes_on_an_idle_and_on_a_busy_machine() {
+    if graphics::find_adapter().is_err() {
+        skipped("there is no graphics driver", "THALWEG_REQUIRE_GPU");
+        return;
+    }
+    for scene in SCENES {
+        let first = render(scene, 0);
+        for run in 1..RUNS {
+            let done = AtomicBool::new(run % 2 == 0);
+            let pictures = thread::scope(|scope| {
+                for _ in 0..SPINNING {
+                    scope.spawn(|| {
+                        while !done.load(Ordering::Relaxed) {
+                            spin_loop();
+                        }
+                    });
+                }
+                let pictures = std::panic::catch_unwind(|| render(scene, run));
+                done.store(true, Ordering::Relaxed);
+                pictures.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            let differ: Vec<_> = first.iter().filter(|&(name, bytes)| pictures.get(name) != Some(bytes)).collect();
+            let names: Vec<_> = differ.iter().map(|(name, _)| name).collect();
+            assert!(differ.is_empty(), "{scene}, run {run} of {RUNS}: {names:?} are not the bytes of the first run");
+        }
+    }
+}
